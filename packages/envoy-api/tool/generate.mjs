@@ -147,3 +147,26 @@ writeFileSync(
 );
 const buf = require.resolve("@bufbuild/buf/bin/buf");
 execFileSync(process.execPath, [buf, "generate", "--template", "buf.gen.json"], { cwd: join(here, "build"), stdio: "inherit" });
+writeRegistry(join(here, "gen"));
+
+/** Writes a module that exports every generated file, for those who must open any message: dumps, comparisons. */
+function writeRegistry(gen) {
+  const files = modulesUnder(gen).sort();
+  const name = (i) => `file${i}`;
+  const imports = files.map((f, i) => `import { ${exportOf(join(gen, f))} as ${name(i)} } from "./${f}";`).join("\n");
+  writeFileSync(
+    join(gen, "registry_pb.js"),
+    `import { createRegistry } from "@bufbuild/protobuf";\n${imports}\nexport const registry = createRegistry(${files.map((_, i) => name(i)).join(", ")});\n`,
+  );
+  writeFileSync(join(gen, "registry_pb.d.ts"), `import type { Registry } from "@bufbuild/protobuf";\n/** Every message type of this package. */\nexport declare const registry: Registry;\n`);
+}
+
+function modulesUnder(dir, base = dir) {
+  return readdirSync(dir, { withFileTypes: true }).flatMap((e) =>
+    e.isDirectory() ? modulesUnder(join(dir, e.name), base) : e.name.endsWith("_pb.js") ? [relative(base, join(dir, e.name))] : [],
+  );
+}
+
+function exportOf(module) {
+  return /export const (file_\w+) =/.exec(readFileSync(module, "utf8"))[1];
+}
