@@ -1,0 +1,13 @@
+import { create } from "@bufbuild/protobuf";
+import { type Address, AddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+
+const unixPrefix = "unix://";
+
+/** A TCP socket address, or a Unix domain socket where `bind` is `unix://…` or the port is 0. */
+export function address(bind: string, port: number): Address {
+  if (port === 0) {
+    const path = bind.startsWith(unixPrefix) ? bind.slice(unixPrefix.length) : bind;
+    return create(AddressSchema, { address: { case: "pipe", value: { path } } });
+  }
+  return create(AddressSchema, { address: { case: "socketAddress", value: { address: bind, portSpecifier: { case: "portValue", value: port } } } });
+}

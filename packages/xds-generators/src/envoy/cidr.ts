@@ -1,0 +1,13 @@
+import { create } from "@bufbuild/protobuf";
+import { type CidrRange, CidrRangeSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import { type IpPrefix, parseIpPrefix } from "./ip-prefix.js";
+
+/** The range of an address or CIDR; undefined where the text is neither. */
+export function cidrRange(text: string): CidrRange | undefined {
+  const prefix = parseIpPrefix(text);
+  return prefix && cidrOf(prefix);
+}
+
+export function cidrOf(prefix: IpPrefix): CidrRange {
+  return create(CidrRangeSchema, { addressPrefix: prefix.address, prefixLen: prefix.bits });
+}
