@@ -5,7 +5,10 @@ export default defineConfig({
   ssr: { resolve: { conditions: ["@istiod/source"] } },
   test: {
     include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "tools/*/test/**/*.test.ts"],
+    reporters: ["default", "./tools/test/counts-reporter.mjs"],
     testTimeout: 30_000,
+    hookTimeout: 60_000,
     pool: "forks",
+    maxWorkers: 2,
   },
 });

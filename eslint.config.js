@@ -1,0 +1,68 @@
+import nx from "@nx/eslint-plugin";
+import tseslint from "typescript-eslint";
+
+/** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
+const order = [
+  "incremental",
+  "envoy-api",
+  "istio-api",
+  "resources",
+  "config-ingestion",
+  "service-discovery",
+  "push-context",
+  "xds-generators",
+  "xds-server",
+  "ca",
+  "injector",
+];
+/** What a package must not know, although it stands above it in the table. */
+const ignorant = {
+  "config-ingestion": ["envoy-api", "resources"],
+  "service-discovery": ["envoy-api", "resources"],
+  "push-context": ["envoy-api", "resources"],
+  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators"],
+  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "xds-server"],
+  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "xds-generators", "xds-server", "ca"],
+};
+const depConstraints = [
+  ...order.map((name, at) => ({
+    sourceTag: `pkg:${name}`,
+    onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
+  })),
+  { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
+  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:envoy-api", "pkg:istio-api"] },
+  { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
+];
+
+const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
+
+export default [
+  { ignores: ["**/dist/**", "**/dist-test/**", "**/gen/**", "**/build/**", "**/node_modules/**", ".nx/**"] },
+  {
+    files: sources,
+    languageOptions: { parser: tseslint.parser },
+    plugins: { "@nx": nx },
+    rules: {
+      "@nx/enforce-module-boundaries": ["error", { allow: [], enforceBuildableLibDependency: false, depConstraints }],
+    },
+  },
+  ...(process.env.BORDERS_ONLY
+    ? []
+    : [
+        ...tseslint.configs.recommended.map((c) => ({ ...c, files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"] })),
+        {
+          files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"],
+          rules: {
+            "@typescript-eslint/no-explicit-any": "error",
+            "@typescript-eslint/consistent-type-imports": "error",
+            "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+            "@typescript-eslint/no-empty-object-type": "off",
+            eqeqeq: ["error", "always", { null: "ignore" }],
+          },
+        },
+        {
+          files: sources,
+          rules: { "@typescript-eslint/no-non-null-assertion": "error" },
+        },
+      ]),
+];
