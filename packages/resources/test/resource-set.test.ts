@@ -1,0 +1,110 @@
+import { difference, resource, ResourceSet, type Resource } from "@istiod/resources";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+const make = (spec: Record<string, string>): ResourceSet =>
+  ResourceSet.of(Object.entries(spec).map(([name, text]) => resource(name, bytes(text))));
+const names = (resources: Iterable<Resource>): string[] => Array.from(resources, ({ name }) => name);
+
+describe("resource", () => {
+  test("its version follows from its bytes alone", () => {
+    expect(resource("a", bytes("x")).version).toBe(resource("b", bytes("x")).version);
+    expect(resource("a", bytes("x")).version).not.toBe(resource("a", bytes("y")).version);
+    expect(resource("a", bytes("")).version).toMatch(/^[\w-]{22}$/);
+  });
+});
+
+describe("ResourceSet", () => {
+  test("keeps order and finds by name", () => {
+    const set = make({ b: "1", a: "2" });
+    expect(names(set)).toEqual(["b", "a"]);
+    expect(set.size).toBe(2);
+    expect(set.get("a")?.bytes).toEqual(bytes("2"));
+    expect(set.has("c")).toBe(false);
+  });
+
+  test("the first resource of a name stands, in a set and in a union", () => {
+    const first = resource("a", bytes("1"));
+    expect([...ResourceSet.of([first, resource("a", bytes("2"))])]).toEqual([first]);
+    const union = ResourceSet.union([ResourceSet.of([first]), make({ a: "2", b: "3" })]);
+    expect(union.get("a")).toBe(first);
+    expect(names(union)).toEqual(["a", "b"]);
+    expect(union.size).toBe(2);
+  });
+
+  test("a union of one set is that set, of none the empty set", () => {
+    const set = make({ a: "1" });
+    expect(ResourceSet.union([set])).toBe(set);
+    expect(ResourceSet.union([ResourceSet.empty, set, set])).toBe(set);
+    expect(ResourceSet.union([])).toBe(ResourceSet.empty);
+    expect(ResourceSet.of([])).toBe(ResourceSet.empty);
+  });
+
+  test("a union of unions keeps the innermost parts", () => {
+    const [a, b, c] = [make({ a: "1" }), make({ b: "1" }), make({ c: "1" })];
+    expect(ResourceSet.union([ResourceSet.union([a, b]), c]).parts).toEqual([a, b, c]);
+  });
+
+  test("a union of many parts finds by name", () => {
+    const union = ResourceSet.union(Array.from({ length: 20 }, (_, i) => make({ [`r${i}`]: String(i) })));
+    expect(union.get("r17")?.bytes).toEqual(bytes("17"));
+    expect(union.get("r20")).toBeUndefined();
+  });
+
+  test("equals compares names, versions and order", () => {
+    expect(make({ a: "1", b: "2" }).equals(ResourceSet.union([make({ a: "1" }), make({ b: "2" })]))).toBe(true);
+    expect(make({ a: "1", b: "2" }).equals(make({ b: "2", a: "1" }))).toBe(false);
+    expect(make({ a: "1" }).equals(make({ a: "2" }))).toBe(false);
+  });
+});
+
+describe("difference", () => {
+  test("names what changed, was added and was removed", () => {
+    const result = difference(make({ a: "1", b: "1", c: "1" }), make({ d: "1", c: "1", a: "2" }));
+    expect(names(result.changed)).toEqual(["d", "a"]);
+    expect(result.removed).toEqual(["b"]);
+  });
+
+  test("is one object for a pair of sets", () => {
+    const [before, after] = [make({ a: "1" }), make({ a: "2" })];
+    expect(difference(before, after)).toBe(difference(before, after));
+  });
+
+  test("does not look into a part that both have", () => {
+    const part = make({ a: "1" });
+    const before = ResourceSet.union([part, make({ b: "1" })]);
+    const after = ResourceSet.union([part, make({ b: "2" })]);
+    part[Symbol.iterator] = () => {
+      throw new Error("looked into the shared part");
+    };
+    expect(names(difference(before, after).changed)).toEqual(["b"]);
+  });
+
+  test("a resource that moved from one part to another did not change", () => {
+    const before = ResourceSet.union([make({ a: "1" }), make({ b: "1" })]);
+    const after = ResourceSet.union([make({ c: "1" }), make({ b: "1", a: "1" })]);
+    expect(names(difference(before, after).changed)).toEqual(["c"]);
+    expect(difference(before, after).removed).toEqual([]);
+  });
+
+  test("law: applied to the earlier set it gives the later one, and holds nothing superfluous", () => {
+    const spec = fc.dictionary(fc.constantFrom(..."abcdefgh"), fc.constantFrom("1", "2", "3"));
+    const parts = fc.array(spec.map(make), { maxLength: 8 });
+    fc.assert(
+      fc.property(parts, parts, parts, (common, some, others) => {
+        const before = ResourceSet.union([...some, ...common]);
+        const after = ResourceSet.union([...common, ...others]);
+        const state = new Map(Array.from(before, (r) => [r.name, r.version]));
+        const { changed, removed } = difference(before, after);
+        for (const r of changed) {
+          expect(state.get(r.name)).not.toBe(r.version);
+          state.set(r.name, r.version);
+        }
+        for (const name of removed) expect(state.delete(name)).toBe(true);
+        expect(state).toEqual(new Map(Array.from(after, (r) => [r.name, r.version])));
+        expect(names(after)).toHaveLength(after.size);
+      }),
+    );
+  });
+});
