@@ -1,1 +1,3 @@
-export {};
+export type { Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
+export type * from "./events.js";
+export type * from "./server.js";

@@ -1,0 +1,103 @@
+import type { Peer } from "./source.js";
+
+/** The two variants of the protocol: incremental and state-of-the-world. */
+export type Variant = "delta" | "sotw";
+
+interface OfConnection {
+  /** `<node id>-<counter>`, unique within the process. */
+  readonly connection: string;
+  readonly nodeId: string;
+  readonly variant: Variant;
+}
+
+interface OfType extends OfConnection {
+  readonly typeUrl: string;
+}
+
+/** A stream was admitted. */
+export interface ConnectEvent extends OfConnection {
+  readonly kind: "connect";
+  readonly peer: Peer;
+}
+
+/** A stream was refused before it was admitted. */
+export interface RefusedEvent {
+  readonly kind: "refused";
+  readonly peer: Peer;
+  /** The name of a gRPC status code, such as `InvalidArgument`. */
+  readonly code: string;
+  readonly message: string;
+}
+
+/** An admitted stream ended. */
+export interface DisconnectEvent extends OfConnection {
+  readonly kind: "disconnect";
+  readonly reason: string;
+  /** Milliseconds since it was admitted. */
+  readonly connectedMs: number;
+}
+
+/** Any request on an admitted stream. */
+export interface RequestEvent extends OfType {
+  readonly kind: "request";
+  readonly bytes: number;
+  /** True if its nonce is not the last one sent: the answer to a response that a later one has replaced. */
+  readonly stale: boolean;
+}
+
+export interface AckEvent extends OfType {
+  readonly kind: "ack";
+  readonly nonce: string;
+  readonly version: string;
+  /** The revision of the source that the acknowledged response showed, if it has revisions. */
+  readonly revision?: number;
+  /** Milliseconds since the response was handed to the transport. */
+  readonly afterMs: number;
+}
+
+export interface NackEvent extends OfType {
+  readonly kind: "nack";
+  readonly error: Rejection;
+}
+
+/** A client refused a response. It goes on with what it had before. */
+export interface Rejection {
+  readonly nonce: string;
+  readonly version: string;
+  /** A gRPC status code number. */
+  readonly code: number;
+  readonly message: string;
+  /** Names of the resources in the refused response that the message mentions; all of the response's if it had only one. */
+  readonly resources: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly revision?: number;
+}
+
+/** A response was handed to the transport. */
+export interface PushEvent extends OfType {
+  readonly kind: "push";
+  readonly reason: "request" | "change";
+  readonly nonce: string;
+  readonly version: string;
+  readonly revision?: number;
+  /** Resources in the response. */
+  readonly resources: number;
+  /** Names in `removed_resources`. */
+  readonly removed: number;
+  /** Bytes of the gRPC message without its prefix. */
+  readonly bytes: number;
+  /** Milliseconds from the request or change to the start of the work on the response. */
+  readonly queueMs: number;
+  /** Milliseconds that the source and the encoding took. */
+  readonly buildMs: number;
+}
+
+export type XdsEvent =
+  | ConnectEvent
+  | RefusedEvent
+  | DisconnectEvent
+  | RequestEvent
+  | AckEvent
+  | NackEvent
+  | PushEvent;

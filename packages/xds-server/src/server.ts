@@ -1,0 +1,107 @@
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { ResourceSet } from "@istiod/resources";
+import type { ConnectRouter } from "@connectrpc/connect";
+import type { Rejection, Variant, XdsEvent } from "./events.js";
+import type { Peer } from "./source.js";
+
+/** How much is done at once, and when a client is given up. */
+export interface XdsServerOptions {
+  /** Called for everything that happens on streams. Must not throw. */
+  readonly observe?: (event: XdsEvent) => void;
+  /** Clients that are worked on at the same time after a change (Istio: `PILOT_PUSH_THROTTLE`). Default 100. */
+  readonly concurrentPushes?: number;
+  /** New streams a second; a stream that would have to wait longer than 1 s is refused with `ResourceExhausted`. Default: no limit. */
+  readonly streamsPerSecond?: number;
+  /** A client that has not taken what was sent to it for so long is disconnected. Default 60,000 ms. */
+  readonly sendTimeoutMs?: number;
+  /** While a client has not taken more than this, nothing is added for it. Default 1 byte: one response at a time. */
+  readonly maxOutstandingBytes?: number;
+  /** Milliseconds since the epoch. Default `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** How HTTP/2 is spoken; see docs/design for what each costs. */
+export type TransportName = "native" | "node" | "connect";
+
+export interface ListenOptions {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  /** 0 takes a free port. */
+  readonly port: number;
+  /** Absent: plaintext HTTP/2 with prior knowledge. */
+  readonly tls?: TlsOptions;
+  readonly transport?: TransportName;
+  /** Further services on the same port. */
+  readonly routes?: (router: ConnectRouter) => void;
+}
+
+export interface TlsOptions {
+  /** PEM: the server's certificate, then its issuers. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+  /** PEM certificates that client certificates must descend from. Clients may come without one. */
+  readonly clientCa?: string;
+  /** Default "TLSv1.2". */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** OpenSSL cipher list for TLS 1.2. Default: Node's. */
+  readonly ciphers?: string;
+}
+
+export interface Listening {
+  readonly host: string;
+  readonly port: number;
+  /** Uses other certificates for connections made from now on. */
+  renew(tls: TlsOptions): void;
+  /** Stops accepting; streams in progress go on until the server is closed. */
+  close(): Promise<void>;
+}
+
+/** One protocol engine with any number of listeners. */
+export interface XdsServer {
+  listen(options: ListenOptions): Promise<Listening>;
+  /** Every admitted stream, oldest first. */
+  connections(): readonly Connection[];
+  /** Ends a stream with `Unavailable`, so that the client connects anew. False if there is none of this id. */
+  disconnect(id: string, reason?: string): boolean;
+  /** Asks the source again for all clients, as after a change. */
+  push(): void;
+  /**
+   * Refuses new streams, tells clients to go elsewhere, lets responses that are on their way be taken for at most
+   * `graceMs` (default 5,000), then ends all streams with `Unavailable` and all listeners.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+/** The state of a stream at the moment of asking. */
+export interface Connection {
+  /** `<node id>-<counter>`, unique within the process. */
+  readonly id: string;
+  readonly node: Node;
+  readonly peer: Peer;
+  readonly variant: Variant;
+  /** Milliseconds since the epoch. */
+  readonly connectedAt: number;
+  /** Bytes handed to the transport that the client's side has not taken. */
+  readonly outstandingBytes: number;
+  readonly subscriptions: readonly Subscription[];
+}
+
+export interface Subscription {
+  readonly typeUrl: string;
+  readonly wildcard: boolean;
+  /** Names subscribed to explicitly. */
+  readonly names: readonly string[];
+  /** The client's resources as they were last sent: by name, if not wildcard. Undefined before the first response. */
+  readonly sent: ResourceSet | undefined;
+  /** Empty before the first response. */
+  readonly nonceSent: string;
+  /** The last nonce that was acknowledged. Empty if none was. */
+  readonly nonceAcked: string;
+  readonly versionSent: string;
+  readonly versionAcked: string;
+  /** Milliseconds since the epoch of the last response. */
+  readonly sentAt?: number;
+  /** The last response was refused. Cleared by the next acknowledgement. */
+  readonly lastError?: Rejection;
+}
