@@ -1,0 +1,64 @@
+import type { Collection } from "./definitions/input.js";
+import type { Query } from "./definitions/query.js";
+import type { Explanation } from "./explanation.js";
+
+/** The writes of one commit. Usable only until the function given to `commit` returns. */
+export interface Transaction {
+  set<V>(of: Collection<V>, key: string, value: V): void;
+  delete(of: Collection<unknown>, key: string): void;
+}
+
+/** An entry that really changed. */
+export interface Change {
+  readonly collection: Collection<unknown>;
+  readonly key: string;
+}
+
+export interface Commit {
+  /** The revision after the commit; the one before it where nothing changed. */
+  readonly revision: number;
+  readonly changed: readonly Change[];
+}
+
+export interface DatabaseOptions {
+  /**
+   * How many revisions a memo outlives its last use by a live view. Default 16: long enough for a client that is behind by a few
+   * pushes to find its results still there, short enough that what nobody asks for is gone within seconds of editing.
+   */
+  readonly keepRevisions?: number;
+}
+
+/** The database as one client sees it. */
+export interface View<C> {
+  readonly client: C;
+  /** The query's result at the current revision; the same object as before, and as other clients of the class have, where it is equal. */
+  call<R>(query: Query<void, R>): R;
+  call<A, R>(query: Query<A, R>, arg: A): R;
+  /** Everything that the result was made from, by the records of its computation. */
+  explain(query: Query<void, unknown>): Explanation;
+  explain<A>(query: Query<A, unknown>, arg: A): Explanation;
+  /** Lets go of everything kept for this client. Using the view afterwards throws. */
+  release(): void;
+}
+
+export interface Statistics {
+  readonly revision: number;
+  /** Views that are not released. */
+  readonly views: number;
+  /** Memos kept, of all queries. */
+  readonly memos: number;
+  /** Recorded dependencies, of memos and of facts that read inputs. */
+  readonly edges: number;
+  /** Facts with their arguments that some memo was found by. */
+  readonly facts: number;
+  /** Estimated bytes of records, without inputs and results. */
+  readonly bytes: number;
+  /** Query functions run since the database was made. */
+  readonly recomputations: number;
+  /** Memos found valid by checking their dependencies. */
+  readonly verifications: number;
+  /** Calls answered by a memo already known to be valid. */
+  readonly hits: number;
+  /** Fact functions run. */
+  readonly answers: number;
+}
