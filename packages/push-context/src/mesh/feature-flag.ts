@@ -1,0 +1,74 @@
+import { environment } from "@istiod/config-ingestion";
+import type { QueryContext } from "@istiod/incremental";
+
+/** A setting of istiod's environment, read as an input so that what depends on it is known. */
+export interface Feature<T> {
+  (q: QueryContext): T;
+  /** Name of the environment variable. */
+  readonly variable: string;
+  /** The value when the variable is absent or cannot be parsed. */
+  readonly default: T;
+}
+
+/** A boolean variable, in the spellings that Go's strconv.ParseBool takes. */
+export function booleanFeature(variable: string, fallback: boolean): Feature<boolean> {
+  return feature(variable, fallback, parseBoolean);
+}
+
+export function stringFeature(variable: string, fallback: string): Feature<string> {
+  return feature(variable, fallback, (text) => text);
+}
+
+/** A whole number. */
+export function integerFeature(variable: string, fallback: number): Feature<number> {
+  return feature(variable, fallback, (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : undefined));
+}
+
+export function floatFeature(variable: string, fallback: number): Feature<number> {
+  return feature(variable, fallback, (text) => {
+    const value = Number(text);
+    return text.trim() === "" || !Number.isFinite(value) ? undefined : value;
+  });
+}
+
+/** A duration written as Go's time.ParseDuration takes it ("100ms", "1m30s"); the value is in milliseconds. */
+export function durationFeature(variable: string, fallbackMs: number): Feature<number> {
+  return feature(variable, fallbackMs, parseDuration);
+}
+
+/** Comma-separated words, sorted and without repetitions; empty for an absent or empty variable. */
+export function listFeature(variable: string): Feature<readonly string[]> {
+  return feature<readonly string[]>(variable, [], (text) => (text === "" ? [] : [...new Set(text.split(","))].sort()));
+}
+
+/** A variable that counts only while `condition` holds; otherwise the value is `otherwise`, whatever the variable says. */
+export function featureWhen<T>(condition: Feature<boolean>, enabled: Feature<T>, otherwise: T): Feature<T> {
+  return Object.assign((q: QueryContext) => (condition(q) ? enabled(q) : otherwise), { variable: enabled.variable, default: otherwise });
+}
+
+function feature<T>(variable: string, fallback: T, parse: (text: string) => T | undefined): Feature<T> {
+  const read = (q: QueryContext): T => {
+    const text = q.read(environment, variable);
+    return text === undefined ? fallback : (parse(text) ?? fallback);
+  };
+  return Object.assign(read, { variable, default: fallback });
+}
+
+function parseBoolean(text: string): boolean | undefined {
+  if (["1", "t", "T", "TRUE", "true", "True"].includes(text)) return true;
+  if (["0", "f", "F", "FALSE", "false", "False"].includes(text)) return false;
+  return undefined;
+}
+
+const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, "µs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+function parseDuration(text: string): number | undefined {
+  if (text === "0") return 0;
+  const match = /^([+-]?)((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
+  if (match === null) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of (match[2] ?? "").matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)/g)) {
+    total += Number(amount) * (unitMs[unit ?? ""] ?? 0);
+  }
+  return match[1] === "-" ? -total : total;
+}

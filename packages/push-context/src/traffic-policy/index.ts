@@ -1,0 +1,11 @@
+export type { ConsolidatedRule } from "./consolidated-rule.js";
+export {
+  type Destination,
+  destinationRuleFor,
+  inboundDestinationRuleFor,
+  type PolicyTarget,
+  subsetsOf,
+  trafficPolicyFor,
+} from "./destination-rule.js";
+export { overlayPolicy, policyOfPort, policyOfSubset, subsetNamed, withMeshDefaults } from "./effective-policy.js";
+export { isWildcard, patternsCovering } from "./host-pattern.js";
