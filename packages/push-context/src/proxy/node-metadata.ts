@@ -1,0 +1,170 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { ProxyNodeError } from "./proxy-node-error.js";
+
+/** How a metadata value is written by the agent, and what it is read as. */
+interface MetadataForms {
+  readonly text: string;
+  /** A string that says true or false. */
+  readonly flag: boolean;
+  readonly integer: number;
+  /** A comma-separated string. */
+  readonly list: readonly string[];
+  readonly strings: Readonly<Record<string, string>>;
+  /** JSON of ProxyConfig; read by `proxyConfig`. */
+  readonly json: JsonObject;
+  /** A string that holds JSON. */
+  readonly podPorts: readonly PodPort[];
+}
+
+/** A port that a container of the pod declares. */
+export interface PodPort {
+  readonly name: string;
+  readonly containerPort: number;
+  readonly protocol: string;
+}
+
+/** The node metadata that istiod reads (pkg/model/proxy.go) and the form of each. */
+export const nodeMetadataForms = {
+  ANNOTATIONS: "strings",
+  APP_CONTAINERS: "text",
+  AUTO_REGISTER_GROUP: "text",
+  CLUSTER_ID: "text",
+  DISABLE_HBONE_SEND: "flag",
+  DNS_AUTO_ALLOCATE: "flag",
+  DNS_CAPTURE: "flag",
+  DNS_PROXY_ADDR: "text",
+  ENABLE_HBONE: "flag",
+  ENABLE_SELF_DISCOVERY: "flag",
+  ENVOY_PROMETHEUS_PORT: "integer",
+  ENVOY_SECURE_MERGED_METRICS_PORT: "integer",
+  ENVOY_SECURE_METRICS_PORT: "integer",
+  ENVOY_STATUS_PORT: "integer",
+  EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "flag",
+  GENERATOR: "text",
+  HTTP10: "text",
+  HTTP_PROXY_PORT: "text",
+  IDLE_TIMEOUT: "text",
+  INBOUND_LISTENER_EXACT_BALANCE: "flag",
+  INSTANCE_IPS: "list",
+  INTERCEPTION_MODE: "text",
+  ISTIO_REVISION: "text",
+  ISTIO_VERSION: "text",
+  LABELS: "strings",
+  MESH_ID: "text",
+  METADATA_DISCOVERY: "flag",
+  NAME: "text",
+  NAMESPACE: "text",
+  NETWORK: "text",
+  NODE_NAME: "text",
+  OUTBOUND_LISTENER_EXACT_BALANCE: "flag",
+  OWNER: "text",
+  PLATFORM_METADATA: "strings",
+  POD_PORTS: "podPorts",
+  PROXY_CONFIG: "json",
+  REQUESTED_NETWORK_VIEW: "list",
+  SERVICE_ACCOUNT: "text",
+  STATIC_LABELS: "strings",
+  STS_PORT: "text",
+  TLS_CLIENT_CERT_CHAIN: "text",
+  TLS_CLIENT_KEY: "text",
+  TLS_CLIENT_ROOT_CERT: "text",
+  TLS_SERVER_CERT_CHAIN: "text",
+  TLS_SERVER_KEY: "text",
+  TLS_SERVER_ROOT_CERT: "text",
+  UNPRIVILEGED_POD: "text",
+  WORKLOAD_ENTRY: "text",
+  WORKLOAD_IDENTITY_SOCKET_FILE: "text",
+  WORKLOAD_NAME: "text",
+} as const satisfies Record<string, keyof MetadataForms>;
+
+export type NodeMetadataKey = keyof typeof nodeMetadataForms;
+
+/** What a proxy says of itself, each key in the form that {@link nodeMetadataForms} gives it; a key that was not sent is absent. */
+export type NodeMetadata = {
+  readonly [K in NodeMetadataKey]?: MetadataForms[(typeof nodeMetadataForms)[K]];
+};
+
+/**
+ * Reads the metadata of a node. Keys that istiod does not know are left out.
+ * @throws ProxyNodeError where a known key has another form than the agent gives it.
+ */
+export function parseNodeMetadata(raw: JsonObject): NodeMetadata {
+  const out: Record<string, unknown> = {};
+  for (const [key, form] of Object.entries(nodeMetadataForms)) {
+    const value = raw[key];
+    if (value !== undefined && value !== null) {
+      out[key] = readers[form](value, key);
+    }
+  }
+  return out as NodeMetadata;
+}
+
+const readers: { readonly [F in keyof MetadataForms]: (value: JsonValue, key: string) => MetadataForms[F] } = {
+  text: readText,
+  flag: (value, key) => parseBoolean(readText(value, key), key),
+  integer: (value, key) => {
+    if (typeof value !== "number" || !Number.isInteger(value)) {
+      throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected a whole number, not ${JSON.stringify(value)}`);
+    }
+    return value;
+  },
+  list: (value, key) => {
+    const text = readText(value, key);
+    return text === "" ? [] : text.split(",");
+  },
+  strings: (value, key) =>
+    Object.fromEntries(Object.entries(readObject(value, key)).map(([name, item]) => [name, readText(item, `${key}.${name}`)])),
+  json: readObject,
+  podPorts: (value, key) => readPodPorts(readText(value, key), key),
+};
+
+function readText(value: JsonValue, key: string): string {
+  if (typeof value !== "string") {
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected a string, not ${JSON.stringify(value)}`);
+  }
+  return value;
+}
+
+function readObject(value: JsonValue, key: string): JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected an object, not ${JSON.stringify(value)}`);
+  }
+  return value;
+}
+
+function readArray(value: JsonValue, key: string): JsonValue[] {
+  if (!Array.isArray(value)) {
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected a list, not ${JSON.stringify(value)}`);
+  }
+  return value;
+}
+
+function readPodPorts(text: string, key: string): readonly PodPort[] {
+  let parsed: JsonValue;
+  try {
+    parsed = JSON.parse(text) as JsonValue;
+  } catch (cause) {
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected JSON in a string`, { cause });
+  }
+  return readArray(parsed, key).map((item) => {
+    const port = readObject(item, key);
+    return {
+      name: readText(port["name"] ?? "", key),
+      containerPort: readers.integer(port["containerPort"] ?? 0, key),
+      protocol: readText(port["protocol"] ?? "", key),
+    };
+  });
+}
+
+const booleans: Readonly<Record<string, boolean>> = {
+  ...Object.fromEntries(["1", "t", "T", "TRUE", "true", "True"].map((word) => [word, true])),
+  ...Object.fromEntries(["0", "f", "F", "FALSE", "false", "False"].map((word) => [word, false])),
+};
+
+function parseBoolean(text: string, key: string): boolean {
+  const value = booleans[text];
+  if (value === undefined) {
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected true or false, not ${JSON.stringify(text)}`);
+  }
+  return value;
+}

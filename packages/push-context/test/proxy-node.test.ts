@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { addressesForIpMode, compareIstioVersions, firstGlobalUnicast, ipModeOf, parseIstioVersion, proxyFromNode, ProxyNodeError } from "../src/proxy/index.js";
+
+const id = "sidecar~10.20.1.11~web-1.shop~shop.svc.cluster.local";
+
+describe("a proxy's node", () => {
+  it("gives type, name, domain, address and namespace by its id alone", () => {
+    expect(proxyFromNode({ id })).toMatchObject({
+      type: "sidecar",
+      id: "web-1.shop",
+      dnsDomain: "shop.svc.cluster.local",
+      ipAddresses: ["10.20.1.11"],
+      ipMode: "IPv4",
+      namespace: "shop",
+    });
+  });
+
+  it("takes addresses and namespace from its metadata first", () => {
+    const proxy = proxyFromNode({ id, metadata: { NAMESPACE: "other", INSTANCE_IPS: "10.0.0.1,fd00::1" } });
+    expect(proxy.ipAddresses).toEqual(["10.0.0.1", "fd00::1"]);
+    expect(proxy.ipMode).toBe("Dual");
+    expect(proxy.namespace).toBe("other");
+  });
+
+  it("keeps the id's address where one of INSTANCE_IPS is no address", () => {
+    expect(proxyFromNode({ id, metadata: { INSTANCE_IPS: "10.0.0.1,nowhere" } }).ipAddresses).toEqual(["10.20.1.11"]);
+  });
+
+  it("reads each key in the form that the agent writes", () => {
+    const { metadata } = proxyFromNode({
+      id,
+      metadata: { DNS_CAPTURE: "true", ENVOY_STATUS_PORT: 15021, POD_PORTS: '[{"name":"http","containerPort":8080,"protocol":"TCP"}]', UNHEARD_OF: 1 },
+    });
+    expect(metadata).toEqual({ DNS_CAPTURE: true, ENVOY_STATUS_PORT: 15021, POD_PORTS: [{ name: "http", containerPort: 8080, protocol: "TCP" }] });
+  });
+
+  it.each([
+    ["an id of three parts", { id: "sidecar~10.0.0.1~web" }, "invalid_id"],
+    ["an unknown type", { id: "car~10.0.0.1~web.shop~x" }, "invalid_type"],
+    ["no address", { id: "sidecar~~web.shop~x" }, "no_address"],
+    ["a flag that is no string", { id, metadata: { DNS_CAPTURE: true } }, "invalid_metadata"],
+    ["a port that is no number", { id, metadata: { ENVOY_STATUS_PORT: "15021" } }, "invalid_metadata"],
+    ["pod ports that are no JSON", { id, metadata: { POD_PORTS: "x" } }, "invalid_metadata"],
+  ] as const)("is refused with %s", (_, node, code) => {
+    expect(() => proxyFromNode(node)).toThrow(expect.objectContaining({ name: "ProxyNodeError", code }));
+    expect(() => proxyFromNode(node)).toThrow(ProxyNodeError);
+  });
+
+  it("says nothing of extensions where it lists none", () => {
+    expect(proxyFromNode({ id, extensions: [] })).not.toHaveProperty("extensions");
+  });
+});
+
+describe("versions", () => {
+  it.each([
+    ["1.29.0", "1.28", 1],
+    ["release-1.27-abc", "1.27.3", 1],
+    ["1.27.2", "1.27.3", -1],
+    ["unknown", "1.99", 1],
+  ])("%s compared with %s", (a, b, sign) => {
+    expect(Math.sign(compareIstioVersions(parseIstioVersion(a), parseIstioVersion(b)))).toBe(sign);
+  });
+
+  it("compares no further than a negative part", () => {
+    expect(compareIstioVersions(parseIstioVersion("1.27.2"), { major: 1, minor: 27, patch: -1 })).toBe(0);
+    expect(compareIstioVersions(parseIstioVersion("1.27.2"), { major: 1, minor: -1, patch: -1 })).toBe(0);
+  });
+});
+
+describe("address families", () => {
+  it.each([
+    [["10.0.0.1"], "IPv4"],
+    [["fd00::1", "fd00::2"], "IPv6"],
+    [["fd00::1", "10.0.0.1"], "Dual"],
+  ] as const)("%j is %s", (addresses, mode) => {
+    expect(ipModeOf(addresses)).toBe(mode);
+  });
+
+  it("offers a proxy the addresses of its family, or all if it has none of them", () => {
+    expect(addressesForIpMode(["10.0.0.1", "fd00::1", "10.0.0.0/8"], "IPv4")).toEqual(["10.0.0.1", "10.0.0.0/8"]);
+    expect(addressesForIpMode(["fd00::1", "10.0.0.1"], "Dual")).toEqual(["fd00::1"]);
+    expect(addressesForIpMode(["fd00::1"], "IPv4")).toEqual([]);
+  });
+
+  it("finds the first address that is not local to the machine or link", () => {
+    expect(firstGlobalUnicast(["127.0.0.1", "fe80::1", "169.254.1.1", "fd00::5", "10.0.0.1"])).toBe("fd00::5");
+    expect(firstGlobalUnicast(["::1"])).toBeUndefined();
+  });
+});
