@@ -1,1 +1,1 @@
-export {};
+export { generators } from "./generators.js";
