@@ -1,0 +1,31 @@
+/**
+ * One object of the mesh's configuration as everything after ingestion sees it: only what something reads.
+ * Where it stood in a file is kept elsewhere, so that moving it is no change.
+ */
+export interface ConfigObject<S, T = undefined> {
+  /** Kind without its group, such as `VirtualService`. */
+  readonly kind: string;
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Only the labels that the kind declares as read. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Only the annotations that the kind declares as read. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Milliseconds since the Unix epoch; 0 where absent, which makes the object the oldest. */
+  readonly creationTimestamp: number;
+  readonly spec: S;
+  readonly status?: T;
+  /** ID of the cluster that it was read from. */
+  readonly cluster: string;
+}
+
+/** `ns/name`: the key of kinds that exist once in a mesh. */
+export function meshKey(object: { readonly namespace: string; readonly name: string }): string {
+  return `${object.namespace}/${object.name}`;
+}
+
+/** `cluster/ns/name`, or `cluster/name` for cluster-scoped kinds: the key of kinds that each cluster has of its own. */
+export function clusterKey(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string {
+  return object.namespace === "" ? `${object.cluster}/${object.name}` : `${object.cluster}/${object.namespace}/${object.name}`;
+}

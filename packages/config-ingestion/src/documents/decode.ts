@@ -1,0 +1,98 @@
+import type { ConfigObject } from "../config-object.js";
+import { allKinds } from "../kinds/all-kinds.js";
+import type { Kind } from "../kinds/kind.js";
+import { record } from "./json.js";
+import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
+import type { FieldPath, Report } from "./report.js";
+
+export interface DecodeOptions {
+  /** ID of the cluster that the documents are from. Default `Kubernetes`, as istiod's own. */
+  readonly cluster?: string;
+  /** The kinds that are read; others are ignored. Default: all. */
+  readonly kinds?: readonly Kind[];
+}
+
+/** Something that was found wrong, at a path from the root of its document. */
+export interface Issue {
+  readonly severity: "error" | "warning";
+  readonly path: FieldPath;
+  readonly message: string;
+}
+
+/** An object that is named, whether or not it could be read. */
+export interface Subject {
+  readonly group: string;
+  readonly kind: string;
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** What became of one object of a document. */
+export type Decoded =
+  | { readonly outcome: "accepted"; readonly subject: Subject; readonly kind: Kind; readonly key: string; readonly object: ConfigObject<unknown, unknown>; readonly issues: readonly Issue[]; readonly path: FieldPath }
+  | { readonly outcome: "refused"; readonly subject?: Subject; readonly issues: readonly Issue[]; readonly path: FieldPath }
+  | { readonly outcome: "ignored"; readonly kind: string };
+
+/**
+ * Decodes and validates one document, as parsed from YAML or JSON. A `List` gives one outcome for each of its items, an
+ * empty document none. Never throws for the sake of the document.
+ */
+export function decode(document: unknown, options: DecodeOptions = {}): readonly Decoded[] {
+  return document === null || document === undefined ? [] : decodeAt([], document, options);
+}
+
+function decodeAt(path: FieldPath, document: unknown, options: DecodeOptions): readonly Decoded[] {
+  const issues: Issue[] = [];
+  const report = collectAt(path, issues);
+  const envelope = readEnvelope(document, report);
+  if (envelope === undefined) return [{ outcome: "refused", issues, path }];
+  const items = envelope.body["items"];
+  if (envelope.kind.endsWith("List") && Array.isArray(items)) {
+    return items.flatMap((item: unknown, i) => decodeAt([...path, "items", i], withListKind(item, envelope), options));
+  }
+  return [decodeObject(path, envelope, issues, report, options)];
+}
+
+function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], report: Report, options: DecodeOptions): Decoded {
+  const named = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
+  if (named === undefined) return { outcome: "ignored", kind: envelope.kind };
+  const manifest = readManifest(envelope, named.scope, report);
+  if (manifest === undefined) return { outcome: "refused", issues, path };
+  const { namespace, name } = manifest;
+  const subject: Subject = { group: envelope.group, kind: envelope.kind, namespace, name };
+  if (!named.versions.includes(envelope.version)) {
+    report.error(["apiVersion"], `is ${envelope.apiVersion}, expected ${named.versions.map((v) => (named.group === "" ? v : `${named.group}/${v}`)).join(" or ")}`);
+    return { outcome: "refused", subject, issues, path };
+  }
+  if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind };
+  const content = named.decode(manifest, report);
+  const object: ConfigObject<unknown, unknown> = {
+    kind: envelope.kind,
+    namespace,
+    name,
+    labels: readKeys(manifest, "labels", named.labels, report),
+    annotations: readKeys(manifest, "annotations", named.annotations, report),
+    creationTimestamp: readCreationTimestamp(manifest, report),
+    spec: content?.spec,
+    ...(content?.status !== undefined && { status: content.status }),
+    cluster: options.cluster ?? "Kubernetes",
+  };
+  if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
+  if (content === undefined || issues.some((i) => i.severity === "error")) return { outcome: "refused", subject, issues, path };
+  return { outcome: "accepted", subject, kind: named, key: named.key(object), object, issues, path };
+}
+
+function collectAt(at: FieldPath, issues: Issue[]): Report {
+  return {
+    error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
+    warning: (path, message) => void issues.push({ severity: "warning", path: [...at, ...path], message }),
+  };
+}
+
+/** Items of a typed list, such as `PodList`, may leave out what the list's own kind says. */
+function withListKind(item: unknown, list: Envelope): unknown {
+  const fields = record(item);
+  if (fields === undefined || list.kind === "List" || fields["kind"] !== undefined) return item;
+  return { ...fields, kind: list.kind.slice(0, -"List".length), apiVersion: list.apiVersion };
+}

@@ -1,0 +1,140 @@
+import { fromJson, ScalarType, type DescEnum, type DescField, type DescMessage, type JsonValue } from "@bufbuild/protobuf";
+import { scalarTypeName } from "./scalar-type-name.js";
+import { describe } from "./fields.js";
+import { record } from "./json.js";
+import type { FieldPath } from "./report.js";
+
+type Fault = (path: FieldPath, message: string) => void;
+
+/** Messages whose JSON form is not an object with a field each. */
+const expectedForm: Readonly<Record<string, string>> = {
+  "google.protobuf.Duration": "a duration such as 1.5s",
+  "google.protobuf.Timestamp": "a time such as 2024-01-31T12:00:00Z",
+  "google.protobuf.Struct": "a mapping",
+  "google.protobuf.Value": "any value",
+  "google.protobuf.ListValue": "a list",
+  "google.protobuf.FieldMask": "comma-separated field names",
+  "google.protobuf.Any": "a mapping with @type",
+  "google.protobuf.BoolValue": "true or false",
+  "google.protobuf.StringValue": "a string",
+  "google.protobuf.BytesValue": "base64 text",
+  "google.protobuf.DoubleValue": "a number",
+  "google.protobuf.FloatValue": "a number",
+  "google.protobuf.Int32Value": "an integer",
+  "google.protobuf.Int64Value": "an integer",
+  "google.protobuf.UInt32Value": "an integer of 0 or more",
+  "google.protobuf.UInt64Value": "an integer of 0 or more",
+};
+
+/** Walks a JSON value beside the message it should be and tells every place where they differ. */
+export function findJsonFaults(schema: DescMessage, json: unknown, fault: Fault, path: FieldPath = []): void {
+  const form = expectedForm[schema.typeName];
+  if (form !== undefined) {
+    if (!decodes(schema, json)) fault(path, `is ${describe(json)}, expected ${form}`);
+    return;
+  }
+  const fields = record(json);
+  if (fields === undefined) {
+    fault(path, `is ${describe(json)}, expected a mapping`);
+    return;
+  }
+  const chosen = new Map<string, string>();
+  for (const [key, value] of Object.entries(fields)) {
+    const field = schema.fields.find((f) => f.jsonName === key || f.name === key);
+    if (field === undefined) {
+      fault([...path, key], `is not a field of ${schema.name}${suggestion(schema, key)}`);
+      continue;
+    }
+    if (value === null && !holdsNull(field)) continue;
+    if (field.oneof !== undefined) {
+      const other = chosen.get(field.oneof.name);
+      if (other !== undefined) fault([...path, key], `excludes ${other}: only one of them can be set`);
+      chosen.set(field.oneof.name, key);
+    }
+    fieldFaults(field, value, fault, [...path, key]);
+  }
+}
+
+function fieldFaults(field: DescField, json: unknown, fault: Fault, path: FieldPath): void {
+  switch (field.fieldKind) {
+    case "list":
+      if (!Array.isArray(json)) fault(path, `is ${describe(json)}, expected a list`);
+      else json.forEach((item: unknown, i) => valueFaults(field, item, fault, [...path, i]));
+      break;
+    case "map": {
+      const entries = record(json);
+      if (entries === undefined) fault(path, `is ${describe(json)}, expected a mapping`);
+      else for (const [key, value] of Object.entries(entries)) valueFaults(field, value, fault, [...path, key]);
+      break;
+    }
+    default:
+      valueFaults(field, json, fault, path);
+  }
+}
+
+function valueFaults(field: DescField, json: unknown, fault: Fault, path: FieldPath): void {
+  if (field.message !== undefined) findJsonFaults(field.message, json, fault, path);
+  else if (field.enum !== undefined) enumFault(field.enum, json, fault, path);
+  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
+}
+
+function enumFault(desc: DescEnum, json: unknown, fault: Fault, path: FieldPath): void {
+  if (typeof json === "number" && Number.isInteger(json)) return;
+  if (desc.values.some((v) => v.name === json)) return;
+  fault(path, `is ${describe(json)}, expected one of ${desc.values.map((v) => v.name).join(", ")}`);
+}
+
+function isScalar(type: ScalarType, json: unknown): boolean {
+  switch (type) {
+    case ScalarType.STRING:
+      return typeof json === "string";
+    case ScalarType.BOOL:
+      return typeof json === "boolean";
+    case ScalarType.BYTES:
+      return typeof json === "string" && /^[A-Za-z0-9+/_-]*={0,2}$/.test(json);
+    case ScalarType.DOUBLE:
+    case ScalarType.FLOAT:
+      return isNumeric(json) || json === "NaN" || json === "Infinity" || json === "-Infinity";
+    case ScalarType.INT32:
+    case ScalarType.SINT32:
+    case ScalarType.SFIXED32:
+      return isIntegerBetween(json, -(2 ** 31), 2 ** 31 - 1);
+    case ScalarType.UINT32:
+    case ScalarType.FIXED32:
+      return isIntegerBetween(json, 0, 2 ** 32 - 1);
+    case ScalarType.UINT64:
+    case ScalarType.FIXED64:
+      return isIntegerBetween(json, 0, 2 ** 64 - 1);
+    default:
+      return isIntegerBetween(json, -(2 ** 63), 2 ** 63 - 1);
+  }
+}
+
+function isNumeric(json: unknown): boolean {
+  return typeof json === "number" || (typeof json === "string" && json.trim() === json && json !== "" && Number.isFinite(Number(json)));
+}
+
+function isIntegerBetween(json: unknown, least: number, most: number): boolean {
+  return isNumeric(json) && Number.isInteger(Number(json)) && Number(json) >= least && Number(json) <= most;
+}
+
+function holdsNull(field: DescField): boolean {
+  return field.message?.typeName === "google.protobuf.Value";
+}
+
+function decodes(schema: DescMessage, json: unknown): boolean {
+  try {
+    fromJson(schema, json as JsonValue);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function suggestion(schema: DescMessage, key: string): string {
+  const wanted = key.toLowerCase().replaceAll(/[_-]/g, "");
+  const near = schema.fields.find((f) => f.jsonName.toLowerCase() === wanted || f.jsonName.toLowerCase() === `${wanted}s` || `${f.jsonName.toLowerCase()}s` === wanted);
+  if (near !== undefined) return `; ${near.jsonName} is`;
+  const names = schema.fields.map((f) => f.jsonName);
+  return names.length === 0 ? ", which has none" : names.length > 12 ? "" : `, which has ${names.join(", ")}`;
+}

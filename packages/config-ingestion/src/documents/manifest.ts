@@ -1,0 +1,80 @@
+import type { KeysRead, Manifest } from "../kinds/kind.js";
+import { describe } from "./fields.js";
+import { record } from "./json.js";
+import type { Report } from "./report.js";
+
+export interface Envelope {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly group: string;
+  readonly version: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** What a document says it is, or undefined if it was reported as no object at all. */
+export function readEnvelope(document: unknown, report: Report): Envelope | undefined {
+  const body = record(document);
+  if (body === undefined) {
+    report.error([], `is ${describe(document)}, expected a Kubernetes object: apiVersion, kind, metadata`);
+    return undefined;
+  }
+  const { apiVersion, kind } = body;
+  let complete = true;
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (typeof value === "string" && value !== "") continue;
+    report.error([name], `is ${describe(value)}, expected ${name === "kind" ? "a kind such as VirtualService" : "a version such as networking.istio.io/v1"}`);
+    complete = false;
+  }
+  if (!complete || typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
+  const slash = apiVersion.indexOf("/");
+  return { apiVersion, kind, body, group: slash < 0 ? "" : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+}
+
+/** Namespace and name of an object, or undefined if they were reported as unusable. */
+export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster", report: Report): Manifest | undefined {
+  const { apiVersion, kind, body } = envelope;
+  const metadata = record(body["metadata"]);
+  const name = metadata?.["name"];
+  if (!isName(name)) {
+    report.error(metadata === undefined ? ["metadata"] : ["metadata", "name"], `is ${describe(metadata === undefined ? body["metadata"] : name)}, expected ${metadata === undefined ? "a mapping with a name" : "a name"}`);
+    return undefined;
+  }
+  const namespace = scope === "cluster" ? "" : (metadata?.["namespace"] ?? "default");
+  if (scope === "namespaced" && !isName(namespace)) {
+    report.error(["metadata", "namespace"], `is ${describe(namespace)}, expected the name of a namespace`);
+    return undefined;
+  }
+  return { apiVersion, kind, body, name, namespace: String(namespace) };
+}
+
+/** The entries of `metadata.labels` or `metadata.annotations` that something reads. */
+export function readKeys(manifest: Manifest, field: "labels" | "annotations", read: KeysRead, report: Report): Readonly<Record<string, string>> {
+  const value = record(manifest.body["metadata"])?.[field] ?? undefined;
+  const entries = record(value);
+  if (entries === undefined) {
+    if (value !== undefined) report.error(["metadata", field], `is ${describe(value)}, expected a mapping`);
+    return none;
+  }
+  const kept: [string, string][] = [];
+  for (const [key, v] of Object.entries(entries)) {
+    if (typeof v !== "string" && v !== null) report.error(["metadata", field, key], `is ${describe(v)}, expected a string (quote it)`);
+    else if (read === "all" || read(key)) kept.push([key, v ?? ""]);
+  }
+  return kept.length === 0 ? none : Object.fromEntries(kept);
+}
+
+/** Milliseconds since the epoch, 0 where absent. */
+export function readCreationTimestamp(manifest: Manifest, report: Report): number {
+  const value = record(manifest.body["metadata"])?.["creationTimestamp"] ?? undefined;
+  if (value === undefined) return 0;
+  const time = typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(value) ? Date.parse(value) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  report.error(["metadata", "creationTimestamp"], `is ${describe(value)}, expected a time such as 2024-01-31T12:00:00Z`);
+  return 0;
+}
+
+const none: Readonly<Record<string, string>> = Object.freeze({});
+
+function isName(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= 253 && !value.includes("/");
+}

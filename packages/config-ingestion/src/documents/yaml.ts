@@ -1,0 +1,99 @@
+import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
+import type { FieldPath } from "./report.js";
+
+/** One document of a file. */
+export interface DocumentText {
+  readonly text: string;
+  /** Line of the file that its first line is, from 1. */
+  readonly line: number;
+}
+
+/** A document that could be parsed: its value, and where in the file a path is. */
+export interface ParsedDocument {
+  /** JSON values; null for a document without content. */
+  readonly value: unknown;
+  /** Line of the file, from 1, where the deepest existing part of a path begins. */
+  lineOf(path: FieldPath): number;
+}
+
+export interface SyntaxFault {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** Longest run of aliases that a document may expand to: a guard against documents made to explode. */
+const maxAliasCount = 1000;
+
+/**
+ * YAML 1.2 with what kubectl's reader takes besides: merge keys, and `yes`, `no`, `on`, `off` for booleans. Times stay text.
+ */
+const yesNo: ScalarTag[] = [
+  { tag: "tag:yaml.org,2002:bool", default: true, test: /^(?:yes|Yes|YES|on|On|ON)$/, resolve: () => true, identify: () => false },
+  { tag: "tag:yaml.org,2002:bool", default: true, test: /^(?:no|No|NO|off|Off|OFF)$/, resolve: () => false, identify: () => false },
+];
+
+/** Splits a file at its `---` lines, so that a document that cannot be parsed takes no other with it. Empty ones are left out. */
+export function splitDocuments(text: string): readonly DocumentText[] {
+  const documents: DocumentText[] = [];
+  let line = 1;
+  let from = 0;
+  let fromLine = 1;
+  const take = (to: number): void => {
+    const part = text.slice(from, to);
+    if (/^[^#\s]/m.test(part.replace(/^\s+/gm, ""))) documents.push({ text: part, line: fromLine });
+  };
+  for (let at = 0; at < text.length; line++) {
+    const newline = text.indexOf("\n", at);
+    const end = newline < 0 ? text.length : newline + 1;
+    if (text.startsWith("---", at) && /^---(?:\s|$)/.test(text.slice(at, Math.min(end, at + 5)))) {
+      take(at);
+      from = at;
+      fromLine = line;
+    }
+    at = end;
+  }
+  take(text.length);
+  return documents;
+}
+
+/** Parses one document, which must not hold another. */
+export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
+  const lines = new LineCounter();
+  const parsed = parseDocument(document.text, { lineCounter: lines, merge: true, customTags: (tags) => [...yesNo, ...tags], prettyErrors: false, logLevel: "silent" });
+  const line = (offset: number): number => document.line + Math.max(0, lines.linePos(offset).line - 1);
+  const fault = parsed.errors[0];
+  if (fault !== undefined) return { line: line(fault.pos[0]), message: firstSentence(fault.message) };
+  try {
+    return { value: parsed.toJS({ maxAliasCount }), lineOf: (path) => line(offsetOf(parsed, path)) };
+  } catch (cause) {
+    return { line: document.line, message: firstSentence(cause instanceof Error ? cause.message : String(cause)) };
+  }
+}
+
+function offsetOf(document: Document, path: FieldPath): number {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range?.[0] ?? 0;
+  for (const part of path) {
+    if (!isCollection(node)) break;
+    const { next, start } = child(node.items, part);
+    if (start === undefined) break;
+    offset = start;
+    node = next;
+  }
+  return offset;
+}
+
+function child(items: readonly unknown[], part: string | number): { next: unknown; start: number | undefined } {
+  if (typeof part === "number") {
+    const next = items[part];
+    return { next, start: isNode(next) ? next.range?.[0] : undefined };
+  }
+  for (const item of items) {
+    if (isPair(item) && isScalar(item.key) && String(item.key.value) === part) return { next: item.value, start: item.key.range?.[0] };
+  }
+  return { next: undefined, start: undefined };
+}
+
+function firstSentence(message: string): string {
+  return message.split("\n", 1)[0] ?? message;
+}

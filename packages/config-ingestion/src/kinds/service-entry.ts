@@ -1,0 +1,42 @@
+import { collection, index } from "@istiod/incremental";
+import { ServiceEntrySchema, type ServiceEntry } from "@istiod/istio-api/networking/v1alpha3/service_entry";
+import type { ConfigObject } from "../config-object.js";
+import { record, records, text } from "../documents/json.js";
+import { istioKind } from "./istio-kind.js";
+
+/** An address that was allocated for a host without one. */
+export interface AllocatedAddress {
+  readonly value: string;
+  /** The host it was allocated for; empty in objects of older versions, where it is the only one. */
+  readonly host: string;
+}
+
+export interface ServiceEntryStatus {
+  readonly addresses: readonly AllocatedAddress[];
+}
+
+export type ServiceEntryObject = ConfigObject<ServiceEntry, ServiceEntryStatus>;
+
+export const serviceEntries = collection<ServiceEntryObject>("ServiceEntry");
+
+export const serviceEntriesByHost = index(serviceEntries, "byHost", (v) => v.spec.hosts);
+
+export const serviceEntriesByNamespace = index(serviceEntries, "byNamespace", (v) => [v.namespace]);
+
+export const serviceEntryKind = istioKind({
+  kind: "ServiceEntry",
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  schema: ServiceEntrySchema,
+  collection: serviceEntries,
+  labels: "all",
+  status: decodeStatus,
+});
+
+function decodeStatus(status: unknown): ServiceEntryStatus | undefined {
+  const addresses = records(record(status)?.["addresses"]).flatMap((a) => {
+    const value = text(a["value"]);
+    return value === undefined ? [] : [{ value, host: text(a["host"]) ?? "" }];
+  });
+  return addresses.length === 0 ? undefined : { addresses };
+}

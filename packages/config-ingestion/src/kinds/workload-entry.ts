@@ -1,0 +1,31 @@
+import { collection, index } from "@istiod/incremental";
+import { WorkloadEntrySchema, type WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
+import type { ConfigObject } from "../config-object.js";
+import { record, records } from "../documents/json.js";
+import { istioKind } from "./istio-kind.js";
+
+export interface WorkloadEntryStatus {
+  /** The condition `Healthy`, as health checks of the workload set it. */
+  readonly healthy: boolean;
+}
+
+export type WorkloadEntryObject = ConfigObject<WorkloadEntry, WorkloadEntryStatus>;
+
+export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry");
+
+export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
+
+export const workloadEntryKind = istioKind({
+  kind: "WorkloadEntry",
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  schema: WorkloadEntrySchema,
+  collection: workloadEntries,
+  labels: "all",
+  status: decodeStatus,
+});
+
+function decodeStatus(status: unknown): WorkloadEntryStatus | undefined {
+  const condition = records(record(status)?.["conditions"]).find((c) => c["type"] === "Healthy");
+  return condition === undefined ? undefined : { healthy: condition["status"] === "True" };
+}
