@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, write
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { extendedFiles, withAdditions } from "./additions.mjs";
 
 const require = createRequire(import.meta.url);
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -123,9 +124,11 @@ for (const [root, wanted] of roots) {
       source.replace(/^import (?:public |weak )?"([^"]+)";[^\n]*\n/gm, (line, i) => (annotationImport.test(i) ? "" : line)),
     );
     mkdirSync(dirname(join(proto, file)), { recursive: true });
-    writeFileSync(join(proto, file), text);
+    writeFileSync(join(proto, file), withAdditions(file, text));
+    extendedFiles.delete(file);
   }
 }
+if (extendedFiles.size > 0) throw new Error(`no longer published, but to be extended: ${[...extendedFiles].join(", ")}`);
 const gone = new Set(left);
 for (const file of protosUnder(proto)) {
   const path = join(proto, file);
