@@ -1,5 +1,8 @@
 import type { Query } from "@istiod/incremental";
-import type { ResourceSet } from "@istiod/resources";
+import type { Resource, ResourceSet } from "@istiod/resources";
 
 /** The resources of each type that a client should have, by type URL. */
 export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {};
+
+/** Resources that a client may ask for by name although they are not in its set, by type URL. */
+export const lookups: Readonly<Record<string, Query<string, Resource | undefined>>> = {};

@@ -1,1 +1,1 @@
-export { generators } from "./generators.js";
+export { generators, lookups } from "./generators.js";
