@@ -25,8 +25,6 @@ let definitions = 0;
  * Declares a query. `arg` must be a `Key` unless `options.key` is given. The result must be treated as immutable, and be plain data
  * for early cutoff to see that it is equal (see `structurallyEqual`).
  */
-export function query<R>(name: string, compute: (q: QueryContext) => R, options?: QueryOptions<void, R>): Query<void, R>;
-export function query<A, R>(name: string, compute: (q: QueryContext, arg: A) => R, options?: QueryOptions<A, R>): Query<A, R>;
-export function query<A, R>(name: string, compute: (q: QueryContext, arg: A) => R, options: QueryOptions<A, R> = {}): Query<A, R> {
+export function query<A = void, R = unknown>(name: string, compute: (q: QueryContext, arg: A) => R, options: QueryOptions<A, R> = {}): Query<A, R> {
   return { kind: "query", id: definitions++, name, compute, key: options.key, equals: options.equals ?? structurallyEqual };
 }
