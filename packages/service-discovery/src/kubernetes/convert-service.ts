@@ -1,0 +1,83 @@
+import type { ServiceObject } from "@istiod/config-ingestion";
+import { kubernetesPortProtocol } from "../protocol.js";
+import { UNSPECIFIED_ADDRESS, type Resolution, type Service } from "../model/service.js";
+import { trafficDistributionOf } from "./traffic-distribution.js";
+
+const EXPORT_TO = "networking.istio.io/exportTo";
+const KUBERNETES_ACCOUNTS = "alpha.istio.io/kubernetes-serviceaccounts";
+const CANONICAL_ACCOUNTS = "alpha.istio.io/canonical-serviceaccounts";
+export const NODE_SELECTOR = "traffic.istio.io/nodeSelector";
+
+/** What a Service depends on beside its own object. */
+export interface ServiceSurroundings {
+  readonly hostname: string;
+  readonly namespaceAnnotations: Readonly<Record<string, string>>;
+  /** Makes the SPIFFE ID of a service account in the service's namespace. */
+  readonly spiffeId: (serviceAccount: string) => string;
+  /** External addresses of the nodes that a NodePort service selects by annotation; undefined for any other service. */
+  readonly nodeAddresses: readonly string[] | undefined;
+}
+
+/** A Kubernetes Service of one cluster as a service of the mesh. Source: `pilot/pkg/serviceregistry/kube/conversion.go`. */
+export function convertKubernetesService(object: ServiceObject, surroundings: ServiceSurroundings): Service {
+  const { spec, annotations, namespace, name, cluster } = object;
+  const alias = spec.type === "ExternalName" && spec.externalName !== "";
+  const addresses = addressesOf(object);
+  const external = externalAddressesOf(object, surroundings.nodeAddresses);
+  return {
+    id: `${namespace}/${surroundings.hostname}`,
+    key: `${namespace}/${surroundings.hostname}`,
+    hostname: surroundings.hostname,
+    namespace,
+    name,
+    objectName: name,
+    registry: "Kubernetes",
+    resolution: resolutionOf(spec.clusterIP, alias),
+    meshExternal: alias,
+    creationTimestamp: object.creationTimestamp,
+    ports: spec.ports.map((port) => ({ name: port.name, number: port.port, protocol: kubernetesPortProtocol(port) })),
+    defaultAddress: addresses[0] ?? UNSPECIFIED_ADDRESS,
+    clusterAddresses: { [cluster]: addresses },
+    labels: object.labels,
+    exportTo: listOf(annotations[EXPORT_TO]).map((entry) => entry.trim()),
+    visibility: "public",
+    ...(spec.selector !== undefined && { selector: spec.selector }),
+    declaredIdentities: [
+      ...listOf(annotations[CANONICAL_ACCOUNTS]),
+      ...listOf(annotations[KUBERNETES_ACCOUNTS]).map(surroundings.spiffeId),
+    ],
+    type: spec.type,
+    externalName: alias ? spec.externalName : "",
+    nodeLocal: spec.internalTrafficPolicy === "Local",
+    trafficDistribution: trafficDistributionOf(spec.trafficDistribution, annotations, surroundings.namespaceAnnotations),
+    publishNotReadyAddresses: spec.publishNotReadyAddresses,
+    raceFirstTcpConnect: false,
+    passthroughTargetPorts: {},
+    externalAddresses: external.length === 0 ? {} : { [cluster]: external },
+    externalPorts:
+      surroundings.nodeAddresses === undefined
+        ? {}
+        : { [cluster]: Object.fromEntries(spec.ports.map((port) => [port.port, port.nodePort ?? 0])) },
+  };
+}
+
+function resolutionOf(clusterIP: string, alias: boolean): Resolution {
+  if (clusterIP === "None") return "Passthrough";
+  return alias ? "Alias" : "ClientSideLB";
+}
+
+function addressesOf({ spec }: ServiceObject): readonly string[] {
+  if (spec.clusterIP === "None" || spec.clusterIP === "") return [UNSPECIFIED_ADDRESS];
+  return spec.clusterIPs.length > 1 ? spec.clusterIPs : [spec.clusterIP];
+}
+
+function externalAddressesOf({ spec, status }: ServiceObject, nodeAddresses: readonly string[] | undefined): readonly string[] {
+  const ofBalancer =
+    spec.type === "LoadBalancer" ? (status?.loadBalancer ?? []).flatMap((ingress) => ingress.ip || ingress.hostname || []) : [];
+  const declared = [...ofBalancer, ...spec.externalIPs];
+  return declared.length === 0 ? (nodeAddresses ?? []) : declared;
+}
+
+function listOf(annotation: string | undefined): readonly string[] {
+  return annotation === undefined || annotation === "" ? [] : annotation.split(",");
+}

@@ -1,0 +1,117 @@
+import { isIP, isIPv4 } from "node:net";
+import type { ServiceEntryObject } from "@istiod/config-ingestion";
+import {
+  ServiceEntry_Location,
+  ServiceEntry_Resolution,
+} from "@istiod/istio-api/networking/v1alpha3/service_entry";
+import { CANONICAL_NAME_LABEL, CANONICAL_REVISION_LABEL, canonicalServiceOf } from "../labels.js";
+import { UNSPECIFIED_ADDRESS, type Labels, type Resolution, type Service } from "../model/service.js";
+import { parseProtocol } from "../protocol.js";
+import { trafficDistributionOf } from "../kubernetes/traffic-distribution.js";
+import type { VisibilityCap } from "../settings/mesh.js";
+
+const AUTOALLOCATE_LABEL = "networking.istio.io/enable-autoallocate-ip";
+const CONNECT_STRATEGY = "istio.io/connect-strategy";
+
+/** What the services of a ServiceEntry depend on beside its own object. */
+export interface EntrySurroundings {
+  readonly namespaceAnnotations: Readonly<Record<string, string>>;
+  readonly visibility: VisibilityCap;
+  /** Addresses that the allocator wrote to the status count. */
+  readonly usesAllocatedAddresses: boolean;
+  /** Services outside of the mesh get canonical service labels. */
+  readonly labelsCanonicalService: boolean;
+}
+
+/** How a ServiceEntry's endpoints are found. */
+export function resolutionOf(entry: ServiceEntryObject): Resolution {
+  switch (entry.spec.resolution) {
+    case ServiceEntry_Resolution.STATIC:
+      return "ClientSideLB";
+    case ServiceEntry_Resolution.DNS:
+      return "DNSLB";
+    case ServiceEntry_Resolution.DNS_ROUND_ROBIN:
+      return "DNSRoundRobinLB";
+    case ServiceEntry_Resolution.DYNAMIC_DNS:
+      return "DynamicDNS";
+    default:
+      return "Passthrough";
+  }
+}
+
+/** The addresses that a ServiceEntry gives to each of its hosts, in order and without repetition: IPs and CIDRs, or `0.0.0.0`. A CIDR of one address is that address. */
+export function addressesOf(entry: ServiceEntryObject): readonly string[] {
+  if (entry.spec.addresses.length === 0) return [UNSPECIFIED_ADDRESS];
+  return [...new Set(entry.spec.addresses.flatMap((address) => normalAddress(address) ?? []))];
+}
+
+/** The service that a ServiceEntry makes of one of its hosts at one of its addresses. Source: `serviceentry/conversion.go`. */
+export function convertServiceEntry(
+  entry: ServiceEntryObject,
+  at: { readonly id: string; readonly hostname: string; readonly address: string },
+  surroundings: EntrySurroundings,
+): Service {
+  const { spec, annotations, namespace, name } = entry;
+  const resolution = resolutionOf(entry);
+  const meshExternal = spec.location === ServiceEntry_Location.MESH_EXTERNAL;
+  const allocated = surroundings.usesAllocatedAddresses ? allocatedAddresses(entry, at.hostname) : [];
+  const v4 = allocated.filter((address) => isIPv4(address)).at(-1);
+  const v6 = allocated.filter((address) => !isIPv4(address)).at(-1);
+  return {
+    id: at.id,
+    key: `${namespace}/${at.hostname}`,
+    hostname: at.hostname,
+    namespace,
+    name: at.hostname,
+    objectName: name,
+    registry: "External",
+    resolution,
+    meshExternal,
+    creationTimestamp: entry.creationTimestamp,
+    ports: spec.ports.map((port) => ({ name: port.name, number: port.number, protocol: parseProtocol(port.protocol) })),
+    defaultAddress: at.address,
+    clusterAddresses: {},
+    ...(v4 !== undefined && { autoAllocatedIpv4: v4 }),
+    ...(v6 !== undefined && { autoAllocatedIpv6: v6 }),
+    labels: surroundings.labelsCanonicalService && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
+    exportTo: [...new Set(spec.exportTo)],
+    visibility: surroundings.visibility,
+    ...(spec.workloadSelector !== undefined && { selector: spec.workloadSelector.labels }),
+    declaredIdentities: spec.subjectAltNames,
+    type: "",
+    externalName: "",
+    nodeLocal: false,
+    trafficDistribution: trafficDistributionOf(undefined, annotations, surroundings.namespaceAnnotations),
+    publishNotReadyAddresses: false,
+    raceFirstTcpConnect: annotations[CONNECT_STRATEGY]?.toUpperCase() === "RACE_FIRST_TCP_CONNECT",
+    passthroughTargetPorts:
+      resolution === "Passthrough"
+        ? Object.fromEntries(spec.ports.flatMap((port) => (port.targetPort === 0 ? [] : [[port.number, port.targetPort]])))
+        : {},
+    externalAddresses: {},
+    externalPorts: {},
+  };
+}
+
+/** Allocated addresses count unless the user gave some, opted out, or connects where the application meant to. */
+function allocatedAddresses(entry: ServiceEntryObject, hostname: string): readonly string[] {
+  if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return [];
+  if (entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() === "false") return [];
+  return (entry.status?.addresses ?? []).flatMap(({ value, host }) => (host === hostname && isIP(value) !== 0 ? [value] : []));
+}
+
+function normalAddress(address: string): string | undefined {
+  if (isIP(address) !== 0) return address;
+  const slash = address.indexOf("/");
+  if (slash < 0) return undefined;
+  const ip = address.slice(0, slash);
+  const bits = address.slice(slash + 1);
+  const length = isIP(ip) === 4 ? 32 : isIP(ip) === 6 ? 128 : -1;
+  if (!/^(0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > length) return undefined;
+  return Number(bits) === length ? ip : address;
+}
+
+function withCanonicalService(labels: Labels, name: string): Labels {
+  const canonical = canonicalServiceOf(labels, name);
+  return { ...labels, [CANONICAL_NAME_LABEL]: canonical.name, [CANONICAL_REVISION_LABEL]: canonical.revision };
+}

@@ -1,0 +1,42 @@
+import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/config-ingestion";
+import { index, query, type QueryContext } from "@istiod/incremental";
+import type { Service } from "../model/service.js";
+import { settings } from "../settings/environment.js";
+import { isDiscovered, visibilityCap } from "../settings/mesh.js";
+import { addressesOf, convertServiceEntry } from "./convert.js";
+
+/** ServiceEntries by each `namespace/host` that they declare. */
+export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
+  entry.spec.hosts.map((host) => `${entry.namespace}/${host}`),
+);
+
+/** The ServiceEntries that declare a key (`namespace/host`), the oldest first, then by name. */
+export function serviceEntriesOf(q: QueryContext, key: string): readonly ServiceEntryObject[] {
+  return q
+    .read(serviceEntriesByKey, key)
+    .filter(({ cluster, namespace }) => q.call(isDiscovered, { cluster, namespace }))
+    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
+}
+
+/** One host of a ServiceEntry at one address. */
+export interface EntryDeclaration {
+  readonly namespace: string;
+  readonly objectName: string;
+  readonly hostname: string;
+  readonly address: string;
+}
+
+/** The service of one declaration, with the id that it is known by; undefined where the ServiceEntry does not make it. */
+export const entryService = query(
+  "entryService",
+  (q, at: EntryDeclaration & { readonly id: string }): Service | undefined => {
+    const entry = q.read(serviceEntries, `${at.namespace}/${at.objectName}`);
+    if (entry === undefined || !entry.spec.hosts.includes(at.hostname) || !addressesOf(entry).includes(at.address)) return undefined;
+    return convertServiceEntry(entry, at, {
+      namespaceAnnotations: q.read(namespaces, `${entry.cluster}/${entry.namespace}`)?.annotations ?? {},
+      visibility: visibilityCap(q, entry.cluster, entry.namespace),
+      usesAllocatedAddresses: settings.ipAutoallocate(q),
+      labelsCanonicalService: settings.canonicalServiceForMeshExternal(q),
+    });
+  },
+);

@@ -1,0 +1,45 @@
+import { environment } from "@istiod/config-ingestion";
+import type { QueryContext } from "@istiod/incremental";
+
+/** A setting of istiod's environment that discovery depends on. */
+type Setting<T> = (q: QueryContext) => T;
+
+const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
+const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
+
+function text(variable: string, fallback: string): Setting<string> {
+  return (q) => q.read(environment, variable) ?? fallback;
+}
+
+/** Like `text`, but an empty value counts as absent. */
+function name(variable: string, fallback: string): Setting<string> {
+  return (q) => q.read(environment, variable) || fallback;
+}
+
+function flag(variable: string, fallback: boolean): Setting<boolean> {
+  return (q) => {
+    const value = q.read(environment, variable);
+    if (value === undefined) return fallback;
+    return TRUE.includes(value) || (fallback && !FALSE.includes(value));
+  };
+}
+
+/** The settings, each by its environment variable of istiod and with its default (`pilot/pkg/features`). */
+export const settings = {
+  /** Suffix of Kubernetes hostnames; set from istiod's flag `--domain`. */
+  domain: name("DOMAIN_SUFFIX", "cluster.local"),
+  /** ID of the cluster that holds the configuration. */
+  configCluster: name("CLUSTER_ID", "Kubernetes"),
+  /** The namespace whose `topology.istio.io/network` label names a cluster's network. */
+  systemNamespace: name("POD_NAMESPACE", "istio-system"),
+  dualStack: flag("ISTIO_DUAL_STACK", false),
+  ipAutoallocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", true),
+  serviceEntrySelectsPods: flag("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", true),
+  serviceSelectsWorkloadEntries: flag("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", true),
+  crossClusterWorkloadEntries: flag("PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY", true),
+  workloadEntryHealthChecks: flag("PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS", true),
+  proxyFindPodByIp: flag("ENABLE_PROXY_FIND_POD_BY_IP", false),
+  persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
+  persistentSessionHeaderLabel: text("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
+  canonicalServiceForMeshExternal: flag("LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES", false),
+} as const;
