@@ -7,3 +7,4 @@ export * from "./node-metadata.js";
 export * from "./proxy.js";
 export * from "./proxy-config.js";
 export * from "./proxy-node-error.js";
+export * from "./service-targets.js";

@@ -1,0 +1,6 @@
+export * from "./authorization-policies.js";
+export { oldestFirst } from "./oldest-first.js";
+export { namespaceAmong } from "./own-namespace.js";
+export { appliesToClient, type TargetedPolicy, type TargetReference } from "./policy-attachment.js";
+export { type ProviderAddress, providerAddress, type ProviderService } from "./provider-address.js";
+export { applicableJwtRules } from "./request-authentications.js";

@@ -1,0 +1,14 @@
+interface Dated {
+  readonly creationTimestamp: number;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** Istio's order of objects: the oldest first, then by name, then by namespace. */
+export function oldestFirst(a: Dated, b: Dated): number {
+  return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

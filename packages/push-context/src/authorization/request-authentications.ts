@@ -1,0 +1,25 @@
+import { type RequestAuthenticationObject, requestAuthenticationsByNamespace } from "@istiod/config-ingestion";
+import { query } from "@istiod/incremental";
+import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { rootNamespace } from "../mesh/mesh-config.js";
+import { oldestFirst } from "./oldest-first.js";
+import { namespaceAmong } from "./own-namespace.js";
+import { appliesToClient } from "./policy-attachment.js";
+
+/**
+ * The JWT rules that the client enforces: of its own namespace, then of the root namespace, by issuer.
+ * Source: pilot/pkg/model/authentication.go.
+ */
+export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTRule[] => {
+  const root = rootNamespace(q);
+  const others = q.keys(requestAuthenticationsByNamespace).filter((namespace) => namespace !== root);
+  const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
+  return [...(own === undefined ? [] : [own]), root]
+    .flatMap((namespace) => q.call(requestAuthenticationsOf, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })))
+    .flatMap(({ spec }) => spec.jwtRules)
+    .sort((a, b) => (a.issuer < b.issuer ? -1 : a.issuer > b.issuer ? 1 : 0));
+});
+
+const requestAuthenticationsOf = query("requestAuthenticationsOf", (q, namespace: string): readonly RequestAuthenticationObject[] =>
+  [...q.read(requestAuthenticationsByNamespace, namespace)].sort(oldestFirst),
+);

@@ -1,0 +1,4 @@
+export type { BoundServer, GatewayServer, GatewayServerPort, MergedGateway, RefusedServer, ServerGroup } from "./gateway-server.js";
+export { mergeServers, type SelectedGateway } from "./merge-servers.js";
+export { mergedGateway, serversOfRoute } from "./merged-gateway.js";
+export { passesTlsThrough, seesHttp, speaksTls, terminatesHttps, terminatesTcp } from "./server-kind.js";

@@ -1,0 +1,38 @@
+import { type TelemetryObject, telemetriesByNamespace } from "@istiod/config-ingestion";
+import { query } from "@istiod/incremental";
+import type { AccessLogging, Metrics, Tracing } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
+import { oldestFirst } from "../authorization/oldest-first.js";
+import { namespaceAmong } from "../authorization/own-namespace.js";
+import { appliesToClient } from "../authorization/policy-attachment.js";
+import { rootNamespace } from "../mesh/mesh-config.js";
+
+/** What Telemetry objects say to the client, the widest scope first, so that later elements prevail. */
+export interface ApplicableTelemetry {
+  readonly metrics: readonly Metrics[];
+  /** One list for each object. */
+  readonly accessLogging: readonly (readonly AccessLogging[])[];
+  readonly tracing: readonly Tracing[];
+}
+
+/** Of the mesh, of the client's namespace, and of every object that selects the client. Source: pilot/pkg/model/telemetry.go. */
+export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableTelemetry => {
+  const root = rootNamespace(q);
+  const others = q.keys(telemetriesByNamespace).filter((namespace) => namespace !== root);
+  const own = (others.length === 0 ? undefined : q.ask(namespaceAmong, others)) ?? (q.ask(namespaceAmong, [root]) === undefined ? undefined : root);
+  const wide = [root, ...(own === undefined || own === root ? [] : [own])].flatMap(
+    (namespace) => q.call(telemetriesOf, namespace).find(selectsNobodyInParticular) ?? [],
+  );
+  const selecting = own === undefined ? [] : q.call(telemetriesOf, own).filter((object) => !selectsNobodyInParticular(object));
+  const found = [...wide, ...selecting.filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace }))];
+  return {
+    metrics: found.flatMap(({ spec }) => spec.metrics),
+    accessLogging: found.flatMap(({ spec }) => (spec.accessLogging.length === 0 ? [] : [spec.accessLogging])),
+    tracing: found.flatMap(({ spec }) => spec.tracing),
+  };
+});
+
+const telemetriesOf = query("telemetriesOf", (q, namespace: string): readonly TelemetryObject[] => [...q.read(telemetriesByNamespace, namespace)].sort(oldestFirst));
+
+function selectsNobodyInParticular({ spec }: TelemetryObject): boolean {
+  return Object.keys(spec.selector?.matchLabels ?? {}).length === 0 && spec.targetRefs.length === 0 && spec.targetRef === undefined;
+}
