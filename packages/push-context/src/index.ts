@@ -5,3 +5,5 @@ export * from "./authentication/index.js";
 export * from "./gateways/index.js";
 export * from "./authorization/index.js";
 export * from "./telemetry/index.js";
+export * from "./routing/index.js";
+export * from "./visibility/index.js";

@@ -1,0 +1,95 @@
+import { clone, create } from "@bufbuild/protobuf";
+import {
+  type HTTPMatchRequest,
+  HTTPMatchRequestSchema,
+  type HTTPRoute,
+  HTTPRouteSchema,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { matchesConflict } from "./match-conflict.js";
+
+/** What a delegating route and the routes of its delegate give together. */
+export interface DelegatedRoutes {
+  readonly routes: readonly HTTPRoute[];
+  /** Routes of the delegate, by position, that contradict the root's match and were left out. */
+  readonly conflicts: readonly number[];
+}
+
+const inherited = [
+  "rewrite",
+  "directResponse",
+  "timeout",
+  "retries",
+  "fault",
+  "mirror",
+  "mirrorPercent",
+  "mirrorPercentage",
+  "corsPolicy",
+  "headers",
+] as const satisfies readonly (keyof HTTPRoute)[];
+
+/**
+ * The delegate's routes as parts of the root's: each match narrows one of the root's, what a route leaves open the root fills
+ * in, and names are joined as `root-delegate` (pilot/pkg/model/virtualservice.go, MergeHTTPRoutes).
+ */
+export function delegateRoutes(root: HTTPRoute, delegate: readonly HTTPRoute[]): DelegatedRoutes {
+  const merged = delegate.map((route) => mergeRoute(root, route));
+  return {
+    routes: merged.filter((route) => route !== undefined),
+    conflicts: merged.flatMap((route, i) => (route === undefined ? [i] : [])),
+  };
+}
+
+function mergeRoute(root: HTTPRoute, delegate: HTTPRoute): HTTPRoute | undefined {
+  const match = mergeMatches(root.match, delegate.match);
+  if (match === undefined) {
+    return undefined;
+  }
+  const out = clone(HTTPRouteSchema, delegate);
+  out.match = [...match];
+  out.name = joinNames(root.name, delegate.name);
+  for (const field of inherited) {
+    if (out[field] === undefined && root[field] !== undefined) {
+      Object.assign(out, { [field]: root[field] });
+    }
+  }
+  if (out.mirrors.length === 0) {
+    out.mirrors = root.mirrors;
+  }
+  return out;
+}
+
+/** Every match of the delegate with each match of the root that it agrees with; undefined where one agrees with none. */
+function mergeMatches(root: readonly HTTPMatchRequest[], delegate: readonly HTTPMatchRequest[]): readonly HTTPMatchRequest[] | undefined {
+  if (root.length === 0 || delegate.length === 0) {
+    return root.length === 0 ? delegate : root;
+  }
+  const perMatch = delegate.map((leaf) => root.filter((candidate) => !matchesConflict(candidate, leaf)).map((candidate) => mergeMatch(candidate, leaf)));
+  return perMatch.every((merged) => merged.length > 0) ? perMatch.flat() : undefined;
+}
+
+function mergeMatch(root: HTTPMatchRequest, leaf: HTTPMatchRequest): HTTPMatchRequest {
+  const first = <K extends "uri" | "scheme" | "method" | "authority">(field: K): Partial<Pick<HTTPMatchRequest, K>> => {
+    const value = leaf[field] ?? root[field];
+    return (value === undefined ? {} : { [field]: value }) as Partial<Pick<HTTPMatchRequest, K>>;
+  };
+  return create(HTTPMatchRequestSchema, {
+    name: joinNames(root.name, leaf.name),
+    ...first("uri"),
+    ...first("scheme"),
+    ...first("method"),
+    ...first("authority"),
+    headers: { ...root.headers, ...leaf.headers },
+    withoutHeaders: { ...root.withoutHeaders, ...leaf.withoutHeaders },
+    queryParams: { ...root.queryParams, ...leaf.queryParams },
+    port: leaf.port || root.port,
+    sourceLabels: { ...root.sourceLabels, ...leaf.sourceLabels },
+    sourceNamespace: leaf.sourceNamespace || root.sourceNamespace,
+    gateways: leaf.gateways.length > 0 ? leaf.gateways : root.gateways,
+    ignoreUriCase: leaf.ignoreUriCase,
+    statPrefix: leaf.statPrefix || root.statPrefix,
+  });
+}
+
+function joinNames(root: string, delegate: string): string {
+  return root === "" || delegate === "" ? root || delegate : `${root}-${delegate}`;
+}

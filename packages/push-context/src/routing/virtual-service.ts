@@ -1,0 +1,121 @@
+import { clone } from "@bufbuild/protobuf";
+import { type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
+import { type HTTPRoute, type VirtualService, VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { features } from "../mesh/features.js";
+import { mesh } from "../mesh/mesh-config.js";
+import { exportScope, type ExportScope, isExportedTo } from "../visibility/export-to.js";
+import { delegateRoutes } from "./delegates.js";
+import { resolveNames } from "./resolve-names.js";
+
+/** How a route is to be read: as a VirtualService, or as what an Ingress or a route of the Gateway API was translated to. */
+export type RouteSemantics = "virtual-service" | "ingress" | "gateway-api";
+
+/** Something of a VirtualService that was set aside, and why. */
+export interface RouteProblem {
+  /** The object that lost, `namespace/name`. */
+  readonly object: string;
+  readonly code: "delegate_not_found" | "delegate_not_exported" | "delegate_conflict";
+  readonly message: string;
+}
+
+/** A VirtualService as it applies: names are full, and delegates stand in the place of the routes that named them. */
+export interface ResolvedVirtualService {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly creationTimestamp: number;
+  readonly semantics: RouteSemantics;
+  readonly spec: VirtualService;
+  readonly exportedTo: ExportScope;
+  /** The delegates that were merged, `namespace/name`. */
+  readonly delegates: readonly string[];
+  readonly problems: readonly RouteProblem[];
+}
+
+const semanticsAnnotation = "internal.istio.io/route-semantics";
+
+/** The VirtualService `namespace/name` as it applies; undefined where there is none, or where it is a delegate (it has no hosts). */
+export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
+  const object = q.read(virtualServices, key);
+  if (object === undefined || object.spec.hosts.length === 0) {
+    return undefined;
+  }
+  const semantics = semanticsOf(object);
+  const spec = semantics === "gateway-api" ? object.spec : resolved(q, object);
+  const base = {
+    key,
+    namespace: object.namespace,
+    name: object.name,
+    creationTimestamp: object.creationTimestamp,
+    semantics,
+    exportedTo: exportedTo(q, object),
+  };
+  if (semantics !== "virtual-service" || spec.http.every((route) => route.delegate === undefined)) {
+    return { ...base, spec, delegates: [], problems: [] };
+  }
+  return { ...base, ...withDelegates(q, object, spec) };
+});
+
+/** A VirtualService without hosts, whose routes others may include. */
+const delegate = query("delegateVirtualService", (q, key: string) => {
+  const object = q.read(virtualServices, key);
+  if (object === undefined || object.spec.hosts.length > 0) {
+    return undefined;
+  }
+  return { http: resolved(q, object).http, exportedTo: exportedTo(q, object) };
+});
+
+function withDelegates(q: QueryContext, root: VirtualServiceObject, spec: VirtualService): Pick<ResolvedVirtualService, "spec" | "delegates" | "problems"> {
+  const http: HTTPRoute[] = [];
+  const delegates: string[] = [];
+  const problems: RouteProblem[] = [];
+  for (const [i, route] of spec.http.entries()) {
+    if (route.delegate === undefined) {
+      http.push(route);
+      continue;
+    }
+    const key = `${route.delegate.namespace || root.namespace}/${route.delegate.name}`;
+    const found = q.call(delegate, key);
+    const problem = (code: RouteProblem["code"], text: string, object = `${root.namespace}/${root.name}`): void => {
+      problems.push({ object, code, message: `VirtualService ${root.namespace}/${root.name}: http[${i}].delegate: ${text}` });
+    };
+    if (found === undefined) {
+      problem("delegate_not_found", `there is no VirtualService ${key} without hosts, so the route is left out`);
+      continue;
+    }
+    if (!isExportedTo(found.exportedTo, root.namespace)) {
+      problem("delegate_not_exported", `VirtualService ${key} is not exported to namespace ${root.namespace}, so the route is left out`);
+      continue;
+    }
+    const merged = delegateRoutes(route, found.http);
+    for (const at of merged.conflicts) {
+      problem("delegate_conflict", `http[${at}] of VirtualService ${key} contradicts the match of this route and is left out`, key);
+    }
+    http.push(...merged.routes);
+    delegates.push(key);
+  }
+  const out = clone(VirtualServiceSchema, spec);
+  out.http = http;
+  return { spec: out, delegates: [...new Set(delegates)], problems };
+}
+
+function resolved(q: QueryContext, { namespace, spec }: VirtualServiceObject): VirtualService {
+  return resolveNames(spec, { namespace, domain: features.domainSuffix(q) });
+}
+
+function exportedTo(q: QueryContext, { namespace, spec }: VirtualServiceObject): ExportScope {
+  return exportScope(spec.exportTo.length > 0 ? spec.exportTo : mesh(q).defaultVirtualServiceExportTo, namespace);
+}
+
+function semanticsOf(object: VirtualServiceObject): RouteSemantics {
+  switch (object.annotations[semanticsAnnotation]) {
+    case "gateway":
+      return "gateway-api";
+    case "ingress":
+      return "ingress";
+    default:
+      return "virtual-service";
+  }
+}

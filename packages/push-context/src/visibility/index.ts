@@ -1,0 +1,16 @@
+export { exportScope, isExportedTo, type ExportScope } from "./export-to.js";
+export { bySpecificity, commonHosts, hostsForNamespace, hostsMeet, hostWithin, mostSpecificMatch } from "./host-names.js";
+export {
+  egressListeners,
+  ingressListeners,
+  outboundTraffic,
+  scopeOf,
+  sidecarSpec,
+  type EgressListener,
+  type OutboundTraffic,
+  type ScopeListener,
+  type ScopeRef,
+} from "./scope.js";
+export { scopeServices, scopedAliases, scopedService, serviceInScope, servicesOf, type ScopedService } from "./scoped-services.js";
+export { mostSpecificVirtualService, virtualServicesOf } from "./scoped-virtual-services.js";
+export { serviceHeader, visibleServices, type ServiceHeader } from "./service-header.js";

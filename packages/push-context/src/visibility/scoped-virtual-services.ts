@@ -1,0 +1,53 @@
+import { query } from "@istiod/incremental";
+import { meshGateway } from "../routing/short-names.js";
+import { virtualServiceHeader, virtualServicesVisibleAt } from "../routing/virtual-service-index.js";
+import { isWildcard } from "../traffic-policy/host-pattern.js";
+import { egressHosts, everything, importsVirtualService } from "./egress-hosts.js";
+import { mostSpecificMatch } from "./host-names.js";
+import { egressListeners, type ScopeListener } from "./scope.js";
+
+/**
+ * Keys of the VirtualServices that an egress listener imports, in order of precedence (pilot/pkg/model/virtualservice.go,
+ * SelectVirtualServices). A gateway's single listener has all that its namespace may use.
+ */
+export const virtualServicesOf = query("virtualServicesOf", (q, { scope, listener }: ScopeListener): readonly string[] => {
+  const visible = q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace: scope.namespace });
+  const declared = q.call(egressListeners, scope)[listener];
+  if (scope.gateway === true || declared === undefined) {
+    return scope.gateway === true ? visible : [];
+  }
+  const hosts = egressHosts(declared.hosts, scope.namespace);
+  const all = declared.hosts.length === 1 && declared.hosts[0] === everything[0];
+  return all
+    ? visible
+    : visible.filter((key) => {
+        const header = q.call(virtualServiceHeader, key);
+        return header !== undefined && importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api");
+      });
+});
+
+/** The hosts of an egress listener's VirtualServices, each to the one that has it: the first, where several do. */
+const virtualServiceHosts = query("virtualServiceHosts", (q, at: ScopeListener): Readonly<Record<string, string>> => {
+  const out: Record<string, string> = {};
+  for (const key of q.call(virtualServicesOf, at)) {
+    for (const host of q.call(virtualServiceHeader, key)?.hosts ?? []) {
+      out[host] ??= key;
+    }
+  }
+  return out;
+});
+
+/** The VirtualService of an egress listener whose host covers a service's host most narrowly, if any. */
+export const mostSpecificVirtualService = query(
+  "mostSpecificVirtualService",
+  (q, { hostname, ...at }: ScopeListener & { readonly hostname: string }): string | undefined => {
+    const byHost = q.call(virtualServiceHosts, at);
+    const wildcards = q.call(wildcardHosts, at);
+    const found = Object.hasOwn(byHost, hostname) ? hostname : mostSpecificMatch(hostname, wildcards);
+    return found === undefined ? undefined : byHost[found];
+  },
+);
+
+const wildcardHosts = query("virtualServiceWildcards", (q, at: ScopeListener): readonly string[] =>
+  Object.keys(q.call(virtualServiceHosts, at)).filter(isWildcard),
+);
