@@ -1,1 +1,33 @@
-export {};
+export { CertificateAuthority, type CertificateAuthorityOptions, type IssuedCertificate, type LeafRequest } from "./authority/certificate-authority.js";
+export { type SigningBundle, signingBundle, type SigningBundlePem } from "./authority/signing-bundle.js";
+export { makeSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
+export {
+  issueServingCertificate,
+  istiodNames,
+  keepServingCertificate,
+  type KeepServingOptions,
+  type ServingCertificate,
+} from "./authority/serving-certificate.js";
+export { type Clock, systemClock } from "./clock.js";
+export { CaError, type CaErrorCode } from "./errors.js";
+export { authenticate, type Authenticator, bearerToken, type Caller, type Credentials } from "./identity/authenticator.js";
+export { clientCertificate } from "./identity/client-certificate.js";
+export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
+export { identityOfSubject, parseSpiffeUri, type SpiffeIdentity, spiffeUri } from "./identity/spiffe-identity.js";
+export { staticTokens } from "./identity/static-tokens.js";
+export { tokenDirectory, type TokenDirectoryOptions } from "./identity/token-directory.js";
+export type { KeyKind } from "./keys.js";
+export { DirectoryRootStore } from "./roots/directory-root-store.js";
+export { keepRoot, selfSignedBundle } from "./roots/keep-root.js";
+export { readPluggedInCa } from "./roots/plugged-in-ca.js";
+export { type RootCheck, RootRotation, type RootRotationOptions } from "./roots/root-rotation.js";
+export type { RootStore, StoredRoot } from "./roots/root-store.js";
+export { reload, watchPluggedInCa, type WatchPluggedInCaOptions } from "./roots/watch-plugged-in-ca.js";
+export {
+  type CertificateEvents,
+  certificateRoutes,
+  certificateService,
+  type CertificateServiceOptions,
+  signErrorLabel,
+} from "./service/certificate-service.js";
+export { type Connection, connectionKey, connectionOf, connectionValues, credentialsOf } from "./service/connection.js";

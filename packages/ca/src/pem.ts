@@ -1,0 +1,33 @@
+import { X509Certificate } from "node:crypto";
+import { CaError } from "./errors.js";
+
+const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+
+/** The certificates of a PEM text in order, each re-encoded as one PEM block with a newline at its end. Text between blocks is skipped. */
+export function splitCertificates(pem: string): string[] {
+  return (pem.match(CERTIFICATE_BLOCK) ?? []).map((block) => `${block.replaceAll("\r\n", "\n")}\n`);
+}
+
+/**
+ * Parses every certificate of a PEM text; there must be at least one.
+ *
+ * @param what names the text in messages, such as a file
+ * @throws CaError `malformed`
+ */
+export function parseCertificates(pem: string, what: string): X509Certificate[] {
+  const blocks = splitCertificates(pem);
+  if (blocks.length === 0) throw new CaError("malformed", `${what}: no PEM block "CERTIFICATE" found`);
+  return blocks.map((block, index) => {
+    try {
+      return new X509Certificate(block);
+    } catch (error) {
+      throw CaError.from(error, "malformed", `${what}: certificate ${index + 1} of ${blocks.length} cannot be read`);
+    }
+  });
+}
+
+/** Encodes DER as a PEM block with lines of 64 characters and a newline at its end (RFC 7468). */
+export function encodePem(label: string, der: ArrayBuffer | Uint8Array): string {
+  const body = Buffer.from(der as Uint8Array).toString("base64").replace(/(.{64})(?!$)/g, "$1\n");
+  return `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----\n`;
+}

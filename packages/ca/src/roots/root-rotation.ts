@@ -1,0 +1,103 @@
+import { X509Certificate } from "node:crypto";
+import type { CertificateAuthority } from "../authority/certificate-authority.js";
+import { renewSelfSignedRoot } from "../authority/self-signed-root.js";
+import { type Clock, systemClock } from "../clock.js";
+import { CaError } from "../errors.js";
+import { selfSignedBundle } from "./keep-root.js";
+import type { RootStore, StoredRoot } from "./root-store.js";
+
+export interface RootRotationOptions {
+  readonly authority: CertificateAuthority;
+  readonly store: RootStore;
+  /** Milliseconds between checks. Default: 1 hour (Istio's CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL). */
+  readonly interval?: number;
+  /** Renew when this part of the lifetime remains. Default: 0.2 (…_GRACE_PERIOD_PERCENTILE of 20). */
+  readonly grace?: number;
+  /** Lifetime of a renewed root in milliseconds. Default: 3650 days. */
+  readonly lifetime?: number;
+  /** PEM of more roots to trust, as given at the start. */
+  readonly additionalRoots?: string;
+  /** A number from 0 to 1 that spreads the first check of replicas over one interval. Default: Math.random. */
+  readonly random?: () => number;
+  readonly clock?: Clock;
+  /** A check that failed; the root in use stays, and the next check tries again. */
+  readonly onError?: (error: CaError) => void;
+}
+
+/**
+ * What a check did: nothing, took over what another replica kept, or renewed the root with its own key.
+ */
+export type RootCheck = "unchanged" | "adopted" | "renewed";
+
+/** Watches over the age of a self-signed root. */
+export class RootRotation {
+  readonly #options: RootRotationOptions;
+  readonly #clock: Clock;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: RootRotationOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  /** Begins to check. The function given back ends it. */
+  start(): () => void {
+    const { interval = 3600 * 1000, random = Math.random, onError } = this.#options;
+    let ended = false;
+    const next = (delay: number): void => {
+      if (ended) return;
+      this.#cancel = this.#clock.after(delay, () => {
+        this.check()
+          .catch((error: unknown) => onError?.(CaError.from(error, "store", "root check")))
+          .finally(() => next(interval));
+      });
+    };
+    next(interval * (1 + random()));
+    return () => {
+      ended = true;
+      this.#cancel?.();
+    };
+  }
+
+  /** Checks once. @throws CaError when the store fails or holds what cannot be used */
+  async check(): Promise<RootCheck> {
+    const { authority, store, lifetime } = this.#options;
+    const kept = await store.load();
+    if (!kept) throw new CaError("store", `${store.description}: the root is gone`);
+    if (!this.#isAged(kept)) {
+      if (sameText(kept.certificate, authority.certificate)) return "unchanged";
+      this.#use(kept);
+      return "adopted";
+    }
+    const renewed = await renewSelfSignedRoot(kept, this.#clock.now(), lifetime);
+    if (await store.replace(kept, renewed)) {
+      this.#use(renewed);
+      return "renewed";
+    }
+    const others = await store.load();
+    if (!others) throw new CaError("store", `${store.description}: the root is gone`);
+    this.#use(others);
+    return "adopted";
+  }
+
+  #isAged(root: StoredRoot): boolean {
+    let certificate: X509Certificate;
+    try {
+      certificate = new X509Certificate(root.certificate);
+    } catch (error) {
+      throw CaError.from(error, "malformed", `${this.#options.store.description}: root certificate`);
+    }
+    const end = Date.parse(certificate.validTo);
+    const lifetime = end - Date.parse(certificate.validFrom);
+    return end - lifetime * (this.#options.grace ?? 0.2) <= this.#clock.now();
+  }
+
+  #use(root: StoredRoot): void {
+    const { authority, store, additionalRoots } = this.#options;
+    authority.use(selfSignedBundle(root, store.description, this.#clock.now(), additionalRoots));
+  }
+}
+
+function sameText(a: string, b: string): boolean {
+  return a.trim() === b.trim();
+}

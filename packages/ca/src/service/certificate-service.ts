@@ -1,0 +1,109 @@
+import { Code, ConnectError, type ConnectRouter, type HandlerContext, type ServiceImpl } from "@connectrpc/connect";
+import { type IstioCertificateRequest, IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
+import type { CertificateAuthority } from "../authority/certificate-authority.js";
+import { CaError, type CaErrorCode } from "../errors.js";
+import { authenticate, type Authenticator, type Caller } from "../identity/authenticator.js";
+import { parseSpiffeUri } from "../identity/spiffe-identity.js";
+import { splitCertificates } from "../pem.js";
+import { credentialsOf } from "./connection.js";
+
+/** What happens to requests. Each is Istio's metric of the name that its comment gives, with the prefix `citadel_server_`. */
+export interface CertificateEvents {
+  /** `csr_count` */
+  requested?(): void;
+  /** `authentication_failure_count`; the reason is for the log, callers are not told. */
+  authenticationFailed?(error: CaError): void;
+  /** `csr_sign_err_count`; its label `error` is `signErrorLabel(error.code)`. */
+  signingFailed?(error: CaError, caller: Caller): void;
+  /** `success_cert_issuance_count` */
+  issued?(certificate: { readonly names: readonly string[]; readonly caller: Caller; readonly notAfter: number }): void;
+}
+
+export interface CertificateServiceOptions {
+  readonly authority: CertificateAuthority;
+  /** Asked in order. */
+  readonly authenticators: readonly Authenticator[];
+  /** Accept credentials over connections without TLS (Istio's XDS_AUTH_PLAINTEXT). Default: false, as a token could be read on the way. */
+  readonly plaintext?: boolean;
+  /**
+   * Whether a caller may have a certificate in the name of another identity, as a node's proxy has for the pods on its node
+   * (Istio's CA_TRUSTED_NODE_ACCOUNTS). Default: nobody may.
+   */
+  readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
+  readonly events?: CertificateEvents;
+}
+
+/** Serves `istio.v1.auth.IstioCertificateService`: give this to `connectNodeAdapter({ routes, contextValues: connectionValues })`. */
+export function certificateRoutes(options: CertificateServiceOptions): (router: ConnectRouter) => void {
+  return (router) => router.service(IstioCertificateService, certificateService(options));
+}
+
+/** The service's methods, for a router of one's own. */
+export function certificateService(options: CertificateServiceOptions): ServiceImpl<typeof IstioCertificateService> {
+  const { authority, events } = options;
+  return {
+    async createCertificate(request, context) {
+      events?.requested?.();
+      const { caller, names } = await whoAsks(request, context, options);
+      try {
+        const issued = await authority.sign({ request: request.csr, names, lifetime: Number(request.validityDuration) * 1000 });
+        events?.issued?.({ names, caller, notAfter: issued.notAfter });
+        return { certChain: responseChain(issued.certificate, issued.chain, issued.roots) };
+      } catch (cause) {
+        const error = CaError.from(cause, "signing", "signing");
+        events?.signingFailed?.(error, caller);
+        throw new ConnectError(`CSR signing error (${error.message})`, statusOf(error.code), undefined, undefined, error);
+      }
+    },
+  };
+}
+
+async function whoAsks(
+  request: IstioCertificateRequest,
+  context: HandlerContext,
+  { authenticators, plaintext = false, mayImpersonate, events }: CertificateServiceOptions,
+): Promise<{ caller: Caller; names: readonly string[] }> {
+  try {
+    const credentials = credentialsOf(context);
+    if (!credentials.encrypted && !plaintext) {
+      throw new CaError("unauthenticated", `${credentials.peer ?? "caller"}: credentials are not accepted over a connection without TLS`);
+    }
+    const caller = await authenticate(authenticators, credentials);
+    const other = request.metadata?.["ImpersonatedIdentity"];
+    if (typeof other !== "string" || other === "") return { caller, names: caller.identities };
+    parseSpiffeUri(other);
+    if (!(await mayImpersonate?.(caller, other))) {
+      throw new CaError("unauthenticated", `${caller.identities[0]} may not have a certificate of ${other}`);
+    }
+    return { caller, names: [other] };
+  } catch (cause) {
+    const error = CaError.from(cause, "unauthenticated", "authentication");
+    events?.authenticationFailed?.(error);
+    throw new ConnectError("request authenticate failure", Code.Unauthenticated);
+  }
+}
+
+/** One PEM an element; the last holds the roots, all of them, because a client takes the last for what it trusts. */
+function responseChain(leaf: string, chain: readonly string[], roots: string): string[] {
+  return [leaf, ...chain.flatMap(splitCertificates), roots];
+}
+
+function statusOf(code: CaErrorCode): Code {
+  return code === "csr" || code === "ttl" ? Code.InvalidArgument : Code.Internal;
+}
+
+/** The value of the label `error` of Istio's metric `citadel_server_csr_sign_err_count`. */
+export function signErrorLabel(code: CaErrorCode): "CA_NOT_READY" | "CSR_ERROR" | "TTL_ERROR" | "CERT_GEN_ERROR" | "UNKNOWN" {
+  switch (code) {
+    case "not-ready":
+      return "CA_NOT_READY";
+    case "csr":
+      return "CSR_ERROR";
+    case "ttl":
+      return "TTL_ERROR";
+    case "signing":
+      return "CERT_GEN_ERROR";
+    default:
+      return "UNKNOWN";
+  }
+}

@@ -1,0 +1,159 @@
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { authenticate, CaError, type Credentials, identityOfSubject, parseSpiffeUri, readTokenKeys, signedTokens, spiffeUri, staticTokens, tokenDirectory } from "@istiod/ca";
+import { FakeClock } from "@istiod/ca/testing";
+import { scratch } from "./openssl.js";
+
+const bearer = (token: string): Credentials => ({ encrypted: true, peer: "10.0.0.1:1", header: (name) => (name === "authorization" ? `Bearer ${token}` : undefined) });
+const nobody: Credentials = { encrypted: true, header: () => undefined };
+
+describe("a SPIFFE identity", () => {
+  it("reads as Istio writes it", () => {
+    expect(spiffeUri({ trustDomain: "me@corp", namespace: "shop", serviceAccount: "cart.v1" })).toBe("spiffe://me.corp/ns/shop/sa/cart.v1");
+    expect(parseSpiffeUri("spiffe://td/ns/shop/sa/cart")).toEqual({ trustDomain: "td", namespace: "shop", serviceAccount: "cart" });
+    expect(identityOfSubject("system:serviceaccount:shop:cart", "td")).toEqual({ trustDomain: "td", namespace: "shop", serviceAccount: "cart" });
+  });
+
+  it("survives writing and reading, and no part can stand in for another", () => {
+    const part = fc.string({ unit: fc.constantFrom("a", "9", "-", ".", "/", ":", "%", "@", "A", "\n", ","), maxLength: 8 });
+    fc.assert(
+      fc.property(part, part, part, (trustDomain, namespace, serviceAccount) => {
+        let uri: string;
+        try {
+          uri = spiffeUri({ trustDomain, namespace, serviceAccount });
+        } catch (error) {
+          expect(error).toMatchObject({ name: "CaError", code: "identity" });
+          return;
+        }
+        expect(parseSpiffeUri(uri)).toEqual({ trustDomain: trustDomain.replaceAll("@", "."), namespace, serviceAccount });
+        expect(uri.split("/")).toHaveLength(7);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("is refused in any other form", () => {
+    for (const text of ["", "spiffe://td", "spiffe://td/ns/a/sa/b/c", "https://td/ns/a/sa/b", "spiffe:///ns/a/sa/b", "spiffe://td/ns//sa/b"]) {
+      expect(() => parseSpiffeUri(text)).toThrow(CaError);
+    }
+    for (const subject of ["", "cart", "system:serviceaccount:shop", "system:serviceaccount:shop:cart:x", "system:serviceaccount:shop:cart/sa/admin"]) {
+      expect(() => identityOfSubject(subject, "td")).toThrow(CaError);
+    }
+  });
+});
+
+describe("a signed token", () => {
+  let keys: Awaited<ReturnType<typeof generateKeyPair>>;
+  let jwks: JSONWebKeySet;
+  const clock = new FakeClock(Date.UTC(2030, 0, 1));
+  const seconds = clock.now() / 1000;
+  beforeAll(async () => {
+    keys = await generateKeyPair("RS256");
+    jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: "k1" }] };
+  });
+  const make = (claims: Record<string, unknown> = {}, key: Parameters<SignJWT["sign"]>[0] = keys.privateKey, alg = "RS256"): Promise<string> => {
+    const all = { iss: "https://issuer", aud: ["istio-ca"], sub: "system:serviceaccount:shop:cart", exp: seconds + 60, ...claims };
+    return new SignJWT(all).setProtectedHeader({ alg, kid: "k1" }).sign(key);
+  };
+  const check = (token: string) => signedTokens({ issuer: "https://issuer", audiences: ["istio-ca"], keys: () => jwks, trustDomain: "td", clock }).authenticate(bearer(token));
+
+  it("proves its subject", async () => {
+    expect(await check(await make())).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"], by: "signed token" });
+    expect(await signedTokens({ issuer: "i", audiences: [], keys: () => jwks, trustDomain: "td" }).authenticate(nobody)).toBeUndefined();
+  });
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ["for another audience", { aud: ["kubernetes"] }, /aud/],
+    ["of another issuer", { iss: "https://other" }, /iss/],
+    ["that has expired", { exp: seconds - 1 }, /exp/],
+    ["that is not valid yet", { nbf: seconds + 100 }, /nbf/],
+    ["that never expires", { exp: undefined }, /exp/],
+    ["of a user", { sub: "jane" }, /subject "jane" is not of the form/],
+    ["whose name would change the path", { sub: "system:serviceaccount:shop:a/sa/b" }, /not valid in a SPIFFE identity/],
+  ])("%s is refused", async (_, claims, words) => {
+    await expect(check(await make(claims))).rejects.toMatchObject({ code: "unauthenticated", message: expect.stringMatching(words) });
+  });
+
+  it("with another signature is refused: another key, none, and the public key as a shared secret", async () => {
+    const other = await generateKeyPair("RS256");
+    await expect(check(await make({}, other.privateKey))).rejects.toMatchObject({ code: "unauthenticated" });
+    const [, payload] = (await make()).split(".");
+    const none = `${Buffer.from('{"alg":"none"}').toString("base64url")}.${payload}.`;
+    await expect(check(none)).rejects.toMatchObject({ code: "unauthenticated" });
+    const secret = new TextEncoder().encode(await exportSPKI(keys.publicKey));
+    await expect(check(await make({}, secret, "HS256"))).rejects.toMatchObject({ code: "unauthenticated" });
+  });
+
+  it("of any text is refused and raises no other error", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string(), async (text) => {
+        const outcome = await check(`a.${text}`).catch((error: unknown) => error);
+        expect(outcome).toMatchObject({ name: "CaError", code: "unauthenticated" });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("is checked by keys from a file, as a key set or as PEM", async () => {
+    const directory = await scratch();
+    await writeFile(join(directory, "jwks.json"), JSON.stringify(jwks));
+    const another = await generateKeyPair("RS256");
+    await writeFile(join(directory, "keys.pem"), (await exportSPKI(another.publicKey)) + (await exportSPKI(keys.publicKey)));
+    await writeFile(join(directory, "bad"), '{"keys": 1}');
+    for (const name of ["jwks.json", "keys.pem"]) {
+      const set = await readTokenKeys(join(directory, name));
+      const caller = await signedTokens({ issuer: "https://issuer", audiences: ["istio-ca"], keys: () => set, trustDomain: "td", clock }).authenticate(bearer(await make()));
+      expect(caller?.identities).toEqual(["spiffe://td/ns/shop/sa/cart"]);
+    }
+    await expect(readTokenKeys(join(directory, "bad"))).rejects.toMatchObject({ code: "malformed" });
+    await expect(readTokenKeys(join(directory, "none"))).rejects.toMatchObject({ code: "store" });
+  });
+});
+
+describe("a fixed token", () => {
+  it("proves its identity", async () => {
+    const tokens = staticTokens([["0123456789abcdef", { trustDomain: "td", namespace: "shop", serviceAccount: "cart" }]]);
+    expect(await tokens.authenticate(bearer("0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    await expect(tokens.authenticate(bearer("0123456789abcdeg"))).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(await tokens.authenticate(nobody)).toBeUndefined();
+  });
+
+  it("is long enough not to be guessed", () => {
+    expect(() => staticTokens([["short", { trustDomain: "td", namespace: "a", serviceAccount: "b" }]])).toThrow(/shorter than 16/);
+  });
+});
+
+describe("a directory of tokens", () => {
+  it("follows its files", async () => {
+    const directory = await scratch();
+    const clock = new FakeClock();
+    const tokens = tokenDirectory({ directory, trustDomain: "td", clock });
+    await mkdir(join(directory, "shop"));
+    await writeFile(join(directory, "shop", "cart"), "cart-0123456789abcdef\n");
+    await writeFile(join(directory, "shop", "empty"), "");
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    await writeFile(join(directory, "shop", "web"), "web-0123456789abcdef");
+    await expect(tokens.authenticate(bearer("web-0123456789abcdef"))).rejects.toThrow();
+    clock.advance(1000);
+    expect(await tokens.authenticate(bearer("web-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/web"] });
+    await rm(join(directory, "shop", "cart"));
+    await expect(tokens.authenticate(bearer("cart-0123456789abcdef"))).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(await tokens.authenticate(bearer(""))).toBeUndefined();
+  });
+});
+
+describe("several authenticators", () => {
+  it("are asked in order, and a refusal names each reason", async () => {
+    const a = staticTokens([["aaaaaaaaaaaaaaaa", { trustDomain: "td", namespace: "n", serviceAccount: "a" }]]);
+    const b = staticTokens([["bbbbbbbbbbbbbbbb", { trustDomain: "td", namespace: "n", serviceAccount: "b" }]]);
+    expect(await authenticate([a, b], bearer("bbbbbbbbbbbbbbbb"))).toMatchObject({ identities: ["spiffe://td/ns/n/sa/b"] });
+    await expect(authenticate([a, b], bearer("cccccccccccccccc"))).rejects.toMatchObject({
+      code: "unauthenticated",
+      message: "10.0.0.1:1 is not authenticated (fixed token: token not known; fixed token: token not known)",
+    });
+    await expect(authenticate([], nobody)).rejects.toThrow("no authenticator is configured");
+  });
+});
