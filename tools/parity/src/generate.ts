@@ -1,6 +1,80 @@
-import type { Scenario, Type } from "./scenario.js";
+import { readFileSync } from "node:fs";
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { decode, environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, setObjects, type LocatedObject } from "@istiod/config-ingestion";
+import { Database, type View } from "@istiod/incremental";
+import { MeshConfigSchema, type MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
+import { proxyFromNode, type Proxy } from "@istiod/push-context";
+import { generators } from "@istiod/xds-generators";
+import { parse } from "yaml";
+import { environmentOf, fileOf, isObject, objectsOf, type Json, type JsonObject, type Scenario, type ScenarioProxy, type Type } from "./scenario.js";
+
+const typeUrls: Readonly<Record<Type, string>> = {
+  cds: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+  eds: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
+  lds: "type.googleapis.com/envoy.config.listener.v3.Listener",
+  rds: "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
+  ecds: "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
+  nds: "type.googleapis.com/istio.networking.nds.v1.NameTable",
+};
 
 /** What the generators give for each proxy of a scenario: bytes by resource name, by "key type". */
-export function generate(_s: Scenario, _types: readonly Type[]): Map<string, Map<string, Uint8Array>> {
-  return new Map();
+export function generate(s: Scenario, types: readonly Type[]): Map<string, Map<string, Uint8Array>> {
+  const database = load(s);
+  const out = new Map<string, Map<string, Uint8Array>>();
+  for (const proxy of s.proxies) {
+    const view = database.view(proxyOf(proxy));
+    for (const t of types) out.set(`${proxy.key} ${t}`, resourcesOf(view, t));
+    view.release();
+  }
+  return out;
 }
+
+/** A database that holds the objects, mesh configuration and environment of a scenario. */
+export function load(s: Scenario): Database<Proxy> {
+  const database = new Database<Proxy>();
+  const accepted: LocatedObject[] = [];
+  for (const document of objectsOf(s)) {
+    for (const d of decode(document)) {
+      if (d.outcome === "accepted") accepted.push({ kind: d.kind, key: d.key, object: d.object } as LocatedObject);
+      if (d.outcome === "refused") {
+        const about = d.subject ? `${d.subject.kind} ${d.subject.namespace}/${d.subject.name}` : "an object";
+        console.error(`${s.name}: ${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`);
+      }
+    }
+  }
+  database.commit((tx) => {
+    setObjects(tx, accepted);
+    tx.set(meshConfig, meshConfigKey, meshOf(s));
+    tx.set(meshNetworks, meshNetworksKey, fromJson(MeshNetworksSchema, jsonFile(s, "networks.yaml")));
+    for (const [name, value] of Object.entries(environmentOf(s))) tx.set(environment, name, value);
+  });
+  return database;
+}
+
+function meshOf(s: Scenario): MeshConfig {
+  return fromJson(MeshConfigSchema, jsonFile(s, "mesh.yaml"), { ignoreUnknownFields: true });
+}
+
+function jsonFile(s: Scenario, name: string): JsonValue {
+  const file = fileOf(s, name);
+  return file ? ((parse(readFileSync(file, "utf8")) ?? {}) as JsonValue) : {};
+}
+
+function resourcesOf(view: View<Proxy>, t: Type): Map<string, Uint8Array> {
+  const generator = generators[typeUrls[t]];
+  if (!generator) return new Map();
+  return new Map([...view.call(generator)].map((r) => [t === "nds" ? "" : r.name, r.bytes]));
+}
+
+function proxyOf({ node }: ScenarioProxy): Proxy {
+  const text = (v: Json | undefined): string => (typeof v === "string" ? v : "");
+  const locality = { region: text(node["region"]), zone: text(node["zone"]), subzone: text(node["subzone"]) };
+  return proxyFromNode({
+    id: text(node["id"]),
+    cluster: text(node["cluster"]),
+    ...(locality.region + locality.zone + locality.subzone === "" ? {} : { locality }),
+    metadata: (isObject(node["metadata"]) ? node["metadata"] : {}) as JsonObject,
+  });
+}
+
