@@ -1,0 +1,77 @@
+import { Option } from "commander";
+
+/** One flag of `istiod discovery`: the only place that declares it. Parsing, `--help` and the documentation come from here. */
+interface Flag {
+  readonly name: string;
+  /** Shown in `--help` as the value's place; absent for a boolean. */
+  readonly value?: string;
+  readonly about: string;
+  readonly default?: string | boolean | ((env: NodeJS.ProcessEnv) => string);
+  /** Given more than once; each value is kept. */
+  readonly repeated?: boolean;
+}
+
+/** Flags of `pilot-discovery discovery` with the names and defaults of Istio, and ours after them. */
+export const flags = [
+  { name: "configDir", value: "<dir>", about: "directory of YAML that is the source of all objects; watched", default: "" },
+  { name: "meshConfig", value: "<file>", about: "mesh configuration; absent file: defaults", default: "./etc/istio/config/mesh" },
+  { name: "networksConfig", value: "<file>", about: "mesh networks; absent file: none", default: "./etc/istio/config/meshNetworks" },
+  { name: "domain", value: "<domain>", about: "DNS domain suffix of the cluster", default: "cluster.local" },
+  { name: "clusterID", value: "<id>", about: "ID of the cluster that this istiod is in", default: (env) => env["CLUSTER_ID"] ?? "Kubernetes" },
+  { name: "namespace", value: "<namespace>", about: "namespace that this istiod is in", default: (env) => env["POD_NAMESPACE"] ?? "istio-system" },
+  { name: "grpcAddr", value: "<addr>", about: "plaintext xDS; empty: not served", default: ":15010" },
+  { name: "secureGRPCAddr", value: "<addr>", about: "xDS and CA over TLS; empty: not served", default: ":15012" },
+  { name: "httpAddr", value: "<addr>", about: "readiness and debug", default: ":8080" },
+  { name: "httpsAddr", value: "<addr>", about: "admission webhooks over TLS; empty: not served", default: ":15017" },
+  { name: "monitoringAddr", value: "<addr>", about: "metrics; empty: on --httpAddr", default: ":15014" },
+  { name: "shutdownDuration", value: "<duration>", about: "time to end gracefully", default: "10s" },
+  { name: "tlsCertFile", value: "<file>", about: "certificate of the TLS servers; empty: issued by the CA", default: "" },
+  { name: "tlsKeyFile", value: "<file>", about: "key that belongs to --tlsCertFile", default: "" },
+  { name: "caCertFile", value: "<file>", about: "root certificates by which client certificates are verified, beside the CA's own", default: "" },
+  { name: "log_output_level", value: "<level>", about: "debug, info, warn or error", default: "info" },
+  { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
+  { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
+  { name: "tokensDir", value: "<dir>", about: "bearer tokens that the CA accepts without Kubernetes: a file NAMESPACE.SERVICEACCOUNT holds one token", default: "" },
+] as const satisfies readonly Flag[];
+
+/** The values of the flags, by name. */
+export type FlagValues = { readonly [F in (typeof flags)[number] as F["name"]]: string };
+
+/** The flags as options of the command line parser. */
+export function options(env: NodeJS.ProcessEnv): Option[] {
+  return flags.map((flag: Flag) => {
+    const option = new Option(`--${flag.name}${flag.value ? ` ${flag.value}` : ""}`, flag.about);
+    return option.default(typeof flag.default === "function" ? flag.default(env) : flag.default);
+  });
+}
+
+/** A host and port to listen on. */
+export interface ListenAddress {
+  readonly host: string | undefined;
+  readonly port: number;
+}
+
+/**
+ * Reads `host:port`, `:port` or `[v6]:port`; empty is undefined.
+ *
+ * @throws Error that names the flag where the value is none of these.
+ */
+export function listenAddress(flag: string, value: string): ListenAddress | undefined {
+  if (value === "") return undefined;
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(value);
+  const port = Number(match?.[3]);
+  if (!match || port > 65535) throw new Error(`--${flag} ${value}: expected host:port, :port or [v6]:port`);
+  return { host: match[1] ?? (match[2] || undefined), port };
+}
+
+/**
+ * Reads a Go duration such as `10s`, `1m30s` or `250ms` in milliseconds.
+ *
+ * @throws Error that names the flag where the value is not a duration.
+ */
+export function duration(flag: string, value: string): number {
+  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
+  if (parts.length === 0 || parts.map((p) => p[0]).join("") !== value) throw new Error(`--${flag} ${value}: expected a duration such as 10s`);
+  return parts.reduce((sum, p) => sum + Number(p[1]) * (units[p[2] ?? ""] ?? 0), 0);
+}

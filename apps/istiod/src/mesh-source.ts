@@ -1,0 +1,102 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { Commit, Database, View } from "@istiod/incremental";
+import { type Proxy, ProxyNodeError, proxyFromNode } from "@istiod/push-context";
+import type { Resource, ResourceSet } from "@istiod/resources";
+import { generators, lookups } from "@istiod/xds-generators";
+import type { Peer, ResourceSource, SourceChange } from "@istiod/xds-server";
+import type { Logger } from "pino";
+
+/** A connected proxy: its facts, and the mesh as it sees it. */
+export interface MeshClient {
+  readonly proxy: Proxy;
+  readonly view: View<Proxy>;
+  /** What it was last given of each type: what stands while a newer answer cannot be computed. */
+  readonly last: Map<string, ResourceSet>;
+}
+
+export interface MeshSourceOptions {
+  readonly database: Database<Proxy>;
+  readonly log: Logger;
+  /** Refuses a stream by throwing a ConnectError. */
+  readonly authorize?: (proxy: Proxy, peer: Peer) => void | Promise<void>;
+  /** Called when a set could not be computed and the last one stands. */
+  readonly failed?: (typeUrl: string, error: unknown) => void;
+}
+
+/** The generators, served: what each proxy should have, from the database's current revision. */
+export class MeshSource implements ResourceSource<MeshClient> {
+  readonly #options: MeshSourceOptions;
+  readonly #listeners = new Set<(change: SourceChange) => void>();
+  #ready = false;
+
+  constructor(options: MeshSourceOptions) {
+    this.#options = options;
+  }
+
+  ready(): boolean {
+    return this.#ready;
+  }
+
+  /** To be called once the first full state is committed. */
+  markReady(): void {
+    this.#ready = true;
+  }
+
+  /** To be called after each commit. */
+  committed(commit: Commit): void {
+    if (!this.#ready || commit.changed.length === 0) return;
+    for (const listener of this.#listeners) listener({ revision: commit.revision });
+  }
+
+  async open(node: Node, peer: Peer): Promise<MeshClient> {
+    const proxy = readProxy(node);
+    await this.#options.authorize?.(proxy, peer);
+    return { proxy, view: this.#options.database.view(proxy), last: new Map() };
+  }
+
+  resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
+    const generator = generators[typeUrl];
+    if (!generator) return undefined;
+    try {
+      const set = client.view.call(generator);
+      client.last.set(typeUrl, set);
+      return set;
+    } catch (error) {
+      this.#options.log.error({ proxy: client.proxy.nodeId, type: typeUrl, err: error }, "could not generate; what the proxy has stands");
+      this.#options.failed?.(typeUrl, error);
+      const last = client.last.get(typeUrl);
+      if (!last) throw new ConnectError(`${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`, Code.Internal);
+      return last;
+    }
+  }
+
+  lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
+    const lookup = lookups[typeUrl];
+    return lookup && client.view.call(lookup, name);
+  }
+
+  watch(listener: (change: SourceChange) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(client: MeshClient): void {
+    client.view.release();
+  }
+}
+
+function readProxy(node: Node): Proxy {
+  try {
+    return proxyFromNode({
+      id: node.id,
+      cluster: node.cluster,
+      ...(node.locality ? { locality: { region: node.locality.region, zone: node.locality.zone, subzone: node.locality.subZone } } : {}),
+      ...(node.metadata ? { metadata: node.metadata } : {}),
+      extensions: node.extensions.map((e) => e.name),
+    });
+  } catch (error) {
+    if (error instanceof ProxyNodeError) throw new ConnectError(error.message, Code.InvalidArgument);
+    throw error;
+  }
+}
