@@ -1,4 +1,4 @@
-import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import { createPublicKey, type KeyObject, type X509Certificate } from "node:crypto";
 import { CaError } from "../errors.js";
 import { kindOf, parsePrivateKey } from "../keys.js";
 import { parseCertificates } from "../pem.js";
