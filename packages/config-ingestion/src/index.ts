@@ -30,8 +30,9 @@ export * from "./kinds/workload-entry.js";
 export * from "./kinds/workload-group.js";
 
 export { environment } from "./mesh/environment.js";
-export { meshConfig, meshConfigKey } from "./mesh/mesh-config.js";
-export { meshNetworks, meshNetworksKey } from "./mesh/mesh-networks.js";
+export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey } from "./mesh/mesh-config.js";
+export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
+export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 
 export { formatProblem, formatSubject, type Problem } from "./documents/problem.js";
 export { readText, type LocatedObject, type Reading, type RefusedObject } from "./documents/read-text.js";

@@ -14,16 +14,17 @@ export function decodeMessage<D extends DescMessage>(schema: D, json: unknown, p
   const second = attempt(schema, rewritten);
   if (second.message !== undefined) return second.message;
   let located = 0;
-  findJsonFaults(schema, rewritten, (at, message) => {
+  const fault = (at: FieldPath, message: string): void => {
     located++;
     report.error([...path, ...at], message);
-  });
-  if (located === 0) report.error(path, second.fault);
+  };
+  findJsonFaults(schema, rewritten, { fault, unknown: fault });
+  if (located === 0) report.error(path, second.fault ?? "is not well formed");
   return undefined;
 }
 
 /** Decoding is tried first and its faults looked for only afterwards, as nearly every document is well formed. */
-function attempt<D extends DescMessage>(schema: D, json: unknown): { readonly message: MessageShape<D> } | { readonly message?: undefined; readonly fault: string } {
+function attempt<D extends DescMessage>(schema: D, json: unknown): { readonly message?: MessageShape<D>; readonly fault?: string } {
   try {
     return { message: fromJson(schema, json as JsonValue) };
   } catch (cause) {

@@ -4,7 +4,12 @@ import { describe } from "./fields.js";
 import { record } from "./json.js";
 import type { FieldPath } from "./report.js";
 
-type Fault = (path: FieldPath, message: string) => void;
+export interface JsonFaults {
+  /** A value of another type than its field's. */
+  fault(path: FieldPath, message: string): void;
+  /** A field that the message does not have. */
+  unknown(path: FieldPath, message: string): void;
+}
 
 /** Messages whose JSON form is not an object with a field each. */
 const expectedForm: Readonly<Record<string, string>> = {
@@ -27,61 +32,61 @@ const expectedForm: Readonly<Record<string, string>> = {
 };
 
 /** Walks a JSON value beside the message it should be and tells every place where they differ. */
-export function findJsonFaults(schema: DescMessage, json: unknown, fault: Fault, path: FieldPath = []): void {
+export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFaults, path: FieldPath = []): void {
   const form = expectedForm[schema.typeName];
   if (form !== undefined) {
-    if (!decodes(schema, json)) fault(path, `is ${describe(json)}, expected ${form}`);
+    if (!decodes(schema, json)) found.fault(path, `is ${describe(json)}, expected ${form}`);
     return;
   }
   const fields = record(json);
   if (fields === undefined) {
-    fault(path, `is ${describe(json)}, expected a mapping`);
+    found.fault(path, `is ${describe(json)}, expected a mapping`);
     return;
   }
   const chosen = new Map<string, string>();
   for (const [key, value] of Object.entries(fields)) {
     const field = schema.fields.find((f) => f.jsonName === key || f.name === key);
     if (field === undefined) {
-      fault([...path, key], `is not a field of ${schema.name}${suggestion(schema, key)}`);
+      found.unknown([...path, key], `is not a field of ${schema.name}${suggestion(schema, key)}`);
       continue;
     }
     if (value === null && !holdsNull(field)) continue;
     if (field.oneof !== undefined) {
       const other = chosen.get(field.oneof.name);
-      if (other !== undefined) fault([...path, key], `excludes ${other}: only one of them can be set`);
+      if (other !== undefined) found.fault([...path, key], `excludes ${other}: only one of them can be set`);
       chosen.set(field.oneof.name, key);
     }
-    fieldFaults(field, value, fault, [...path, key]);
+    fieldFaults(field, value, found, [...path, key]);
   }
 }
 
-function fieldFaults(field: DescField, json: unknown, fault: Fault, path: FieldPath): void {
+function fieldFaults(field: DescField, json: unknown, found: JsonFaults, path: FieldPath): void {
   switch (field.fieldKind) {
     case "list":
-      if (!Array.isArray(json)) fault(path, `is ${describe(json)}, expected a list`);
-      else json.forEach((item: unknown, i) => valueFaults(field, item, fault, [...path, i]));
+      if (!Array.isArray(json)) found.fault(path, `is ${describe(json)}, expected a list`);
+      else json.forEach((item: unknown, i) => valueFaults(field, item, found, [...path, i]));
       break;
     case "map": {
       const entries = record(json);
-      if (entries === undefined) fault(path, `is ${describe(json)}, expected a mapping`);
-      else for (const [key, value] of Object.entries(entries)) valueFaults(field, value, fault, [...path, key]);
+      if (entries === undefined) found.fault(path, `is ${describe(json)}, expected a mapping`);
+      else for (const [key, value] of Object.entries(entries)) valueFaults(field, value, found, [...path, key]);
       break;
     }
     default:
-      valueFaults(field, json, fault, path);
+      valueFaults(field, json, found, path);
   }
 }
 
-function valueFaults(field: DescField, json: unknown, fault: Fault, path: FieldPath): void {
-  if (field.message !== undefined) findJsonFaults(field.message, json, fault, path);
-  else if (field.enum !== undefined) enumFault(field.enum, json, fault, path);
-  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
+function valueFaults(field: DescField, json: unknown, found: JsonFaults, path: FieldPath): void {
+  if (field.message !== undefined) findJsonFaults(field.message, json, found, path);
+  else if (field.enum !== undefined) enumFault(field.enum, json, found, path);
+  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
 }
 
-function enumFault(desc: DescEnum, json: unknown, fault: Fault, path: FieldPath): void {
+function enumFault(desc: DescEnum, json: unknown, found: JsonFaults, path: FieldPath): void {
   if (typeof json === "number" && Number.isInteger(json)) return;
   if (desc.values.some((v) => v.name === json)) return;
-  fault(path, `is ${describe(json)}, expected one of ${desc.values.map((v) => v.name).join(", ")}`);
+  found.fault(path, `is ${describe(json)}, expected one of ${desc.values.map((v) => v.name).join(", ")}`);
 }
 
 function isScalar(type: ScalarType, json: unknown): boolean {

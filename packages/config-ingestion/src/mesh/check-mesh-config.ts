@@ -1,0 +1,45 @@
+import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { checkPort } from "../validation/addresses.js";
+import { checkConnectionPool } from "../validation/connection-pool.js";
+import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
+import { checkLocalityLb, checkZoneAwareLb } from "../validation/locality.js";
+import { checkWildcardDomain, isDnsLabel } from "../validation/names.js";
+import { checkOutlierDetection } from "../validation/outlier-detection.js";
+import { each, type Place } from "../validation/place.js";
+import { checkExtensionProviders } from "./check-extension-providers.js";
+import { checkProxyConfig } from "./check-proxy-config.js";
+
+const hour = 3_600_000_000_000n;
+const curves = ["P-224", "P-256", "P-521", "P-384", "X25519", "X25519Kyber768Draft00", "X25519MLKEM768"];
+
+/** Checks mesh configuration after defaults were applied, as Istio does (`ValidateMeshConfig`). */
+export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
+  checkPort(mesh.proxyListenPort, place.at("proxyListenPort"));
+  checkDuration(mesh.connectTimeout, place.at("connectTimeout"));
+  if (nanoseconds(mesh.connectTimeout) > hour) place.at("connectTimeout").error(`is ${formatDuration(mesh.connectTimeout)}, expected at most 1h`);
+  if (nanoseconds(mesh.protocolDetectionTimeout) % 1_000_000n !== 0n) place.at("protocolDetectionTimeout").error(`is ${formatDuration(mesh.protocolDetectionTimeout)}, expected whole milliseconds`);
+  if (mesh.defaultConfig === undefined) place.at("defaultConfig").error("is missing, expected a proxy configuration");
+  else checkProxyConfig(mesh.defaultConfig, place.at("defaultConfig"));
+  checkLocalityLb(mesh.localityLbSetting, true, place.at("localityLbSetting"));
+  checkZoneAwareLb(mesh.zoneAwareLbSetting, true, place.at("zoneAwareLbSetting"));
+  each(mesh.serviceSettings, place.at("serviceSettings"), (settings, at) => each(settings.hosts, at.at("hosts"), checkWildcardDomain));
+  checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
+  each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
+  checkExtensionProviders(mesh.extensionProviders, place.at("extensionProviders"));
+  if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0) place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
+  const seen = new Set<string>();
+  each(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"), (curve, at) => {
+    if (curve !== "" && !curves.includes(curve)) at.warning(`is ${JSON.stringify(curve)}, expected one of ${curves.join(", ")}`);
+    else if (seen.has(curve)) at.warning(`is ${JSON.stringify(curve)} a second time`);
+    seen.add(curve);
+  });
+  checkConnectionPool(mesh.defaultTrafficPolicy?.connectionPool, place.at("defaultTrafficPolicy", "connectionPool"));
+  checkOutlierDetection(mesh.defaultTrafficPolicy?.outlierDetection, place.at("defaultTrafficPolicy", "outlierDetection"));
+}
+
+/** Parts as of a domain name, of which the last may be empty or a number. */
+function checkTrustDomain(domain: string, place: Place): void {
+  const parts = domain.split(".");
+  const sound = domain !== "" && parts.every((p, i) => isDnsLabel(p) || (p === "" && i === parts.length - 1));
+  if (!sound) place.error(`is ${JSON.stringify(domain)}, expected a domain name`);
+}

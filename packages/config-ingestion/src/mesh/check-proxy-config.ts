@@ -1,0 +1,71 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { ProxyConfig, ProxyConfig_ConnectionSettings as ConnectionSettings } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { checkPort, checkServerAddress } from "../validation/addresses.js";
+import { checkClientTls } from "../validation/client-tls.js";
+import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
+import type { Place } from "../validation/place.js";
+
+/** Checks the proxy configuration of a mesh after defaults were applied, as Istio does (`ValidateMeshConfigProxyConfig`). */
+export function checkProxyConfig(config: ProxyConfig, place: Place): void {
+  for (const field of ["configPath", "binaryPath", "discoveryAddress"] as const) {
+    if (config[field] === "") place.at(field).error("is empty, expected a value");
+  }
+  if (config.clusterName.case === undefined) place.at("serviceCluster").error("is missing, expected it or tracingServiceName");
+  else if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "") place.at("serviceCluster").error("is empty, expected a name");
+  checkDuration(config.drainDuration, place.at("drainDuration"));
+  if (nanoseconds(config.drainDuration) % 1_000_000_000n !== 0n) place.at("drainDuration").error(`is ${formatDuration(config.drainDuration)}, expected whole seconds`);
+  for (const field of ["discoveryAddress", "statsdUdpAddress", "envoyMetricsServiceAddress"] as const) {
+    if (config[field] !== "") checkServerAddress(config[field], place.at(field));
+  }
+  for (const field of ["envoyMetricsService", "envoyAccessLogService"] as const) {
+    const address = config[field]?.address ?? "";
+    if (address !== "") checkServerAddress(address, place.at(field, "address"));
+  }
+  if (config.envoyMetricsServiceAddress !== "") place.at("envoyMetricsServiceAddress").warning("is deprecated, expected envoyMetricsService");
+  if ("ISTIO_META_DNS_AUTO_ALLOCATE" in config.proxyMetadata) place.at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE").warning("is deprecated: addresses are allocated without it");
+  checkTracing(config, place.at("tracing"));
+  checkPort(config.proxyAdminPort, place.at("proxyAdminPort"));
+  checkPort(config.statusPort, place.at("statusPort"));
+  const provider = config.privateKeyProvider?.provider;
+  if (config.privateKeyProvider !== undefined && provider?.case === undefined) place.at("privateKeyProvider").error("is empty, expected cryptomb or qat");
+  if (provider?.case !== undefined && nanoseconds(provider.value.pollDelay) === 0n) place.at("privateKeyProvider", provider.case, "pollDelay").error("is 0 or missing, expected a duration");
+  if (config.connectionSettings !== undefined) checkConnectionSettings(config.connectionSettings, place.at("connectionSettings"));
+}
+
+function checkTracing(config: ProxyConfig, place: Place): void {
+  const { tracing } = config;
+  if (tracing === undefined) return;
+  const { tracer } = tracing;
+  switch (tracer.case) {
+    case "lightstep":
+      checkServerAddress(tracer.value.address, place.at("lightstep", "address"));
+      if (tracer.value.accessToken === "") place.at("lightstep", "accessToken").error("is missing, expected a token");
+      break;
+    case "zipkin":
+    case "datadog":
+      checkServerAddress(tracer.value.address.replace("$(HOST_IP)", "127.0.0.1"), place.at(tracer.case, "address"));
+      break;
+    default:
+  }
+  checkClientTls(tracing.tlsSettings, "", place.at("tlsSettings"));
+}
+
+function checkConnectionSettings(settings: ConnectionSettings, place: Place): void {
+  const least: readonly [keyof ConnectionSettings, number][] = [
+    ["listenerPerConnectionBufferLimitBytes", 0],
+    ["clusterPerConnectionBufferLimitBytes", 0],
+    ["httpMaxConcurrentStreams", 1],
+    ["http2InitialStreamWindowSize", 65535],
+    ["http2InitialConnectionWindowSize", 65535],
+    ["listenerConnectionLimit", 1],
+    ["globalDownstreamConnectionLimit", 1],
+  ];
+  for (const [field, minimum] of least) {
+    const value = settings[field];
+    if (typeof value === "number" && value < minimum) place.at(field).error(`is ${value}, expected ${minimum} or more`);
+  }
+  for (const field of ["httpIdleTimeout", "httpMaxConnectionDuration", "httpDrainTimeout", "httpRequestTimeout", "httpRequestHeadersTimeout", "httpStreamIdleTimeout", "httpMaxStreamDuration"] as const) {
+    const value: Duration | undefined = settings[field];
+    if (nanoseconds(value) < 0n) place.at(field).error(`is ${formatDuration(value)}, expected 0 or more`);
+  }
+}

@@ -1,0 +1,26 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import type { Place } from "./place.js";
+
+const millisecond = 1_000_000n;
+
+/** In nanoseconds. An absent duration is 0. */
+export function nanoseconds(duration: Duration | undefined): bigint {
+  return duration === undefined ? 0n : duration.seconds * 1_000_000_000n + BigInt(duration.nanos);
+}
+
+/** At least 1ms, in whole milliseconds. */
+export function checkDuration(duration: Duration | undefined, place: Place): void {
+  const value = nanoseconds(duration);
+  if (value < millisecond) place.error(`is ${formatDuration(duration)}, expected at least 1ms`);
+  else if (value % millisecond !== 0n) place.error(`is ${formatDuration(duration)}, expected whole milliseconds`);
+}
+
+/** As `checkDuration`, where the field is set. */
+export function checkOptionalDuration(duration: Duration | undefined, place: Place): void {
+  if (duration !== undefined) checkDuration(duration, place);
+}
+
+export function formatDuration(duration: Duration | undefined): string {
+  if (duration === undefined) return "missing";
+  return `${Number(nanoseconds(duration)) / 1e9}s`;
+}

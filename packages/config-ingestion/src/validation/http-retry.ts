@@ -1,0 +1,41 @@
+import { STATUS_CODES } from "node:http";
+import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { checkOptionalDuration } from "./durations.js";
+import { checkNotNegative } from "./numbers.js";
+import type { Place } from "./place.js";
+
+/** What Envoy takes in `x-envoy-retry-on` and `x-envoy-retry-grpc-on`. */
+const conditions = new Set([
+  "5xx",
+  "gateway-error",
+  "reset",
+  "reset-before-request",
+  "connect-failure",
+  "retriable-4xx",
+  "refused-stream",
+  "retriable-status-codes",
+  "retriable-headers",
+  "envoy-ratelimited",
+  "http3-post-connect-failure",
+  "cancelled",
+  "deadline-exceeded",
+  "internal",
+  "resource-exhausted",
+  "unavailable",
+]);
+
+export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): void {
+  if (retries === undefined) return;
+  checkNotNegative(retries.attempts, place.at("attempts"));
+  if (retries.attempts === 0 && (retries.perTryTimeout !== undefined || retries.retryOn !== "" || retries.retryRemoteLocalities !== undefined)) {
+    place.at("attempts").error("is 0, which turns retries off, expected nothing else to be set beside it");
+  }
+  checkOptionalDuration(retries.perTryTimeout, place.at("perTryTimeout"));
+  if (retries.retryOn !== "") {
+    for (const condition of retries.retryOn.split(",")) {
+      const isStatus = /^[+-]?\d+$/.test(condition) && STATUS_CODES[Number(condition)] !== undefined;
+      if (!isStatus && !conditions.has(condition)) place.at("retryOn").error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
+    }
+  }
+  checkOptionalDuration(retries.backoff, place.at("backoff"));
+}

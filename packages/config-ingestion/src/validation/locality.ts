@@ -1,0 +1,85 @@
+import type { LocalityLoadBalancerSetting, ZoneAwareLoadBalancerSetting } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { checkRange } from "./numbers.js";
+import { each, type Place } from "./place.js";
+
+const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
+
+/** `hasOutlierDetection`: failing over is by ejected endpoints, so without it failover does nothing. */
+export function checkLocalityLb(setting: LocalityLoadBalancerSetting | undefined, hasOutlierDetection: boolean, place: Place): void {
+  if (setting === undefined) return;
+  const { distribute, failover, failoverPriority } = setting;
+  if (distribute.length > 0 && failover.length > 0) {
+    place.at("failover").error("is set beside distribute, expected one of them");
+    return;
+  }
+  if (failover.length > 0) {
+    each(failoverPriority, place.at("failoverPriority"), (label, at) => {
+      if (topologyLabels.includes(label)) at.error(`is ${label} beside failover, expected no label of the topology`);
+    });
+  }
+  each(distribute, place.at("distribute"), (d, at) => {
+    const weights = Object.entries(d.to);
+    for (const [locality, weight] of weights) checkRange(weight, 1, 100, at.at("to", locality));
+    const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
+    if (total !== 100) at.at("to").error(`has weights of ${total} in all, expected 100`);
+    const narrowFirst = Object.keys(d.to).sort((a, b) => Number(a.includes("*")) - Number(b.includes("*")) || (a < b ? -1 : 1));
+    checkDisjoint(narrowFirst, (i) => at.at("to", narrowFirst[i] ?? ""));
+  });
+  checkDisjoint(
+    distribute.map((d) => d.from),
+    (i) => place.at("distribute", i, "from"),
+  );
+  checkFailover(failover, failover.length > 0 || failoverPriority.length > 0, hasOutlierDetection, place);
+}
+
+export function checkZoneAwareLb(setting: ZoneAwareLoadBalancerSetting | undefined, hasOutlierDetection: boolean, place: Place): void {
+  if (setting === undefined) return;
+  each(setting.failoverPriority, place.at("failoverPriority"), (label, at) => {
+    if (topologyLabels.includes(label)) at.error(`is ${label}, expected no label of the topology, which is followed anyway`);
+  });
+  checkFailover(setting.failover, setting.failover.length > 0 || setting.failoverPriority.length > 0, hasOutlierDetection, place);
+}
+
+function checkFailover(failover: readonly { readonly from: string; readonly to: string }[], configured: boolean, hasOutlierDetection: boolean, place: Place): void {
+  if (configured && !hasOutlierDetection) place.warning("has no effect without outlierDetection, by which endpoints are found failing");
+  each(failover, place.at("failover"), ({ from, to }, at) => {
+    if (from === to) at.error(`goes from ${JSON.stringify(from)} to itself, expected another region`);
+    if (from.includes("/") || to.includes("/")) at.error("names a zone, expected regions only");
+    if (from.includes("*") || to.includes("*")) at.error("has a wildcard, expected names of regions");
+  });
+}
+
+/**
+ * Localities (`region/zone/subzone`, each but the first optional, `*` at the end for any) of which none may be within an
+ * earlier one. A wildcard may follow what it holds: the first that matches is taken.
+ */
+function checkDisjoint(localities: readonly string[], placeOf: (index: number) => Place): void {
+  const seen: string[][] = [];
+  for (const [i, locality] of localities.entries()) {
+    const star = locality.indexOf("*");
+    if (star >= 0 && star !== locality.length - 1) {
+      placeOf(i).error(`is ${JSON.stringify(locality)}, expected * only once, at the end`);
+      return;
+    }
+    const [region = "", zone, ...subzone] = locality.split("/");
+    const parts = [region, ...(zone === undefined ? [] : [zone]), ...(subzone.length === 0 ? [] : [subzone.join("/")])];
+    if (parts.includes("")) {
+      placeOf(i).error(`is ${JSON.stringify(locality)}, expected region/zone/subzone with no part empty`);
+      return;
+    }
+    const other = seen.find((earlier) => holds(earlier, parts) || beginsWith(earlier, parts));
+    if (other !== undefined) {
+      placeOf(i).error(`is ${JSON.stringify(locality)}, which overlaps ${JSON.stringify(other.join("/"))}`);
+      return;
+    }
+    seen.push(parts);
+  }
+}
+
+function holds(wide: readonly string[], narrow: readonly string[]): boolean {
+  return wide.every((part, i) => part === "*" || narrow[i] === part);
+}
+
+function beginsWith(locality: readonly string[], prefix: readonly string[]): boolean {
+  return prefix.every((part, i) => locality[i] === part);
+}

@@ -1,0 +1,14 @@
+import type { Place } from "./place.js";
+
+export function checkNotNegative(value: number, place: Place): void {
+  if (value < 0) place.error(`is ${value}, expected 0 or more`);
+}
+
+export function checkRange(value: number, least: number, most: number, place: Place): void {
+  if (!(value >= least && value <= most)) place.error(`is ${value}, expected ${least} to ${most}`);
+}
+
+/** A percentage in whole numbers. */
+export function checkPercent(value: number, place: Place): void {
+  checkRange(value, 0, 100, place);
+}

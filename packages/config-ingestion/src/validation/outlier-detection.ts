@@ -1,0 +1,16 @@
+import type { OutlierDetection } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { checkOptionalDuration } from "./durations.js";
+import { checkPercent } from "./numbers.js";
+import type { Place } from "./place.js";
+
+export function checkOutlierDetection(outlier: OutlierDetection | undefined, place: Place): void {
+  if (outlier === undefined) return;
+  checkOptionalDuration(outlier.baseEjectionTime, place.at("baseEjectionTime"));
+  checkOptionalDuration(outlier.interval, place.at("interval"));
+  if (outlier.consecutiveErrors !== 0) place.at("consecutiveErrors").warning("is deprecated, expected consecutiveGatewayErrors or consecutive5xxErrors");
+  if (!outlier.splitExternalLocalOriginErrors && (outlier.consecutiveLocalOriginFailures ?? 0) > 0) {
+    place.at("consecutiveLocalOriginFailures").error("is set, expected splitExternalLocalOriginErrors to be true beside it");
+  }
+  checkPercent(outlier.maxEjectionPercent, place.at("maxEjectionPercent"));
+  checkPercent(outlier.minHealthPercent, place.at("minHealthPercent"));
+}
