@@ -1,5 +1,20 @@
+/** Services, their endpoints and workloads, from Kubernetes objects, ServiceEntries and WorkloadEntries, as queries. */
 export * from "./protocol.js";
+export * from "./labels.js";
 export * from "./model/service.js";
 export * from "./model/endpoint.js";
 export * from "./model/workload.js";
 export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
+export { serviceAddress, serviceAddresses, type AddressView } from "./addresses.js";
+export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
+export { serviceIdentities } from "./identities.js";
+export { isClusterLocal } from "./cluster-local.js";
+export { networkGateways } from "./network/gateways.js";
+export { gatewaysTo, gatewayWeightScale, hasNetworkGateways, resolvedHosts, type GatewayForm } from "./network/reach.js";
+export { serviceTargets, podOfProxy, registeredLabels } from "./targets/service-targets.js";
+export type { ProxyIdentity } from "./targets/proxy-identity.js";
+export { podWorkload } from "./workloads/pod-workload.js";
+export { entryWorkload } from "./workloads/workload-entry.js";
+export { workloadByAddress } from "./workloads/by-address.js";
+export { isDiscovered, spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
+export { settings as discoverySettings } from "./settings/environment.js";

@@ -38,6 +38,15 @@ export const kubernetesService = query(
   },
 );
 
+/** The service that a Kubernetes Service makes in one cluster alone. */
+export const kubernetesServiceInCluster = query(
+  "kubernetesServiceInCluster",
+  (q, at: { readonly cluster: string; readonly namespace: string; readonly name: string }): Service | undefined => {
+    const object = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`);
+    return object === undefined ? undefined : convert(q, object);
+  },
+);
+
 function convert(q: QueryContext, object: ServiceObject): Service {
   const { cluster, namespace } = object;
   return convertKubernetesService(object, {

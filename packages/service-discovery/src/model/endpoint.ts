@@ -1,7 +1,7 @@
 import type { Labels } from "./service.js";
 
-/** Whether an endpoint should receive traffic. Draining exists only where sessions persist. */
-export type Health = "Healthy" | "Unhealthy" | "Draining" | "Terminating";
+/** Whether an endpoint should receive traffic. Draining exists only where sessions persist; Unknown, where nothing reports health (WorkloadEntry). */
+export type Health = "Healthy" | "Unhealthy" | "Draining" | "Terminating" | "Unknown";
 
 /** An endpoint whose proxy accepts Istio's mutual TLS has this mode (label `security.istio.io/tlsMode`). */
 export const ISTIO_MUTUAL_TLS_MODE = "istio";

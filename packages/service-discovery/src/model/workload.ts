@@ -21,6 +21,9 @@ export interface Workload {
   readonly network: string;
   readonly nodeName: string;
   readonly tlsMode: string;
+  /** A pod's own DNS name is `hostname.subdomain.namespace.svc.domain`; both empty where it has none. */
+  readonly hostname: string;
+  readonly subdomain: string;
   /** 0 where none was given. */
   readonly weight: number;
   /** Named ports: of containers, or `WorkloadEntry.ports`. */

@@ -39,6 +39,7 @@ export const settings = {
   crossClusterWorkloadEntries: flag("PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY", true),
   workloadEntryHealthChecks: flag("PILOT_ENABLE_WORKLOAD_ENTRY_HEALTHCHECKS", true),
   proxyFindPodByIp: flag("ENABLE_PROXY_FIND_POD_BY_IP", false),
+  resolveHostnameGateways: flag("RESOLVE_HOSTNAME_GATEWAYS", true),
   persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
   persistentSessionHeaderLabel: text("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
   canonicalServiceForMeshExternal: flag("LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES", false),

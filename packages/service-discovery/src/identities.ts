@@ -1,0 +1,26 @@
+import { query } from "@istiod/incremental";
+import { allEndpoints } from "./endpoints.js";
+import { declarationsOf, service } from "./services.js";
+import type { Service } from "./model/service.js";
+import { trustDomainAliases } from "./settings/mesh.js";
+
+const SPIFFE_ID = /^spiffe:\/\/[^/]*\/(ns\/[^/]+\/sa\/[^/]+)$/;
+
+/**
+ * The identities that a server of a service (`namespace/hostname`) may have, sorted: of its endpoints, and those declared for it, each in all trust
+ * domains of the mesh. Where several declare the name, the latest declaration counts. Empty: nothing is known, any is accepted.
+ */
+export const serviceIdentities = query("serviceIdentities", (q, key: string): readonly string[] => {
+  const declared = q.call(declarationsOf, key).flatMap((id) => q.call(service, id) ?? []);
+  const latest = declared.reduce<Service | undefined>(
+    (last, next) => (last === undefined || next.creationTimestamp >= last.creationTimestamp ? next : last),
+    undefined,
+  );
+  const ofEndpoints = q.call(allEndpoints, key).flatMap(({ identity }) => (identity === "" ? [] : [identity]));
+  const aliases = q.call(trustDomainAliases);
+  const all = [...ofEndpoints, ...(latest?.declaredIdentities ?? [])].flatMap((identity) => {
+    const path = SPIFFE_ID.exec(identity)?.[1];
+    return path === undefined ? [identity] : [identity, ...aliases.map((domain) => `spiffe://${domain}/${path}`)];
+  });
+  return [...new Set(all)].sort();
+});

@@ -1,0 +1,19 @@
+import { BlockList, isIP } from "node:net";
+
+/** A set of addresses in CIDR notation, or undefined for text that is not one. Bits behind the prefix are ignored. */
+export function parseCidr(text: string): BlockList | undefined {
+  const slash = text.indexOf("/");
+  const ip = text.slice(0, slash);
+  const bits = text.slice(slash + 1);
+  const family = slash < 0 ? 0 : isIP(ip);
+  if (family === 0 || !/^(0|[1-9]\d{0,2})$/.test(bits) || Number(bits) > (family === 4 ? 32 : 128)) return undefined;
+  const list = new BlockList();
+  list.addSubnet(ip, Number(bits), family === 4 ? "ipv4" : "ipv6");
+  return list;
+}
+
+/** Whether an address is in the set. Text that is no address is in none. */
+export function contains(set: BlockList, address: string): boolean {
+  const family = isIP(address);
+  return family !== 0 && set.check(address, family === 4 ? "ipv4" : "ipv6");
+}

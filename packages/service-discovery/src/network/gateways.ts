@@ -1,0 +1,80 @@
+import { meshNetworks, meshNetworksKey, services } from "@istiod/config-ingestion";
+import { index, query, type QueryContext } from "@istiod/incremental";
+import { kubernetesHostname } from "../kubernetes/hostname.js";
+import { kubernetesServiceInCluster } from "../kubernetes/service.js";
+import { NETWORK_LABEL } from "../labels.js";
+import type { Service } from "../model/service.js";
+import type { NetworkGateway } from "../model/workload.js";
+import { isDiscovered } from "../settings/mesh.js";
+
+const PORT_LABEL = "networking.istio.io/gatewayPort";
+const MTLS_PORT = 15443;
+const HBONE_PORT = 15008;
+
+/** Services that their label makes gateways of a network. */
+const labelledServices = index(services, "networkGateways", ({ labels }) => ((labels[NETWORK_LABEL] ?? "") === "" ? [] : ["gateway"]));
+
+/**
+ * All gateways of networks, sorted, each once: those of MeshNetworks, and Services so labelled or named there. Addresses may be host names,
+ * which are not resolved here. Source: `kube/controller/network.go`, `pilot/pkg/model/network.go`.
+ */
+export const networkGateways = query("networkGateways", (q): readonly NetworkGateway[] => {
+  const all = [...statedGateways(q), ...labelledGateways(q), ...registeredGateways(q)];
+  const distinct = new Map(all.map((gateway) => [JSON.stringify(gateway), gateway]));
+  return [...distinct.values()].sort(byAddress);
+});
+
+/** Gateways with an address in MeshNetworks. */
+function statedGateways(q: QueryContext): readonly NetworkGateway[] {
+  return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(([network, { gateways }]) =>
+    gateways.flatMap(({ gw, port }) =>
+      gw.case === "address" && gw.value !== "" ? [gateway(network, "", gw.value, port, 0)] : [],
+    ),
+  );
+}
+
+function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
+  return q.read(labelledServices, "gateway").flatMap(({ cluster, namespace, name, labels }) => {
+    if (!q.call(isDiscovered, { cluster, namespace })) return [];
+    const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
+    const network = labels[NETWORK_LABEL] ?? "";
+    const stated = labels[PORT_LABEL] ?? "";
+    const wanted = /^[+-]?\d+$/.test(stated) ? Number(stated) : MTLS_PORT;
+    const hasPort = (number: number): boolean => service?.ports.some((port) => port.number === number) ?? false;
+    const port = hasPort(wanted) ? wanted : 0;
+    const hbonePort = hasPort(HBONE_PORT) ? HBONE_PORT : 0;
+    return service === undefined || (port === 0 && hbonePort === 0) ? [] : gatewaysAt(service, cluster, { network, port, hbonePort });
+  });
+}
+
+/** Services that MeshNetworks names as gateways of the networks that whole clusters are in. */
+function registeredGateways(q: QueryContext): readonly NetworkGateway[] {
+  return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(([network, { endpoints, gateways }]) => {
+    const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
+    return gateways.flatMap(({ gw, port }) => {
+      if (gw.case !== "registryServiceName" || gw.value === "") return [];
+      const [name = "", namespace = ""] = gw.value.split(".");
+      if (kubernetesHostname(q, namespace, name) !== gw.value) return [];
+      return [...clusters].flatMap((cluster) => {
+        const service = q.call(isDiscovered, { cluster, namespace }) ? q.call(kubernetesServiceInCluster, { cluster, namespace, name }) : undefined;
+        if (service === undefined || (service.labels[NETWORK_LABEL] ?? "") !== "") return [];
+        return gatewaysAt(service, cluster, { network, port, hbonePort: 0 });
+      });
+    });
+  });
+}
+
+/** A gateway at each external address of a service; where nodes lead to it, at their port. */
+function gatewaysAt(service: Service, cluster: string, at: { readonly network: string; readonly port: number; readonly hbonePort: number }): readonly NetworkGateway[] {
+  const port = service.externalPorts[cluster]?.[at.port] ?? at.port;
+  return (service.externalAddresses[cluster] ?? []).map((address) => gateway(at.network, cluster, address, port, at.hbonePort));
+}
+
+function gateway(network: string, cluster: string, address: string, port: number, hbonePort: number): NetworkGateway {
+  return { network, cluster, address, port, hbonePort };
+}
+
+function byAddress(a: NetworkGateway, b: NetworkGateway): number {
+  if (a.address !== b.address) return a.address < b.address ? -1 : 1;
+  return a.port - b.port || a.hbonePort - b.hbonePort || (a.network < b.network ? -1 : a.network > b.network ? 1 : a.cluster < b.cluster ? -1 : 1);
+}

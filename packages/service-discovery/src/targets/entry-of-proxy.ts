@@ -1,0 +1,26 @@
+import { workloadEntries } from "@istiod/config-ingestion";
+import { index, type QueryContext } from "@istiod/incremental";
+import type { Workload } from "../model/workload.js";
+import { entryWorkload } from "../workloads/workload-entry.js";
+import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
+
+/** WorkloadEntries by their address. */
+export const workloadEntriesByAddress = index(workloadEntries, "byAddress", ({ spec }) => [spec.address]);
+
+/**
+ * The workload of the WorkloadEntry in a cluster that a proxy is, by its primary address. Of several with that address: the one with the
+ * proxy's name, else one of its namespace, else the first by name.
+ */
+export function entryOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): Workload | undefined {
+  const [address = ""] = proxy.addresses;
+  const found = q
+    .read(workloadEntriesByAddress, address)
+    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${namespace}/${name}`) ?? [])
+    .filter((workload) => workload.cluster === cluster && !workload.dnsOnly);
+  const name = objectNameOf(proxy);
+  return (
+    found.find((workload) => workload.name === name && workload.namespace === proxy.namespace) ??
+    found.find((workload) => workload.namespace === proxy.namespace) ??
+    found[0]
+  );
+}

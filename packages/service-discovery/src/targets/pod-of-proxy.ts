@@ -1,0 +1,39 @@
+import { namespaces, pods, podsByAddress, services } from "@istiod/config-ingestion";
+import type { QueryContext } from "@istiod/incremental";
+import { query } from "@istiod/incremental";
+import { settings } from "../settings/environment.js";
+import { isSelectable } from "../workloads/pod-workload.js";
+import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
+
+/** IDs of all clusters that are known, by what they hold: the configuration's cluster first. */
+const knownClusters = query("knownClusters", (q): readonly string[] => {
+  const first = settings.configCluster(q);
+  const others = new Set([...q.keys(namespaces), ...q.keys(services)].map((key) => key.slice(0, key.indexOf("/"))));
+  others.delete(first);
+  return [first, ...others];
+});
+
+/** The clusters where a proxy's workload may be. */
+export function clustersOfProxy(q: QueryContext, proxy: ProxyIdentity): readonly string[] {
+  return proxy.cluster === "" ? q.call(knownClusters) : [proxy.cluster];
+}
+
+/** The key (`cluster/namespace/name`) of a proxy's pod in a cluster: by its id, and where so configured by its address. */
+export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): string | undefined {
+  const name = objectNameOf(proxy);
+  if (name !== undefined) {
+    const key = `${cluster}/${proxy.namespace}/${name}`;
+    if (q.call(isKnownPod, key)) return key;
+  }
+  if (!settings.proxyFindPodByIp(q)) return undefined;
+  const [address = ""] = proxy.addresses;
+  const found = q.read(podsByAddress, address).filter((pod) => pod.cluster === cluster && pod.status?.podIPs[0] === address && isSelectable(pod));
+  const pod = found.length > 1 ? found.find(({ namespace }) => namespace === proxy.namespace) : found[0];
+  return pod === undefined ? undefined : `${cluster}/${pod.namespace}/${pod.name}`;
+}
+
+/** Whether a pod exists and has not failed. */
+const isKnownPod = query("isKnownPod", (q, key: string): boolean => {
+  const pod = q.read(pods, key);
+  return pod !== undefined && pod.status?.phase !== "Failed";
+});

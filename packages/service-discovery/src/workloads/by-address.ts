@@ -1,0 +1,17 @@
+import { podsByAddress } from "@istiod/config-ingestion";
+import { query } from "@istiod/incremental";
+import type { Workload } from "../model/workload.js";
+import { workloadEntriesByAddress } from "../targets/entry-of-proxy.js";
+import { isSelectable, podWorkload } from "./pod-workload.js";
+import { entryWorkload } from "./workload-entry.js";
+
+/** The workload with this IP address, of any cluster: a ready pod that does not share its host's network, else a WorkloadEntry. */
+export const workloadByAddress = query("workloadByAddress", (q, address: string): Workload | undefined => {
+  const pod = q.read(podsByAddress, address).find((candidate) => !candidate.spec.hostNetwork && isSelectable(candidate));
+  if (pod !== undefined) return q.call(podWorkload, `${pod.cluster}/${pod.namespace}/${pod.name}`);
+  for (const { namespace, name } of q.read(workloadEntriesByAddress, address)) {
+    const workload = q.call(entryWorkload, `${namespace}/${name}`);
+    if (workload !== undefined) return workload;
+  }
+  return undefined;
+});
