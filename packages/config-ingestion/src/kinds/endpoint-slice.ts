@@ -6,7 +6,7 @@ import { declareKind } from "./kind.js";
 
 export interface SliceEndpoint {
   readonly addresses: readonly string[];
-  /** Absent conditions read as Kubernetes defines: ready, serving as ready, not terminating. */
+  /** Absent conditions read as Istio reads them: ready, serving, and of what is not ready, terminating. */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;
@@ -66,8 +66,8 @@ export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
           return {
             addresses: e.strings("addresses"),
             ready,
-            serving: conditions.boolean("serving", ready),
-            terminating: conditions.boolean("terminating"),
+            serving: conditions.boolean("serving", true),
+            terminating: conditions.boolean("terminating", !ready),
             ...e.optionalString("hostname"),
             ...e.optionalString("nodeName"),
             ...e.optionalString("zone"),
