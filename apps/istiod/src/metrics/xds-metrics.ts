@@ -1,0 +1,84 @@
+import type { XdsEvent } from "@istiod/xds-server";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+
+/** Types as Istio's metrics name them. */
+const metricTypes: Readonly<Record<string, string>> = {
+  "type.googleapis.com/envoy.config.cluster.v3.Cluster": "cds",
+  "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment": "eds",
+  "type.googleapis.com/envoy.config.listener.v3.Listener": "lds",
+  "type.googleapis.com/envoy.config.route.v3.RouteConfiguration": "rds",
+  "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret": "sds",
+  "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig": "ecds",
+  "type.googleapis.com/istio.networking.nds.v1.NameTable": "nds",
+};
+
+/** The short name of a type in metrics; a type that Istio has no name for keeps its URL. */
+export function metricType(typeUrl: string): string {
+  return metricTypes[typeUrl] ?? typeUrl;
+}
+
+/** What the metrics need to know of a connection that an event does not say. */
+export interface ConnectionFacts {
+  readonly version: (nodeId: string) => string;
+}
+
+/** Metrics of the xDS server with Istio's names and meanings; times are in seconds. Gives the observer that feeds them. */
+export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (event: XdsEvent) => void {
+  const registers = [registry];
+  const buckets = [0.01, 0.1, 0.5, 1, 3, 5, 10, 20, 30];
+  const clients = new Gauge({ name: "pilot_xds", help: "Proxies connected over xDS, by Istio version.", labelNames: ["version"], registers });
+  const pushes = new Counter({ name: "pilot_xds_pushes", help: "Responses sent, by type.", labelNames: ["type"], registers });
+  const pushTime = new Histogram({ name: "pilot_xds_push_time", help: "Seconds that a response took to build, by type.", labelNames: ["type"], buckets, registers });
+  const queueTime = new Histogram({ name: "pilot_proxy_queue_time", help: "Seconds from a change to the work on a proxy's response.", buckets: buckets.slice(1), registers });
+  const convergence = new Histogram({ name: "pilot_proxy_convergence_time", help: "Seconds from a change to a proxy having been sent it.", buckets: buckets.slice(1), registers });
+  const size = new Histogram({ name: "pilot_xds_config_size_bytes", help: "Bytes of responses, by type.", labelNames: ["type"], buckets: [1, 10_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000], registers });
+  const expired = new Counter({ name: "pilot_xds_expired_nonce", help: "Requests with a nonce that is not the last, by type.", labelNames: ["type"], registers });
+  const rejects = new Counter({ name: "pilot_total_xds_rejects", help: "Responses that proxies refused, by type.", labelNames: ["type"], registers });
+  const rejectsOf = new Map(
+    ["cds", "eds", "lds", "rds"].map((t) => [
+      t,
+      new Gauge({ name: `pilot_xds_${t}_reject`, help: `Refused ${t} responses, by proxy and error code.`, labelNames: ["node", "err"], registers }),
+    ]),
+  );
+  const received = new Gauge({ name: "pilot_xds_recv_max", help: "Bytes of the largest request.", registers });
+  const ackTime = new Histogram({ name: "istiod_xds_ack_seconds", help: "Seconds from sending a response to its acknowledgement, by type.", labelNames: ["type"], buckets, registers });
+  const internalErrors = new Counter({ name: "pilot_total_xds_internal_errors", help: "Internal errors of the xDS server.", registers });
+  let largest = 0;
+  return (event) => {
+    switch (event.kind) {
+      case "connect":
+        clients.inc({ version: version(event.nodeId) });
+        break;
+      case "disconnect":
+        clients.dec({ version: version(event.nodeId) });
+        break;
+      case "refused":
+        if (event.code === "Internal") internalErrors.inc();
+        break;
+      case "request":
+        if (event.bytes > largest) received.set((largest = event.bytes));
+        if (event.stale) expired.inc({ type: metricType(event.typeUrl) });
+        break;
+      case "push": {
+        const type = metricType(event.typeUrl);
+        pushes.inc({ type });
+        pushTime.observe({ type }, event.buildMs / 1000);
+        size.observe({ type }, event.bytes);
+        if (event.reason === "change") {
+          queueTime.observe(event.queueMs / 1000);
+          convergence.observe((event.queueMs + event.buildMs) / 1000);
+        }
+        break;
+      }
+      case "ack":
+        ackTime.observe({ type: metricType(event.typeUrl) }, event.afterMs / 1000);
+        break;
+      case "nack": {
+        const type = metricType(event.typeUrl);
+        rejects.inc({ type });
+        rejectsOf.get(type)?.inc({ node: event.nodeId, err: String(event.error.code) });
+        break;
+      }
+    }
+  };
+}
