@@ -1,9 +1,7 @@
 import { readFileSync } from "node:fs";
-import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { decode, environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, setObjects, type LocatedObject } from "@istiod/config-ingestion";
+import type { JsonValue } from "@bufbuild/protobuf";
+import { applyMeshConfig, decode, environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, readMeshNetworks, setObjects, type LocatedObject, type Report } from "@istiod/config-ingestion";
 import { Database, type View } from "@istiod/incremental";
-import { MeshConfigSchema, type MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
 import { generators } from "@istiod/xds-generators";
 import { parse } from "yaml";
@@ -45,15 +43,24 @@ export function load(s: Scenario): Database<Proxy> {
   }
   database.commit((tx) => {
     setObjects(tx, accepted);
-    tx.set(meshConfig, meshConfigKey, meshOf(s));
-    tx.set(meshNetworks, meshNetworksKey, fromJson(MeshNetworksSchema, jsonFile(s, "networks.yaml")));
+    tx.set(meshConfig, meshConfigKey, required(applyMeshConfig(jsonFile(s, "mesh.yaml"), strict)));
+    tx.set(meshNetworks, meshNetworksKey, required(readMeshNetworks(jsonFile(s, "networks.yaml"), strict)));
     for (const [name, value] of Object.entries(environmentOf(s))) tx.set(environment, name, value);
   });
   return database;
 }
 
-function meshOf(s: Scenario): MeshConfig {
-  return fromJson(MeshConfigSchema, jsonFile(s, "mesh.yaml"), { ignoreUnknownFields: true });
+/** Fails on the first error, because a scenario has none. */
+const strict: Report = {
+  warning: () => undefined,
+  error: (path, message) => {
+    throw new Error(`${path.join(".")}: ${message}`);
+  },
+};
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error("refused without a reason");
+  return value;
 }
 
 function jsonFile(s: Scenario, name: string): JsonValue {
