@@ -1,17 +1,20 @@
 import { fact } from "@istiod/incremental";
-import { instancesByAddress, keyOfId, service, type ServiceTarget, splitKey } from "@istiod/service-discovery";
+import { type ProxyIdentity, serviceTargets as targetsOf, type ServiceTarget } from "@istiod/service-discovery";
 import type { Proxy } from "./proxy.js";
 
-/**
- * The services that the client's workload implements, and where: of the oldest service first, then by hostname
- * (pilot/pkg/model/context.go, SetServiceTargets).
- */
-export const serviceTargets = fact("serviceTargets", (proxy: Proxy, _: undefined, q): readonly ServiceTarget[] => {
-  const found = new Map<string, ServiceTarget>();
-  for (const address of proxy.ipAddresses) {
-    for (const target of q.call(instancesByAddress, address)) found.set(`${target.service} ${target.port.name} ${target.port.number} ${target.targetPort}`, target);
-  }
-  const age = (target: ServiceTarget): number => q.call(service, target.service)?.creationTimestamp ?? 0;
-  const hostname = (target: ServiceTarget): string => splitKey(keyOfId(target.service))[1];
-  return [...found.values()].sort((a, b) => age(a) - age(b) || (hostname(a) < hostname(b) ? -1 : hostname(a) > hostname(b) ? 1 : 0));
-});
+/** The services that the client's workload implements, and where: of the oldest service first, then by hostname. */
+export const serviceTargets = fact("serviceTargets", (proxy: Proxy, _: undefined, q): readonly ServiceTarget[] => q.call(targetsOf, identityOf(proxy)));
+
+/** What service discovery finds a proxy's workload by. */
+export function identityOf({ id, namespace, ipAddresses, metadata }: Proxy): ProxyIdentity {
+  return {
+    id,
+    namespace,
+    cluster: metadata.CLUSTER_ID ?? "",
+    addresses: ipAddresses,
+    labels: metadata.LABELS ?? {},
+    podPorts: metadata.POD_PORTS ?? [],
+    nodeName: metadata.NODE_NAME ?? "",
+    isVm: (metadata.LABELS?.["istio.io/test-vm"] ?? "") !== "",
+  };
+}

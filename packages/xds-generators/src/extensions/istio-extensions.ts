@@ -1,0 +1,21 @@
+import type { QueryContext } from "@istiod/incremental";
+import { hasExtension } from "@istiod/push-context";
+
+/** What Istio's build of Envoy has and a stock one lacks, each with the names by which a proxy may list it. */
+const names = {
+  alpn: ["istio.alpn", "envoy.filters.http.alpn"],
+  stats: ["envoy.filters.http.istio_stats", "envoy.filters.network.istio_stats", "istio.stats"],
+  peerMetadata: ["envoy.filters.http.peer_metadata", "istio.metadata_exchange"],
+  metadataExchange: [
+    "istio.metadata_exchange",
+    "envoy.filters.network.metadata_exchange",
+    "envoy.filters.network.upstream.metadata_exchange",
+  ],
+} as const;
+
+export type IstioExtension = keyof typeof names;
+
+/** Whether the client's Envoy has it. One that lists no extensions is taken for Istio's build. */
+export function hasIstioExtension(q: QueryContext, extension: IstioExtension): boolean {
+  return names[extension].some((name) => q.ask(hasExtension, name));
+}

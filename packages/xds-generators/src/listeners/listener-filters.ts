@@ -1,0 +1,38 @@
+import { create } from "@bufbuild/protobuf";
+import { type ListenerFilterChainMatchPredicate, ListenerFilterChainMatchPredicateSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { HttpInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/http_inspector/v3/http_inspector";
+import { OriginalDstSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst";
+import { OriginalSrcSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_src/v3/original_src";
+import { ProxyProtocolSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/proxy_protocol/v3/proxy_protocol";
+import { TlsInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector";
+import { any } from "../envoy/any.js";
+import { type ListenerFilter, listenerFilter } from "./named-filter.js";
+
+/** Finds SNI and ALPN. It begins with a buffer of 512 bytes, not with Envoy's 64 KiB, since every connection has one. */
+export const tlsInspector = listenerFilter("envoy.filters.listener.tls_inspector", any(TlsInspectorSchema, { initialReadBufferSize: 512 }));
+/** Tells HTTP in the clear from other bytes. */
+export const httpInspector = listenerFilter("envoy.filters.listener.http_inspector", any(HttpInspectorSchema));
+export const originalDestination = listenerFilter("envoy.filters.listener.original_dst", any(OriginalDstSchema));
+/** Connects onwards from the client's own address; the mark keeps such packets from being captured again. */
+export const originalSource = listenerFilter("envoy.filters.listener.original_src", any(OriginalSrcSchema, { mark: 1337 }));
+export const proxyProtocol = listenerFilter("envoy.filters.listener.proxy_protocol", any(ProxyProtocolSchema));
+
+/** The filter, switched off at some destination ports. */
+export function offAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
+  return ports.length === 0 ? filter : { ...filter, filterDisabled: destinedTo(ports) };
+}
+
+/** The filter, switched off at all destination ports but some. */
+export function onlyAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
+  if (ports.length === 0) return filter;
+  return { ...filter, filterDisabled: create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "notMatch", value: destinedTo(ports) } }) };
+}
+
+function destinedTo(ports: readonly number[]): ListenerFilterChainMatchPredicate {
+  const rules = ports.map((port) =>
+    create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } } }),
+  );
+  const [only] = rules;
+  if (only !== undefined && rules.length === 1) return only;
+  return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+}

@@ -1,0 +1,21 @@
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type ListenerFilter, ListenerFilterSchema, type Filter, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { type HttpFilter, HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+
+export type { Filter, HttpFilter, ListenerFilter };
+
+/** A filter of requests. */
+export function httpFilter(name: string, typedConfig: Any): HttpFilter {
+  return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
+}
+
+/** A filter of a connection's bytes. */
+export function networkFilter(name: string, typedConfig: Any): Filter {
+  return create(FilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
+}
+
+/** A filter that looks at a connection before a filter chain is chosen. */
+export function listenerFilter(name: string, typedConfig: Any): ListenerFilter {
+  return create(ListenerFilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
+}

@@ -1,0 +1,60 @@
+import {
+  HttpConnectionManager_ForwardClientCertDetails as Forwarding,
+  HttpConnectionManager_ServerHeaderTransformation as ServerHeader,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import type { QueryContext } from "@istiod/incremental";
+import {
+  type ForwardClientCertDetails,
+  ForwardClientCertDetails as MeshForwarding,
+  ProxyConfig_ProxyHeaders_MetadataExchangeMode as ExchangeMode,
+  type ProxyConfig_ProxyHeaders_SetCurrentClientCertDetails as CertDetails,
+} from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { type ListenerClass, proxyConfig } from "@istiod/push-context";
+
+/** Which headers a proxy adds of its own. */
+export interface ProxyHeaders {
+  /** Empty: Envoy's default, `envoy`. */
+  readonly serverName: string;
+  readonly serverHeaderTransformation: ServerHeader;
+  readonly forwardedClientCert: Forwarding;
+  readonly certDetails?: CertDetails;
+  /** False: requests are given no id; absent: they are. */
+  readonly generateRequestId?: false;
+  readonly suppressDebugHeaders: boolean;
+  /** Workload metadata goes in headers to peers inside of the mesh only. */
+  readonly metadataInMeshOnly: boolean;
+}
+
+/** Of the client's proxy configuration (`proxyHeaders`), with Istio's defaults. Source: pilot/pkg/networking/util/proxy_headers.go. */
+export function proxyHeaders(q: QueryContext, listener: ListenerClass): ProxyHeaders {
+  const set = proxyConfig(q, "proxyHeaders");
+  const noServer = set?.server?.disabled === true;
+  const named = set?.server?.value || (listener === "sidecar-outbound" ? "" : "istio-envoy");
+  return {
+    serverName: noServer ? "" : named,
+    serverHeaderTransformation: noServer ? ServerHeader.PASS_THROUGH : ServerHeader.OVERWRITE,
+    forwardedClientCert: clientCertForwarding(set?.forwardedClientCert) ?? Forwarding.APPEND_FORWARD,
+    ...(set?.setCurrentClientCertDetails && { certDetails: set.setCurrentClientCertDetails }),
+    ...(set?.requestId?.disabled === true && { generateRequestId: false }),
+    suppressDebugHeaders: set?.envoyDebugHeaders?.disabled === true,
+    metadataInMeshOnly: set?.metadataExchangeHeaders?.mode === ExchangeMode.IN_MESH,
+  };
+}
+
+/** Envoy's value for the mesh's; undefined where none is set. */
+export function clientCertForwarding(details: ForwardClientCertDetails | undefined): Forwarding | undefined {
+  switch (details) {
+    case MeshForwarding.SANITIZE:
+      return Forwarding.SANITIZE;
+    case MeshForwarding.FORWARD_ONLY:
+      return Forwarding.FORWARD_ONLY;
+    case MeshForwarding.APPEND_FORWARD:
+      return Forwarding.APPEND_FORWARD;
+    case MeshForwarding.SANITIZE_SET:
+      return Forwarding.SANITIZE_SET;
+    case MeshForwarding.ALWAYS_FORWARD_ONLY:
+      return Forwarding.ALWAYS_FORWARD_ONLY;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,55 @@
+import { type QueryContext, query } from "@istiod/incremental";
+import { applicableAuthorizationPolicies, features, mesh, providerAddress } from "@istiod/push-context";
+import type { Filter, HttpFilter } from "../listeners/named-filter.js";
+import { outboundClusterName } from "../resource-names.js";
+import {
+  type CustomAuthorizationOptions,
+  httpAuthorizationFilters,
+  httpCustomAuthorizationFilters,
+  tcpAuthorizationFilters,
+  tcpCustomAuthorizationFilters,
+} from "./authorization-filters.js";
+import { externalAuthorization } from "./external-authorization.js";
+import type { PeerIdentitySource } from "./principal.js";
+import type { TrustDomains } from "./trust-domains.js";
+
+/** The filters of AuthorizationPolicies for one kind of chain: those of CUSTOM policies stand apart, since they come earlier. */
+export interface AuthorizationFilters<F> {
+  readonly custom: readonly F[];
+  readonly local: readonly F[];
+}
+
+/** What authorizes requests that the client receives. */
+export const httpAuthorization = query("httpAuthorization", (q, identity: PeerIdentitySource): AuthorizationFilters<HttpFilter> => {
+  const policies = q.call(applicableAuthorizationPolicies);
+  const options = optionsOf(q, identity);
+  return { custom: httpCustomAuthorizationFilters(policies.custom, options), local: httpAuthorizationFilters(policies, options) };
+});
+
+/** What authorizes connections that the client receives. */
+export const tcpAuthorization = query("tcpAuthorization", (q, identity: PeerIdentitySource): AuthorizationFilters<Filter> => {
+  const policies = q.call(applicableAuthorizationPolicies);
+  const options = optionsOf(q, identity);
+  return { custom: tcpCustomAuthorizationFilters(policies.custom, options), local: tcpAuthorizationFilters(policies, options) };
+});
+
+function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthorizationOptions {
+  return {
+    identity,
+    trustDomains: meshTrustDomains(q),
+    get severalProviders() {
+      return features.multipleCustomAuthzProviders(q);
+    },
+    provider: (name) =>
+      externalAuthorization(name, mesh(q).extensionProviders, (service, port) => {
+        const at = q.call(providerAddress, { service, port });
+        return at && { hostname: at.hostname, cluster: outboundClusterName(at.hostname, at.port) };
+      }),
+  };
+}
+
+/** The mesh's trust domain, then its aliases. */
+export function meshTrustDomains(q: QueryContext): TrustDomains {
+  const { trustDomain, trustDomainAliases } = mesh(q);
+  return [trustDomain, ...trustDomainAliases];
+}

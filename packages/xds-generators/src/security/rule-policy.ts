@@ -1,0 +1,127 @@
+import { create } from "@bufbuild/protobuf";
+import { type Policy, PolicySchema, RBAC_Action } from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
+import type { Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import { anyPermission, everyPermission, notPermission, type Permission, somePermission } from "./permission.js";
+import { anyPrincipal, everyPrincipal, notPrincipal, type Principal, somePrincipal } from "./principal.js";
+import {
+  type Attribute,
+  conditionAttribute,
+  destinationPort,
+  host,
+  method,
+  path,
+  remoteIp,
+  requestPrincipal,
+  type RuleContext,
+  sourceIp,
+  sourceNamespace,
+  sourcePrincipal,
+  sourceServiceAccount,
+  sourceTrustDomain,
+} from "./rule-attributes.js";
+import { expandTrustDomains, type TrustDomains, withTrustDomainAliases } from "./trust-domains.js";
+
+export interface RuleOptions extends RuleContext {
+  /** For a chain without an HTTP connection manager: attributes of requests cannot be said. */
+  readonly tcp: boolean;
+  readonly action: RBAC_Action;
+  readonly trustDomains: TrustDomains;
+}
+
+/** One requirement: some of the values, and none of the others. */
+interface Requirement<T> {
+  readonly attribute: Attribute<T>;
+  readonly values: readonly string[];
+  readonly notValues: readonly string[];
+}
+
+interface Algebra<T> {
+  readonly any: T;
+  every(terms: readonly T[]): T;
+  some(terms: readonly T[]): T;
+  not(term: T): T;
+}
+
+const permissions: Algebra<Permission> = { any: anyPermission, every: everyPermission, some: somePermission, not: notPermission };
+const principals: Algebra<Principal> = { any: anyPrincipal, every: everyPrincipal, some: somePrincipal, not: notPrincipal };
+
+/**
+ * A rule of an AuthorizationPolicy as a policy of Envoy's RBAC. What cannot be said on the chain makes an ALLOW rule void
+ * (undefined), so that it allows less, and is left out of any other rule, so that it denies more. An unknown attribute voids every rule.
+ * Source: pilot/pkg/security/authz/model.
+ */
+export function rulePolicy(rule: Rule, options: RuleOptions): Policy | undefined {
+  const whenPermissions: Requirement<Permission>[] = [];
+  const whenPrincipals: Requirement<Principal>[] = [];
+  for (const { key, values, notValues } of rule.when) {
+    const condition = conditionAttribute(key);
+    if (condition === undefined) return undefined;
+    if (condition.side === "permission") {
+      whenPermissions.push({ attribute: condition.attribute, values, notValues });
+    } else {
+      const expand = { principal: withTrustDomainAliases, domain: expandTrustDomains }[condition.trust ?? "principal"];
+      const trusted = (list: readonly string[]): readonly string[] => (condition.trust === undefined ? list : expand(list, options.trustDomains));
+      whenPrincipals.push({ attribute: condition.attribute, values: trusted(values), notValues: trusted(notValues) });
+    }
+  }
+
+  const from = rule.from.length === 0 ? [whenPrincipals] : rule.from.map(({ source }) => [...sourceRequirements(source, options), ...whenPrincipals]);
+  const to = rule.to.length === 0 ? [whenPermissions] : rule.to.map(({ operation }) => [...operationRequirements(operation), ...whenPermissions]);
+  const permitted = to.map((requirements) => conjunction(requirements, permissions, options));
+  const identified = from.map((requirements) => conjunction(requirements, principals, options));
+  if (!permitted.every((term) => term !== undefined) || !identified.every((term) => term !== undefined)) return undefined;
+  return create(PolicySchema, { permissions: permitted, principals: identified });
+}
+
+type Source = NonNullable<Rule["from"][number]["source"]>;
+type Operation = NonNullable<Rule["to"][number]["operation"]>;
+
+function sourceRequirements(s: Source | undefined, { trustDomains }: RuleOptions): readonly Requirement<Principal>[] {
+  if (s === undefined) return [];
+  const aliases = (list: readonly string[]): readonly string[] => withTrustDomainAliases(list, trustDomains);
+  const domains = (list: readonly string[]): readonly string[] => expandTrustDomains(list, trustDomains);
+  return [
+    { attribute: sourcePrincipal, values: aliases(s.principals), notValues: aliases(s.notPrincipals) },
+    { attribute: requestPrincipal, values: s.requestPrincipals, notValues: s.notRequestPrincipals },
+    { attribute: sourceServiceAccount, values: s.serviceAccounts, notValues: s.notServiceAccounts },
+    { attribute: sourceTrustDomain, values: domains(s.trustDomains), notValues: domains(s.notTrustDomains) },
+    { attribute: sourceNamespace, values: s.namespaces, notValues: s.notNamespaces },
+    { attribute: remoteIp, values: s.remoteIpBlocks, notValues: s.notRemoteIpBlocks },
+    { attribute: sourceIp, values: s.ipBlocks, notValues: s.notIpBlocks },
+  ];
+}
+
+function operationRequirements(o: Operation | undefined): readonly Requirement<Permission>[] {
+  if (o === undefined) return [];
+  return [
+    { attribute: host, values: o.hosts, notValues: o.notHosts },
+    { attribute: method, values: o.methods, notValues: o.notMethods },
+    { attribute: path, values: o.paths, notValues: o.notPaths },
+    { attribute: destinationPort, values: o.ports, notValues: o.notPorts },
+  ];
+}
+
+function conjunction<T>(requirements: readonly Requirement<T>[], algebra: Algebra<T>, options: RuleOptions): T | undefined {
+  const terms: T[] = [];
+  for (const { attribute, values, notValues } of requirements) {
+    const positive = disjunction(attribute, values, algebra, options);
+    const negative = disjunction(attribute, notValues, algebra, options);
+    if (positive === "void" || negative === "void") return undefined;
+    if (positive !== undefined) terms.push(positive);
+    if (negative !== undefined) terms.push(algebra.not(negative));
+  }
+  return algebra.every(terms.length === 0 ? [algebra.any] : terms);
+}
+
+function disjunction<T>(attribute: Attribute<T>, values: readonly string[], algebra: Algebra<T>, options: RuleOptions): T | "void" | undefined {
+  if (values.length === 0) return undefined;
+  const sayable = !(options.tcp && attribute.httpOnly === true);
+  const strict = options.action === RBAC_Action.ALLOW;
+  if ("all" in attribute) {
+    return (sayable ? attribute.all(values, options) : undefined) ?? (strict ? "void" : undefined);
+  }
+  const terms = sayable ? values.map((value) => attribute.each(value, options)) : [];
+  const said = terms.flatMap((term) => (term === undefined ? [] : [term]));
+  if (strict && said.length < values.length) return "void";
+  return said.length === 0 ? undefined : algebra.some(said);
+}

@@ -1,0 +1,56 @@
+import { create } from "@bufbuild/protobuf";
+import { type HeaderMatcher, HeaderMatcherSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { type MetadataMatcher, MetadataMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
+import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
+import { type ValueMatcher, ValueMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/value";
+import { exactly, matchingRegex, withPrefix, withSuffix } from "../envoy/string-matcher.js";
+
+/** The text as an RE2 expression that matches just it. */
+export function quoteRegex(text: string): string {
+  return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
+}
+
+export const anyText = matchingRegex(".+");
+
+/**
+ * A value of an AuthorizationPolicy: `*` is anything but nothing, a `*` at either end stands for the rest. `prefix` stands before
+ * the value's own text, even where that begins with `*`.
+ */
+export function valueMatcher(value: string, prefix = ""): StringMatcher {
+  if (value === "*") return anyText;
+  if (value.startsWith("*")) {
+    const rest = value.slice(1);
+    return prefix === "" ? withSuffix(rest) : matchingRegex(`${prefix}.*${quoteRegex(rest)}`);
+  }
+  return value.endsWith("*") ? withPrefix(prefix + value.slice(0, -1)) : exactly(prefix + value);
+}
+
+/** A header with such a value; `*` asks only that it is there. */
+export function headerMatcher(name: string, value: string, ignoreCase = false): HeaderMatcher {
+  if (value === "*") return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });
+  const match = value.startsWith("*")
+    ? withSuffix(value.slice(1), ignoreCase)
+    : value.endsWith("*")
+      ? withPrefix(value.slice(0, -1), ignoreCase)
+      : exactly(value, ignoreCase);
+  return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "stringMatch", value: match } });
+}
+
+export function stringValue(match: StringMatcher): ValueMatcher {
+  return create(ValueMatcherSchema, { matchPattern: { case: "stringMatch", value: match } });
+}
+
+export function listWith(value: ValueMatcher): ValueMatcher {
+  return create(ValueMatcherSchema, { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value } } } });
+}
+
+export function anyValueOf(values: readonly ValueMatcher[]): ValueMatcher {
+  const [only] = values;
+  if (only !== undefined && values.length === 1) return only;
+  return create(ValueMatcherSchema, { matchPattern: { case: "orMatch", value: { valueMatchers: [...values] } } });
+}
+
+/** The value found in a filter's dynamic metadata along a path of keys. */
+export function metadataMatcher(filter: string, path: readonly string[], value: ValueMatcher): MetadataMatcher {
+  return create(MetadataMatcherSchema, { filter, path: path.map((key) => ({ segment: { case: "key" as const, value: key } })), value });
+}

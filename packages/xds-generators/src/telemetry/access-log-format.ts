@@ -1,0 +1,88 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type SubstitutionFormatString, SubstitutionFormatStringSchema } from "@istiod/envoy-api/envoy/config/core/v3/substitution_format_string";
+import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import { ReqWithoutQuerySchema } from "@istiod/envoy-api/envoy/extensions/formatter/req_without_query/v3/req_without_query";
+import { FileAccessLogSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/file/v3/file";
+import { any } from "../envoy/any.js";
+
+const fields: readonly (readonly [name: string, operator: string])[] = [
+  ["start_time", "%START_TIME%"],
+  ["method", "%REQ(:METHOD)%"],
+  ["path", "%REQ(X-ENVOY-ORIGINAL-PATH?:PATH)%"],
+  ["protocol", "%PROTOCOL%"],
+  ["response_code", "%RESPONSE_CODE%"],
+  ["response_flags", "%RESPONSE_FLAGS%"],
+  ["response_code_details", "%RESPONSE_CODE_DETAILS%"],
+  ["connection_termination_details", "%CONNECTION_TERMINATION_DETAILS%"],
+  ["upstream_transport_failure_reason", "%UPSTREAM_TRANSPORT_FAILURE_REASON%"],
+  ["bytes_received", "%BYTES_RECEIVED%"],
+  ["bytes_sent", "%BYTES_SENT%"],
+  ["duration", "%DURATION%"],
+  ["upstream_service_time", "%RESP(X-ENVOY-UPSTREAM-SERVICE-TIME)%"],
+  ["x_forwarded_for", "%REQ(X-FORWARDED-FOR)%"],
+  ["user_agent", "%REQ(USER-AGENT)%"],
+  ["request_id", "%REQ(X-REQUEST-ID)%"],
+  ["authority", "%REQ(:AUTHORITY)%"],
+  ["upstream_host", "%UPSTREAM_HOST%"],
+  ["upstream_cluster", "%UPSTREAM_CLUSTER_RAW%"],
+  ["upstream_local_address", "%UPSTREAM_LOCAL_ADDRESS%"],
+  ["downstream_local_address", "%DOWNSTREAM_LOCAL_ADDRESS%"],
+  ["downstream_remote_address", "%DOWNSTREAM_REMOTE_ADDRESS%"],
+  ["requested_server_name", "%REQUESTED_SERVER_NAME%"],
+  ["route_name", "%ROUTE_NAME%"],
+];
+
+/** Istio's line of text; source: https://istio.io/docs/tasks/observability/logs/access-log. */
+export const defaultTextFormat: string = (() => {
+  const of = Object.fromEntries(fields);
+  const quoted = (name: string): string => `"${of[name]}"`;
+  return `${[
+    `[${of["start_time"]}]`,
+    `"${of["method"]} ${of["path"]} ${of["protocol"]}"`,
+    ...["response_code", "response_flags", "response_code_details", "connection_termination_details"].map((name) => of[name]),
+    quoted("upstream_transport_failure_reason"),
+    ...["bytes_received", "bytes_sent", "duration", "upstream_service_time"].map((name) => of[name]),
+    ...["x_forwarded_for", "user_agent", "request_id", "authority", "upstream_host"].map(quoted),
+    ...["upstream_cluster", "upstream_local_address", "downstream_local_address", "downstream_remote_address", "requested_server_name", "route_name"].map((name) => of[name]),
+  ].join(" ")}\n`;
+})();
+
+export const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
+
+/** How a line is written. */
+export type LogFormat = { readonly text: string } | { readonly json: JsonObject };
+
+/** A log file in a format; an empty text or JSON is Istio's own. */
+export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
+  return any(FileAccessLogSchema, { path, accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) } });
+}
+
+function substitution(format: LogFormat, omitEmptyValues: boolean): SubstitutionFormatString {
+  if ("text" in format) {
+    const text = wholeLine(format.text);
+    return create(SubstitutionFormatStringSchema, {
+      format: { case: "textFormatSource", value: { specifier: { case: "inlineString", value: text } } },
+      omitEmptyValues,
+      formatters: formattersFor([text]),
+    });
+  }
+  const json = Object.keys(format.json).length === 0 ? defaultJsonFormat : format.json;
+  return create(SubstitutionFormatStringSchema, {
+    format: { case: "jsonFormat", value: json },
+    jsonFormatOptions: { sortProperties: false },
+    omitEmptyValues,
+    formatters: formattersFor(Object.values(json).filter((value) => typeof value === "string")),
+  });
+}
+
+/** The extensions that the operators in some texts need. */
+export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] {
+  if (!texts.some((text) => text.includes("%REQ_WITHOUT_QUERY"))) return [];
+  return [create(TypedExtensionConfigSchema, { name: "envoy.formatter.req_without_query", typedConfig: any(ReqWithoutQuerySchema) })];
+}
+
+function wholeLine(text: string): string {
+  if (text === "") return defaultTextFormat;
+  return text.endsWith("\n") ? text : `${text}\n`;
+}

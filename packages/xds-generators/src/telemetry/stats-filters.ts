@@ -1,0 +1,51 @@
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type QueryContext, query } from "@istiod/incremental";
+import { PluginConfigSchema } from "@istiod/istio-api/envoy/extensions/stats/config";
+import { type ListenerClass, metricsSettings, type MetricsSettings } from "@istiod/push-context";
+import { any } from "../envoy/any.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { type Filter, httpFilter, type HttpFilter, networkFilter } from "../listeners/named-filter.js";
+
+const filterName = "istio.stats";
+
+/** The filters that count requests, one for each provider of Prometheus statistics. */
+export function httpStatsFilters(q: QueryContext, listener: ListenerClass): readonly HttpFilter[] {
+  return q.call(configs, listener).map((config) => httpFilter(filterName, config));
+}
+
+/** The filters that count connections. */
+export function tcpStatsFilters(q: QueryContext, listener: ListenerClass): readonly Filter[] {
+  return q.call(configs, listener).map((config) => networkFilter(filterName, config));
+}
+
+const configs = query("statsConfigs", (q, listener: ListenerClass): readonly Any[] => {
+  const settings = q.call(metricsSettings, listener);
+  return settings.length === 0 || !hasIstioExtension(q, "stats") ? [] : settings.map((each) => pluginConfig(each, listener));
+});
+
+/** Names of Istio's metrics in Prometheus. */
+const prometheusNames: Readonly<Record<string, string>> = {
+  REQUEST_COUNT: "requests_total",
+  REQUEST_DURATION: "request_duration_milliseconds",
+  REQUEST_SIZE: "request_bytes",
+  RESPONSE_SIZE: "response_bytes",
+  TCP_OPENED_CONNECTIONS: "tcp_connections_opened_total",
+  TCP_CLOSED_CONNECTIONS: "tcp_connections_closed_total",
+  TCP_SENT_BYTES: "tcp_sent_bytes_total",
+  TCP_RECEIVED_BYTES: "tcp_received_bytes_total",
+  GRPC_REQUEST_MESSAGES: "request_messages_total",
+  GRPC_RESPONSE_MESSAGES: "response_messages_total",
+};
+
+function pluginConfig({ overrides, reportingInterval }: MetricsSettings, listener: ListenerClass): Any {
+  return any(PluginConfigSchema, {
+    disableHostHeaderFallback: listener !== "sidecar-outbound",
+    ...(reportingInterval && { tcpReportingDuration: reportingInterval }),
+    metrics: overrides.map(({ metric, disabled, tags }) => ({
+      name: prometheusNames[metric] ?? metric,
+      drop: disabled,
+      dimensions: Object.fromEntries(tags.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]]))),
+      tagsToRemove: tags.flatMap(({ name, value }) => (value === undefined ? [name] : [])),
+    })),
+  });
+}
