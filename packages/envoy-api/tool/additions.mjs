@@ -36,6 +36,12 @@ const additions = [
     lines: ["FailurePolicy failure_policy = 7;", "ReloadConfig reload_config = 8;", "google.protobuf.BoolValue allow_on_headers_stop_iteration = 9;"],
   },
   {
+    file: "envoy/extensions/transport_sockets/tls/v3/common.proto",
+    message: "TlsParameters",
+    types: ["enum CompliancePolicy { FIPS_202205 = 0; }"],
+    lines: ["repeated CompliancePolicy compliance_policies = 6;"],
+  },
+  {
     file: "envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto",
     message: "HttpConnectionManager.Tracing",
     lines: ["string operation = 11;", "string upstream_operation = 12;", "bool no_context_propagation = 13;"],

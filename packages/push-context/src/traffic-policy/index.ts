@@ -9,3 +9,4 @@ export {
 } from "./destination-rule.js";
 export { overlayPolicy, policyOfPort, policyOfSubset, subsetNamed, withMeshDefaults } from "./effective-policy.js";
 export { isWildcard, patternsCovering } from "./host-pattern.js";
+export { effectiveLocalitySetting, type LocalitySetting } from "./locality-setting.js";

@@ -1,0 +1,48 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type LoadBalancerSettings,
+  type LocalityLoadBalancerSetting,
+  LocalityLoadBalancerSettingSchema,
+  type ZoneAwareLoadBalancerSetting,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { TrafficDistribution } from "@istiod/service-discovery";
+import type { Mesh } from "../mesh/mesh-config.js";
+
+/** How a client spreads what it sends over localities. */
+export type LocalitySetting =
+  | {
+      readonly kind: "locality";
+      readonly setting: LocalityLoadBalancerSetting;
+      /** Whether it fails over even without outlier detection, going by the health that istiod reports. */
+      readonly forced: boolean;
+    }
+  | { readonly kind: "zoneAware"; readonly setting: ZoneAwareLoadBalancerSetting };
+
+/**
+ * The setting that counts: of the policy, else of the service (`trafficDistribution`), else of the mesh. Undefined where none is set
+ * or the one that counts is off. Source: pilot/pkg/networking/core/loadbalancer, GetEffectiveLbSetting.
+ */
+export function effectiveLocalitySetting(mesh: Mesh, policy: LoadBalancerSettings | undefined, distribution: TrafficDistribution): LocalitySetting | undefined {
+  if (policy?.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: policy.zoneAwareLbSetting };
+  if (policy?.localityLbSetting !== undefined) return whereEnabled(policy.localityLbSetting);
+  const preferred = preferences[distribution];
+  if (preferred !== undefined) return { kind: "locality", setting: preferred, forced: true };
+  if (mesh.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: mesh.zoneAwareLbSetting };
+  return mesh.localityLbSetting === undefined ? undefined : whereEnabled(mesh.localityLbSetting);
+}
+
+function whereEnabled(setting: LocalityLoadBalancerSetting): LocalitySetting | undefined {
+  return setting.enabled === false ? undefined : { kind: "locality", setting, forced: false };
+}
+
+const network = "topology.istio.io/network";
+const region = "topology.kubernetes.io/region";
+const zone = "topology.kubernetes.io/zone";
+const subzone = "topology.istio.io/subzone";
+const node = "kubernetes.io/hostname";
+
+const preferences: Readonly<Record<TrafficDistribution, LocalityLoadBalancerSetting | undefined>> = {
+  Any: undefined,
+  PreferSameZone: create(LocalityLoadBalancerSettingSchema, { enabled: true, failoverPriority: [network, region, zone] }),
+  PreferSameNode: create(LocalityLoadBalancerSettingSchema, { enabled: true, failoverPriority: [network, region, zone, subzone, node] }),
+};

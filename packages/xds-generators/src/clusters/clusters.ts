@@ -1,0 +1,80 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  mergedGateway,
+  outboundTraffic,
+  proxyType,
+  rawMetadata,
+  scopedService,
+  type ScopedService,
+  scopeOf,
+  scopeServices,
+  subsetsOf,
+} from "@istiod/push-context";
+import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import { isWildcardHost } from "@istiod/service-discovery";
+import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
+import { blackHole, externalSds, inboundPassthrough, passthrough } from "./fixed-clusters.js";
+import { inboundCluster } from "./inbound-cluster.js";
+import { inboundClusters } from "./inbound-clusters.js";
+import { outboundCluster } from "./outbound-cluster.js";
+
+/** All clusters of the client. Source: pilot/pkg/networking/core/cluster.go, buildClusters. */
+export const clusters = query("clusters", (q): ResourceSet => {
+  const services = q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(serviceClusters, scoped));
+  return ResourceSet.union([...services, q.call(ownClusters)]);
+});
+
+/** The clusters of one service: of each port, and of each subset that the client knows. Clients alike share the set. */
+const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): ResourceSet => {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined || service.resolution === "Alias") return ResourceSet.empty;
+  const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
+  if (service.resolution === "DynamicDNS" && isWildcardHost(service.hostname)) {
+    const resolvable = ports.filter(({ protocol }) => resolvableProtocols.includes(protocol));
+    return ResourceSet.of(present(resolvable.map(({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }))));
+  }
+  return ResourceSet.of(outboundResources(q, scoped, ports.map(({ number }) => number), false));
+});
+
+/** The clusters of one service by which a gateway passes on TLS that it does not open. Names and subsets are those of the others. */
+const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): ResourceSet => {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined || service.meshExternal) return ResourceSet.empty;
+  const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").map(({ number }) => number);
+  return ResourceSet.of(outboundResources(q, scoped, ports, true));
+});
+
+/** The clusters that stand for no service of the mesh, and those of the workload itself. */
+const ownClusters = query("ownClusters", (q): ResourceSet => {
+  const external = q.ask(rawMetadata, "credential") === "true" ? [encoded(externalSds(q))] : [];
+  const parts = q.ask(proxyType) === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
+  return ResourceSet.union([...parts, ResourceSet.of(external)]);
+});
+
+function sidecarClusters(q: QueryContext): ResourceSet[] {
+  const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
+  const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
+  return [ResourceSet.of([encoded(blackHole(q)), encoded(passthrough(q)), ...dynamic, ...inbound, encoded(inboundPassthrough(q))])];
+}
+
+function gatewayClusters(q: QueryContext): ResourceSet[] {
+  const sniDnat = q.call(mergedGateway)?.autoPassthroughHosts === undefined ? [] : q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(sniDnatClusters, scoped));
+  return [ResourceSet.of([encoded(blackHole(q))]), ...sniDnat];
+}
+
+function outboundResources(q: QueryContext, scoped: ScopedService, ports: readonly number[], sniDnat: boolean): readonly Resource[] {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined) return [];
+  const subsets = ["", ...q.call(subsetsOf, { host: service.hostname, serviceNamespace: service.namespace }).map(({ name }) => name)];
+  return present(ports.flatMap((port) => subsets.map((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat }))));
+}
+
+function present(resources: readonly (Resource | undefined)[]): readonly Resource[] {
+  return resources.filter((found) => found !== undefined);
+}
+
+function encoded(cluster: Cluster): Resource {
+  return resource(cluster.name, toBinary(ClusterSchema, cluster));
+}

@@ -1,0 +1,141 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import {
+  type Cluster,
+  Cluster_DnsLookupFamily,
+  Cluster_LbPolicy,
+  ClusterSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { ClusterConfigSchema } from "@istiod/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster";
+import { type DnsCacheConfig, DnsCacheConfigSchema } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
+import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { fact, query, type QueryContext } from "@istiod/incremental";
+import { ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  askMetadata,
+  destinationRuleFor,
+  features,
+  ipMode,
+  ipModeOf,
+  mesh,
+  policyOfPort,
+  type Proxy,
+  scopedService,
+  type ScopedService,
+  serviceMutualTlsMode,
+  withMeshDefaults,
+} from "@istiod/push-context";
+import { resource, type Resource } from "@istiod/resources";
+import type { Protocol } from "@istiod/service-discovery";
+import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
+import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
+import { type ClusterDraft, clusterDraft, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { addMetadata, addMetadataExchange, addRuleMetadata } from "./cluster-metadata.js";
+import { applyConnectionPool } from "./connection-pool.js";
+import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
+import { applyOutboundPolicy } from "./traffic-policy.js";
+import { upstreamTlsContext } from "./upstream-tls-context.js";
+import { applyDeclaredProtocol, passthroughProtocolOptions } from "./upstream-protocol.js";
+
+/** The protocols whose requests or handshakes name the host to resolve. */
+export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", "HTTP2"];
+
+/** The cluster of a ServiceEntry for a wildcard whose hosts are resolved as they are asked for (DYNAMIC_DNS). */
+export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly service: ScopedService; readonly port: number }): Resource | undefined => {
+  const service = q.call(scopedService, ref.service);
+  const port = service?.ports.find(({ number }) => number === ref.port);
+  if (service === undefined || port === undefined) return undefined;
+  const draft = forwardProxyDraft(outboundClusterName(service.hostname, port.number), {
+    name: dnsCacheName(service.hostname),
+    dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)),
+  });
+  applyDeclaredProtocol(q, draft, port);
+  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+  const policy = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.spec.trafficPolicy, port.number));
+  applyOutboundPolicy(q, draft, policy, {
+    service,
+    port,
+    tls: {
+      identities: [],
+      externalIdentities: [],
+      sni: "",
+      meshExternal: service.meshExternal,
+      serviceMode: serviceMutualTlsMode(q, service, port, false),
+      selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+    },
+  });
+  const { cluster } = draft;
+  addMetadataExchange(q, cluster);
+  if (service.meshExternal) addMetadata(cluster, { external: true });
+  if (rule !== undefined) addRuleMetadata(cluster, rule, policy?.tls);
+  return encoded(finished(draft));
+});
+
+/** Where unknown hosts are resolved as they are asked for (ALLOW_ANY_DYNAMIC_DNS), over TLS if the mesh's policy has some. */
+export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource => {
+  const tls = mesh(q).outboundTrafficPolicy?.tls;
+  const plaintext = tls === undefined || tls.mode === Mode.DISABLE;
+  const draft = forwardProxyDraft(allowAnyDynamicDnsCluster, allowAnyDnsCacheConfig(q), plaintext);
+  const { cluster } = draft;
+  cluster.typedExtensionProtocolOptions[httpProtocolOptionsKey] = passthroughProtocolOptions(q);
+  applyConnectionPool(q, draft);
+  if (!plaintext) {
+    const context = upstreamTlsContext(q, draft, tls, { externalIdentities: [], selectsWorkloads: false });
+    if (context !== undefined) cluster.transportSocket = transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
+  }
+  addMetadataExchange(q, cluster);
+  return encoded(finished(draft));
+});
+
+/** The DNS cache that this cluster shares with the filters in front of it. A client whose DNS its agent answers asks the agent. */
+export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
+  return create(DnsCacheConfigSchema, {
+    name: allowAnyDnsCache,
+    maxHosts: features.allowAnyDynamicDnsMaxHosts(q),
+    dnsLookupFamily: dnsLookupFamily(q, q.ask(statedIpMode)),
+    ...(askMetadata(q, "DNS_CAPTURE") === true && { typedDnsResolverConfig: agentResolver(q) }),
+  });
+}
+
+/** The families of the addresses that the node states of its workload. */
+const statedIpMode = fact("statedIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
+
+function agentResolver(q: QueryContext): ReturnType<typeof caresResolver> {
+  const [, host = "127.0.0.1", port = "15053"] = /^(?:\[?([^\]]*?)\]?):(\d+)$/.exec(askMetadata(q, "DNS_PROXY_ADDR") ?? "") ?? [];
+  return caresResolver({
+    resolvers: [
+      {
+        address: {
+          case: "socketAddress",
+          value: { address: host === "localhost" ? "127.0.0.1" : host, portSpecifier: { case: "portValue", value: Number(port) } },
+        },
+      },
+    ],
+  });
+}
+
+function forwardProxyDraft(
+  name: string,
+  dnsCacheConfig: DnsCacheConfig | { readonly name: string; readonly dnsLookupFamily: Cluster_DnsLookupFamily },
+  allowInsecureClusterOptions = false,
+): ClusterDraft {
+  const config = create(ClusterConfigSchema, {
+    clusterImplementationSpecifier: { case: "dnsCacheConfig", value: create(DnsCacheConfigSchema, dnsCacheConfig) },
+    allowInsecureClusterOptions,
+  });
+  return clusterDraft(
+    {
+      name,
+      lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
+      clusterDiscoveryType: {
+        case: "clusterType",
+        value: { name: "envoy.clusters.dynamic_forward_proxy", typedConfig: anyPack(ClusterConfigSchema, config) },
+      },
+    },
+    true,
+  );
+}
+
+function encoded(cluster: Cluster): Resource {
+  return resource(cluster.name, toBinary(ClusterSchema, cluster));
+}

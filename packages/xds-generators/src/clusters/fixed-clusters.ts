@@ -1,0 +1,81 @@
+import { create } from "@bufbuild/protobuf";
+import { type Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
+import type { QueryContext } from "@istiod/incremental";
+import { ipMode, mesh } from "@istiod/push-context";
+import { any } from "../envoy/any.js";
+import { blackHoleCluster, externalSdsCluster, inboundPassthroughCluster, passthroughCluster } from "../resource-names.js";
+import { type ClusterDraft, clusterDraft, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { addMetadataExchange } from "./cluster-metadata.js";
+import { applyConnectionPool } from "./connection-pool.js";
+import { passthroughProtocolOptions } from "./upstream-protocol.js";
+
+/** Addresses that the workload's redirection leaves alone, so that what the proxy sends from them does not come back to it. */
+export const loopFreeIpv4 = "127.0.0.6";
+export const loopFreeIpv6 = "::6";
+
+/** Where traffic goes that leads nowhere. */
+export function blackHole(q: QueryContext): Cluster {
+  const connectTimeout = mesh(q).connectTimeout;
+  return clusterDraft({
+    name: blackHoleCluster,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+    ...(connectTimeout && { connectTimeout }),
+  }).cluster;
+}
+
+/** Where outbound traffic goes that the mesh knows nothing of: to where it was meant. The mesh's default connection pool bounds it. */
+export function passthrough(q: QueryContext): Cluster {
+  const { cluster } = passthroughDraft(q);
+  addMetadataExchange(q, cluster);
+  return cluster;
+}
+
+/** Where inbound traffic goes that no service stands for: to the workload, past the redirection. */
+export function inboundPassthrough(q: QueryContext): Cluster {
+  const { cluster } = passthroughDraft(q);
+  const mode = q.ask(ipMode);
+  cluster.name = inboundPassthroughCluster;
+  cluster.upstreamBindConfig = create(BindConfigSchema, {
+    sourceAddress: socket(mode === "IPv6" ? loopFreeIpv6 : loopFreeIpv4),
+    ...(mode === "Dual" && { extraSourceAddresses: [{ address: socket(loopFreeIpv6) }] }),
+  });
+  return cluster;
+}
+
+/** A server of secrets that the proxy reaches at a socket of its own. */
+export function externalSds(q: QueryContext): Cluster {
+  const connectTimeout = mesh(q).connectTimeout;
+  const pipe = { path: "./var/run/secrets/credential-uds/socket" };
+  return clusterDraft({
+    name: externalSdsCluster,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+    ...(connectTimeout && { connectTimeout }),
+    loadAssignment: {
+      clusterName: externalSdsCluster,
+      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: { address: { address: { case: "pipe", value: pipe } } } } }] }],
+    },
+    typedExtensionProtocolOptions: {
+      [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
+        upstreamProtocolOptions: { case: "explicitHttpConfig", value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } } },
+      }),
+    },
+  }).cluster;
+}
+
+/** An address to send from, at any port. */
+export function socket(address: string): { address: string; portSpecifier: { case: "portValue"; value: number } } {
+  return { address, portSpecifier: { case: "portValue", value: 0 } };
+}
+
+function passthroughDraft(q: QueryContext): ClusterDraft {
+  const draft = clusterDraft({
+    name: passthroughCluster,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
+    lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
+    typedExtensionProtocolOptions: { [httpProtocolOptionsKey]: passthroughProtocolOptions(q) },
+  });
+  applyConnectionPool(q, draft, mesh(q).defaultTrafficPolicy?.connectionPool);
+  return draft;
+}

@@ -1,0 +1,1 @@
+export { clusters } from "./clusters.js";

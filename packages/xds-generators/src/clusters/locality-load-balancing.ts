@@ -1,0 +1,33 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type Cluster_CommonLbConfig,
+  Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema,
+  Cluster_CommonLbConfig_ZoneAwareLbConfigSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import type { QueryContext } from "@istiod/incremental";
+import { features, type LocalitySetting, proxyType } from "@istiod/push-context";
+
+/**
+ * How the cluster looks at localities: by weights where they are distributed or fail over by choice, by zones where this is set.
+ * Without a choice it does not, since weights would disturb the load balancer. Waypoints know no zones.
+ * Source: pilot/pkg/networking/core/loadbalancer, ApplyToCluster.
+ */
+export function applyLocalitySetting(q: QueryContext, commonLb: Cluster_CommonLbConfig, chosen: LocalitySetting | undefined, detectsOutliers: boolean): void {
+  if (chosen?.kind === "zoneAware" && q.ask(proxyType) !== "waypoint") {
+    const { enabled, minClusterSize } = chosen.setting;
+    commonLb.localityConfigSpecifier = {
+      case: "zoneAwareLbConfig",
+      value: create(Cluster_CommonLbConfig_ZoneAwareLbConfigSchema, {
+        ...(enabled === false && { routingEnabled: { value: 0 } }),
+        ...(minClusterSize !== undefined && { minClusterSize: BigInt(minClusterSize) }),
+      }),
+    };
+    return;
+  }
+  const setting = chosen?.kind === "locality" ? chosen.setting : undefined;
+  const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
+  const byChoice = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
+  if (features.localityWeightedLb(q) || byChoice || (setting?.distribute.length ?? 0) > 0) {
+    commonLb.localityConfigSpecifier = { case: "localityWeightedLbConfig", value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema) };
+  }
+}

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import { type Cluster_CommonLbConfig } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { type OutlierDetection as EnvoyOutlierDetection, OutlierDetectionSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/outlier_detection";
+import { type MatchPredicate, MatchPredicateSchema } from "@istiod/envoy-api/envoy/config/common/matcher/v3/matcher";
+import { HttpProtocolOptions_OutlierDetectionSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
+import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
+import type { OutlierDetection } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { exactly } from "../envoy/string-matcher.js";
+import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+
+/**
+ * Ejection of endpoints that fail. Without a minimum of healthy ones, Envoy's panic threshold is off: with the few endpoints that
+ * services have it would send to unhealthy ones. It is off too where `unhealthyAreSent`. Source: DestinationRule, `OutlierDetection`.
+ */
+export function applyOutlierDetection(draft: ClusterDraft, commonLb: Cluster_CommonLbConfig, settings: OutlierDetection | undefined, unhealthyAreSent: boolean): void {
+  if (settings === undefined) return;
+  draft.cluster.outlierDetection = outlierDetection(settings);
+  if (settings.minHealthPercent >= 0) {
+    commonLb.healthyPanicThreshold = create(PercentSchema, { value: unhealthyAreSent ? 0 : settings.minHealthPercent });
+  }
+  const codes = settings.outlierDetectionHttpErrorCodes;
+  if (codes.length > 0) {
+    httpOptions(draft).outlierDetection = create(HttpProtocolOptions_OutlierDetectionSchema, { errorMatcher: anyStatus(codes) });
+  }
+}
+
+function outlierDetection(settings: OutlierDetection): EnvoyOutlierDetection {
+  const out = create(OutlierDetectionSchema, { enforcingSuccessRate: 0 });
+  const { consecutive5xxErrors, consecutiveGatewayErrors, consecutiveLocalOriginFailures } = settings;
+  if (consecutive5xxErrors !== undefined) {
+    out.consecutive5xx = consecutive5xxErrors;
+    out.enforcingConsecutive5xx = consecutive5xxErrors > 0 ? 100 : 0;
+  }
+  if (consecutiveGatewayErrors !== undefined) {
+    out.consecutiveGatewayFailure = consecutiveGatewayErrors;
+    out.enforcingConsecutiveGatewayFailure = consecutiveGatewayErrors > 0 ? 100 : 0;
+  }
+  if (settings.interval !== undefined) out.interval = settings.interval;
+  if (settings.baseEjectionTime !== undefined) out.baseEjectionTime = settings.baseEjectionTime;
+  if (settings.maxEjectionPercent > 0) out.maxEjectionPercent = settings.maxEjectionPercent;
+  if (settings.splitExternalLocalOriginErrors) {
+    out.splitExternalLocalOriginErrors = true;
+    if (consecutiveLocalOriginFailures !== undefined && consecutiveLocalOriginFailures > 0) {
+      out.consecutiveLocalOriginFailure = consecutiveLocalOriginFailures;
+      out.enforcingConsecutiveLocalOriginFailure = 100;
+    }
+    out.enforcingLocalOriginSuccessRate = 0;
+  }
+  return out;
+}
+
+function anyStatus(codes: readonly number[]): MatchPredicate {
+  const rules = codes.map((code) =>
+    create(MatchPredicateSchema, {
+      rule: {
+        case: "httpResponseHeadersMatch",
+        value: { headers: [{ name: ":status", headerMatchSpecifier: { case: "stringMatch", value: exactly(String(code)) } }] },
+      },
+    }),
+  );
+  const [only] = rules;
+  return only !== undefined && rules.length === 1 ? only : create(MatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+}

@@ -1,0 +1,26 @@
+import type { Service, ServicePort } from "@istiod/service-discovery";
+
+export interface StatNameParts {
+  readonly service: Pick<Service, "hostname" | "name" | "namespace" | "registry">;
+  readonly port: ServicePort;
+  readonly subset?: string;
+  /** The workload's port; 0 where it is not known. */
+  readonly targetPort?: number;
+}
+
+/**
+ * The name under which a cluster or route counts, by a pattern of MeshConfig (`outboundClusterStatName`, …). `%SERVICE%` is
+ * `name.namespace` for Kubernetes, and the host for others.
+ */
+export function statNameOf(pattern: string, { service, port, subset = "", targetPort = 0 }: StatNameParts): string {
+  const { hostname, name, namespace, registry } = service;
+  const kubernetes = registry === "Kubernetes";
+  return pattern
+    .replaceAll("%SERVICE%", () => (kubernetes ? `${name}.${namespace}` : hostname))
+    .replaceAll("%SERVICE_NAME%", () => (kubernetes ? name : hostname))
+    .replaceAll("%SERVICE_FQDN%", () => hostname)
+    .replaceAll("%SUBSET_NAME%", () => subset)
+    .replaceAll("%TARGET_PORT%", () => String(targetPort))
+    .replaceAll("%SERVICE_PORT%", () => String(port.number))
+    .replaceAll("%SERVICE_PORT_NAME%", () => port.name);
+}

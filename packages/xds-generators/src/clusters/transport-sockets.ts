@@ -1,0 +1,97 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  type Cluster_TransportSocketMatch,
+  Cluster_TransportSocketMatchSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ProxyProtocolConfig_Version, ProxyProtocolConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/proxy_protocol";
+import { ProxyProtocolUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol";
+import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import type { QueryContext } from "@istiod/incremental";
+import {
+  ClientTLSSettings_TLSmode as Mode,
+  TrafficPolicy_ProxyProtocol_VERSION,
+  type TrafficPolicy_ProxyProtocol,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { any } from "../envoy/any.js";
+import { rawBuffer, tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
+import type { ClusterDraft } from "./cluster-draft.js";
+import { hboneMatch, sendsHbone } from "./hbone.js";
+import { disableBaggageDiscovery } from "./cluster-metadata.js";
+import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
+import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
+
+/** The metadata of endpoints by which Envoy chooses a transport socket, and its value for Istio's mutual TLS. */
+const istioMutualMatch: JsonObject = { tlsMode: "istio" };
+
+/**
+ * The transport of the cluster. Where istiod itself chose mutual TLS, each endpoint has it or not, as its metadata says; so it is with
+ * HBONE. Connections to original destinations have no endpoints, and are all alike. Source: pilot/pkg/networking/core/cluster_tls.go.
+ */
+export function applyTransportSockets(q: QueryContext, draft: ClusterDraft, { settings, automatic }: UpstreamTlsChoice, options: UpstreamTlsOptions): void {
+  const { cluster } = draft;
+  const context = settings === undefined ? undefined : upstreamTlsContext(q, draft, settings, options);
+  const tls = context === undefined ? undefined : transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
+  if (tls !== undefined) cluster.transportSocket = tls;
+  const perEndpoint = automatic && settings?.mode === Mode.ISTIO_MUTUAL;
+  if (sendsHbone(q)) {
+    applyHboneMatches(q, cluster, settings?.mode, tls, perEndpoint);
+  } else if (!isOriginalDestination(cluster) && perEndpoint && tls !== undefined) {
+    delete cluster.transportSocket;
+    cluster.transportSocketMatches = [socketMatch("tlsMode-istio", istioMutualMatch, tls), plaintextMatch()];
+  }
+}
+
+function applyHboneMatches(q: QueryContext, cluster: Cluster, mode: Mode | undefined, tls: TransportSocket | undefined, perEndpoint: boolean): void {
+  if (mode === undefined) {
+    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
+    return;
+  }
+  if (isOriginalDestination(cluster)) return;
+  delete cluster.transportSocket;
+  if (tls === undefined) {
+    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
+  } else if (perEndpoint) {
+    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), socketMatch("tlsMode-istio", istioMutualMatch, tls), plaintextMatch()];
+  } else if (mode === Mode.ISTIO_MUTUAL) {
+    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), socketMatch("tlsMode-istio", undefined, tls)];
+  } else {
+    // The policy's TLS is meant for the server itself, so it goes inside of the tunnel too.
+    cluster.transportSocketMatches = [hboneMatch(q, tls), socketMatch("user", undefined, tls)];
+    disableBaggageDiscovery(q, cluster);
+  }
+}
+
+/** Puts the PROXY protocol's header in front of what each transport sends. */
+export function applyProxyProtocol(q: QueryContext, cluster: Cluster, settings: TrafficPolicy_ProxyProtocol | undefined): void {
+  if (settings === undefined) return;
+  disableBaggageDiscovery(q, cluster);
+  const config = create(ProxyProtocolConfigSchema, {
+    version: settings.version === TrafficPolicy_ProxyProtocol_VERSION.V2 ? ProxyProtocolConfig_Version.V2 : ProxyProtocolConfig_Version.V1,
+  });
+  const wrapped = (inner: TransportSocket): TransportSocket =>
+    transportSocket("envoy.transport_sockets.upstream_proxy_protocol", any(ProxyProtocolUpstreamTransportSchema, { config, transportSocket: inner }));
+  if (cluster.transportSocket === undefined && cluster.transportSocketMatches.length === 0) {
+    cluster.transportSocket = wrapped(rawBuffer("raw_buffer"));
+    return;
+  }
+  if (cluster.transportSocket !== undefined) cluster.transportSocket = wrapped(cluster.transportSocket);
+  for (const match of cluster.transportSocketMatches) {
+    if (match.transportSocket !== undefined) match.transportSocket = wrapped(match.transportSocket);
+  }
+}
+
+function isOriginalDestination({ clusterDiscoveryType: type }: Cluster): boolean {
+  return type.case === "type" && type.value === Cluster_DiscoveryType.ORIGINAL_DST;
+}
+
+function plaintextMatch(): Cluster_TransportSocketMatch {
+  return socketMatch("tlsMode-disabled", {}, rawBuffer());
+}
+
+function socketMatch(name: string, match: JsonObject | undefined, transport: TransportSocket): Cluster_TransportSocketMatch {
+  return create(Cluster_TransportSocketMatchSchema, { name, ...(match && { match }), transportSocket: transport });
+}

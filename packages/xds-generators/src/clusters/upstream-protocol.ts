@@ -1,0 +1,96 @@
+import { create } from "@bufbuild/protobuf";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { type Http1ProtocolOptions, Http1ProtocolOptionsSchema, Http2ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
+import {
+  HttpProtocolOptions_ExplicitHttpConfigSchema,
+  HttpProtocolOptions_UseDownstreamHttpConfigSchema,
+  HttpProtocolOptionsSchema,
+} from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
+import type { QueryContext } from "@istiod/incremental";
+import type { ConnectionPoolSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
+import { isHttp, isHttp2, isUndeclared, type ServicePort } from "@istiod/service-discovery";
+import { any } from "../envoy/any.js";
+import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+
+/**
+ * The protocol that the port declares: HTTP/2 where it says so; where it says nothing, sidecars and waypoints speak what the client
+ * spoke. Gateways do not: they detect nothing, and would offer HTTP/2 to servers that may lack it.
+ */
+export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, port: ServicePort): void {
+  if (isHttp2(port.protocol)) {
+    useHttp2(draft);
+    return;
+  }
+  const undeclared = isUndeclared(port.protocol);
+  if ((undeclared || isHttp(port.protocol)) && preservesHeaderCase(q)) {
+    httpOptions(draft).upstreamProtocolOptions = {
+      case: "explicitHttpConfig",
+      value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "httpProtocolOptions", value: preservingCase() } }),
+    };
+  }
+  if (undeclared && q.ask(proxyType) !== "router") useDownstreamProtocol(draft);
+}
+
+/** HTTP/2, unless a protocol was chosen before. */
+export function useHttp2(draft: ClusterDraft): void {
+  const options = httpOptions(draft);
+  if (options.upstreamProtocolOptions.case !== undefined) return;
+  options.upstreamProtocolOptions = {
+    case: "explicitHttpConfig",
+    value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "http2ProtocolOptions", value: create(Http2ProtocolOptionsSchema) } }),
+  };
+}
+
+export function speaksHttp2Only(draft: ClusterDraft): boolean {
+  const chosen = draft.http?.upstreamProtocolOptions;
+  return chosen?.case === "explicitHttpConfig" && chosen.value.protocolConfig.case === "http2ProtocolOptions";
+}
+
+/** Whatever the client spoke; options for HTTP/1.1 that were chosen before are kept. */
+export function useDownstreamProtocol(draft: ClusterDraft): void {
+  const options = httpOptions(draft);
+  const chosen = options.upstreamProtocolOptions;
+  const explicit = chosen.case === "explicitHttpConfig" ? chosen.value.protocolConfig : undefined;
+  options.upstreamProtocolOptions = {
+    case: "useDownstreamProtocolConfig",
+    value: create(HttpProtocolOptions_UseDownstreamHttpConfigSchema, {
+      httpProtocolOptions: explicit?.case === "httpProtocolOptions" ? explicit.value : {},
+      http2ProtocolOptions: {},
+    }),
+  };
+}
+
+/** Whether a policy, or the mesh for a port that declares HTTP, wants HTTP/2 between proxies. */
+export function wantsHttp2Upgrade(q: QueryContext, port: ServicePort, pool: ConnectionPoolSettings | undefined): boolean {
+  const http = pool?.http;
+  if (http !== undefined) {
+    if (http.useClientProtocol) return false;
+    if (http.h2UpgradePolicy === UpgradePolicy.UPGRADE) return true;
+    if (http.h2UpgradePolicy === UpgradePolicy.DO_NOT_UPGRADE) return false;
+  }
+  return isHttp(port.protocol) && mesh(q).h2UpgradePolicy === MeshConfig_H2UpgradePolicy.UPGRADE;
+}
+
+/** Options of clusters that send what they are given to wherever it was meant for. */
+export function passthroughProtocolOptions(q: QueryContext): Any {
+  return any(HttpProtocolOptionsSchema, {
+    commonHttpProtocolOptions: { idleTimeout: { seconds: 300n } },
+    upstreamProtocolOptions: {
+      case: "useDownstreamProtocolConfig",
+      value: { httpProtocolOptions: preservesHeaderCase(q) ? preservingCase() : {}, http2ProtocolOptions: {} },
+    },
+  });
+}
+
+function preservesHeaderCase(q: QueryContext): boolean {
+  return proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true;
+}
+
+function preservingCase(): Http1ProtocolOptions {
+  const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };
+  return create(Http1ProtocolOptionsSchema, { headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } } });
+}

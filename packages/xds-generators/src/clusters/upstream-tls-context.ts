@@ -1,0 +1,157 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
+import { UpstreamHttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import { ClusterConfigSchema } from "@istiod/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster";
+import {
+  CertificateValidationContextSchema as ValidationSchema,
+  TlsParameters_TlsProtocol as TlsProtocol,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import {
+  type CommonTlsContext,
+  CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
+  CommonTlsContextSchema,
+  type UpstreamTlsContext,
+  UpstreamTlsContextSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import type { QueryContext } from "@istiod/incremental";
+import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { features, mesh, proxyType, rawMetadata } from "@istiod/push-context";
+import { exactly } from "../envoy/string-matcher.js";
+import { enforceCompliance } from "../security/compliance.js";
+import {
+  agentSecret,
+  credentialSecret,
+  externalSecretPrefix,
+  fileSecret,
+  isConfigMapCredential,
+  rootsSuffix,
+  workloadCertificate,
+  workloadRoots,
+} from "../security/sds-secret.js";
+import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+import { speaksHttp2Only } from "./upstream-protocol.js";
+
+export interface UpstreamTlsOptions {
+  /** Identities for the certificates of a ServiceEntry, where the policy gives none; empty otherwise. */
+  readonly externalIdentities: readonly string[];
+  /** Whether the policy is meant for chosen workloads, so that secrets which they may not read do no harm to others. */
+  readonly selectsWorkloads: boolean;
+}
+
+/**
+ * The TLS of connections to the cluster; undefined for none. Sets what HTTP needs for it on the draft: SNI and the check of the
+ * certificate by the host of the request. Source: pilot/pkg/networking/core/cluster_tls.go.
+ */
+export function upstreamTlsContext(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSettings, options: UpstreamTlsOptions): UpstreamTlsContext | undefined {
+  if (settings.mode === Mode.DISABLE) return undefined;
+  if (settings.mode === Mode.ISTIO_MUTUAL) {
+    const context = istioMutual(q, draft, settings);
+    enforceCompliance(q, commonOf(context));
+    return context;
+  }
+  const { credentialName } = settings;
+  // Sidecars that cannot read the secret would wait for it, so it is left to policies that say whom they mean.
+  if (credentialName !== "" && !isConfigMapCredential(credentialName) && !options.selectsWorkloads && q.ask(proxyType) === "sidecar") return undefined;
+  const mutual = settings.mode === Mode.MUTUAL;
+  if (mutual && credentialName === "" && (settings.clientCertificate === "" || settings.privateKey === "")) return undefined;
+  followRequestHost(draft, settings);
+  const names = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : options.externalIdentities;
+  const context = tlsContext(settings.sni);
+  const common = commonOf(context);
+  if (credentialName !== "") applyCredential(q, common, settings, names);
+  else applyFiles(q, common, settings, names, mutual);
+  const { ecdhCurves = [], cipherSuites = [] } = mesh(q).tlsDefaults ?? {};
+  if (common.tlsParams !== undefined && ecdhCurves.length > 0) common.tlsParams.ecdhCurves = ecdhCurves;
+  if (common.tlsParams !== undefined && cipherSuites.length > 0) common.tlsParams.cipherSuites = cipherSuites;
+  if (speaksHttp2Only(draft)) common.alpnProtocols = ["h2"];
+  enforceCompliance(q, common);
+  return context;
+}
+
+function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSettings): UpstreamTlsContext {
+  const sni = settings.sni === "" && !draft.dynamicForwardProxy ? draft.cluster.name : settings.sni;
+  const context = tlsContext(sni);
+  const common = commonOf(context);
+  common.tlsCertificateSdsSecretConfigs = [agentSecret(workloadCertificate)];
+  common.validationContextType = {
+    case: "combinedValidationContext",
+    value: create(CombinedSchema, {
+      defaultValidationContext: { matchSubjectAltNames: settings.subjectAltNames.map((name) => exactly(name)) },
+      validationContextSdsSecretConfig: agentSecret(workloadRoots),
+    }),
+  };
+  const exchange = features.metadataExchange(q) && !features.disableMxAlpn(q) ? ["istio-peer-exchange"] : [];
+  common.alpnProtocols = [...exchange, "istio", ...(speaksHttp2Only(draft) ? ["h2"] : [])];
+  if (draft.dynamicForwardProxy) followRequestHost(draft, settings);
+  return context;
+}
+
+function applyCredential(q: QueryContext, common: CommonTlsContext, settings: ClientTLSSettings, names: readonly string[]): void {
+  const { credentialName } = settings;
+  const ownServer = credentialName.startsWith(externalSecretPrefix) && q.ask(rawMetadata, "credential") === "true";
+  if (settings.mode === Mode.MUTUAL) common.tlsCertificateSdsSecretConfigs = [credentialSecret(credentialName, ownServer)];
+  if (settings.insecureSkipVerify === true) return;
+  common.validationContextType = {
+    case: "combinedValidationContext",
+    value: create(CombinedSchema, {
+      defaultValidationContext: { matchSubjectAltNames: names.map((name) => exactly(name)) },
+      validationContextSdsSecretConfig: credentialSecret(credentialName + rootsSuffix, ownServer),
+    }),
+  };
+}
+
+/** Files of the proxy, which the agent reads and serves so that they can be rotated; without roots, those of the system. */
+function applyFiles(q: QueryContext, common: CommonTlsContext, settings: ClientTLSSettings, names: readonly string[], mutual: boolean): void {
+  const ownFileServer = q.ask(rawMetadata, "file-credential") === "true";
+  if (mutual) {
+    common.tlsCertificateSdsSecretConfigs = [fileSecret(`file-cert:${settings.clientCertificate}~${settings.privateKey}`, ownFileServer)];
+  }
+  if (settings.insecureSkipVerify === true) {
+    common.validationContextType = { case: "validationContext", value: create(ValidationSchema) };
+    return;
+  }
+  const roots = settings.caCertificates === "" ? "system" : settings.caCertificates;
+  common.validationContextType = {
+    case: "combinedValidationContext",
+    value: create(CombinedSchema, {
+      defaultValidationContext: {
+        matchSubjectAltNames: names.map((name) => exactly(name)),
+        ...(settings.caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: settings.caCrl } } }),
+      },
+      validationContextSdsSecretConfig: fileSecret(`file-root:${roots}`, ownFileServer),
+    }),
+  };
+}
+
+/** SNI by the host of the request where the policy has none, and then the check of the certificate by it where the policy names no others. */
+function followRequestHost(draft: ClusterDraft, settings: ClientTLSSettings): void {
+  const verifies = settings.insecureSkipVerify !== true;
+  const sni = settings.sni === "";
+  const validation = verifies && (draft.dynamicForwardProxy || (sni && settings.subjectAltNames.length === 0));
+  if (draft.dynamicForwardProxy && !(sni && validation)) allowFixedNames(draft);
+  if (!sni && !validation) return;
+  const upstream = (httpOptions(draft).upstreamHttpProtocolOptions ??= create(UpstreamHttpProtocolOptionsSchema));
+  if (sni) upstream.autoSni = true;
+  if (validation) upstream.autoSanValidation = true;
+}
+
+/** Envoy refuses a dynamic forward proxy that does not follow the host of each request, unless it is told that this is meant. */
+function allowFixedNames({ cluster }: ClusterDraft): void {
+  if (cluster.clusterDiscoveryType.case !== "clusterType") return;
+  const type = cluster.clusterDiscoveryType.value;
+  const config = type.typedConfig && anyUnpack(type.typedConfig, ClusterConfigSchema);
+  if (config === undefined) return;
+  config.allowInsecureClusterOptions = true;
+  type.typedConfig = anyPack(ClusterConfigSchema, config);
+}
+
+function tlsContext(sni: string): UpstreamTlsContext {
+  return create(UpstreamTlsContextSchema, {
+    sni,
+    commonTlsContext: { tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_2, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 } },
+  });
+}
+
+function commonOf(context: UpstreamTlsContext): CommonTlsContext {
+  return (context.commonTlsContext ??= create(CommonTlsContextSchema));
+}
