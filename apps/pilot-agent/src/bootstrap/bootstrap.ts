@@ -1,0 +1,121 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { AgentError } from "../errors.js";
+import { isTrue } from "../node/metadata.js";
+import { serviceCluster } from "../node/service-cluster.js";
+import type { BootstrapInputs } from "./bootstrap-inputs.js";
+import { staticClusters } from "./clusters.js";
+import { collectorAddress } from "./collector-address.js";
+import { extension, object } from "./json.js";
+import { staticListeners } from "./listeners.js";
+import { networksOf } from "./networks.js";
+import { connectionLimit, runtimeLayer } from "./runtime.js";
+import { statsConfig, statsIntervals } from "./stats.js";
+import { tracer } from "./tracing.js";
+
+const JSON_LOG = { time: "%Y-%m-%dT%T.%fZ", level: "%l", scope: "envoy %n", msg: "%j", caller: "%g:%#", thread: "%t" };
+const TEXT_LOG = "%Y-%m-%dT%T.%fZ\t%l\tenvoy %n %g:%#\t%v\tthread=%t";
+
+/**
+ * The bootstrap that Envoy is started with (`envoy.config.bootstrap.v3.Bootstrap` in JSON), the same as Istio's template
+ * gives for the same inputs.
+ *
+ * @throws AgentError `configuration` where an address in the proxy configuration cannot be read
+ */
+export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
+  const { node, proxyConfig } = inputs;
+  const networks = networksOf(inputs.addresses, inputs.dualStack ?? false, inputs.bindAddress);
+  const delta = inputs.deltaXds !== false || inputs.nodeId.startsWith("waypoint~");
+  const wanted = inputs.nodeId.startsWith("waypoint~") || isTrue(node.metadata["METADATA_DISCOVERY"]);
+  const metadataDiscovery = wanted && delta;
+  if (wanted && !delta) inputs.warn?.("peer metadata discovery is left out: it needs delta xDS");
+  const trace = tracer(inputs);
+  return object({
+    application_log_config: { log_format: inputs.logAsJson ? { json_format: JSON_LOG } : { text_format: TEXT_LOG } },
+    node: {
+      id: inputs.nodeId,
+      cluster: serviceCluster(proxyConfig, { labels: node.labels, namespace: inputs.namespace, workloadName: inputs.workloadName }),
+      locality: object({ region: node.locality.region, zone: node.locality.zone, sub_zone: node.locality.subZone }),
+      metadata: node.metadata,
+    },
+    layered_runtime: {
+      layers: [
+        { name: "global config", static_layer: runtimeLayer(proxyConfig, inputs.compliancePolicy) },
+        { name: "admin", admin_layer: {} },
+      ],
+    },
+    bootstrap_extensions: [
+      ...(metadataDiscovery ? [typedStruct("metadata_discovery", "istio.workload.BootstrapExtension", { config_source: { ads: {} } })] : []),
+      typedStruct("envoy.bootstrap.internal_listener", "envoy.extensions.bootstrap.internal_listener.v3.InternalListener", { buffer_size_kb: 64 }),
+    ],
+    ...statsIntervals(inputs),
+    stats_config: statsConfig(inputs, metadataDiscovery),
+    admin: {
+      access_log: [extension("envoy.access_loggers.file", "envoy.extensions.access_loggers.file.v3.FileAccessLog", { path: "/dev/null" })],
+      profile_path: inputs.profilePath ?? "/var/lib/istio/data/envoy.prof",
+      address: { socket_address: { address: networks.localhost, port_value: proxyConfig.proxyAdminPort } },
+    },
+    dynamic_resources: {
+      lds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
+      cds_config: { ads: {}, initial_fetch_timeout: "0s", resource_api_version: "V3" },
+      ads_config: {
+        api_type: delta ? "DELTA_GRPC" : "GRPC",
+        set_node_on_first_message_only: true,
+        transport_api_version: "V3",
+        grpc_services: [{ envoy_grpc: { cluster_name: "xds-grpc" } }],
+      },
+    },
+    static_resources: { clusters: staticClusters(inputs, networks), listeners: staticListeners(inputs, networks) },
+    overload_manager: {
+      resource_monitors: [
+        extension(
+          "envoy.resource_monitors.global_downstream_max_connections",
+          "envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig",
+          { max_active_downstream_connections: connectionLimit(proxyConfig) },
+        ),
+      ],
+    },
+    tracing: trace && { http: trace.http },
+    stats_sinks: statsSinks(inputs),
+    cluster_manager: clusterManager(inputs),
+    deferred_stat_options: { enable_deferred_creation_stats: true },
+  });
+}
+
+/** A message that Envoy may not know: it decodes the type only if it has it. */
+function typedStruct(name: string, type: string, value: JsonObject): JsonObject {
+  return { name, typed_config: { "@type": "type.googleapis.com/udpa.type.v1.TypedStruct", type_url: `type.googleapis.com/${type}`, value } };
+}
+
+function statsSinks({ proxyConfig, hostIp }: BootstrapInputs): JsonValue | undefined {
+  const sinks: JsonValue[] = [];
+  if (proxyConfig.envoyMetricsService && proxyConfig.envoyMetricsService.address !== "") {
+    sinks.push(extension("envoy.stat_sinks.metrics_service", "envoy.config.metrics.v3.MetricsServiceConfig", {
+      transport_api_version: "V3",
+      grpc_service: { envoy_grpc: { cluster_name: "envoy_metrics_service" } },
+    }));
+  }
+  if (proxyConfig.statsdUdpAddress !== "") {
+    sinks.push(extension("envoy.stat_sinks.statsd", "envoy.config.metrics.v3.StatsdSink", { address: collectorAddress(proxyConfig.statsdUdpAddress, "statsd", hostIp) }));
+  }
+  return sinks.length > 0 ? sinks : undefined;
+}
+
+function clusterManager({ node, outlierLogPath }: BootstrapInputs): JsonValue | undefined {
+  const self = isTrue(node.metadata["ENABLE_SELF_DISCOVERY"]);
+  const loadStats = node.metadata["LOAD_STATS_CONFIG_JSON"];
+  if (!self && !outlierLogPath && typeof loadStats !== "string") return undefined;
+  return object({
+    local_cluster_name: self ? "local_cluster" : undefined,
+    outlier_detection: outlierLogPath ? { event_log_path: outlierLogPath } : undefined,
+    load_stats_config: typeof loadStats === "string" ? readLoadStats(loadStats) : undefined,
+    enable_deferred_cluster_creation: true,
+  });
+}
+
+function readLoadStats(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch (error) {
+    throw AgentError.from(error, "configuration", "ISTIO_META_LOAD_STATS_CONFIG_JSON");
+  }
+}

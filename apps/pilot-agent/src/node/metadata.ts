@@ -1,0 +1,144 @@
+import { type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import type { Log } from "../log.js";
+import { type Locality, localityLabel, parseLocality } from "./locality.js";
+
+/** A variable with this prefix becomes the metadata entry of the rest of its name; also in proxyMetadata. */
+const META_PREFIX = "ISTIO_META_";
+/** The JSON object in such a variable is merged into the metadata. */
+const META_JSON_PREFIX = "ISTIO_METAJSON_";
+
+/** Entries that istiod reads as booleans: `1` and `t` are written as `true`. */
+const BOOLEANS = [
+  "DNS_CAPTURE",
+  "DNS_AUTO_ALLOCATE",
+  "ENABLE_HBONE",
+  "DISABLE_HBONE_SEND",
+  "ENABLE_SELF_DISCOVERY",
+  "INBOUND_LISTENER_EXACT_BALANCE",
+  "OUTBOUND_LISTENER_EXACT_BALANCE",
+];
+
+export interface NodeInputs {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly proxyConfig: ProxyConfig;
+  readonly addresses: readonly string[];
+  /** The pod's own, from the downward API; they win over those of ISTIO_METAJSON_LABELS. */
+  readonly podLabels?: Readonly<Record<string, string>>;
+  readonly podAnnotations?: Readonly<Record<string, string>>;
+  /** Version that the agent claims where ISTIO_META_ISTIO_VERSION does not say. */
+  readonly version: string;
+  readonly pilotSubjectAltNames?: readonly string[];
+  readonly outlierLogPath?: string;
+  readonly statusPort: number;
+  readonly prometheusPort: number;
+  readonly secureMetricsPort?: number;
+  readonly secureMergedMetricsPort?: number;
+  readonly exitOnZeroConnections?: boolean;
+  readonly skipDeprecatedLogs?: boolean;
+  readonly metadataDiscovery?: boolean;
+  readonly workloadIdentitySocket?: string;
+  /** An SDS socket for credential names that somebody else serves. */
+  readonly credentialSocket?: boolean;
+  /** Workload certificates come from somebody else's socket, files from the agent's second one. */
+  readonly filesSocket?: boolean;
+  readonly log?: Log;
+}
+
+/** What istiod is told of a proxy. */
+export interface NodeMetadata {
+  readonly metadata: JsonObject;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly locality: Locality;
+}
+
+/** Builds the node's metadata from the environment, with the names that istiod reads (Istio's `NodeMetadata`). */
+export function nodeMetadata(inputs: NodeInputs): NodeMetadata {
+  const { env, proxyConfig } = inputs;
+  const raw = fromEnvironment(inputs);
+  const staticLabels = readMap(env["ISTIO_METAJSON_LABELS"]);
+  const labels = labelsOf(staticLabels, inputs.podLabels);
+  const annotations = { ...readMap(raw["ANNOTATIONS"]), ...inputs.podAnnotations };
+  const locality = localityLabel(labels);
+  if (locality !== "") labels["istio-locality"] = locality;
+  const discovery = inputs.metadataDiscovery ?? isTrue(raw["ENABLE_HBONE"]);
+
+  const known: Record<string, JsonValue | undefined> = {
+    PROXY_CONFIG: toJson(ProxyConfigSchema, proxyConfig),
+    ISTIO_VERSION: text(raw["ISTIO_VERSION"]) ?? inputs.version,
+    INSTANCE_IPS: [...new Set(inputs.addresses)].join(","),
+    NAME: env["POD_NAME"] || undefined,
+    NAMESPACE: env["POD_NAMESPACE"] || text(raw["NAMESPACE"]),
+    SERVICE_ACCOUNT: env["SERVICE_ACCOUNT"] || text(raw["SERVICE_ACCOUNT"]),
+    LABELS: nonEmpty(labels),
+    STATIC_LABELS: nonEmpty(inputs.podLabels ? staticLabels : labels),
+    ANNOTATIONS: nonEmpty(annotations),
+    PILOT_SAN: inputs.pilotSubjectAltNames?.length ? [...inputs.pilotSubjectAltNames] : undefined,
+    OUTLIER_LOG_PATH: inputs.outlierLogPath || undefined,
+    ENVOY_STATUS_PORT: inputs.statusPort || undefined,
+    ENVOY_PROMETHEUS_PORT: inputs.prometheusPort || undefined,
+    ENVOY_SECURE_METRICS_PORT: inputs.secureMetricsPort || undefined,
+    ENVOY_SECURE_MERGED_METRICS_PORT: inputs.secureMergedMetricsPort || undefined,
+    EXIT_ON_ZERO_ACTIVE_CONNECTIONS: inputs.exitOnZeroConnections ? "true" : undefined,
+    ENVOY_SKIP_DEPRECATED_LOGS: inputs.skipDeprecatedLogs ? "true" : undefined,
+    METADATA_DISCOVERY: String(discovery),
+    WORKLOAD_IDENTITY_SOCKET_FILE: inputs.workloadIdentitySocket || undefined,
+    DNS_PROXY_ADDR: env["DNS_PROXY_ADDR"] || undefined,
+    credential: inputs.credentialSocket ? "true" : undefined,
+    "file-credential": inputs.filesSocket ? "true" : undefined,
+  };
+  const booleans = BOOLEANS.filter((name) => isTrue(raw[name])).map((name) => [name, "true"]);
+  const metadata = { ...raw, ...Object.fromEntries(booleans), ...withoutAbsent(known) };
+  return { metadata, labels, annotations, locality: parseLocality(locality) };
+}
+
+function fromEnvironment({ env, proxyConfig, log }: NodeInputs): JsonObject {
+  const raw: Record<string, JsonValue> = {};
+  for (const [name, value] of Object.entries(proxyConfig.proxyMetadata)) if (name.startsWith(META_PREFIX)) raw[name.slice(META_PREFIX.length)] = value;
+  for (const [name, value] of Object.entries(env)) if (name.startsWith(META_PREFIX) && value !== undefined) raw[name.slice(META_PREFIX.length)] = value;
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith(META_JSON_PREFIX) || value === undefined) continue;
+    const object = readObject(value);
+    if (object) Object.assign(raw, object);
+    else log?.warn(`${name}: a JSON object is expected; it is left out`);
+  }
+  return raw;
+}
+
+/** Where the pod's own labels are known they complete the static ones; a hash that changes with each rollout says nothing of the workload. */
+function labelsOf(fixed: Readonly<Record<string, string>>, pod: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  const { "pod-template-hash": _, ...own } = pod ?? {};
+  return { ...fixed, ...own };
+}
+
+function readObject(value: unknown): JsonObject | undefined {
+  try {
+    const parsed: unknown = typeof value === "string" ? JSON.parse(value) : value;
+    return parsed !== null && typeof parsed === "object" && !Array.isArray(parsed) ? (parsed as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function readMap(value: unknown): Record<string, string> {
+  const entries = Object.entries(readObject(value) ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  return Object.fromEntries(entries);
+}
+
+function nonEmpty(map: Readonly<Record<string, string>>): Record<string, string> | undefined {
+  return Object.keys(map).length === 0 ? undefined : { ...map };
+}
+
+function withoutAbsent(map: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(map).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+}
+
+function text(value: JsonValue | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** True as Go's ParseBool reads it. */
+export function isTrue(value: unknown): boolean {
+  return value === true || (typeof value === "string" && /^(1|t|true)$/i.test(value));
+}

@@ -1,0 +1,86 @@
+import { clone } from "@bufbuild/protobuf";
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import { readFile } from "node:fs/promises";
+import { lookup } from "node:dns/promises";
+import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { AgentError } from "../errors.js";
+import type { Options } from "../options/table.js";
+import { defaultProxyConfig } from "./defaults.js";
+import { overlay, overlayMesh } from "./overlay.js";
+
+/** Annotations of the pod that change the proxy configuration. */
+const PROXY_CONFIG_ANNOTATION = "proxy.istio.io/config";
+const DISCOVERY_ADDRESS_ANNOTATION = "sidecar.istio.io/discoveryAddress";
+const STATUS_PORT_ANNOTATION = "status.sidecar.istio.io/port";
+
+/**
+ * The proxy configuration in force: defaults, then the mesh file, PROXY_CONFIG and the pod's annotation, each over the former.
+ *
+ * @param meshFile absolute path; a file that is absent counts as empty
+ * @throws AgentError `configuration` or `file`
+ */
+export async function loadProxyConfig(options: Options, meshFile: string, annotations: Readonly<Record<string, string>>): Promise<ProxyConfig> {
+  let config = defaultProxyConfig();
+  const mesh = await readIfPresent(meshFile);
+  if (mesh !== undefined) config = overlayMesh(config, mesh, meshFile);
+  if (options.proxyConfig !== "") config = overlay(config, options.proxyConfig, "PROXY_CONFIG");
+  const annotation = annotations[PROXY_CONFIG_ANNOTATION];
+  if (annotation !== undefined) config = overlay(config, annotation, `annotation ${PROXY_CONFIG_ANNOTATION}`);
+  config = clone(ProxyConfigSchema, config);
+
+  if (config.concurrency === undefined && options.cpuLimit > 0) config.concurrency = options.cpuLimit;
+  if (options.concurrency !== 0) config.concurrency = options.concurrency;
+  if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "") config.clusterName.value = options.serviceCluster;
+  config.discoveryAddress = annotations[DISCOVERY_ADDRESS_ANNOTATION] ?? config.discoveryAddress;
+  const statusPort = annotations[STATUS_PORT_ANNOTATION];
+  if (statusPort !== undefined) config.statusPort = Number(statusPort);
+  if (config.statsdUdpAddress !== "") config.statsdUdpAddress = await resolveAddress(config.statsdUdpAddress);
+  check(config);
+  return config;
+}
+
+/** Host and port of `host:port` or `[v6]:port`. */
+export function splitAddress(address: string): { host: string; port: number } | undefined {
+  const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) ?? [];
+  const number = Number(port);
+  return port === undefined || number > 65535 ? undefined : { host: bracketed ?? plain ?? "", port: number };
+}
+
+function check(config: ProxyConfig): void {
+  const refuse = (field: string, expected: string): never => {
+    throw new AgentError("configuration", `proxy configuration: ${field}: ${expected}`);
+  };
+  if (config.configPath === "") refuse("configPath", "a directory is expected");
+  if (!splitAddress(config.discoveryAddress)) refuse("discoveryAddress", `${JSON.stringify(config.discoveryAddress)} is not of the form host:port`);
+  for (const field of ["proxyAdminPort", "statusPort"] as const) {
+    if (!Number.isInteger(config[field]) || config[field] < 0 || config[field] > 65535) refuse(field, `${config[field]} is not a port`);
+  }
+  for (const field of ["drainDuration", "terminationDrainDuration"] as const) {
+    const value = config[field];
+    if (value && durationMs(value) < 0) refuse(field, "a negative duration is not possible");
+  }
+}
+
+/** Envoy's statsd sink takes addresses only, so a name is resolved once; one that cannot be is left out. */
+async function resolveAddress(address: string): Promise<string> {
+  const parts = splitAddress(address);
+  if (!parts) return "";
+  try {
+    const found = await lookup(parts.host, { all: true });
+    const first = found.find(({ family }) => family === 4) ?? found[0];
+    if (!first) return "";
+    return first.family === 6 ? `[${first.address}]:${parts.port}` : `${first.address}:${parts.port}`;
+  } catch {
+    return "";
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw AgentError.from(error, "file", `${path} cannot be read`);
+  }
+}
+
