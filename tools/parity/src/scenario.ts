@@ -104,7 +104,7 @@ export function expectedOf(s: Scenario): Map<string, JsonObject[]> {
 
 function resolved(folder: string, t: Type, r: JsonObject): JsonObject {
   if (r["$like"] === undefined) return r;
-  const same = entries(join(folder, `${String(r["$like"])}.${t}.json`)).find((x) => x["name"] === r["name"]);
+  const same = entries(join(folder, `${String(r["$like"])}.${t}.json`)).find((x) => nameOf(t, x) === r["name"]);
   return same ?? fail(`${folder}: no ${t} ${String(r["name"])} of ${String(r["$like"])}`);
 }
 
