@@ -40,7 +40,8 @@ export interface DisconnectEvent extends OfConnection {
 /** Any request on an admitted stream. */
 export interface RequestEvent extends OfType {
   readonly kind: "request";
-  readonly bytes: number;
+  /** Bytes of the gRPC message without its prefix, if the transport knows them. */
+  readonly bytes?: number;
   /** True if its nonce is not the last one sent: the answer to a response that a later one has replaced. */
   readonly stale: boolean;
 }
@@ -93,6 +94,12 @@ export interface PushEvent extends OfType {
   readonly buildMs: number;
 }
 
+/** The source threw when it was asked. The client keeps what it has, and the source is asked again after the next change. */
+export interface FailureEvent extends OfType {
+  readonly kind: "failure";
+  readonly error: unknown;
+}
+
 export type XdsEvent =
   | ConnectEvent
   | RefusedEvent
@@ -100,4 +107,5 @@ export type XdsEvent =
   | RequestEvent
   | AckEvent
   | NackEvent
-  | PushEvent;
+  | PushEvent
+  | FailureEvent;

@@ -1,3 +1,18 @@
 export type { Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./server.js";
+export { createXdsServer } from "./xds-server.js";
+export { serve } from "./serve.js";
+export { peerKey } from "./transport/peer.js";
+export type { Clock } from "./clock.js";
+export type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./transport/call.js";
+export type { Body } from "./wire/body.js";
+export {
+  clusterType,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  routeType,
+  secretType,
+} from "./protocol/types.js";
+export { staticSource, type ResourceSets, type StaticClient, type StaticSource } from "./static-source.js";

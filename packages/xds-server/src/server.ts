@@ -1,8 +1,10 @@
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { ResourceSet } from "@istiod/resources";
 import type { ConnectRouter } from "@connectrpc/connect";
+import type { Clock } from "./clock.js";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
 import type { Peer } from "./source.js";
+import type { Call, CallHandler } from "./transport/call.js";
 
 /** How much is done at once, and when a client is given up. */
 export interface XdsServerOptions {
@@ -14,14 +16,21 @@ export interface XdsServerOptions {
   readonly streamsPerSecond?: number;
   /** A client that has not taken what was sent to it for so long is disconnected. Default 60,000 ms. */
   readonly sendTimeoutMs?: number;
-  /** While a client has not taken more than this, nothing is added for it. Default 1 byte: one response at a time. */
+  /** While a client has not taken more than this, no further response is made for it. Default 65,536. */
   readonly maxOutstandingBytes?: number;
-  /** Milliseconds since the epoch. Default `Date.now`. */
-  readonly now?: () => number;
+  /** Bytes of responses that a copying transport may hold before work on further clients waits. Default 268,435,456. */
+  readonly maxCopiedBytes?: number;
+  /** Bytes of encoded responses kept for clients that are sent the same later. Default 67,108,864. */
+  readonly bodyCacheBytes?: number;
+  /** Default: the clock of the process. */
+  readonly clock?: Clock;
 }
 
-/** How HTTP/2 is spoken; see docs/design for what each costs. */
-export type TransportName = "native" | "node" | "connect";
+/**
+ * How messages get onto HTTP/2. `http2` writes shared buffers straight to Node's HTTP/2 streams; `connect` is a handler of
+ * connect-node, which copies each message and costs about thirty times the CPU for large ones.
+ */
+export type TransportName = "http2" | "connect";
 
 export interface ListenOptions {
   /** Default 127.0.0.1. */
@@ -30,9 +39,16 @@ export interface ListenOptions {
   readonly port: number;
   /** Absent: plaintext HTTP/2 with prior knowledge. */
   readonly tls?: TlsOptions;
+  /** Default "http2". */
   readonly transport?: TransportName;
   /** Further services on the same port. */
   readonly routes?: (router: ConnectRouter) => void;
+  /** A ping is sent after so long, and the connection ended if it is not answered. Default 30,000 and 10,000 ms. */
+  readonly keepAlive?: { readonly intervalMs: number; readonly timeoutMs: number };
+  /** A connection is told to end after so long, give or take a tenth, and ended after the grace. Default: never. */
+  readonly maxAge?: { readonly ms: number; readonly graceMs: number };
+  /** Requests longer than this are refused with `ResourceExhausted`. Default 4,194,304 (Istio: `ISTIO_GPRC_MAXRECVMSGSIZE`). */
+  readonly maxRequestBytes?: number;
 }
 
 export interface TlsOptions {
@@ -54,12 +70,14 @@ export interface Listening {
   /** Uses other certificates for connections made from now on. */
   renew(tls: TlsOptions): void;
   /** Stops accepting; streams in progress go on until the server is closed. */
-  close(): Promise<void>;
+  close(): void;
 }
 
 /** One protocol engine with any number of listeners. */
 export interface XdsServer {
   listen(options: ListenOptions): Promise<Listening>;
+  /** Takes a call from a transport of another's making. */
+  accept(call: Call): CallHandler;
   /** Every admitted stream, oldest first. */
   connections(): readonly Connection[];
   /** Ends a stream with `Unavailable`, so that the client connects anew. False if there is none of this id. */
@@ -67,8 +85,9 @@ export interface XdsServer {
   /** Asks the source again for all clients, as after a change. */
   push(): void;
   /**
-   * Refuses new streams, tells clients to go elsewhere, lets responses that are on their way be taken for at most
-   * `graceMs` (default 5,000), then ends all streams with `Unavailable` and all listeners.
+   * Refuses new streams, tells clients to go elsewhere, and ends the streams with `Unavailable`, evenly over `graceMs`
+   * (default 5,000) so that clients spread over other replicas and do not come there all at once; those that are being sent
+   * something last. Then ends all listeners. At once if there are no streams.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

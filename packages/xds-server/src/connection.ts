@@ -1,0 +1,281 @@
+import { randomBytes } from "node:crypto";
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import type { Resource, ResourceSet } from "@istiod/resources";
+import type { Clock } from "./clock.js";
+import type { XdsEvent } from "./events.js";
+import type { AdsStream, ClientSource, Receipt, XdsResponse } from "./protocol/ads-stream.js";
+import { DeltaStream, type DeltaRequest } from "./protocol/delta-stream.js";
+import { SotwStream, type SotwRequest } from "./protocol/sotw-stream.js";
+import type { PushQueue, Pushed } from "./push/push-queue.js";
+import type { Connection as Snapshot, Subscription } from "./server.js";
+import type { ResourceSource } from "./source.js";
+import type { Call, CallHandler } from "./transport/call.js";
+import type { BodyCache } from "./wire/body-cache.js";
+import { encodeHead } from "./wire/head.js";
+
+/** What connections share. */
+export interface Engine<C> {
+  readonly source: ResourceSource<C>;
+  readonly queue: PushQueue;
+  readonly bodies: BodyCache;
+  readonly clock: Clock;
+  readonly maxOutstandingBytes: number;
+  readonly observe: (event: XdsEvent) => void;
+  /** Whether a stream may be opened now. Throws, or waits for a moment, if not. */
+  readonly admit: () => Promise<void>;
+  readonly opened: (connection: Connection<C>) => void;
+  readonly closed: (connection: Connection<C>) => void;
+  /** A number that no other stream of this process has. */
+  readonly number: () => number;
+}
+
+interface Opened<C> {
+  readonly id: string;
+  readonly node: Node;
+  readonly client: C;
+  readonly stream: AdsStream<DeltaRequest & SotwRequest>;
+  readonly at: number;
+}
+
+/** One stream of one client: the protocol's state, tied to a call, a source and a place in the queue. */
+export class Connection<C = unknown> implements CallHandler, Pushed {
+  readonly #engine: Engine<C>;
+  readonly #call: Call;
+  #opened: Opened<C> | undefined;
+  #over = false;
+  #endReason: string | undefined;
+  #progressAt = 0;
+
+  constructor(engine: Engine<C>, call: Call) {
+    this.#engine = engine;
+    this.#call = call;
+  }
+
+  get id(): string {
+    return this.#opened?.id ?? "";
+  }
+
+  get copiedBytes(): number {
+    return this.#call.copies ? this.#call.outstandingBytes : 0;
+  }
+
+  /** Milliseconds since the epoch since when the client has not taken anything that it was sent; undefined if nothing is outstanding. */
+  get stuckSince(): number | undefined {
+    return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
+  }
+
+  async request(message: DeltaDiscoveryRequest | DiscoveryRequest, bytes: number | undefined): Promise<void> {
+    if (this.#over) return;
+    try {
+      const { stream } = (this.#opened ??= await this.#open(message.node));
+      if (this.#over) return;
+      // The message is of the variant of the call, and so is the stream.
+      const request = this.#addressed(message) as unknown as DeltaRequest & SotwRequest;
+      this.#report(request.typeUrl, stream.request(request), bytes);
+      if (stream.due) this.#queue("request");
+    } catch (error) {
+      this.#refuse(asConnectError(error));
+    }
+  }
+
+  /** The source may answer differently from now on. */
+  changed(types: readonly string[] | undefined, revision: number | undefined): void {
+    const stream = this.#opened?.stream;
+    if (stream === undefined || this.#over) return;
+    stream.changed(types, revision);
+    if (stream.due) this.#queue("change");
+  }
+
+  push(): "done" | "blocked" {
+    const { maxOutstandingBytes, clock } = this.#engine;
+    while (!this.#over && this.#opened !== undefined) {
+      if (this.#call.outstandingBytes > maxOutstandingBytes) return "blocked";
+      const response = this.#opened.stream.next();
+      if (response === undefined) break;
+      if (this.#call.outstandingBytes === 0) this.#progressAt = clock.now();
+      this.#send(response, this.#opened);
+    }
+    return !this.#over && this.#call.outstandingBytes > maxOutstandingBytes ? "blocked" : "done";
+  }
+
+  progressed(): void {
+    this.#progressAt = this.#engine.clock.now();
+    if (this.#call.outstandingBytes <= this.#engine.maxOutstandingBytes) this.#engine.queue.resume(this);
+  }
+
+  halfClosed(): void {
+    if (!this.#over) this.end(undefined, "the client ended the stream");
+  }
+
+  /** Ends the stream; what was sent is still delivered. */
+  end(error: ConnectError | undefined, reason: string): void {
+    if (this.#over) return;
+    this.#endReason = reason;
+    this.#finish();
+    this.#call.end(error);
+  }
+
+  /** Ends the stream at once. */
+  abort(reason: string): void {
+    if (this.#over) return;
+    this.#endReason = reason;
+    this.#finish();
+    this.#call.abort();
+  }
+
+  closed(reason: string): void {
+    this.#endReason ??= reason;
+    this.#finish();
+  }
+
+  snapshot(): Snapshot | undefined {
+    if (this.#opened === undefined) return undefined;
+    const { id, node, stream, at } = this.#opened;
+    return {
+      id,
+      node,
+      peer: this.#call.peer,
+      variant: stream.variant,
+      connectedAt: at,
+      outstandingBytes: this.#call.outstandingBytes,
+      subscriptions: [...stream.types.values()].map(
+        (type): Subscription => ({
+          typeUrl: type.typeUrl,
+          wildcard: type.wildcard,
+          names: [...type.names],
+          sent: type.known,
+          nonceSent: type.last?.nonce ?? "",
+          nonceAcked: type.nonceAcked,
+          versionSent: type.last?.version ?? "",
+          versionAcked: type.versionAcked,
+          ...(type.last && { sentAt: type.last.at }),
+          ...(type.lastError && { lastError: type.lastError }),
+        }),
+      ),
+    };
+  }
+
+  async #open(node: Node | undefined): Promise<Opened<C>> {
+    const { source, clock } = this.#engine;
+    const { peer, method } = this.#call;
+    await this.#engine.admit();
+    if (!source.ready()) throw new ConnectError("the server has nothing to serve yet", Code.Unavailable);
+    if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
+    const client = await source.open(node, peer);
+    if (this.#over) {
+      source.close?.(client);
+      throw new ConnectError("the client is gone", Code.Canceled);
+    }
+    const clientSource = this.#sourceFor(client);
+    const prefix = `${randomBytes(4).toString("base64url")}.`;
+    const stream =
+      method.variant === "delta" ? new DeltaStream(clientSource, clock, prefix) : new SotwStream(clientSource, clock, prefix);
+    const opened: Opened<C> = {
+      id: `${node.id}-${this.#engine.number()}`,
+      node,
+      client,
+      stream: stream as AdsStream<never> as Opened<C>["stream"],
+      at: clock.now(),
+    };
+    this.#opened = opened;
+    this.#engine.opened(this);
+    this.#engine.observe({ kind: "connect", ...this.#identity(opened), peer });
+    return opened;
+  }
+
+  #sourceFor(client: C): ClientSource {
+    const { source, observe } = this.#engine;
+    return {
+      resources: (typeUrl: string): ResourceSet | undefined => source.resources(client, typeUrl),
+      lookup: source.lookup && ((typeUrl: string, name: string): Resource | undefined => source.lookup?.(client, typeUrl, name)),
+      failed: (typeUrl, error) => {
+        if (this.#opened) observe({ kind: "failure", ...this.#identity(this.#opened), typeUrl, error });
+      },
+    };
+  }
+
+  /** A request of a service of one type need not name it. */
+  #addressed<T extends { typeUrl: string }>(message: T): T {
+    const { typeUrl } = this.#call.method;
+    if (message.typeUrl === "") {
+      if (typeUrl === undefined) throw new ConnectError("the aggregated service needs a type URL", Code.InvalidArgument);
+      message.typeUrl = typeUrl;
+    } else if (typeUrl !== undefined && message.typeUrl !== typeUrl) {
+      throw new ConnectError(`this service has ${typeUrl} only, not ${message.typeUrl}`, Code.InvalidArgument);
+    }
+    return message;
+  }
+
+  #report(typeUrl: string, { stale, ack, nack }: Receipt, bytes: number | undefined): void {
+    if (this.#opened === undefined) return;
+    const { observe } = this.#engine;
+    const of = { ...this.#identity(this.#opened), typeUrl };
+    observe({ kind: "request", ...of, stale, ...(bytes !== undefined && { bytes }) });
+    if (ack) observe({ kind: "ack", ...of, ...ack });
+    if (nack) observe({ kind: "nack", ...of, error: nack });
+  }
+
+  #send(response: XdsResponse, opened: Opened<C>): void {
+    const { bodies, clock, observe } = this.#engine;
+    const { typeUrl, nonce, version, selection, due } = response;
+    const from = clock.now();
+    const head = encodeHead(typeUrl, nonce, version);
+    const encoded = bodies.encode(opened.stream.variant, typeUrl, selection);
+    const length = encoded.reduce((sum, body) => sum + body.length, head.length);
+    this.#call.send({ head, bodies: encoded, length });
+    observe({
+      kind: "push",
+      ...this.#identity(opened),
+      typeUrl,
+      reason: due.reason,
+      nonce,
+      version,
+      ...(due.revision !== undefined && { revision: due.revision }),
+      resources: selection.resources.length,
+      removed: selection.removed.length,
+      bytes: length,
+      queueMs: Math.max(0, response.startedAt - due.since),
+      buildMs: response.buildMs + clock.now() - from,
+    });
+  }
+
+  #queue(reason: "request" | "change"): void {
+    if (this.#call.outstandingBytes <= this.#engine.maxOutstandingBytes) this.#engine.queue.add(this, reason);
+  }
+
+  #refuse(error: ConnectError): void {
+    if (this.#over) return;
+    if (this.#opened === undefined) {
+      const { peer } = this.#call;
+      this.#engine.observe({ kind: "refused", peer, code: Code[error.code] ?? String(error.code), message: error.rawMessage });
+    }
+    this.end(error, error.rawMessage);
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    const { queue, source, observe, clock, closed } = this.#engine;
+    queue.remove(this);
+    const opened = this.#opened;
+    if (opened === undefined) return;
+    closed(this);
+    source.close?.(opened.client);
+    observe({
+      kind: "disconnect",
+      ...this.#identity(opened),
+      reason: this.#endReason ?? "",
+      connectedMs: clock.now() - opened.at,
+    });
+  }
+
+  #identity({ id, node, stream }: Opened<C>): { connection: string; nodeId: string; variant: "delta" | "sotw" } {
+    return { connection: id, nodeId: node.id, variant: stream.variant };
+  }
+}
+
+function asConnectError(error: unknown): ConnectError {
+  return error instanceof ConnectError ? error : new ConnectError("internal error", Code.Internal, undefined, undefined, error);
+}

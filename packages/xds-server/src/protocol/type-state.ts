@@ -1,0 +1,70 @@
+import type { Resource, ResourceSet } from "@istiod/resources";
+import type { Rejection } from "../events.js";
+import type { Selection } from "../wire/body-cache.js";
+
+/** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
+export class TypeState {
+  readonly typeUrl: string;
+
+  wildcard = false;
+  /** Names subscribed to explicitly. */
+  names: Set<string> = new Set();
+  /** A name was subscribed to at some time, so that no names no longer mean a wildcard. */
+  wasExplicit = false;
+
+  /** The source's set when the last response was made: the client has its resources, as far as it subscribes to them. */
+  known: ResourceSet | undefined;
+  /** Subscribed names that are not in `known`, with the resource that the client was sent instead, if any. */
+  readonly outside = new Map<string, Resource | undefined>();
+  /** Delta: versions that the client had when it connected. Until the first response. */
+  held: ReadonlyMap<string, string> | undefined;
+
+  /** Names to be sent whether or not they changed. */
+  readonly resend = new Set<string>();
+  /** A response must be sent even if it is empty. */
+  owed = false;
+  /** Something may have to be sent; since when, and why. */
+  due: Due | undefined;
+
+  last: LastResponse | undefined;
+  nonceAcked = "";
+  versionAcked = "";
+  lastError: Rejection | undefined;
+
+  constructor(typeUrl: string) {
+    this.typeUrl = typeUrl;
+  }
+
+  get subscribed(): boolean {
+    return this.wildcard || this.names.size > 0;
+  }
+
+  covers(name: string): boolean {
+    return this.wildcard || this.names.has(name);
+  }
+
+  /** Drops what is kept for a client that subscribes to nothing: should it subscribe again, it has nothing. */
+  forget(): void {
+    this.known = undefined;
+    this.held = undefined;
+    this.outside.clear();
+    this.owed = false;
+    this.due = undefined;
+  }
+}
+
+export interface Due {
+  readonly reason: "request" | "change";
+  /** Milliseconds, by the clock of the stream. */
+  readonly since: number;
+  readonly revision: number | undefined;
+}
+
+export interface LastResponse {
+  readonly nonce: string;
+  readonly version: string;
+  readonly at: number;
+  readonly revision: number | undefined;
+  /** What it carried. Until it is acknowledged. */
+  selection: Selection | undefined;
+}

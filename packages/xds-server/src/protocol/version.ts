@@ -1,0 +1,21 @@
+import { hash } from "node:crypto";
+import type { Resource, ResourceSet } from "@istiod/resources";
+
+const known = new WeakMap<ResourceSet, string>();
+
+/**
+ * The version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and versions of the set,
+ * and of resources outside the set that the client subscribes to.
+ */
+export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resource | undefined>): string {
+  let version = known.get(set);
+  if (version === undefined) known.set(set, (version = digest(set)));
+  const more = [...outside.values()].filter((resource) => resource !== undefined);
+  return more.length === 0 ? version : digest([{ name: "", version }, ...more]);
+}
+
+function digest(resources: Iterable<Pick<Resource, "name" | "version">>): string {
+  let text = "";
+  for (const { name, version } of resources) text += `${name}\0${version}\0`;
+  return hash("sha256", text, "base64url").slice(0, 16);
+}

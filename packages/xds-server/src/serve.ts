@@ -1,0 +1,13 @@
+import type { Listening, ListenOptions, XdsServer, XdsServerOptions } from "./server.js";
+import type { ResourceSource } from "./source.js";
+import { createXdsServer } from "./xds-server.js";
+
+/** Serves a source on one port. For more than one, see {@link createXdsServer}. */
+export async function serve<C>(
+  source: ResourceSource<C>,
+  options: ListenOptions & XdsServerOptions,
+): Promise<XdsServer & Listening> {
+  const server = createXdsServer(source, options);
+  const { host, port, renew } = await server.listen(options);
+  return { ...server, host, port, renew };
+}

@@ -1,0 +1,171 @@
+import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { fromBinary } from "@bufbuild/protobuf";
+import {
+  DeltaDiscoveryRequestSchema,
+  DiscoveryRequestSchema,
+  type DeltaDiscoveryRequest,
+  type DiscoveryRequest,
+} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import type { Clock } from "../clock.js";
+import type { Peer } from "../source.js";
+import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
+import { prefixed, readMessages } from "./grpc-messages.js";
+import { peerOf } from "./peer.js";
+
+/** As much is given to HTTP/2 at once; progress of a slow client is seen in steps of this. */
+const bytesAtOnce = 1024 * 1024;
+/** A connection on which not even a reset can be sent is dropped after so long. */
+const resetTimeoutMs = 1000;
+
+/** A gRPC call on an HTTP/2 stream of Node. Shared bodies are written as they are: Node does not copy them. */
+export class GrpcCall implements Call {
+  readonly peer: Peer;
+  readonly method: DiscoveryMethod;
+  readonly copies = false;
+  outstandingBytes = 0;
+
+  readonly #request: Http2ServerRequest;
+  readonly #response: Http2ServerResponse;
+  readonly #stream: ServerHttp2Stream;
+  readonly #clock: Clock;
+  #handler: CallHandler | undefined;
+  #unsent: Uint8Array[] = [];
+  /** Bodies of responses that are not written yet, so that they are found while they are. */
+  #held: OutgoingMessage[] = [];
+  #writing = false;
+  #ended: { readonly error: ConnectError | undefined } | undefined;
+
+  constructor(request: Http2ServerRequest, response: Http2ServerResponse, method: DiscoveryMethod, clock: Clock) {
+    this.#request = request;
+    this.#response = response;
+    this.#stream = response.stream;
+    this.#clock = clock;
+    this.method = method;
+    this.peer = peerOf(this.#stream.session as Parameters<typeof peerOf>[0], request.headers);
+  }
+
+  /** Gives the requests of the call to the handler, until the call is over. */
+  async serve(handler: CallHandler, maxRequestBytes: number): Promise<void> {
+    this.#handler = handler;
+    this.#stream.on("error", () => undefined);
+    this.#stream.once("close", () => {
+      this.#unsent = [];
+      this.#held = [];
+      this.outstandingBytes = 0;
+      handler.closed(closeReason(this.#stream));
+    });
+    const { error, timeoutMs } = this.#deadline();
+    if (error !== undefined) return this.end(error);
+    const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
+    try {
+      for await (const message of readMessages(this.#request, maxRequestBytes)) {
+        await handler.request(this.#decode(message), message.length);
+      }
+      handler.halfClosed();
+    } catch (failure) {
+      if (failure instanceof ConnectError) this.end(failure);
+    } finally {
+      cancel?.();
+    }
+  }
+
+  send(message: OutgoingMessage): void {
+    if (this.#ended !== undefined || this.#stream.destroyed) return;
+    if (!this.#response.headersSent) {
+      this.#response.writeHead(200, { "content-type": "application/grpc", "grpc-accept-encoding": "identity" });
+    }
+    const head = prefixed(message.head, message.length);
+    this.outstandingBytes += message.length - message.head.length + head.length;
+    this.#unsent.push(head);
+    for (const body of message.bodies) for (const piece of body.pieces) this.#unsent.push(piece);
+    this.#held.push(message);
+    this.#write();
+  }
+
+  end(error?: ConnectError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = { error };
+    if (!this.#writing) this.#finish();
+  }
+
+  abort(): void {
+    const { session } = this.#stream;
+    this.#ended ??= { error: undefined };
+    this.#stream.close(constants.NGHTTP2_CANCEL);
+    const cancel = this.#clock.after(resetTimeoutMs, () => session?.destroy());
+    this.#stream.once("close", cancel);
+  }
+
+  #write(): void {
+    if (this.#writing || this.#stream.destroyed) return;
+    const batch: Uint8Array[] = [];
+    let bytes = 0;
+    let next = this.#unsent.shift();
+    for (; next !== undefined; next = this.#unsent.shift()) {
+      const room = bytesAtOnce - bytes;
+      batch.push(next.length <= room ? next : next.subarray(0, room));
+      bytes += Math.min(next.length, room);
+      if (next.length >= room) break;
+    }
+    if (next !== undefined && bytes === bytesAtOnce) {
+      const last = batch.at(-1)?.length ?? 0;
+      if (last < next.length) this.#unsent.unshift(next.subarray(last));
+    }
+    if (batch.length === 0) return;
+    this.#writing = true;
+    this.#stream.cork();
+    for (const piece of batch.slice(0, -1)) this.#stream.write(piece);
+    this.#stream.write(batch.at(-1), (error) => {
+      this.#writing = false;
+      if (error == null) this.#written(bytes);
+    });
+    this.#stream.uncork();
+  }
+
+  #written(bytes: number): void {
+    this.outstandingBytes -= bytes;
+    if (this.#unsent.length > 0) this.#write();
+    else {
+      this.#held = [];
+      if (this.#ended !== undefined) this.#finish();
+    }
+    if (this.#ended === undefined) this.#handler?.progressed();
+  }
+
+  #finish(): void {
+    if (this.#stream.destroyed || this.#response.writableEnded) return;
+    const status = Object.fromEntries(setTrailerStatus(new Headers(), this.#ended?.error));
+    if (this.#response.headersSent) this.#response.addTrailers(status);
+    else this.#response.writeHead(200, { "content-type": "application/grpc", ...status });
+    this.#response.end();
+    // Some clients wait for the reset before they take the status as the end of their own sending.
+    this.#stream.once("finish", () => this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
+  }
+
+  #decode(message: Uint8Array): DeltaDiscoveryRequest | DiscoveryRequest {
+    try {
+      return this.method.variant === "delta"
+        ? fromBinary(DeltaDiscoveryRequestSchema, message)
+        : fromBinary(DiscoveryRequestSchema, message);
+    } catch (error) {
+      throw new ConnectError("the request cannot be decoded", Code.Internal, undefined, undefined, error);
+    }
+  }
+
+  #deadline(): { timeoutMs?: number; error?: ConnectError | undefined } {
+    const header = this.#request.headers["grpc-timeout"];
+    return typeof header === "string" ? parseTimeout(header, Number.MAX_SAFE_INTEGER) : {};
+  }
+}
+
+function deadlineExceeded(): ConnectError {
+  return new ConnectError("the client's deadline has passed", Code.DeadlineExceeded);
+}
+
+function closeReason(stream: ServerHttp2Stream): string {
+  const code = stream.rstCode ?? 0;
+  if (code === constants.NGHTTP2_NO_ERROR) return "the stream ended";
+  return code === constants.NGHTTP2_CANCEL ? "the stream was cancelled" : `the stream was reset (HTTP/2 error ${code})`;
+}

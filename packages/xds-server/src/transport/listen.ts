@@ -1,0 +1,148 @@
+import { constants as cryptoConstants } from "node:crypto";
+import {
+  createSecureServer,
+  createServer,
+  type Http2SecureServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { AddressInfo } from "node:net";
+import { createContextValues } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import type { Clock } from "../clock.js";
+import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.js";
+import { discoveryRoutes } from "./connect.js";
+import { GrpcCall } from "./grpc-call.js";
+import { keepAlive, limitAge } from "./keep-alive.js";
+import { discoveryMethods } from "./methods.js";
+import { peerKey, peerOf } from "./peer.js";
+
+const grpcUnimplemented = "12";
+const windowBytes = 1024 * 1024;
+const lingerMs = 1000;
+const defaultMaxRequestBytes = 4 * 1024 * 1024;
+
+const http2Options = {
+  settings: { initialWindowSize: windowBytes, maxConcurrentStreams: 100_000 },
+  // Responses that wait for a slow client count as the connection's memory; they are shared, and limited elsewhere.
+  maxSessionMemory: 4096,
+};
+
+/** A listener that its server can drain. */
+export interface Listener extends Listening {
+  /** Tells clients that their connections are about to end. */
+  goAway(): void;
+  /** Ends all connections as soon as their streams have ended, and after a second in any case. */
+  shutdown(): Promise<void>;
+}
+
+/** Listens for HTTP/2 connections and gives their discovery calls to the server, and others to the further services. */
+export async function listen(server: Pick<XdsServer, "accept">, options: ListenOptions, clock: Clock): Promise<Listener> {
+  const { tls } = options;
+  const secure = tls === undefined ? undefined : createSecureServer({ ...http2Options, ...secureOptions(tls) });
+  const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options);
+  const sessions = new Set<ServerHttp2Session>();
+  http2.on("session", (session: ServerHttp2Session) => {
+    sessions.add(session);
+    session.setLocalWindowSize(windowBytes);
+    session.on("error", () => session.destroy());
+    session.once("close", () => sessions.delete(session));
+    keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
+    if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock);
+  });
+  http2.on("request", requestListener(server, options, clock));
+
+  const host = options.host ?? "127.0.0.1";
+  await new Promise<void>((resolve, reject) => {
+    http2.once("error", reject);
+    http2.listen(options.port, host, resolve);
+  });
+  return {
+    host,
+    port: (http2.address() as AddressInfo).port,
+    renew: (renewed) => secure?.setSecureContext(contextOptions(renewed)),
+    close: () => {
+      http2.close();
+    },
+    goAway: () => {
+      for (const session of sessions) session.goaway();
+    },
+    shutdown: () =>
+      new Promise((resolve) => {
+        http2.once("close", resolve);
+        http2.close();
+        for (const session of sessions) session.close();
+        clock.after(lingerMs, () => {
+          for (const session of sessions) session.destroy();
+        });
+      }),
+  };
+}
+
+function requestListener(
+  server: Pick<XdsServer, "accept">,
+  options: ListenOptions,
+  clock: Clock,
+): (request: Http2ServerRequest, response: Http2ServerResponse) => void {
+  const viaConnect = options.transport === "connect";
+  const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
+  const others = connectNodeAdapter({
+    routes: (router) => {
+      if (viaConnect) discoveryRoutes(router, (call) => server.accept(call));
+      options.routes?.(router);
+    },
+    readMaxBytes: maxRequestBytes,
+    contextValues: (request) => {
+      const session = "stream" in request ? (request.stream.session as ServerHttp2Session | undefined) : undefined;
+      return createContextValues().set(peerKey, peerOf(session, request.headers));
+    },
+    fallback: (request, response) => {
+      if (isGrpc(request.headers["content-type"])) {
+        response.writeHead(200, {
+          "content-type": "application/grpc",
+          "grpc-status": grpcUnimplemented,
+          "grpc-message": "no such method",
+        });
+      } else response.writeHead(404);
+      response.end();
+    },
+  });
+  return (request, response) => {
+    const method = viaConnect ? undefined : discoveryMethods.get(request.url);
+    if (method === undefined) others(request, response);
+    else if (request.method !== "POST") respondWith(response, 405);
+    else if (!isGrpc(request.headers["content-type"])) respondWith(response, 415);
+    else {
+      const call = new GrpcCall(request, response, method, clock);
+      void call.serve(server.accept(call), maxRequestBytes);
+    }
+  };
+}
+
+function respondWith(response: Http2ServerResponse, status: number): void {
+  response.writeHead(status);
+  response.end();
+}
+
+function isGrpc(contentType: string | undefined): boolean {
+  return contentType === "application/grpc" || contentType === "application/grpc+proto";
+}
+
+function secureOptions(tls: TlsOptions): SecureServerOptions {
+  return { ...contextOptions(tls), requestCert: true, rejectUnauthorized: false, ALPNProtocols: ["h2"] };
+}
+
+function contextOptions({ cert, key, clientCa, minVersion, ciphers }: TlsOptions): SecureServerOptions {
+  return {
+    cert,
+    key,
+    minVersion: minVersion ?? "TLSv1.2",
+    // A resumed session would come without the client's certificate chain.
+    secureOptions: cryptoConstants.SSL_OP_NO_TICKET,
+    ...(clientCa !== undefined && { ca: clientCa }),
+    ...(ciphers !== undefined && { ciphers }),
+  };
+}

@@ -1,0 +1,77 @@
+import type { Resource } from "@istiod/resources";
+import type { Variant } from "../events.js";
+import { stringFieldSize, varintSize, writeHeader, writeString } from "./protobuf.js";
+
+/** Encoded fields of a response, in pieces that follow one another on the wire. Shared: nobody may write into them. */
+export interface Body {
+  readonly pieces: readonly Uint8Array[];
+  readonly length: number;
+}
+
+/** From this size on, a resource's bytes are a piece of their own and not copied. */
+const byReference = 32 * 1024;
+
+/** The field numbers of `DiscoveryResponse` and `DeltaDiscoveryResponse`, which agree in these. */
+const resourcesField = 2;
+const removedField = 6;
+
+/** Frames resources as the `resources` of a response: each in an `Any`, and for delta with its name and version. */
+export function encodeResources(variant: Variant, typeUrl: string, resources: readonly Resource[]): Body {
+  const layouts = resources.map((resource) => layout(variant, typeUrl, resource));
+  const own = Buffer.allocUnsafeSlow(layouts.reduce((sum, { header, value }) => sum + header + (value < byReference ? value : 0), 0));
+  const pieces: Uint8Array[] = [];
+  let start = 0;
+  let offset = 0;
+  for (const [i, resource] of resources.entries()) {
+    const { message, any, value, name, version } = layouts[i] as Layout;
+    offset = writeHeader(own, offset, resourcesField, message);
+    if (variant === "delta") {
+      offset = writeString(own, offset, 3, resource.name, name);
+      offset = writeString(own, offset, 1, resource.version, version);
+      offset = writeHeader(own, offset, 2, any);
+    }
+    offset = writeString(own, offset, 1, typeUrl, typeUrl.length);
+    offset = writeHeader(own, offset, 2, value);
+    if (value < byReference) {
+      own.set(resource.bytes, offset);
+      offset += value;
+    } else {
+      pieces.push(own.subarray(start, offset), resource.bytes);
+      start = offset;
+    }
+  }
+  if (offset > start) pieces.push(own.subarray(start, offset));
+  return { pieces, length: pieces.reduce((sum, piece) => sum + piece.length, 0) };
+}
+
+/** Frames names as the `removed_resources` of a delta response. */
+export function encodeRemoved(names: readonly string[]): Body {
+  const lengths = names.map((name) => Buffer.byteLength(name));
+  const own = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + stringFieldSize(length), 0));
+  let offset = 0;
+  for (const [i, name] of names.entries()) offset = writeString(own, offset, removedField, name, lengths[i] ?? 0);
+  return { pieces: own.length > 0 ? [own] : [], length: own.length };
+}
+
+interface Layout {
+  /** Length of the message in the field, of the `Any` in it, of the value in that; byte lengths of name and version. */
+  readonly message: number;
+  readonly any: number;
+  readonly value: number;
+  readonly name: number;
+  readonly version: number;
+  /** Bytes of everything but the value. */
+  readonly header: number;
+}
+
+function layout(variant: Variant, typeUrl: string, resource: Resource): Layout {
+  const value = resource.bytes.length;
+  const any = stringFieldSize(typeUrl.length) + 1 + varintSize(value) + value;
+  if (variant === "sotw") {
+    return { message: any, any, value, name: 0, version: 0, header: 1 + varintSize(any) + any - value };
+  }
+  const name = Buffer.byteLength(resource.name);
+  const version = Buffer.byteLength(resource.version);
+  const message = stringFieldSize(name) + stringFieldSize(version) + 1 + varintSize(any) + any;
+  return { message, any, value, name, version, header: 1 + varintSize(message) + message - value };
+}

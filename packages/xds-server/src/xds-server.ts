@@ -1,0 +1,101 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import { admission } from "./admission.js";
+import { systemClock } from "./clock.js";
+import { Connection, type Engine } from "./connection.js";
+import { PushQueue } from "./push/push-queue.js";
+import type { XdsServer, XdsServerOptions } from "./server.js";
+import type { ResourceSource } from "./source.js";
+import { listen, type Listener } from "./transport/listen.js";
+import { BodyCache } from "./wire/body-cache.js";
+
+/** A client that is blocked counts among the concurrent ones for so long. */
+const patienceMs = 1000;
+const sweepMs = 1000;
+const endingStepMs = 50;
+
+/** Makes a server of a source's resources, which listens to nothing yet. */
+export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServerOptions = {}): XdsServer {
+  const clock = options.clock ?? systemClock;
+  const sendTimeoutMs = options.sendTimeoutMs ?? 60_000;
+  const queue = new PushQueue({
+    concurrent: options.concurrentPushes ?? 100,
+    patienceMs,
+    maxCopiedBytes: options.maxCopiedBytes ?? 256 * 1024 * 1024,
+    clock,
+  });
+  const connections = new Set<Connection<C>>();
+  const listeners = new Set<Listener>();
+  const admit = admission(options.streamsPerSecond, clock);
+  let streams = 0;
+  let closing: Promise<void> | undefined;
+
+  const engine: Engine<C> = {
+    source,
+    queue,
+    clock,
+    bodies: new BodyCache(options.bodyCacheBytes),
+    maxOutstandingBytes: options.maxOutstandingBytes ?? 64 * 1024,
+    observe: options.observe ?? (() => undefined),
+    admit: async () => {
+      if (closing !== undefined) throw shuttingDown();
+      await admit();
+    },
+    opened: (connection) => connections.add(connection),
+    closed: (connection) => connections.delete(connection),
+    number: () => ++streams,
+  };
+
+  const changed = (types: readonly string[] | undefined, revision: number | undefined): void => {
+    for (const connection of connections) connection.changed(types, revision);
+  };
+  const stopWatching = source.watch(({ types, revision }) => changed(types, revision));
+
+  let stopSweeping: () => void = () => undefined;
+  const sweep = (): void => {
+    const limit = clock.now() - sendTimeoutMs;
+    for (const connection of connections) {
+      const since = connection.stuckSince;
+      if (since !== undefined && since < limit) connection.abort(`the client took nothing for ${sendTimeoutMs} ms`);
+    }
+    stopSweeping = clock.after(sweepMs, sweep);
+  };
+  sweep();
+
+  const close = async (graceMs: number): Promise<void> => {
+    stopWatching();
+    for (const listener of listeners) listener.goAway();
+    const until = clock.now() + graceMs;
+    while (connections.size > 0) {
+      const left = until - clock.now();
+      const share = left <= 0 ? connections.size : Math.ceil((connections.size * endingStepMs) / Math.max(left, endingStepMs));
+      const restingFirst = [...connections].sort((a, b) => Number(a.stuckSince !== undefined) - Number(b.stuckSince !== undefined));
+      for (const connection of restingFirst.slice(0, share)) connection.end(shuttingDown(), "the server is shutting down");
+      if (connections.size > 0) await new Promise<void>((resolve) => clock.after(endingStepMs, resolve));
+    }
+    stopSweeping();
+    await Promise.all([...listeners].map((listener) => listener.shutdown()));
+  };
+
+  const server: XdsServer = {
+    async listen(listenOptions) {
+      if (closing !== undefined) throw shuttingDown();
+      const listener = await listen(server, listenOptions, clock);
+      listeners.add(listener);
+      return listener;
+    },
+    accept: (call) => new Connection(engine, call),
+    connections: () => [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
+    disconnect(id, reason = "disconnected by an administrator") {
+      const found = [...connections].find((connection) => connection.id === id);
+      found?.end(new ConnectError(reason, Code.Unavailable), reason);
+      return found !== undefined;
+    },
+    push: () => changed(undefined, undefined),
+    close: ({ graceMs = 5000 } = {}) => (closing ??= close(graceMs)),
+  };
+  return server;
+}
+
+function shuttingDown(): ConnectError {
+  return new ConnectError("the server is shutting down", Code.Unavailable);
+}
