@@ -35,5 +35,12 @@ export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 
 export { formatProblem, formatSubject, type Problem } from "./documents/problem.js";
-export { readText, type LocatedObject, type Reading, type RefusedObject } from "./documents/read-text.js";
-export { loadDirectory, setObjects, type LoadedDirectory } from "./sources/load-directory.js";
+export { readText, type LocatedObject, type Reading } from "./documents/read-text.js";
+export { applyChanges, loadDirectory, setObjects, type LoadedDirectory } from "./sources/load-directory.js";
+export { type Change, type Location } from "./sources/ledger.js";
+export { systemClock, type Clock } from "./sources/clock.js";
+export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
+export { Ingestion, type IngestionOptions } from "./sources/ingestion.js";
+export { type Source, type SourceUpdate } from "./sources/source.js";
+export { IngestionError, type IngestionErrorCode } from "./errors.js";
+export { FileSource, meshConfigFile, meshNetworksFile, type FileSourceOptions } from "./sources/file-source.js";

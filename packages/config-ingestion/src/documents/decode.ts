@@ -12,6 +12,9 @@ export interface DecodeOptions {
   readonly kinds?: readonly Kind[];
 }
 
+/** The cluster ID of an istiod that is given none. */
+const defaultCluster = "Kubernetes";
+
 /** Something that was found wrong, at a path from the root of its document. */
 export interface Issue {
   readonly severity: "error" | "warning";
@@ -31,7 +34,7 @@ export interface Subject {
 /** What became of one object of a document. */
 export type Decoded =
   | { readonly outcome: "accepted"; readonly subject: Subject; readonly kind: Kind; readonly key: string; readonly object: ConfigObject<unknown, unknown>; readonly issues: readonly Issue[]; readonly path: FieldPath }
-  | { readonly outcome: "refused"; readonly subject?: Subject; readonly issues: readonly Issue[]; readonly path: FieldPath }
+  | { readonly outcome: "refused"; readonly subject?: Subject; readonly kind?: Kind; readonly key?: string; readonly issues: readonly Issue[]; readonly path: FieldPath }
   | { readonly outcome: "ignored"; readonly kind: string };
 
 /**
@@ -61,9 +64,12 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
   if (manifest === undefined) return { outcome: "refused", issues, path };
   const { namespace, name } = manifest;
   const subject: Subject = { group: envelope.group, kind: envelope.kind, namespace, name };
+  const cluster = options.cluster ?? defaultCluster;
+  const key = named.key({ cluster, namespace, name });
+  const refused: Decoded = { outcome: "refused", subject, kind: named, key, issues, path };
   if (!named.versions.includes(envelope.version)) {
     report.error(["apiVersion"], `is ${envelope.apiVersion}, expected ${named.versions.map((v) => (named.group === "" ? v : `${named.group}/${v}`)).join(" or ")}`);
-    return { outcome: "refused", subject, issues, path };
+    return refused;
   }
   if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind };
   const content = named.decode(manifest, report);
@@ -76,11 +82,11 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     creationTimestamp: readCreationTimestamp(manifest, report),
     spec: content?.spec,
     ...(content?.status !== undefined && { status: content.status }),
-    cluster: options.cluster ?? "Kubernetes",
+    cluster,
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
-  if (content === undefined || issues.some((i) => i.severity === "error")) return { outcome: "refused", subject, issues, path };
-  return { outcome: "accepted", subject, kind: named, key: named.key(object), object, issues, path };
+  if (content === undefined || issues.some((i) => i.severity === "error")) return refused;
+  return { outcome: "accepted", subject, kind: named, key, object, issues, path };
 }
 
 function collectAt(at: FieldPath, issues: Issue[]): Report {

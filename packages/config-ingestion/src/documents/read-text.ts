@@ -1,35 +1,32 @@
 import type { ConfigObject } from "../config-object.js";
 import type { Kind } from "../kinds/kind.js";
-import { decode, type DecodeOptions, type Subject } from "./decode.js";
+import { decode, type DecodeOptions } from "./decode.js";
 import { problemOf, type Problem } from "./problem.js";
 import { parseYaml, splitDocuments, type DocumentText } from "./yaml.js";
 
-/** An object, and where it stands. */
+/** An object that a document holds, and where it stands. */
 export interface LocatedObject {
   readonly kind: Kind;
   /** Its key in its kind's collection. */
   readonly key: string;
-  readonly object: ConfigObject<unknown, unknown>;
+  /** Undefined if it was refused: then its last good version stays in force. */
+  readonly object: ConfigObject<unknown, unknown> | undefined;
   readonly file: string;
-  readonly line: number;
-}
-
-/** An object that is there and was refused: its last good version stays in force. */
-export interface RefusedObject {
-  readonly subject: Subject;
+  /** From 1. */
   readonly line: number;
 }
 
 /** What one document of a file holds. */
 export interface Reading {
   readonly objects: readonly LocatedObject[];
-  readonly refused: readonly RefusedObject[];
   readonly problems: readonly Problem[];
-  /** How many objects of other kinds there are, by kind. */
+  /** How many objects of kinds that are not read there are, by kind. */
   readonly ignored: ReadonlyMap<string, number>;
   /** It could not even be told which objects it holds. */
   readonly unreadable: boolean;
 }
+
+const noneIgnored: ReadonlyMap<string, number> = new Map();
 
 /** Reads every document of a text. Never throws for the sake of the text. */
 export function readText(text: string, file: string, options: DecodeOptions = {}): readonly Reading[] {
@@ -41,10 +38,9 @@ export function readDocument(document: DocumentText, file: string, options: Deco
   const parsed = parseYaml(document);
   if ("message" in parsed) {
     const problem: Problem = { severity: "error", file, line: parsed.line, path: [], message: `is not YAML: ${parsed.message}` };
-    return { objects: [], refused: [], problems: [problem], ignored: new Map(), unreadable: true };
+    return { objects: [], problems: [problem], ignored: noneIgnored, unreadable: true };
   }
   const objects: LocatedObject[] = [];
-  const refused: RefusedObject[] = [];
   const problems: Problem[] = [];
   const ignored = new Map<string, number>();
   let unreadable = false;
@@ -54,10 +50,16 @@ export function readDocument(document: DocumentText, file: string, options: Deco
       continue;
     }
     for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
-    const line = parsed.lineOf(decoded.path);
-    if (decoded.outcome === "accepted") objects.push({ kind: decoded.kind, key: decoded.key, object: decoded.object, file, line });
-    else if (decoded.subject !== undefined) refused.push({ subject: decoded.subject, line });
-    else unreadable = true;
+    const { kind, key } = decoded;
+    if (kind === undefined || key === undefined) unreadable = true;
+    else objects.push({ kind, key, object: decoded.outcome === "accepted" ? decoded.object : undefined, file, line: parsed.lineOf(decoded.path) });
   }
-  return { objects, refused, problems, ignored, unreadable };
+  return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };
+}
+
+/** The same reading of a document that stands some lines further down. */
+export function moveReading(reading: Reading, lines: number): Reading {
+  if (lines === 0) return reading;
+  const moved = <T extends { readonly line: number }>(items: readonly T[]): T[] => items.map((item) => ({ ...item, line: item.line + lines }));
+  return { ...reading, objects: moved(reading.objects), problems: moved(reading.problems) };
 }

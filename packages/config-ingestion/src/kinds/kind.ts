@@ -30,7 +30,7 @@ export interface KindDeclaration<S, T> {
   readonly collection: Collection<ConfigObject<S, T>>;
   readonly labels: KeysRead;
   readonly annotations: KeysRead;
-  key(object: ConfigObject<S, T>): string;
+  key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
   /** The content of a document, or undefined if it was reported as undecodable. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;
   /** Reports what is wrong with a decoded object: errors set it aside, warnings do not. */

@@ -2,41 +2,52 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Transaction } from "@istiod/incremental";
 import type { DecodeOptions } from "../documents/decode.js";
+import { Ledger, type Change } from "./ledger.js";
 import type { Problem } from "../documents/problem.js";
-import { readText, type LocatedObject } from "../documents/read-text.js";
 
 export interface LoadedDirectory {
-  readonly objects: readonly LocatedObject[];
+  /** To be written in one commit, by `applyChanges`. */
+  readonly changes: readonly Change[];
   readonly problems: readonly Problem[];
-  /** How many objects of other kinds there are, by kind. */
+  /** How many objects of each kind are in force. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** How many objects of kinds that are not read there are, by kind. */
   readonly ignored: ReadonlyMap<string, number>;
 }
 
 /**
  * Reads every `.yaml` and `.yml` file below a directory once, without watching it. Names that begin with a dot are left out.
- * Throws what the file system throws.
+ * Throws what the file system throws. A `DirectorySource` does the same and goes on following the directory.
  */
 export async function loadDirectory(directory: string, options: DecodeOptions = {}): Promise<LoadedDirectory> {
-  const objects: LocatedObject[] = [];
-  const problems: Problem[] = [];
-  const ignored = new Map<string, number>();
+  const ledger = new Ledger(options);
   const entries = await readdir(directory, { recursive: true });
-  for (const name of entries.filter(isConfigFile).sort()) {
+  for (const name of entries.filter(isConfigPath).sort()) {
     const file = join(directory, name);
-    for (const reading of readText(await readFile(file, "utf8"), file, options)) {
-      objects.push(...reading.objects);
-      problems.push(...reading.problems);
-      for (const [kind, count] of reading.ignored) ignored.set(kind, (ignored.get(kind) ?? 0) + count);
-    }
+    ledger.replaceFile(file, await readFile(file, "utf8"));
   }
-  return { objects, problems, ignored };
+  return { changes: ledger.takeChanges(), problems: ledger.problems(), counts: ledger.counts(), ignored: ledger.ignored() };
 }
 
-function isConfigFile(name: string): boolean {
-  return /\.ya?ml$/i.test(name) && !name.split(/[/\\]/).some((part) => part.startsWith("."));
+/** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, loaded.changes))`. */
+export function applyChanges(tx: Transaction, changes: readonly Change[]): void {
+  for (const { kind, key, object } of changes) {
+    if (object === undefined) tx.delete(kind.collection, key);
+    else tx.set(kind.collection, key, object);
+  }
 }
 
-/** Writes objects into the collections of their kinds: `database.commit((tx) => setObjects(tx, loaded.objects))`. */
-export function setObjects(tx: Transaction, objects: readonly LocatedObject[]): void {
-  for (const { kind, key, object } of objects) tx.set(kind.collection, key, object);
+/** Writes what a text holds into the collections of its kinds: `database.commit((tx) => setObjects(tx, reading.objects))`. What was refused is left out. */
+export function setObjects(tx: Transaction, objects: readonly Change[]): void {
+  for (const { kind, key, object } of objects) if (object !== undefined) tx.set(kind.collection, key, object);
+}
+
+/** True for files that hold configuration, by name. Editors' backup and swap files are not among them. */
+export function isConfigFile(name: string): boolean {
+  return !name.startsWith(".") && /\.ya?ml$/i.test(name);
+}
+
+function isConfigPath(path: string): boolean {
+  const parts = path.split(/[/\\]/);
+  return isConfigFile(parts.at(-1) ?? "") && !parts.some((part) => part.startsWith("."));
 }
