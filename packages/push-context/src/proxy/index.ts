@@ -1,3 +1,5 @@
+export * from "./dns-names.js";
+export * from "./client-addresses.js";
 export * from "./facts.js";
 export * from "./from-node.js";
 export * from "./ip-mode.js";

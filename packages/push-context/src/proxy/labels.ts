@@ -1,5 +1,6 @@
 import type { QueryContext } from "@istiod/incremental";
-import { workloadByAddress } from "@istiod/service-discovery";
+import { registeredLabels } from "@istiod/service-discovery";
+import { identityOf } from "./service-targets.js";
 import type { Locality, Proxy } from "./proxy.js";
 
 /** Labels of an object, name to value. */
@@ -45,13 +46,8 @@ function declaredLabelsOf(proxy: Proxy, q: QueryContext): Labels {
   if ((fromNode["istio.io/test-vm"] ?? "") !== "") {
     return fromNode;
   }
-  for (const address of proxy.ipAddresses) {
-    const workload = q.call(workloadByAddress, address);
-    if (workload !== undefined) {
-      return { ...proxy.metadata.STATIC_LABELS, ...workload.labels };
-    }
-  }
-  return fromNode;
+  const registered = q.call(registeredLabels, identityOf(proxy));
+  return registered === undefined ? fromNode : { ...proxy.metadata.STATIC_LABELS, ...registered };
 }
 
 function localityAmong(labels: Labels): Locality | undefined {

@@ -1,0 +1,46 @@
+import { fact, type FactContext, query } from "@istiod/incremental";
+import { service, serviceOrder } from "@istiod/service-discovery";
+import type { Proxy } from "./proxy.js";
+
+const marker = ".svc.";
+
+/** `.svc.cluster.local` of a client whose domain is `shop.svc.cluster.local`; undefined for a domain of another form. */
+export const kubernetesDnsSuffix = fact("kubernetesDnsSuffix", (proxy: Proxy): string | undefined => {
+  const at = proxy.dnsDomain.indexOf(marker);
+  return at < 0 ? undefined : proxy.dnsDomain.slice(at);
+});
+
+/**
+ * The namespace in the client's domain, if a service of that namespace has this port (0: any port). Only there do the names by
+ * which the client knows services differ from those of other clients.
+ */
+export const dnsNamespaceServing = fact("dnsNamespaceServing", (proxy: Proxy, port: number, q: FactContext): string | undefined => {
+  const at = proxy.dnsDomain.indexOf(marker);
+  const namespace = at < 0 ? undefined : proxy.dnsDomain.slice(0, at);
+  return namespace !== undefined && q.call(namespacesServing, port)[namespace] === true ? namespace : undefined;
+});
+
+/** The part of a Kubernetes hostname that is its namespace: `shop` of `cart.shop.svc.cluster.local`. */
+export function namespaceOfHostname(hostname: string): string | undefined {
+  const end = hostname.indexOf(marker);
+  const start = hostname.indexOf(".") + 1;
+  return end > 0 && start <= end ? hostname.slice(start, end) : undefined;
+}
+
+const namespacesServing = query("namespacesServing", (q, port: number): Readonly<Record<string, true>> => q.call(namespacesByPort)[port] ?? {});
+
+const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, Readonly<Record<string, true>>>> => {
+  const out: Record<number, Record<string, true>> = {};
+  for (const id of q.call(serviceOrder)) {
+    const { namespace, ports } = q.call(dnsShape, id);
+    for (const port of namespace === undefined ? [] : [0, ...ports]) {
+      (out[port] ??= {})[namespace ?? ""] = true;
+    }
+  }
+  return out;
+});
+
+const dnsShape = query("dnsShape", (q, id: string): { readonly namespace: string | undefined; readonly ports: readonly number[] } => {
+  const found = q.call(service, id);
+  return { namespace: found && namespaceOfHostname(found.hostname), ports: found?.ports.map((port) => port.number) ?? [] };
+});

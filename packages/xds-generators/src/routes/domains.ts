@@ -1,0 +1,104 @@
+import { isIP } from "node:net";
+import { query, type QueryContext } from "@istiod/incremental";
+import { clientAddress, clientAddresses, dnsDomain, features, kubernetesDnsSuffix, namespaceOfHostname } from "@istiod/push-context";
+import { keyOfId, type Service, service, splitKey, UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
+
+/** The domains of a virtual host. */
+export interface Domains {
+  readonly all: readonly string[];
+  /** Those that stand for a longer name, and so give way to a host that really has that name. */
+  readonly expanded: readonly string[];
+}
+
+/** Of which service, to which client, domains are wanted. */
+export interface DomainRequest {
+  readonly service: string;
+  /** Keys of ExternalName services that lead to it. */
+  readonly aliases: readonly string[];
+  /** The namespace in the client's DNS domain, if one of the hosts is of that namespace. */
+  readonly localNamespace?: string;
+  /** Ports are appended (`host:port` beside `host`); absent: Envoy ignores ports. */
+  readonly appendedPort?: number;
+  /** Every port of the service is routed together, so that its own addresses count as they are declared. */
+  readonly anyPort?: true;
+}
+
+/** The names and addresses at which the client means a service (pilot/pkg/networking/core/httproute.go, generateVirtualHostDomains). */
+export const serviceDomains = query("serviceDomains", (q, request: DomainRequest): Domains => {
+  const found = q.call(service, request.service);
+  if (found === undefined) {
+    return { all: [], expanded: [] };
+  }
+  const { appendedPort } = request;
+  const names: string[] = [];
+  const expanded: string[] = [];
+  for (const host of [found.hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
+    const others = otherNames(q, host, request);
+    names.push(...withPort(host, appendedPort), ...others);
+    expanded.push(...others);
+  }
+  const ofInstances = found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
+  const addresses = addressesOf(q, found, request.anyPort === true).flatMap((address) => withPort(address, appendedPort));
+  return { all: [...names, ...ofInstances, ...addresses], expanded };
+});
+
+/** `host:port`, with brackets around an IPv6 address. */
+export function hostPort(host: string, port: number): string {
+  return `${bracketed(host)}:${port}`;
+}
+
+/** An IPv6 address in brackets, any other host as it is. */
+export function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
+function withPort(host: string, port: number | undefined): readonly string[] {
+  return port === undefined ? [bracketed(host)] : [bracketed(host), hostPort(host, port)];
+}
+
+/** Addresses at this port: where ports are told apart, one declared address counts, which may be an allocated one. */
+function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonly string[] {
+  const { autoAllocatedIpv4: _, autoAllocatedIpv6: __, ...declared } = found;
+  const addresses = clientAddresses(q, anyPort ? found : { ...declared, defaultAddress: clientAddress(q, found) });
+  return addresses.filter((address) => address !== "" && address !== UNSPECIFIED_ADDRESS);
+}
+
+/** Other forms of a host: with the root's dot, and shortened as far as the client's DNS domain completes it. */
+function otherNames(q: QueryContext, host: string, { localNamespace, appendedPort }: DomainRequest): readonly string[] {
+  const absolute = features.absoluteFqdnDomains(q) ? absoluteNames(host, appendedPort) : [];
+  const suffix = q.ask(kubernetesDnsSuffix);
+  if (suffix === undefined) {
+    return [...absolute, ...sharedSuffixNames(host, q.ask(dnsDomain)).flatMap((name) => withPort(name, appendedPort))];
+  }
+  return host.endsWith(suffix) ? [...absolute, ...kubernetesNames(host, localNamespace).flatMap((name) => withPort(name, appendedPort))] : absolute;
+}
+
+function absoluteNames(host: string, port: number | undefined): readonly string[] {
+  const plain = isIP(host) === 0 ? [`${host}.`] : [];
+  return port === undefined ? plain : [...plain, hostPort(`${host}.`, port)];
+}
+
+/** `cart.shop` and `cart.shop.svc`; from within the namespace also `cart`. */
+function kubernetesNames(host: string, localNamespace: string | undefined): readonly string[] {
+  const namespace = namespaceOfHostname(host);
+  if (namespace === undefined) {
+    return [];
+  }
+  const qualified = host.slice(0, host.indexOf(".svc."));
+  return namespace === localNamespace ? [host.slice(0, host.indexOf(".")), `${qualified}.svc`, qualified] : [qualified, `${qualified}.svc`];
+}
+
+/** Outside of Kubernetes' naming: the host without the labels that it shares with the client's domain at the end. */
+function sharedSuffixNames(host: string, domain: string): readonly string[] {
+  const [labels, own] = [host.split("."), domain.split(".")];
+  let shared = 0;
+  while (shared < Math.min(labels.length, own.length) && labels.at(-1 - shared) === own.at(-1 - shared)) {
+    shared++;
+  }
+  if (shared === 0) {
+    return [];
+  }
+  const unique = labels.slice(0, labels.length - shared);
+  const name = unique.join(".");
+  return unique.length === 2 ? [name, `${name}.${labels[unique.length]}`] : [name];
+}

@@ -1,0 +1,127 @@
+import { query } from "@istiod/incremental";
+import {
+  bySpecificity,
+  commonHosts,
+  features,
+  hostsForNamespace,
+  isExportedTo,
+  routedHosts,
+  scopedService,
+  scopeOf,
+  serviceHeader,
+  serviceInScope,
+  type ScopeRef,
+  serversOfRoute,
+  type BoundServer,
+  virtualServiceHeader,
+  virtualServicesForGateway,
+} from "@istiod/push-context";
+import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
+import { type DestinationTraits, destinationTraits } from "./destinations.js";
+import { hostPort } from "./domains.js";
+import type { SessionKey } from "./stateful-session.js";
+import { hasRoutes, type RouteRequest } from "./virtual-service-routes.js";
+
+/** A virtual host of a gateway, with all that it is made from. */
+export interface GatewayVirtualHost {
+  readonly name: string;
+  readonly domains: readonly string[];
+  /** The VirtualServices whose routes it has, one after another. */
+  readonly routes: readonly RouteRequest[];
+  /** Plain requests are redirected to HTTPS. */
+  readonly requiresTls: boolean;
+  readonly session?: SessionKey;
+}
+
+/**
+ * The virtual hosts of one of a gateway's route configurations, sorted by name: for each host that a VirtualService and a server that it
+ * is bound to have in common, and for the other hosts of servers that redirect. Undefined where the gateway has no such servers
+ * (pilot/pkg/networking/core/gateway.go, buildGatewayHTTPRouteConfig).
+ */
+export const gatewayVirtualHosts = query("gatewayVirtualHosts", (q, routeName: string): readonly GatewayVirtualHost[] | undefined => {
+  const servers = q.call(serversOfRoute, routeName);
+  if (servers === undefined) {
+    return undefined;
+  }
+  const scope = scopeOf(q);
+  const byHost = new Map<string, DraftHost>();
+  const made = new Map<string, RouteRequest>();
+  for (const server of servers) {
+    for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
+      const header = q.call(virtualServiceHeader, virtualService);
+      const hosts = header === undefined ? [] : commonHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
+      const id = `${server.gateway} ${virtualService}`;
+      const place = { virtualService, port: server.port.number, gateway: server.gateway };
+      if (hosts.length === 0 || (!made.has(id) && !q.call(hasRoutes, place))) {
+        continue;
+      }
+      const destinations = q.call(gatewayDestinations, { scope, virtualService, port: server.port.number });
+      const request = made.get(id) ?? {
+        ...place,
+        ...(server.tls === undefined ? {} : { tls: true as const }),
+        ...(destinations.length === 0 ? {} : { destinations }),
+      };
+      made.set(id, request);
+      for (const host of new Set(hosts.map((each) => each.toLowerCase()))) {
+        const session = destinations.find((destination) => destination.host === host)?.session;
+        const draft = byHost.get(host) ?? newDraft(host, server, session);
+        byHost.set(host, draft);
+        draft.routes.push(request);
+        draft.requiresTls ||= redirects(server);
+      }
+    }
+    for (const host of redirects(server) ? server.hosts.map((each) => each.toLowerCase()) : []) {
+      const draft = byHost.get(host) ?? newDraft(host, server);
+      byHost.set(host, draft);
+      draft.requiresTls = true;
+    }
+  }
+  const hosts = features.routeCollapse(q) ? collapsed(byHost) : [...byHost.values()];
+  return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+});
+
+/** What of the destinations of a VirtualService changes its routes at a gateway. A host means the service of the VirtualService's own namespace, if the gateway may see it. */
+const gatewayDestinations = query(
+  "gatewayDestinations",
+  (q, { scope, virtualService, port }: { readonly scope: ScopeRef; readonly virtualService: string; readonly port: number }): readonly DestinationTraits[] => {
+    const [namespace] = splitKey(virtualService);
+    return q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
+      const own = q.call(serviceHeader, `${namespace}/${host}`);
+      const scoped = q.call(serviceInScope, { scope, hostname: host });
+      const found: Service | undefined =
+        own !== undefined && isExportedTo(own.exportedTo, scope.namespace) ? q.call(service, own.id) : scoped && q.call(scopedService, scoped);
+      return destinationTraits(q, host, port, found, scoped && { namespace: splitKey(keyOfId(scoped.service))[0] }) ?? [];
+    });
+  },
+);
+
+interface DraftHost {
+  readonly name: string;
+  readonly domains: string[];
+  readonly routes: RouteRequest[];
+  requiresTls: boolean;
+  readonly session?: SessionKey;
+}
+
+function newDraft(host: string, { port }: BoundServer, session?: SessionKey): DraftHost {
+  return { name: hostPort(host, port.number), domains: [host], routes: [], requiresTls: false, ...(session && { session }) };
+}
+
+function redirects({ tls }: BoundServer): boolean {
+  return tls?.httpsRedirect === true;
+}
+
+/** Hosts with the same routes as one, named for the most specific of them. */
+function collapsed(byHost: ReadonlyMap<string, DraftHost>): DraftHost[] {
+  const out = new Map<string, DraftHost>();
+  for (const [host, draft] of [...byHost].sort(([a], [b]) => bySpecificity(a, b))) {
+    const id = JSON.stringify([draft.requiresTls, draft.routes.map(({ gateway, virtualService }) => [gateway, virtualService])]);
+    const same = out.get(id);
+    if (same === undefined) {
+      out.set(id, draft);
+    } else {
+      same.domains.push(host);
+    }
+  }
+  return [...out.values()];
+}

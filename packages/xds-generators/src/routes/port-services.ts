@@ -1,0 +1,49 @@
+import { query } from "@istiod/incremental";
+import { scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
+import { isHttpOrDetected } from "@istiod/service-discovery";
+
+/** The virtual hosts of which egress listener, and for requests to which port; 0: all ports. */
+export interface PortOfListener extends ScopeListener {
+  readonly port: number;
+}
+
+/** A service as the virtual hosts of one port see it. */
+export interface PortService {
+  /** In lower case where ports are told apart. */
+  readonly hostname: string;
+  readonly service: string;
+  readonly namespace: string;
+  readonly aliases: readonly string[];
+  /** Ports that are HTTP, or may be. */
+  readonly httpPorts: readonly number[];
+  /** It is only another name for a service. */
+  readonly isAlias: boolean;
+}
+
+/** The services of an egress listener that have a port, by host in the order of the listener; of several with one host the last. */
+export const portServices = query("portServices", (q, { port, ...at }: PortOfListener): readonly PortService[] => {
+  const out = new Map<string, PortService>();
+  for (const scoped of q.call(servicesOf, at)) {
+    const found = q.call(scopedService, scoped);
+    const ports = found === undefined ? [] : port === 0 ? found.ports : found.ports.filter((candidate) => candidate.number === port).slice(0, 1);
+    if (found === undefined || (port !== 0 && ports.length === 0)) {
+      continue;
+    }
+    const hostname = port === 0 ? found.hostname : found.hostname.toLowerCase();
+    out.set(hostname, {
+      hostname,
+      service: found.id,
+      namespace: found.namespace,
+      aliases: scopedAliases(q, scoped),
+      httpPorts: ports.filter(({ protocol }) => isHttpOrDetected(protocol)).map(({ number }) => number),
+      isAlias: found.resolution === "Alias",
+    });
+  }
+  return [...out.values()];
+});
+
+/** Host to the service of a port. */
+export const portServiceIndex = query(
+  "portServiceIndex",
+  (q, at: PortOfListener): Readonly<Record<string, PortService>> => Object.fromEntries(q.call(portServices, at).map((found) => [found.hostname, found])),
+);

@@ -1,0 +1,91 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type RetryPolicy,
+  type RetryPolicy_RetryHostPredicate,
+  RetryPolicy_RetryHostPredicateSchema,
+  RetryPolicySchema,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { PreviousHostsPredicateSchema } from "@istiod/envoy-api/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts";
+import { PreviousPrioritiesConfigSchema } from "@istiod/envoy-api/envoy/extensions/retry/priority/previous_priorities/v3/previous_priorities_config";
+import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { any } from "../envoy/any.js";
+
+const outboundConditions = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+const defaultAttempts = 2;
+const hostSelectionAttempts = 5n;
+const remoteLocalityUpdateFrequency = 2;
+
+/**
+ * How an outbound request is retried: as asked, else twice where it cannot have been processed. With a consistent hash, hosts
+ * that failed are not avoided. Undefined where retries are disabled (pilot/pkg/networking/core/route/retry).
+ */
+export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boolean): RetryPolicy | undefined {
+  if (policy !== undefined && policy.attempts <= 0) {
+    return undefined;
+  }
+  const avoidsPreviousHosts = policy?.retryIgnorePreviousHosts ?? !consistentHash;
+  return create(RetryPolicySchema, {
+    numRetries: policy?.attempts ?? defaultAttempts,
+    hostSelectionRetryMaxAttempts: hostSelectionAttempts,
+    retryHostPredicate: avoidsPreviousHosts ? [previousHosts()] : [],
+    ...conditions(policy?.retryOn ?? "", outboundConditions),
+    ...(policy?.perTryTimeout === undefined ? {} : { perTryTimeout: policy.perTryTimeout }),
+    ...(policy?.backoff === undefined ? {} : { retryBackOff: { baseInterval: policy.backoff } }),
+    ...(policy?.retryRemoteLocalities === true
+      ? {
+          retryPriority: {
+            name: "envoy.retry_priorities.previous_priorities",
+            configType: {
+              case: "typedConfig" as const,
+              value: any(PreviousPrioritiesConfigSchema, { updateFrequency: remoteLocalityUpdateFrequency }),
+            },
+          },
+        }
+      : {}),
+  });
+}
+
+/** How a request to the own workload is retried: twice where it was reset before it was sent. */
+export function inboundRetry(): RetryPolicy {
+  return create(RetryPolicySchema, { numRetries: defaultAttempts, retryOn: "reset-before-request" });
+}
+
+function previousHosts(): RetryPolicy_RetryHostPredicate {
+  return create(RetryPolicy_RetryHostPredicateSchema, {
+    name: "envoy.retry_host_predicates.previous_hosts",
+    configType: { case: "typedConfig", value: any(PreviousHostsPredicateSchema) },
+  });
+}
+
+/** Envoy keeps conditions and status codes apart, where Istio writes both in one list. */
+function conditions(retryOn: string, fallback: string): { readonly retryOn: string; readonly retriableStatusCodes?: number[] } {
+  if (retryOn === "") {
+    return { retryOn: fallback };
+  }
+  const parts = retryOn.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  const codes = parts.filter(isHttpStatus);
+  const words = parts.filter((part) => !isHttpStatus(part)).join(",");
+  const needsCodes = codes.length > 0 && !words.includes("retriable-status-codes");
+  return { retryOn: needsCodes ? `${words},retriable-status-codes` : words, retriableStatusCodes: codes.map(Number) };
+}
+
+/** Codes that IANA's registry of HTTP status codes names. */
+const statusRanges: readonly (readonly [number, number])[] = [
+  [100, 103],
+  [200, 208],
+  [226, 226],
+  [300, 305],
+  [307, 308],
+  [400, 418],
+  [421, 426],
+  [428, 429],
+  [431, 431],
+  [451, 451],
+  [500, 508],
+  [510, 511],
+];
+
+function isHttpStatus(text: string): boolean {
+  const code = Number(text);
+  return /^[+-]?\d+$/.test(text) && statusRanges.some(([from, to]) => from <= code && code <= to);
+}

@@ -1,0 +1,132 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type HeaderMatcher,
+  HeaderMatcherSchema,
+  type QueryParameterMatcher,
+  QueryParameterMatcherSchema,
+  type RouteMatch,
+  RouteMatchSchema,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
+import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
+import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { RouteSemantics } from "@istiod/push-context";
+import { stringMatcher } from "../envoy/string-match.js";
+import { claimHas } from "../security/jwt-claims.js";
+import { stringValue } from "../security/value-matcher.js";
+
+/** The condition that every request meets. */
+export function anyRequest(): RouteMatch {
+  return create(RouteMatchSchema, { pathSpecifier: { case: "prefix", value: "/" } });
+}
+
+/** Envoy's form of a route's match, but for what was decided when the route was chosen for a client (port, source, gateways). */
+export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): RouteMatch {
+  const out = anyRequest();
+  for (const [name, value] of byName(match.headers)) {
+    addHeader(out, name, value, false);
+  }
+  for (const [name, value] of byName(match.withoutHeaders)) {
+    addHeader(out, name, value, true);
+  }
+  out.headers.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  if (match.uri !== undefined) {
+    setPath(out, match.uri, semantics);
+  }
+  out.caseSensitive = !match.ignoreUriCase;
+  for (const [name, value] of [[":method", match.method], [":authority", match.authority], [":scheme", match.scheme]] as const) {
+    if (value !== undefined) {
+      out.headers.push(headerMatcher(name, value));
+    }
+  }
+  out.queryParameters = byName(match.queryParams).map(([name, value]) => queryParameterMatcher(name, value));
+  return out;
+}
+
+/** Whether a route takes every request, so that what follows it is never reached. */
+export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMetadata }: RouteMatch): boolean {
+  return (
+    ((pathSpecifier.case === "prefix" && pathSpecifier.value === "/") ||
+      (pathSpecifier.case === "pathSeparatedPrefix" && pathSpecifier.value === "/") ||
+      (pathSpecifier.case === "safeRegex" && pathSpecifier.value.regex === ".*")) &&
+    headers.length === 0 &&
+    queryParameters.length === 0 &&
+    dynamicMetadata.length === 0
+  );
+}
+
+function setPath(out: RouteMatch, { matchType }: StringMatch, semantics: RouteSemantics): void {
+  switch (matchType.case) {
+    case "exact":
+      out.pathSpecifier = { case: "path", value: matchType.value };
+      break;
+    case "prefix":
+      out.pathSpecifier =
+        semantics !== "virtual-service" && matchType.value !== "/"
+          ? { case: "pathSeparatedPrefix", value: matchType.value.replace(/\/$/, "") }
+          : { case: "prefix", value: matchType.value };
+      break;
+    case "regex":
+      out.pathSpecifier = { case: "safeRegex", value: create(RegexMatcherSchema, { regex: matchType.value }) };
+      break;
+  }
+}
+
+function addHeader(out: RouteMatch, name: string, value: StringMatch, inverted: boolean): void {
+  const claim = claimMatcher(name, value);
+  if (claim !== undefined) {
+    claim.invert = inverted;
+    out.dynamicMetadata.push(claim);
+    return;
+  }
+  const matcher = headerMatcher(name, value);
+  matcher.invertMatch = inverted;
+  matcher.treatMissingHeaderAsEmpty = inverted && !asksPresence(value);
+  out.headers.push(matcher);
+}
+
+const claimHeader = "@request.auth.claims";
+
+/** A header of the form `@request.auth.claims.a.b` or `@request.auth.claims[a][b]` stands for a claim of the request's token. */
+function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undefined {
+  const wanted = stringMatcher(value);
+  if (!name.toLowerCase().startsWith(claimHeader) || wanted === undefined) {
+    return undefined;
+  }
+  const path = name.slice(claimHeader.length);
+  if (path.startsWith(".") && path.length > 1) {
+    return claimHas(path.slice(1).split("."), stringValue(wanted));
+  }
+  return path.startsWith("[") && path.endsWith("]") && path.length > 2 ? claimHas(path.slice(1, -1).split("]["), stringValue(wanted)) : undefined;
+}
+
+function headerMatcher(name: string, value: StringMatch): HeaderMatcher {
+  const out = create(HeaderMatcherSchema, { name });
+  const matcher = stringMatcher(value);
+  if (asksPresence(value)) {
+    out.headerMatchSpecifier = { case: "presentMatch", value: true };
+  } else if (matcher !== undefined) {
+    out.headerMatchSpecifier = { case: "stringMatch", value: matcher };
+  }
+  return out;
+}
+
+function queryParameterMatcher(name: string, value: StringMatch): QueryParameterMatcher {
+  const out = create(QueryParameterMatcherSchema, { name });
+  const matcher = stringMatcher(value);
+  if (asksPresence(value)) {
+    out.queryParameterMatchSpecifier = { case: "presentMatch", value: true };
+  } else if (matcher !== undefined) {
+    out.queryParameterMatchSpecifier = { case: "stringMatch", value: matcher };
+  }
+  return out;
+}
+
+/** Nothing stated, or the regex `*` (which is no RE2 expression, and means any value). */
+function asksPresence({ matchType }: StringMatch): boolean {
+  return matchType.case === undefined || (matchType.case === "regex" && matchType.value === "*");
+}
+
+function byName(matches: Readonly<Record<string, StringMatch>>): readonly (readonly [string, StringMatch])[] {
+  return Object.entries(matches).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+}

@@ -1,0 +1,95 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { DecoratorSchema, type Route, type RouteMatch, RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { CorsPolicySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
+import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
+import type { QueryContext } from "@istiod/incremental";
+import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { ResolvedVirtualService } from "@istiod/push-context";
+import { parseClusterName } from "../resource-names.js";
+import type { DestinationTraits } from "./destinations.js";
+import { corsConfig, corsFilter, faultConfig, faultFilter } from "./filter-config.js";
+import { headerOperations } from "./header-operations.js";
+import { directResponse, redirectAction } from "./redirect.js";
+import { forward } from "./route-action.js";
+import { anyRequest, routeMatch } from "./route-match.js";
+import { sessionConfig, type SessionKey, statefulSessionFilter } from "./stateful-session.js";
+
+/** Where a route stands: the port that requests came to, whether by TLS that ends here, and what is known of destinations. */
+export interface RouteContext {
+  readonly port: number;
+  readonly tls: boolean;
+  traitsOf(host: string): DestinationTraits | undefined;
+}
+
+/** Envoy's form of one match of one HTTP route of a VirtualService. */
+export function envoyRoute(q: QueryContext, owner: ResolvedVirtualService, route: HTTPRoute, match: HTTPMatchRequest | undefined, context: RouteContext): Route {
+  const operations = route.headers && headerOperations(route.headers);
+  const { authority = "", ...headers } = operations ?? {};
+  const out = create(RouteSchema, {
+    name: match === undefined || match.name === "" ? route.name : `${route.name}.${match.name}`,
+    match: match === undefined ? anyRequest() : routeMatch(match, owner.semantics),
+    metadata: { filterMetadata: { istio: { config: configPath(owner) } } },
+    ...headers,
+    ...(match === undefined || match.statPrefix === "" ? {} : { statPrefix: match.statPrefix }),
+  });
+  let sessions: SessionKey | undefined;
+  if (route.redirect !== undefined) {
+    const redirect = redirectAction(route.redirect, context.port, context.tls);
+    out.action = redirect === undefined ? { case: undefined } : { case: "redirect", value: redirect };
+  } else if (route.directResponse !== undefined) {
+    out.action = { case: "directResponse", value: directResponse(route.directResponse) };
+  } else {
+    forward(q, out, route, authority, { ...context, semantics: owner.semantics });
+    sessions = sessionOf(route, context);
+  }
+  out.decorator = create(DecoratorSchema, { operation: operationOf(out, owner.name, context.port) });
+  if (route.fault !== undefined) {
+    out.typedPerFilterConfig[faultFilter] = anyPack(HTTPFaultSchema, faultConfig(route.fault));
+  }
+  if (route.corsPolicy !== undefined) {
+    out.typedPerFilterConfig[corsFilter] = anyPack(CorsPolicySchema, corsConfig(route.corsPolicy));
+  }
+  if (sessions !== undefined) {
+    out.typedPerFilterConfig[statefulSessionFilter] = sessionConfig(sessions);
+  }
+  return out;
+}
+
+/** How traces name the route: the host, port and path that it leads to; its VirtualService's name where that is several or none. */
+export function operationOf({ match, action }: Route, owner: string, port: number): string {
+  const cluster = action.case === "route" && action.value.clusterSpecifier.case === "cluster" ? parseClusterName(action.value.clusterSpecifier.value) : undefined;
+  return `${cluster?.hostname ?? owner}:${cluster?.port ?? port}${pathOf(match)}`;
+}
+
+function pathOf(match: RouteMatch | undefined): string {
+  const path = match?.pathSpecifier;
+  switch (path?.case) {
+    case "prefix":
+      return `${path.value}*`;
+    case "path":
+      return path.value;
+    case "safeRegex":
+      return path.value.regex;
+    default:
+      return "/*";
+  }
+}
+
+function configPath({ namespace, name }: ResolvedVirtualService): string {
+  return `/apis/networking.istio.io/v1/namespaces/${namespace}/virtual-service/${name}`;
+}
+
+/** Of several destinations that keep sessions, the first one's way counts, unless one between them keeps none. */
+function sessionOf({ route }: HTTPRoute, { traitsOf }: RouteContext): SessionKey | undefined {
+  let kept: SessionKey | undefined;
+  const counted = route.length === 1 ? route : route.filter(({ weight }) => weight !== 0);
+  for (const { destination } of counted) {
+    const session = destination && traitsOf(destination.host)?.session;
+    if (session !== undefined && kept !== undefined) {
+      break;
+    }
+    kept = session;
+  }
+  return kept;
+}

@@ -1,0 +1,71 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import { egressListeners, scopeOf, type ScopeListener, type ScopeRef } from "@istiod/push-context";
+import type { Resource } from "@istiod/resources";
+import { parseProtocol } from "@istiod/service-discovery";
+import { catchAllHost } from "./catch-all-host.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes } from "./route-configuration.js";
+import { sidecarVirtualHosts } from "./sidecar-virtual-hosts.js";
+import { virtualHost } from "./virtual-host.js";
+
+/** The route configuration of requests through a generic HTTP proxy, to any port. */
+export const httpProxyRoute = "http_proxy";
+
+const unixPrefix = "unix://";
+
+/** What the name of a sidecar's route configuration says. */
+interface RouteName {
+  /** 0 for a Unix socket and for the HTTP proxy. */
+  readonly port: number;
+  /** `host:port`: only that host, whatever requests name, because its protocol was detected at its own address. */
+  readonly detectedHost?: string;
+}
+
+/** The route configuration of this name that a sidecar's outbound listeners refer to; one without virtual hosts for a name of no form. */
+export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, name: string): Resource => {
+  const parsed = parseRouteName(name);
+  if (parsed === undefined) {
+    return encodedRouteConfiguration({ name }, []);
+  }
+  const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
+  const scope = scopeOf(q);
+  const hosts = virtualHosts(q, scope, name, parsed);
+  return encodedRouteConfiguration(settings, parsed.detectedHost === undefined ? [...hosts, q.call(catchAllHost, scope)] : hosts);
+});
+
+function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly Uint8Array[] {
+  const listener = listenerFor(q, scope, port, name);
+  if (listener === undefined) {
+    return [];
+  }
+  const { hosts, byDomain } = q.call(sidecarVirtualHosts, listener);
+  if (detectedHost === undefined) {
+    return hosts.map((host) => q.call(virtualHost, host));
+  }
+  const positions = new Set([byDomain[name], byDomain[detectedHost]].filter((position) => position !== undefined));
+  const found = [...positions].flatMap((position) => hosts[position] ?? []);
+  return found.map((host) => q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host));
+}
+
+/** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */
+function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): (ScopeListener & { readonly port: number }) | undefined {
+  const listeners = q.call(egressListeners, scope);
+  const listener = listeners.findIndex((candidate) => candidate.port === undefined || (candidate.port.number === port && (port !== 0 || candidate.bind === name)));
+  const found = listeners[listener];
+  if (found === undefined) {
+    return undefined;
+  }
+  const isProxy = found.port !== undefined && parseProtocol(found.port.protocol) === "HTTP_PROXY";
+  return { scope, listener, port: isProxy ? 0 : port };
+}
+
+function parseRouteName(name: string): RouteName | undefined {
+  if (name === httpProxyRoute || name.startsWith(unixPrefix)) {
+    return { port: 0 };
+  }
+  const colon = name.indexOf(":");
+  const port = name.slice(colon + 1);
+  if (!/^[+-]?\d+$/.test(port)) {
+    return undefined;
+  }
+  return colon < 0 ? { port: Number(port) } : { port: Number(port), detectedHost: name.slice(0, colon) };
+}

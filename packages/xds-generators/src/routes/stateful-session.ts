@@ -1,0 +1,42 @@
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { CookieBasedSessionStateSchema } from "@istiod/envoy-api/envoy/extensions/http/stateful_session/cookie/v3/cookie";
+import { HeaderBasedSessionStateSchema } from "@istiod/envoy-api/envoy/extensions/http/stateful_session/header/v3/header";
+import { StatefulSessionPerRouteSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
+import type { QueryContext } from "@istiod/incremental";
+import { features } from "@istiod/push-context";
+import type { Service } from "@istiod/service-discovery";
+import { any } from "../envoy/any.js";
+
+export const statefulSessionFilter = "envoy.filters.http.stateful_session";
+
+/** What a service's sessions are kept by. */
+export interface SessionKey {
+  readonly by: "cookie" | "header";
+  /** `name` or `name:path` of the cookie; name of the header. */
+  readonly value: string;
+}
+
+/** How sessions with a service persist, as its labels say; undefined where they do not, or the feature is off. */
+export function sessionKeyOf(q: QueryContext, { labels }: Pick<Service, "labels">): SessionKey | undefined {
+  if (!features.persistentSessionFilter(q)) {
+    return undefined;
+  }
+  const cookie = labels[features.persistentSessionLabel(q)] ?? "";
+  const header = labels[features.persistentSessionHeaderLabel(q)] ?? "";
+  if (cookie !== "") {
+    return { by: "cookie", value: cookie };
+  }
+  return header === "" ? undefined : { by: "header", value: header };
+}
+
+/** The configuration of the session filter for a route or a virtual host. Session cookies expire with the browser's session. */
+export function sessionConfig({ by, value }: SessionKey): Any {
+  const sessionState = by === "cookie" ? cookieState(value) : { name: "envoy.http.stateful_session.header", typedConfig: any(HeaderBasedSessionStateSchema, { name: value }) };
+  return any(StatefulSessionPerRouteSchema, { override: { case: "statefulSession", value: { sessionState } } });
+}
+
+function cookieState(value: string) {
+  const colon = value.indexOf(":");
+  const [name, path] = colon < 0 ? [value, "/"] : [value.slice(0, colon), value.slice(colon + 1)];
+  return { name: "envoy.http.stateful_session.cookie", typedConfig: any(CookieBasedSessionStateSchema, { cookie: { name, path } }) };
+}

@@ -1,0 +1,159 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  hostsMeet,
+  meshGateway,
+  mostSpecificVirtualService,
+  inNamespace,
+  isWildcard,
+  routedHosts,
+  serviceInScope,
+  virtualServiceHeader,
+  type VirtualServiceHeader,
+  virtualServicesOf,
+} from "@istiod/push-context";
+import { keyOfId, service, splitKey } from "@istiod/service-discovery";
+import { type DestinationTraits, destinationTraits } from "./destinations.js";
+import { hostPort } from "./domains.js";
+import { type PortOfListener, portServiceIndex, portServices, type PortService } from "./port-services.js";
+import { hasRoutes } from "./virtual-service-routes.js";
+
+/** A virtual host that is to be made. */
+export interface PlannedHost {
+  readonly name: string;
+  readonly hostname: string;
+  readonly port: number;
+  /** The service whose names and addresses it has; absent: a host that only a VirtualService knows. */
+  readonly service?: PortService;
+  /** The VirtualService that routes it; absent: the service's default route. */
+  readonly virtualService?: string;
+}
+
+/** A host for which two VirtualServices apply, so that one does nothing. */
+export interface ShadowedHost {
+  readonly host: string;
+  readonly port: number;
+  /** The VirtualService that applies, the older one; absent: the routes of the service itself. */
+  readonly winner?: string;
+  readonly loser: string;
+}
+
+export interface VirtualHostPlan {
+  readonly hosts: readonly PlannedHost[];
+  readonly shadowed: readonly ShadowedHost[];
+}
+
+/** Requests to this port of a host that no service has are routed nevertheless. */
+const routedWithoutService = 80;
+
+/**
+ * Which virtual hosts the client's requests to a port have, those of VirtualServices first and then one for each other service
+ * (pilot/pkg/networking/core/route/route.go, BuildSidecarVirtualHostWrapper).
+ */
+export const virtualHostPlan = query("virtualHostPlan", (q, at: PortOfListener): VirtualHostPlan => {
+  const remaining = new Map(q.call(portServices, at).map((found) => [found.hostname, found]));
+  const plan = new Plan();
+  const routed: PortService[] = [];
+  for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
+    const header = q.call(virtualServiceHeader, key);
+    if (header === undefined || !concerns(header, remaining, at.port) || !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })) {
+      continue;
+    }
+    const { services, others } = hostsOf(q, header, remaining, at);
+    if (header.semantics === "gateway-api" && !services.some((found) => found.namespace === header.namespace) && !q.ask(inNamespace, header.namespace)) {
+      continue;
+    }
+    const ports = new Set(services.flatMap(({ httpPorts }) => httpPorts));
+    if (ports.size === 0 && at.port === routedWithoutService) {
+      ports.add(routedWithoutService);
+    }
+    for (const port of ports) {
+      const served = services.filter(({ httpPorts }) => httpPorts.includes(port));
+      others.forEach((host) => plan.add({ hostname: host.toLowerCase(), port, virtualService: key }));
+      served.forEach((found) => plan.add({ hostname: found.hostname, port, service: found, virtualService: key }));
+      routed.push(...served);
+    }
+  }
+  routed.forEach(({ hostname }) => remaining.delete(hostname));
+  for (const found of remaining.values()) {
+    for (const port of found.isAlias ? [] : found.httpPorts) {
+      plan.add({ hostname: found.hostname, port, service: found });
+    }
+  }
+  return { hosts: plan.hosts, shadowed: plan.shadowed };
+});
+
+/** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
+export const listenerDestinations = query(
+  "listenerDestinations",
+  (q, { virtualService, ...at }: PortOfListener & { readonly virtualService: string }): readonly DestinationTraits[] =>
+    q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
+      const known = q.call(portServiceIndex, at)[host];
+      const scoped = q.call(serviceInScope, { scope: at.scope, hostname: host });
+      const found = known && q.call(service, known.service);
+      const atPort = found && (at.port === 0 ? found : { ...found, ports: found.ports.filter(({ number }) => number === at.port).slice(0, 1) });
+      return destinationTraits(q, host, at.port, atPort, scoped && { namespace: splitKey(keyOfId(scoped.service))[0] }) ?? [];
+    }),
+);
+
+/** Virtual hosts by name: of two with one name, the second is left out. */
+class Plan {
+  readonly #byName = new Map<string, PlannedHost>();
+  readonly shadowed: ShadowedHost[] = [];
+
+  get hosts(): readonly PlannedHost[] {
+    return [...this.#byName.values()];
+  }
+
+  add(host: Omit<PlannedHost, "name">): void {
+    const name = hostPort(host.hostname, host.port);
+    const other = this.#byName.get(name);
+    if (other === undefined) {
+      this.#byName.set(name, { name, ...host });
+    } else if (host.virtualService !== undefined && host.virtualService !== other.virtualService) {
+      const winner = other.virtualService === undefined ? {} : { winner: other.virtualService };
+      this.shadowed.push({ host: host.hostname, port: host.port, ...winner, loser: host.virtualService });
+    }
+  }
+}
+
+/** Whether any of a VirtualService's hosts is one of the services'; at port 80 it counts even if none is. */
+function concerns({ hosts }: VirtualServiceHeader, services: ReadonlyMap<string, PortService>, port: number): boolean {
+  if (port === routedWithoutService) {
+    return true;
+  }
+  return hosts.some((host) => {
+    const name = host.toLowerCase();
+    return services.has(name) || (isWildcard(name) ? [...services.keys()] : wildcardsAmong(services)).some((other) => hostsMeet(name, other));
+  });
+}
+
+function wildcardsAmong(services: ReadonlyMap<string, PortService>): readonly string[] {
+  return [...services.keys()].filter(isWildcard);
+}
+
+/** The services that a VirtualService's hosts are, and its hosts that are no service's. A wildcard has the services for which nothing narrower is said. */
+function hostsOf(
+  q: QueryContext,
+  { key, hosts, semantics }: VirtualServiceHeader,
+  services: ReadonlyMap<string, PortService>,
+  at: PortOfListener,
+): { readonly services: readonly PortService[]; readonly others: readonly string[] } {
+  const matched: PortService[] = [];
+  const others: string[] = [];
+  for (const host of hosts.filter((candidate) => !isWildcard(candidate))) {
+    const found = services.get(host.toLowerCase());
+    if (found === undefined) {
+      others.push(host);
+    } else {
+      matched.push(found);
+    }
+  }
+  for (const host of hosts.filter(isWildcard).map((wildcard) => wildcard.toLowerCase())) {
+    const covered = semantics === "gateway-api" ? [] : [...services.values()].filter(({ hostname }) => hostsMeet(hostname, host));
+    if (covered.length === 0) {
+      others.push(host);
+    }
+    matched.push(...covered.filter(({ hostname }) => q.call(mostSpecificVirtualService, { scope: at.scope, listener: at.listener, hostname }) === key));
+  }
+  return { services: matched, others };
+}

@@ -1,0 +1,72 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type Route, VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { query, type QueryContext } from "@istiod/incremental";
+import { meshGateway, proxyConfig } from "@istiod/push-context";
+import { keyOfId, service, splitKey } from "@istiod/service-discovery";
+import { encodedField, joinEncoded } from "../envoy/encode.js";
+import { outboundClusterName } from "../resource-names.js";
+import { defaultOutboundRoute } from "./default-route.js";
+import { type DestinationTraits, serviceHash } from "./destinations.js";
+import { hostPort } from "./domains.js";
+import { hashPolicy } from "./hash-policy.js";
+import { sessionConfig, sessionKeyOf, statefulSessionFilter } from "./stateful-session.js";
+import { virtualServiceRoutes } from "./virtual-service-routes.js";
+
+/** All that a virtual host of a sidecar is made from; requests for the same one share its bytes. */
+export interface VirtualHostRequest {
+  readonly name: string;
+  readonly domains: readonly string[];
+  readonly hostname: string;
+  readonly port: number;
+  /** The port that routes of VirtualServices are made for: 0 where ports are not told apart. */
+  readonly listenerPort: number;
+  /** The service's id. */
+  readonly service?: string;
+  readonly virtualService?: string;
+  readonly destinations?: readonly DestinationTraits[];
+}
+
+/** The field of RouteConfiguration that holds its virtual hosts. */
+const virtualHostsField = 2;
+
+/** A virtual host, encoded as one element of a route configuration's virtual hosts. */
+export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest): Uint8Array => {
+  const routes =
+    request.virtualService === undefined
+      ? [toBinary(VirtualHostSchema, create(VirtualHostSchema, { routes: [serviceRoute(q, request)] }))]
+      : q
+          .call(virtualServiceRoutes, {
+            virtualService: request.virtualService,
+            port: request.listenerPort,
+            gateway: meshGateway,
+            ...(request.destinations === undefined ? {} : { destinations: request.destinations }),
+          })
+          .map((route) => route.bytes);
+  const found = request.service === undefined ? undefined : q.call(service, request.service);
+  const session = found && sessionKeyOf(q, found);
+  return encodedVirtualHost(
+    {
+      name: request.name,
+      domains: [...request.domains],
+      includeRequestAttemptCount: countsAttempts(q),
+      typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
+    },
+    routes,
+  );
+});
+
+/** A virtual host whose routes are encoded already. */
+export function encodedVirtualHost(head: MessageInitShape<typeof VirtualHostSchema>, routes: readonly Uint8Array[] = []): Uint8Array {
+  return encodedField(virtualHostsField, joinEncoded([toBinary(VirtualHostSchema, create(VirtualHostSchema, head)), ...routes]));
+}
+
+/** Whether requests are told which attempt they are. */
+export function countsAttempts(q: QueryContext): boolean {
+  return proxyConfig(q, "proxyHeaders")?.attemptCount?.disabled !== true;
+}
+
+/** The route of a service's port without a VirtualService. */
+function serviceRoute(q: QueryContext, { hostname, port, service: id = "" }: VirtualHostRequest): Route {
+  const hash = serviceHash(q, hostname, splitKey(keyOfId(id))[0], port);
+  return defaultOutboundRoute(q, outboundClusterName(hostname, port), `${hostPort(hostname, port)}/*`, hash && hashPolicy(hash));
+}

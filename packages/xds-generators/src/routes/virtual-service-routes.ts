@@ -1,0 +1,92 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { query, type QueryContext } from "@istiod/incremental";
+import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { inNamespace, type ResolvedVirtualService, selects, virtualService } from "@istiod/push-context";
+import { encodedField } from "../envoy/encode.js";
+import type { DestinationTraits } from "./destinations.js";
+import { envoyRoute } from "./route.js";
+import { isCatchAll, routeMatch } from "./route-match.js";
+
+/** Where the routes of a VirtualService are wanted. */
+export interface RoutePlace {
+  /** `namespace/name`. */
+  readonly virtualService: string;
+  /** The port that requests come to. */
+  readonly port: number;
+  /** `mesh`, or the Gateway `namespace/name`. */
+  readonly gateway: string;
+}
+
+/** The same, with all that changes what the routes become there. */
+export interface RouteRequest extends RoutePlace {
+  /** Requests come by TLS that ends here. */
+  readonly tls?: true;
+  /** Destinations with traits that matter, in any order that is the same for the same ones. */
+  readonly destinations?: readonly DestinationTraits[];
+}
+
+/** A route, encoded as one element of a virtual host's routes. */
+export interface EncodedRoute {
+  readonly bytes: Uint8Array;
+  /** It takes every request. */
+  readonly catchAll: boolean;
+}
+
+/** The field of VirtualHost that holds its routes. */
+const routesField = 3;
+
+/** The routes of a VirtualService that apply to the client at a port, encoded; none after one that takes every request. */
+export const virtualServiceRoutes = query("virtualServiceRoutes", (q, request: RouteRequest): readonly EncodedRoute[] => {
+  const owner = q.call(virtualService, request.virtualService);
+  if (owner === undefined) {
+    return [];
+  }
+  const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
+  const context = { port: request.port, tls: request.tls === true, traitsOf: (host: string) => traits.get(host) };
+  return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
+    bytes: encodedField(routesField, toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))),
+    catchAll,
+  }));
+});
+
+/** Whether any route of a VirtualService applies to the client at a port. */
+export const hasRoutes = query("hasRoutes", (q, place: RoutePlace): boolean => {
+  const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
+  return http.some(({ match }) => match.length === 0 || match.some((candidate) => applies(q, candidate, place)));
+});
+
+interface ApplicableRoute {
+  readonly route: HTTPRoute;
+  readonly match: HTTPMatchRequest | undefined;
+  readonly catchAll: boolean;
+}
+
+function applicable(q: QueryContext, { spec, semantics }: ResolvedVirtualService, place: RoutePlace): readonly ApplicableRoute[] {
+  const out: ApplicableRoute[] = [];
+  for (const route of spec.http) {
+    if (route.match.length === 0) {
+      out.push({ route, match: undefined, catchAll: true });
+      return out;
+    }
+    for (const match of route.match.filter((candidate) => applies(q, candidate, place))) {
+      const catchAll = isCatchAll(routeMatch(match, semantics));
+      out.push({ route, match, catchAll });
+      if (catchAll) {
+        return out;
+      }
+    }
+  }
+  return out;
+}
+
+/** Whether a match is for this port and gateway, or for this client by its labels and namespace where it names no gateways. */
+function applies(q: QueryContext, { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest, place: RoutePlace): boolean {
+  if (port !== 0 && port !== place.port) {
+    return false;
+  }
+  if (gateways.length > 0) {
+    return gateways.includes(place.gateway);
+  }
+  return selects(q, sourceLabels) && (sourceNamespace === "" || q.ask(inNamespace, sourceNamespace));
+}
