@@ -1,0 +1,61 @@
+import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { query, type QueryContext } from "@istiod/incremental";
+import { LoadBalancerSettings_SimpleLB, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  destinationRuleFor,
+  mergedGateway,
+  policyOfPort,
+  policyOfSubset,
+  proxyType,
+  scopedService,
+  type ScopedService,
+  scopeOf,
+  scopeServices,
+} from "@istiod/push-context";
+import { ResourceSet } from "@istiod/resources";
+import { discoveryTypeOf } from "../clusters/discovery-type.js";
+import { outboundClusterName, sniDnatClusterName } from "../resource-names.js";
+import { endpointsOf } from "./load-assignment.js";
+
+/** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
+export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
+  const forms = passesTlsOn(q) ? [false, true] : [false];
+  const services = q.call(scopeServices, scopeOf(q));
+  return ResourceSet.union(forms.flatMap((sniDnat) => services.map((service) => q.call(assignmentsOfService, { service, sniDnat }))));
+});
+
+const assignmentsOfService = query(
+  "assignmentsOfService",
+  (q, ref: { readonly service: ScopedService; readonly sniDnat: boolean }): ResourceSet =>
+    ResourceSet.of(q.call(edsClusterNames, ref).map((name) => q.call(endpointsOf, name))),
+);
+
+/** Names of the EDS clusters of a service. Where a policy passes connections through to where they were meant to go, there are no endpoints to send. */
+const edsClusterNames = query(
+  "edsClusterNames",
+  (q, { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean }): readonly string[] => {
+    const service = q.call(scopedService, scoped);
+    if (service === undefined || service.resolution === "Alias" || service.resolution === "DynamicDNS") return [];
+    if ((sniDnat && service.meshExternal) || discoveryTypeOf(q, service) !== Cluster_DiscoveryType.EDS) return [];
+    const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
+    const nameOf = sniDnat ? sniDnatClusterName : outboundClusterName;
+    return service.ports.flatMap(({ number, protocol }) => {
+      const ofService = policyOfPort(rule?.trafficPolicy, number);
+      if (protocol === "UDP" || passesThrough(ofService)) return [];
+      const subsets = (rule?.subsets ?? []).filter(
+        ({ trafficPolicy }) => !passesThrough(trafficPolicy) && !passesThrough(policyOfSubset(ofService, trafficPolicy, number)),
+      );
+      return ["", ...subsets.map(({ name }) => name)].map((subset) => nameOf(service.hostname, number, subset));
+    });
+  },
+);
+
+/** Whether the client is a gateway that passes TLS on without opening it. */
+function passesTlsOn(q: QueryContext): boolean {
+  return q.ask(proxyType) === "router" && q.call(mergedGateway)?.autoPassthroughHosts !== undefined;
+}
+
+function passesThrough(policy: TrafficPolicy | undefined): boolean {
+  const chosen = policy?.loadBalancer?.lbPolicy;
+  return chosen?.case === "simple" && chosen.value === LoadBalancerSettings_SimpleLB.PASSTHROUGH;
+}

@@ -1,0 +1,63 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  type LbEndpoint,
+  type LocalityLbEndpoints,
+  LocalityLbEndpointsSchema,
+} from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
+import { type Endpoint, type Labels, splitLocality } from "@istiod/service-discovery";
+
+/** An endpoint and its form for Envoy. A gateway to another network has no endpoint of its own, but labels. */
+export interface Member {
+  readonly endpoint?: Endpoint;
+  readonly labels: Labels;
+  readonly lb: LbEndpoint;
+  readonly weight: number;
+}
+
+/** The endpoints of one locality that have one priority. */
+export interface LocalityGroup {
+  /** `region/zone/subzone`. */
+  readonly locality: string;
+  readonly members: readonly Member[];
+  /** Undefined: Envoy takes none. */
+  readonly weight: number | undefined;
+  readonly priority: number;
+}
+
+/** The largest number that a weight can be. */
+export const maxWeight = 0xffff_ffff;
+
+/** The sum of the members' weights, as far as it can be expressed. */
+export function totalWeight(members: readonly Member[]): number {
+  return Math.min(maxWeight, members.reduce((sum, { weight }) => sum + weight, 0));
+}
+
+/** Members by the locality of their endpoints, in order of the localities' names. */
+export function groupByLocality(members: readonly (Member & { readonly endpoint: Endpoint })[]): readonly LocalityGroup[] {
+  return [...groupedBy(members, ({ endpoint }) => endpoint.locality)]
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .map(([locality, group]) => ({ locality, members: group, weight: totalWeight(group), priority: 0 }));
+}
+
+/** Items by a key of theirs, keys in order of first appearance. */
+export function groupedBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+  const out = new Map<K, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = out.get(key);
+    if (group === undefined) out.set(key, [item]);
+    else group.push(item);
+  }
+  return out;
+}
+
+/** A group for Envoy. */
+export function localityLbEndpoints({ locality, members, weight, priority }: LocalityGroup): LocalityLbEndpoints {
+  const [region, zone, subZone] = splitLocality(locality);
+  return create(LocalityLbEndpointsSchema, {
+    locality: { region, zone, subZone },
+    lbEndpoints: members.map(({ lb, weight: ownWeight }) => (lb.loadBalancingWeight === ownWeight ? lb : { ...lb, loadBalancingWeight: ownWeight })),
+    ...(weight !== undefined && { loadBalancingWeight: weight }),
+    priority,
+  });
+}

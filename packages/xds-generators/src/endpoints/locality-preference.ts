@@ -1,0 +1,128 @@
+import type { QueryContext } from "@istiod/incremental";
+import type {
+  LocalityLoadBalancerSetting,
+  LocalityLoadBalancerSetting_Distribute,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
+import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
+import { groupedBy, type LocalityGroup, totalWeight } from "./locality-group.js";
+
+/**
+ * Groups with the weights and priorities that the client's locality gives them. The client's locality is asked for only where it decides.
+ * `detectsOutliers`: Envoy notices which endpoints fail, without which it would never turn to a lower priority.
+ * Source: pilot/pkg/networking/core/loadbalancer.
+ */
+export function byPreference(
+  q: QueryContext,
+  groups: readonly LocalityGroup[],
+  chosen: LocalitySetting | undefined,
+  detectsOutliers: boolean,
+): readonly LocalityGroup[] {
+  if (groups.length === 0 || chosen === undefined) return groups;
+  if (chosen.kind === "zoneAware") {
+    const { enabled, failoverPriority, failover } = chosen.setting;
+    if (enabled === false || q.ask(proxyType) === "waypoint") return groups;
+    return byRegion(q, failoverPriority.length === 0 ? groups : byLabels(q, groups, failoverPriority), failover);
+  }
+  const { distribute, failoverPriority, failover } = chosen.setting;
+  if (distribute.length > 0) return distributed(q.ask(locality), groups, distribute);
+  if (!detectsOutliers && !chosen.forced) return groups;
+  if (failoverPriority.length === 0) return byDistance(q, groups, failover);
+  const labelled = byLabels(q, groups, failoverPriority);
+  return failover.length === 0 ? labelled : byDistance(q, labelled, failover);
+}
+
+/** Weights as the first setting for the client's locality says; localities that it does not name lose their endpoints. */
+function distributed(
+  own: Locality,
+  groups: readonly LocalityGroup[],
+  settings: readonly LocalityLoadBalancerSetting_Distribute[],
+): readonly LocalityGroup[] {
+  const setting = settings.find(({ from }) => covers(from, own));
+  if (setting === undefined) return groups;
+  const weights = new Map<LocalityGroup, number>();
+  const remaining = new Set(groups);
+  // The wildcard comes last, so that it takes what nothing else names.
+  for (const to of Object.keys(setting.to).sort().reverse()) {
+    const named = [...remaining].filter((group) => covers(to, localityOf(group)));
+    const total = named.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
+    for (const group of named) {
+      remaining.delete(group);
+      const weight = Math.ceil(((group.weight ?? 1) * (setting.to[to] ?? 0)) / total);
+      if (weight > 0) weights.set(group, weight);
+    }
+  }
+  return groups.map((group) =>
+    remaining.has(group) ? { ...group, members: [] } : { ...group, weight: weights.get(group) ?? group.weight },
+  );
+}
+
+/** Priorities by how much of the locality is shared, below those that groups have. `failover` prefers one region to others. */
+function byDistance(q: QueryContext, groups: readonly LocalityGroup[], failover: LocalityLoadBalancerSetting["failover"]): readonly LocalityGroup[] {
+  const own = q.ask(locality);
+  const preferred = failover.find(({ from }) => from === own.region)?.to;
+  return prioritized(
+    groups.map((group) => {
+      const { region, zone, subzone } = localityOf(group);
+      const distance =
+        region !== own.region ? (preferred === undefined || region === preferred ? 3 : 4) : zone !== own.zone ? 2 : subzone !== own.subzone ? 1 : 0;
+      return { ...group, priority: group.priority * 5 + distance };
+    }),
+  );
+}
+
+/** Priorities by region alone, so that zones of one region share the load. */
+function byRegion(q: QueryContext, groups: readonly LocalityGroup[], failover: readonly { readonly from: string; readonly to: string }[]): readonly LocalityGroup[] {
+  const { region: own } = q.ask(locality);
+  const preferred = failover.find(({ from }) => from === own)?.to;
+  return prioritized(
+    groups.map((group) => {
+      const { region } = localityOf(group);
+      return { ...group, priority: group.priority * 3 + (region === own ? 0 : region === preferred ? 1 : 2) };
+    }),
+  );
+}
+
+/**
+ * Splits groups by how many of some labels, in order, their members share with the client; the first label that differs decides. `name=value`
+ * compares with that value. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
+ */
+function byLabels(q: QueryContext, groups: readonly LocalityGroup[], priorityLabels: readonly string[]): readonly LocalityGroup[] {
+  const wanted = priorityLabels.map((entry) => {
+    const parts = entry.split("=");
+    const [name = "", value] = parts;
+    return { name, value: (parts.length === 2 ? value : q.ask(label, name)) ?? "" };
+  });
+  const networkFirst = priorityLabels[0] === NETWORK_LABEL;
+  return prioritized(
+    groups.flatMap((group) => {
+      const byPriority = groupedBy(group.members, ({ labels }) => {
+        const differs = wanted.map(({ name, value }) => (labels[name] ?? "") !== value);
+        const elsewhere = networkFirst && differs[0] === true;
+        const first = differs.findIndex((different, position) => different && !(elsewhere && position === 0));
+        return (first < 0 ? 0 : wanted.length - first) + (elsewhere ? wanted.length : 0);
+      });
+      return [...byPriority]
+        .sort(([a], [b]) => a - b)
+        .map(([priority, members]) => ({ ...group, members, weight: totalWeight(members), priority }));
+    }),
+  );
+}
+
+/** The same order of priorities without gaps, from 0 on. */
+function prioritized(groups: readonly LocalityGroup[]): readonly LocalityGroup[] {
+  const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
+  return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
+}
+
+/** Whether `region/zone/subzone`, where `*` and missing parts stand for any, covers a locality. */
+function covers(rule: string, { region, zone, subzone }: Locality): boolean {
+  const [ruleRegion, ruleZone, ruleSubzone] = splitLocality(rule);
+  const fits = (part: string, actual: string): boolean => part === "*" || part === "" || part === actual;
+  return (ruleRegion === "*" || ruleRegion === region) && fits(ruleZone, zone) && fits(ruleSubzone, subzone);
+}
+
+function localityOf(group: LocalityGroup): Locality {
+  const [region, zone, subzone] = splitLocality(group.locality);
+  return { region, zone, subzone };
+}

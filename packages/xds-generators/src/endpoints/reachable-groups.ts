@@ -1,0 +1,33 @@
+import type { QueryContext } from "@istiod/incremental";
+import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { Endpoint, GatewayForm } from "@istiod/service-discovery";
+import type { EndpointTarget } from "./endpoint-target.js";
+import { lbEndpoint, weightOf } from "./lb-endpoint.js";
+import { groupByLocality, type LocalityGroup, totalWeight } from "./locality-group.js";
+import { mutualTlsOf } from "./mutual-tls.js";
+import { acrossNetworks, hasMutualTls } from "./split-horizon.js";
+import { visibleEndpoints } from "./visible-endpoints.js";
+
+/** Those of a target's endpoints that the client is sent, as it reaches them, by locality. */
+export function reachableGroups(
+  q: QueryContext,
+  target: EndpointTarget,
+  rule: DestinationRule | undefined,
+  all: readonly Endpoint[],
+  form: GatewayForm,
+): readonly LocalityGroup[] {
+  const takesMutualTls = mutualTlsOf(q, target, rule);
+  const members = visibleEndpoints(q, target, rule, all, form).map((endpoint) => ({
+    endpoint,
+    labels: endpoint.labels,
+    lb: lbEndpoint(q, target.service, endpoint, takesMutualTls(endpoint)),
+    weight: weightOf(endpoint),
+  }));
+  const groups = acrossNetworks(q, groupByLocality(members), form);
+  return target.sniDnat ? groups.map(withMutualTlsOnly) : groups;
+}
+
+function withMutualTlsOnly(group: LocalityGroup): LocalityGroup {
+  const members = group.members.filter(hasMutualTls);
+  return { ...group, members, weight: members.length === 0 ? undefined : totalWeight(members) };
+}

@@ -1,0 +1,38 @@
+import { isIPv6 } from "node:net";
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import { type Address, AddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import type { QueryContext } from "@istiod/incremental";
+import { askMetadata, features, proxylessGrpc } from "@istiod/push-context";
+import { type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
+import { connectOriginate } from "../resource-names.js";
+import { originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
+
+const tunnelLabel = "networking.istio.io/tunnel";
+const managedLabel = "gateway.istio.io/managed";
+const waypointController = "istio.io-mesh-controller";
+
+/** Whether the client reaches an endpoint through an HBONE tunnel: the endpoint offers one, and legacy mutual TLS is not possible or not preferred. */
+export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
+  const offered = endpoint.labels[managedLabel] === waypointController || (endpoint.labels[tunnelLabel]?.split(",").includes("http") ?? false);
+  if (!offered || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
+  return askMetadata(q, "DISABLE_HBONE_SEND") !== true && !q.ask(proxylessGrpc);
+}
+
+/** Where connections to a tunnelled endpoint go: the internal listener that opens tunnels. */
+export function tunnelAddress(endpoint: Endpoint): Address {
+  return create(AddressSchema, {
+    address: {
+      case: "envoyInternalAddress",
+      value: { addressNameSpecifier: { case: "serverListenerName", value: connectOriginate }, endpointId: hostPort(endpoint) },
+    },
+  });
+}
+
+/** What that listener and the cluster's transport sockets go by. */
+export function tunnelMetadata(endpoint: Endpoint): Record<string, JsonObject> {
+  return { [originalDestination]: { local: hostPort(endpoint) }, [transportSocketMatch]: { tunnel: "http" } };
+}
+
+function hostPort({ addresses: [address = ""], port }: Endpoint): string {
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`;
+}

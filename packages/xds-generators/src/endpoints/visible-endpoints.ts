@@ -1,0 +1,74 @@
+import { isIP } from "node:net";
+import type { QueryContext } from "@istiod/incremental";
+import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { askMetadata, cluster, features, policyOfSubset, subsetNamed } from "@istiod/push-context";
+import { type Endpoint, type GatewayForm, hasLabels, hasNetworkGateways, isClusterLocal, type Labels, type Service } from "@istiod/service-discovery";
+import type { EndpointTarget } from "./endpoint-target.js";
+
+/** Those of a target's endpoints that the client is sent. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, filterIstioEndpoint. */
+export function visibleEndpoints(
+  q: QueryContext,
+  target: EndpointTarget,
+  rule: DestinationRule | undefined,
+  all: readonly Endpoint[],
+  gatewayForm: GatewayForm,
+): readonly Endpoint[] {
+  const wanted = subsetLabels(rule, target.subset);
+  const found = all.filter(({ labels }) => hasLabels(labels, wanted));
+  if (found.length === 0) return [];
+  const sendsUnhealthy = sendsUnhealthyEndpoints(q, target, rule);
+  const { service } = target;
+  const persistent = (service.labels[features.persistentSessionLabel(q)] ?? "") !== "";
+  const inView = clientView(q, service, found);
+  const gateways = q.call(hasNetworkGateways, gatewayForm);
+  return found.filter((endpoint) => {
+    if (endpoint.health === "Terminating" || (endpoint.health === "Unhealthy" && !sendsUnhealthy)) return false;
+    if (isDraining(q, endpoint) && !persistent) return false;
+    if ((endpoint.addresses[0] ?? "") === "" && !gateways) return false;
+    return inView(endpoint);
+  });
+}
+
+/** Endpoints of EDS clusters need IP addresses, or none where a gateway leads to them, or a path. */
+export function hasUsableAddress({ addresses: [address = ""], port }: Endpoint): boolean {
+  return address === "" || port === 0 || isIP(address) !== 0;
+}
+
+/** Whether an endpoint takes no new sessions: by its health, or by a label. */
+export function isDraining(q: QueryContext, { health, labels }: Endpoint): boolean {
+  const label = features.drainingLabel(q);
+  return health === "Draining" || (label !== "" && (labels[label] ?? "") !== "");
+}
+
+/** Whether endpoints that are not ready are sent for a service by default, so that Envoy knows how much of it is healthy. */
+export function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
+  return features.autoSendUnhealthyEndpoints(q) || forcesUnhealthyEndpoints(q, service);
+}
+
+function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: Service): boolean {
+  return trafficDistribution !== "Any" || features.sendUnhealthyEndpoints(q);
+}
+
+/** A share of hosts that must be healthy, set by the rule, speaks against sending others: in panic Envoy would use them. */
+function sendsUnhealthyEndpoints(q: QueryContext, { service, subset, port }: EndpointTarget, rule: DestinationRule | undefined): boolean {
+  if (forcesUnhealthyEndpoints(q, service)) return true;
+  if (!supportsUnhealthyEndpoints(q, service)) return false;
+  const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
+  return (policy?.outlierDetection?.minHealthPercent ?? 0) <= 0;
+}
+
+/** Whether an endpoint is within the client's view: its node, cluster and networks, as far as any of these matters here. */
+function clientView(q: QueryContext, service: Service, found: readonly Endpoint[]): (endpoint: Endpoint) => boolean {
+  const clusterOnly = q.call(isClusterLocal, service.hostname) || service.nodeLocal;
+  const ownCluster = clusterOnly ? q.ask(cluster) : undefined;
+  const node = service.nodeLocal ? (askMetadata(q, "NODE_NAME") ?? "") : undefined;
+  const networks = found.some(({ network }) => network !== "") ? (askMetadata(q, "REQUESTED_NETWORK_VIEW") ?? []) : [];
+  return (endpoint) =>
+    (ownCluster === undefined || endpoint.cluster === ownCluster) &&
+    (node === undefined || endpoint.nodeName === node) &&
+    (networks.length === 0 || endpoint.network === "" || networks.includes(endpoint.network));
+}
+
+function subsetLabels(rule: DestinationRule | undefined, subset: string): Labels {
+  return subset === "" ? {} : (subsetNamed(rule, subset)?.labels ?? {});
+}

@@ -1,0 +1,1 @@
+export { nameTable } from "./name-table.js";

@@ -1,0 +1,67 @@
+import { isIP } from "node:net";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { query } from "@istiod/incremental";
+import { type NameTable_NameInfo, NameTable_NameInfoSchema, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { clientAddresses, egressListeners, scopedService, type ScopedService, scopeOf, servicesOf } from "@istiod/push-context";
+import { resource, ResourceSet } from "@istiod/resources";
+import { type Registry, UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
+import { headlessNames } from "./headless-names.js";
+
+/** Hosts of multi-cluster services: they have no short names, which are those of the clusters' own services. */
+const clusterSetDomain = ".clusterset.local";
+
+/** The addresses of one name. */
+export interface NamedAddresses {
+  readonly name: string;
+  readonly addresses: readonly string[];
+  readonly registry: Registry;
+  /** With the namespace, the forms in which the name may be shortened; both empty where it may not. */
+  readonly shortName: string;
+  readonly namespace: string;
+}
+
+/**
+ * The names that the client's agent answers by itself, as one resource without a name: of all services that it may reach, and of the pods of
+ * headless ones. Source: pkg/dns/server/name_table.go.
+ */
+export const nameTable = query("nameTable", (q): ResourceSet => {
+  const table: Record<string, NameTable_NameInfo> = {};
+  const scope = scopeOf(q);
+  for (const listener of q.call(egressListeners, scope).keys()) {
+    for (const scoped of q.call(servicesOf, { scope, listener })) {
+      for (const named of q.call(namesOfService, scoped)) enter(table, named, named.name === scoped.hostname);
+    }
+  }
+  const bytes = toBinary(NameTableSchema, create(NameTableSchema, { table: sortedByName(table) }));
+  return ResourceSet.of([resource("", bytes)]);
+});
+
+/** The names of one service for the client: those of its pods, then its own; it has none where no address is known. */
+const namesOfService = query("namesOfService", (q, scoped: ScopedService): readonly NamedAddresses[] => {
+  const service = q.call(scopedService, scoped);
+  if (service === undefined) return [];
+  const { hostname, namespace, registry } = service;
+  const own = clientAddresses(q, service);
+  const headless = own.includes(UNSPECIFIED_ADDRESS);
+  const pods = headless && service.resolution === "Passthrough" && service.ports.length > 0 ? headlessNames(q, service) : undefined;
+  const addresses = [...own.filter((address) => address !== UNSPECIFIED_ADDRESS && isIP(address) !== 0), ...(pods?.addresses ?? [])];
+  if (addresses.length === 0) return pods?.names ?? [];
+  const shortened = registry === "Kubernetes" && !hostname.endsWith(clusterSetDomain);
+  const named = { name: hostname, addresses, registry, shortName: shortened ? service.name : "", namespace: shortened ? namespace : "" };
+  return [...(pods?.names ?? []), named];
+});
+
+/** Enters a name. Of a service's host, further ServiceEntries add addresses, and a Kubernetes Service takes their place. A pod's name is as it was met last. */
+function enter(table: Record<string, NameTable_NameInfo>, named: NamedAddresses, isService: boolean): void {
+  const known = isService ? table[named.name] : undefined;
+  if (known === undefined || (known.registry !== "Kubernetes" && named.registry === "Kubernetes")) {
+    const { addresses, registry, shortName, namespace } = named;
+    table[named.name] = create(NameTable_NameInfoSchema, { ips: [...addresses], registry, shortname: shortName, namespace });
+  } else if (known.registry !== "Kubernetes") {
+    known.ips.push(...named.addresses);
+  }
+}
+
+function sortedByName(table: Record<string, NameTable_NameInfo>): Record<string, NameTable_NameInfo> {
+  return Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
