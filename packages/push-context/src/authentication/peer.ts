@@ -1,5 +1,5 @@
 import { type PeerAuthenticationObject, peerAuthenticationsByNamespace } from "@istiod/config-ingestion";
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { inNamespace, selects } from "../proxy/facts.js";
 import { type Labels, selectorMatches } from "../proxy/labels.js";
@@ -36,10 +36,18 @@ export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namesp
 });
 
 /** The modes of any workload: of the oldest policy that selects it, over the namespace's, over the mesh's, else PERMISSIVE. */
-export const peerModesOf = query("peerModesOf", (q, { namespace, labels }: PeerWorkload): PeerModes => {
-  const oldest = q.call(selectingPolicies, namespace).find((policy) => selectorMatches(policy.spec.selector?.matchLabels ?? {}, labels));
-  return modesUnder(q.call(widestMode, namespace), oldest);
-});
+export const peerModesOf = query("peerModesOf", (q, { namespace, labels }: PeerWorkload): PeerModes => peerModesIn(q, namespace)(labels));
+
+/** The modes of the workloads of a namespace by their labels, for those who ask for many: nothing is kept for each. */
+export function peerModesIn(q: QueryContext, namespace: string): (labels: Labels) => PeerModes {
+  const wider = q.call(widestMode, namespace);
+  const policies = q.call(selectingPolicies, namespace);
+  const unselected = modesUnder(wider, undefined);
+  return (labels) => {
+    const oldest = policies.find((policy) => selectorMatches(policy.spec.selector?.matchLabels ?? {}, labels));
+    return oldest === undefined ? unselected : modesUnder(wider, oldest);
+  };
+}
 
 /** The modes of the client itself. */
 export const clientPeerModes = query("clientPeerModes", (q): PeerModes => {
