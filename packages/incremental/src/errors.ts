@@ -1,8 +1,9 @@
 /**
  * `cycle`: a query needs its own result. `purity`: a database was written or entered from inside a query, or a context was used after
  * its query returned. `key`: an argument that is no `Key`. `index`: an index's function threw. `released`: a view was used after release.
+ * `broken`: a call broke off for a reason that is nobody's result, such as a full call stack; all memos were forgotten.
  */
-export type IncrementalErrorCode = "cycle" | "purity" | "key" | "index" | "released";
+export type IncrementalErrorCode = "cycle" | "purity" | "key" | "index" | "released" | "broken";
 
 /** The only kind of error that this package throws by itself. */
 export class IncrementalError extends Error {

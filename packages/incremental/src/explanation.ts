@@ -11,8 +11,10 @@ export type ExplainedRead =
 export interface ExplainedFact {
   readonly fact: string;
   readonly arg: Key;
+  /** Or the error that the fact threw. */
   readonly answer: unknown;
   readonly reads: readonly ExplainedRead[];
+  readonly facts: readonly ExplainedFact[];
   readonly calls: readonly ExplainedQuery[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Whether two values are the same plain data: primitives by `Object.is`; arrays, typed arrays, `Map`, `Set`, `Date`, errors, plain
- * objects and protobuf-es messages by content; anything else (functions, class instances) only by identity.
+ * objects and protobuf-es messages by content; instances of one class by its `equals` method if it has one; anything else by identity.
  * Order counts everywhere, properties of objects included: code that iterates can see it, and a result that is kept must be what a
  * fresh computation would give, to the byte. Values must not contain themselves.
  */
@@ -16,7 +16,7 @@ export function structurallyEqual(a: unknown, b: unknown): boolean {
   if (a instanceof Set) return equalSets(a, b as ReadonlySet<unknown>);
   if (a instanceof Date) return Object.is(a.getTime(), (b as Date).getTime());
   if (a instanceof Error) return equalErrors(a, b as Error);
-  return false;
+  return "equals" in a && typeof a.equals === "function" && a.equals(b) === true;
 }
 
 function equalArrays(a: readonly unknown[], b: readonly unknown[]): boolean {

@@ -1,0 +1,103 @@
+import type { Change } from "../api.js";
+import type { Collection, Index } from "../definitions/input.js";
+import { CollectionTable } from "./collection-table.js";
+import { IndexTable } from "./index-table.js";
+import { Input, unset, type Home } from "./input.js";
+
+/** A value to put, or `undefined` to delete. */
+export type Write = { readonly value: unknown } | undefined;
+export type Writes = ReadonlyMap<Collection<unknown>, ReadonlyMap<string, Write>>;
+
+interface Step {
+  readonly table: CollectionTable;
+  readonly key: string;
+  readonly write: Write;
+  readonly moves: readonly { readonly index: IndexTable; readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string> }[];
+}
+
+const nowhere: Home = { of: null, refresh: () => undefined, unused: () => undefined };
+const none: ReadonlySet<string> = new Set();
+
+/** All inputs of a database: collections and their indexes, and the revision. */
+export class Inputs {
+  revision = 0;
+  /** For what must not be trusted beyond the revision in which it was computed. */
+  readonly everyRevision = new Input(nowhere, "revision", "");
+  readonly #tables: (CollectionTable | IndexTable | undefined)[] = [];
+
+  item(of: Collection<unknown> | Index<unknown>, key: string): Input {
+    return of.kind === "collection" ? this.table(of).entry(key) : this.index(of).bucket(key);
+  }
+
+  keys(of: Collection<unknown> | Index<unknown>): Input {
+    return of.kind === "collection" ? this.table(of).keys : this.index(of).keys;
+  }
+
+  all(of: Collection<unknown>): Input {
+    return this.table(of).all;
+  }
+
+  /** Makes one revision of the writes that change something. Nothing is written where an index's function throws. */
+  commit(writes: Writes): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
+    const steps = [...writes].flatMap(([of, entries]) => this.#plan(this.table(of), entries));
+    const changed = new Set<Input>();
+    if (steps.length === 0) return { changes: [], changed };
+    const revision = ++this.revision;
+    changed.add(this.everyRevision);
+    this.everyRevision.changedAt = revision;
+    const indexes = new Set<IndexTable>();
+    for (const { table, key, write, moves } of steps) {
+      const input = table.entry(key);
+      table.write(input, write !== undefined, write?.value, revision, changed);
+      for (const { index, before, after } of moves) {
+        index.move(input, before, after, revision, changed);
+        indexes.add(index);
+      }
+    }
+    for (const index of indexes) index.settle(revision, changed);
+    return { changes: steps.map(({ table, key }) => ({ collection: table.of, key })), changed };
+  }
+
+  /** Forgets who depends on what. */
+  detach(): void {
+    this.everyRevision.dependents = null;
+    for (const table of this.#tables) table?.detach();
+  }
+
+  table(of: Collection<unknown>): CollectionTable {
+    let table = this.#tables[of.id] as CollectionTable | undefined;
+    if (table === undefined) this.#tables[of.id] = table = new CollectionTable(of);
+    return table;
+  }
+
+  index(of: Index<unknown>): IndexTable {
+    let index = this.#tables[of.id] as IndexTable | undefined;
+    if (index === undefined) {
+      const table = this.table(of.collection);
+      this.#tables[of.id] = index = new IndexTable(of, table);
+      table.indexes.push(index);
+    }
+    return index;
+  }
+
+  #plan(table: CollectionTable, entries: ReadonlyMap<string, Write>): readonly Step[] {
+    const steps: Step[] = [];
+    for (const [key, write] of entries) {
+      const entry = table.entries.get(key);
+      const before = entry?.present === true ? entry : undefined;
+      if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)) continue;
+      const moves = table.indexes.map((index) => ({
+        index,
+        before: before === undefined ? none : index.bucketsOf(before.value, key),
+        after: write === undefined ? none : index.bucketsOf(write.value, key),
+      }));
+      steps.push({ table, key, write, moves });
+    }
+    return steps;
+  }
+}
+
+/** The input's value, made again if it changed since it was last read. */
+export function valueOf(input: Input): unknown {
+  return input.value === unset ? input.home.refresh(input) : input.value;
+}

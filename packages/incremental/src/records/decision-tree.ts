@@ -1,0 +1,158 @@
+import type { Call } from "./call.js";
+import { current, evicted, Memo, superseded } from "./memo.js";
+
+/**
+ * A tree over the answers of clients, that leads to the memo of the client's class. Only questions to which two classes answered
+ * differently are branches (a PATRICIA trie); whoever arrives at a memo compares the whole path.
+ */
+export type Node = Branch | Memo;
+
+/** Above this many children, finding one in a list is slower than in a map. */
+const fewChildren = 16;
+
+export class Branch {
+  #answers: number[] = [];
+  #children: Node[] = [];
+  #byAnswer: Map<number, Node> | undefined;
+
+  constructor(
+    readonly question: number,
+    /** Where the question is in the paths of all memos below. */
+    readonly at: number,
+  ) {}
+
+  child(answer: number): Node | undefined {
+    if (this.#byAnswer !== undefined) return this.#byAnswer.get(answer);
+    const answers = this.#answers;
+    for (let i = 0; i < answers.length; i++) if (answers[i] === answer) return this.#children[i];
+    return undefined;
+  }
+
+  set(answer: number, node: Node): void {
+    if (this.#byAnswer !== undefined) {
+      this.#byAnswer.set(answer, node);
+      return;
+    }
+    const at = this.#answers.indexOf(answer);
+    if (at >= 0) this.#children[at] = node;
+    else {
+      this.#answers.push(answer);
+      this.#children.push(node);
+      if (this.#answers.length > fewChildren) {
+        this.#byAnswer = new Map(this.#answers.map((known, i) => [known, this.#children[i] as Node]));
+        this.#answers = [];
+        this.#children = [];
+      }
+    }
+  }
+
+  delete(answer: number): void {
+    if (this.#byAnswer !== undefined) {
+      this.#byAnswer.delete(answer);
+      return;
+    }
+    const at = this.#answers.indexOf(answer);
+    if (at < 0) return;
+    this.#answers.splice(at, 1);
+    this.#children.splice(at, 1);
+  }
+
+  get size(): number {
+    return this.#byAnswer === undefined ? this.#children.length : this.#byAnswer.size;
+  }
+
+  /** Any child. */
+  get first(): Node {
+    return (this.#byAnswer === undefined ? this.#children[0] : this.#byAnswer.values().next().value) as Node;
+  }
+
+  children(): Iterable<Node> {
+    return this.#byAnswer === undefined ? this.#children : this.#byAnswer.values();
+  }
+}
+
+/** Any memo below. */
+export function anyMemo(node: Node): Memo {
+  while (node instanceof Branch) node = node.first;
+  return node;
+}
+
+export function* memosBelow(node: Node): Generator<Memo> {
+  if (node instanceof Memo) yield node;
+  else for (const child of node.children()) yield* memosBelow(child);
+}
+
+/**
+ * Puts a memo into its call's tree. A subtree that asks another question at the same place, or none, or one too many, belongs to an
+ * earlier revision: what a query asks next is determined by its inputs and the answers so far. It is superseded, and returned.
+ */
+export function insertMemo(call: Call, memo: Memo): Node | null {
+  call.edits++;
+  const steps = memo.path.steps;
+  let parent: Branch | undefined;
+  let compared = 0;
+  for (;;) {
+    const node: Node | null | undefined = parent === undefined ? call.tree : parent.child(steps[parent.at + 1] as number);
+    if (node === null || node === undefined) return place(call, parent, memo, memo);
+    const others = anyMemo(node).path.steps;
+    const end = node instanceof Branch ? node.at : Math.max(steps.length, others.length);
+    for (; compared < end; compared += 2) {
+      if (steps[compared] !== others[compared]) return supersede(call, parent, memo, node);
+      if (steps[compared + 1] !== others[compared + 1]) {
+        const branch = new Branch(steps[compared] as number, compared);
+        branch.set(others[compared + 1] as number, node);
+        branch.set(steps[compared + 1] as number, memo);
+        return place(call, parent, memo, branch);
+      }
+    }
+    if (node instanceof Memo || steps[end] !== node.question) return supersede(call, parent, memo, node);
+    parent = node;
+  }
+}
+
+function place(call: Call, parent: Branch | undefined, memo: Memo, node: Node): null {
+  if (parent === undefined) call.tree = node;
+  else parent.set(memo.path.steps[parent.at + 1] as number, node);
+  return null;
+}
+
+/** A view that missed this many changes of what a query asks computes afresh instead of verifying. */
+const supersededTrees = 4;
+
+function supersede(call: Call, parent: Branch | undefined, memo: Memo, node: Node): Node {
+  place(call, parent, memo, memo);
+  for (const other of memosBelow(node)) other.standing = superseded;
+  call.superseded = [node, ...(call.superseded ?? [])].slice(0, supersededTrees);
+  return node;
+}
+
+/** Takes a memo out of its call's trees. */
+export function removeMemo(call: Call, memo: Memo): void {
+  call.edits++;
+  if (memo.standing === current) call.tree = without(call.tree as Node, memo);
+  else if (call.superseded !== null) {
+    const rest = call.superseded.map((tree) => without(tree, memo)).filter((tree) => tree !== null);
+    call.superseded = rest.length === 0 ? null : rest;
+  }
+  memo.standing = evicted;
+}
+
+function without(root: Node, memo: Memo): Node | null {
+  if (root === memo) return null;
+  const steps = memo.path.steps;
+  let grandparent: Branch | undefined;
+  let parent: Branch | undefined;
+  let node: Node | undefined = root;
+  while (node instanceof Branch) {
+    if (steps[node.at] !== node.question) return root;
+    grandparent = parent;
+    parent = node;
+    node = node.child(steps[node.at + 1] as number);
+  }
+  if (node !== memo || parent === undefined) return root;
+  parent.delete(steps[parent.at + 1] as number);
+  if (parent.size > 1) return root;
+  if (grandparent === undefined) return parent.first;
+  grandparent.set(steps[grandparent.at + 1] as number, parent.first);
+  return root;
+}

@@ -1,0 +1,115 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Database, structurallyEqual, type Query, type View } from "@istiod/incremental";
+import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item, type Program } from "./random-program.js";
+import { Reference } from "./reference.js";
+
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 300);
+
+interface Attempt {
+  readonly value: unknown;
+  readonly error: string | undefined;
+}
+
+function attempt(view: View<Client>, query: Query<number, unknown>, arg: number): Attempt {
+  try {
+    return { value: view.call(query, arg), error: undefined };
+  } catch (error) {
+    return { value: undefined, error: (error as Error).message };
+  }
+}
+
+function apply(db: Database<Client>, model: Map<string, Item>, edit: Edit): void {
+  db.commit((tx) => {
+    for (const { key, item } of edit) {
+      if (item === undefined) tx.delete(items, key);
+      else tx.set(items, key, item);
+    }
+  });
+  for (const { key, item } of edit) {
+    if (item === undefined) model.delete(key);
+    else model.set(key, item);
+  }
+}
+
+const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
+
+describe("after every commit, every result of every client", () => {
+  it("is what a computation without an engine gives, the same object where it is equal, and nothing runs that read nothing new", () => {
+    fc.assert(
+      fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), (program, people, commits, rootCount) => {
+        let ran: string[] = [];
+        let answered: string[] = [];
+        const { queries } = define(
+          program,
+          (query, arg) => ran.push(`q${query}(${arg})`),
+          (fact, arg) => answered.push(`f${fact}(${arg})`),
+        );
+        const db = new Database<Client>();
+        const model = new Map<string, Item>();
+        const views = people.map((client) => ({ client, view: db.view(client), before: undefined as Reference | undefined, results: [] as Attempt[] }));
+        for (const edit of [[], ...commits]) {
+          apply(db, model, edit);
+          const shared = new Map<string, unknown[]>();
+          for (const state of views) {
+            const reference = new Reference(program, model, state.client);
+            ran = [];
+            answered = [];
+            const results = roots.slice(0, rootCount).map(({ query, arg }) => attempt(state.view, queries[query]!, arg));
+            roots.slice(0, rootCount).forEach(({ query, arg }, i) => {
+              const expected = reference.call(query, arg);
+              const actual = results[i]!;
+              expect(actual).toEqual({ value: expected.value, error: expected.error });
+              const before = state.results[i];
+              if (before !== undefined && structurallyEqual(before.value, actual.value)) expect(actual.value).toBe(before.value);
+              const others = shared.get(`${query} ${arg}`) ?? [];
+              for (const other of others) if (structurallyEqual(other, actual.value)) expect(actual.value).toBe(other);
+              shared.set(`${query} ${arg}`, [...others, actual.value]);
+            });
+            for (const name of ran) {
+              const trace = state.before?.queries.get(name)?.trace;
+              if (trace !== undefined) expect(`${name} read\n${reference.queries.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
+            }
+            for (const name of answered) {
+              const trace = state.before?.facts.get(name)?.trace;
+              if (trace !== undefined) expect(`${name} read\n${reference.facts.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
+            }
+            expect(new Set(ran).size).toBe(ran.length);
+            state.before = reference;
+            state.results = results;
+          }
+        }
+      }),
+      { numRuns: runs },
+    );
+  });
+
+  it("is what a fresh database gives, whatever was asked before and in whatever order, even on cycles", () => {
+    fc.assert(
+      fc.property(programs(true), clients, edits, fc.infiniteStream(fc.nat()), (program, people, commits, choices) => {
+        const nothing = (): void => {};
+        const { queries } = define(program, nothing, nothing);
+        const db = new Database<Client>({ keepRevisions: 3 });
+        const model = new Map<string, Item>();
+        const views = people.map((client) => ({ client, view: db.view(client) }));
+        for (const edit of [[], ...commits]) {
+          apply(db, model, edit);
+          for (let i = 0; i < 6; i++) {
+            const { client, view } = views[choices.next().value! % views.length]!;
+            const { query, arg } = roots[choices.next().value! % roots.length]!;
+            expect(attempt(view, queries[query]!, arg)).toEqual(afresh(program, model, client, query, arg));
+          }
+        }
+      }),
+      { numRuns: runs },
+    );
+  });
+});
+
+function afresh(program: Program, model: ReadonlyMap<string, Item>, client: Client, query: number, arg: number): Attempt {
+  const nothing = (): void => {};
+  const { queries } = define(program, nothing, nothing);
+  const db = new Database<Client>();
+  db.commit((tx) => model.forEach((item, key) => tx.set(items, key, item)));
+  return attempt(db.view(client), queries[query]!, arg);
+}

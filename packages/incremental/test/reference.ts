@@ -1,0 +1,66 @@
+import { evaluate, type Client, type Item, type Program, type Reader } from "./random-program.js";
+
+export interface Outcome {
+  readonly value: unknown;
+  readonly error: string | undefined;
+  /** What it read itself, in order, with what it got. */
+  readonly trace: string;
+}
+
+/** What a program gives one client, computed without any engine. For programs without cycles. */
+export class Reference {
+  readonly queries = new Map<string, Outcome>();
+  readonly facts = new Map<string, Outcome>();
+
+  constructor(
+    readonly program: Program,
+    readonly items: ReadonlyMap<string, Item>,
+    readonly client: Client,
+  ) {}
+
+  call(query: number, arg: number): Outcome {
+    return this.#run(this.queries, `q${query}(${arg})`, this.program.queries[query]!, arg, (value) => value);
+  }
+
+  #ask(fact: number, arg: number): Outcome {
+    const plain = (value: unknown): Outcome => ({ value, error: undefined, trace: "" });
+    if (fact === 0) return plain(this.client.zone * (1 + arg));
+    if (fact === 1) return plain(this.client.level >= arg);
+    const of = this.client.level % 2;
+    return this.#run(this.facts, `f${fact}(${arg})`, this.program.facts[fact - 2]!, arg, (value) => ({ of, value }));
+  }
+
+  #run(known: Map<string, Outcome>, name: string, body: Parameters<typeof evaluate>[0], arg: number, wrap: (value: unknown) => unknown) {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const trace: string[] = [];
+    const note = <T>(what: string, result: T): T => {
+      trace.push(`${what}=${JSON.stringify(result)}`);
+      return result;
+    };
+    const take = (what: string, outcome: Outcome): unknown => {
+      note(what, [outcome.error, outcome.value]);
+      if (outcome.error !== undefined) throw new Error(outcome.error);
+      return outcome.value;
+    };
+    const sorted = [...this.items].sort(([a], [b]) => (a < b ? -1 : 1));
+    const reader: Reader = {
+      read: (key) => note(`read ${key}`, this.items.get(key)),
+      bucket: (tag) => note(`bucket ${tag}`, sorted.filter(([, item]) => item.tags.includes(tag))).map(([, item]) => item),
+      keys: () => note("keys", sorted.map(([key]) => key)),
+      tags: () => note("tags", [...new Set(sorted.flatMap(([, item]) => item.tags))].sort()),
+      all: () => note("all", sorted).map(([, item]) => item),
+      ask: (fact, n) => take(`ask ${fact} ${n}`, this.#ask(fact, n)),
+      call: (query, n) => take(`call ${query} ${n}`, this.call(query, n)),
+    };
+    let outcome: Outcome;
+    try {
+      const value = wrap(evaluate(body, reader, arg));
+      outcome = { value, error: undefined, trace: trace.join("\n") };
+    } catch (error) {
+      outcome = { value: undefined, error: (error as Error).message, trace: trace.join("\n") };
+    }
+    known.set(name, outcome);
+    return outcome;
+  }
+}
