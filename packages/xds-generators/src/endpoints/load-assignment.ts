@@ -44,5 +44,5 @@ function sentEndpoints(q: QueryContext, target: EndpointTarget): readonly Locali
   const groups = reachableGroups(q, target, rule, all, "resolved");
   const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);
-  return byPreference(q, groups, setting, policy?.outlierDetection !== undefined);
+  return byPreference(q, groups, { setting, detectsOutliers: policy?.outlierDetection !== undefined, byLabels: true });
 }

@@ -7,29 +7,34 @@ import { label, locality, type Locality, type LocalitySetting, proxyType } from 
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
 import { groupedBy, type LocalityGroup, totalWeight } from "./locality-group.js";
 
+/** What a client goes by when it prefers some endpoints to others. */
+export interface LocalityPreference {
+  readonly setting: LocalitySetting | undefined;
+  /** Envoy notices which endpoints fail, without which it would never turn to a lower priority. */
+  readonly detectsOutliers: boolean;
+  /** Whether priorities by labels count. */
+  readonly byLabels: boolean;
+}
+
 /**
  * Groups with the weights and priorities that the client's locality gives them. The client's locality is asked for only where it decides.
- * `detectsOutliers`: Envoy notices which endpoints fail, without which it would never turn to a lower priority.
  * Source: pilot/pkg/networking/core/loadbalancer.
  */
-export function byPreference(
-  q: QueryContext,
-  groups: readonly LocalityGroup[],
-  chosen: LocalitySetting | undefined,
-  detectsOutliers: boolean,
-): readonly LocalityGroup[] {
+export function byPreference(q: QueryContext, groups: readonly LocalityGroup[], preference: LocalityPreference): readonly LocalityGroup[] {
+  const { setting: chosen, detectsOutliers } = preference;
   if (groups.length === 0 || chosen === undefined) return groups;
+  const labelled = (labels: readonly string[]): readonly LocalityGroup[] =>
+    labels.length === 0 || !preference.byLabels ? groups : byLabels(q, groups, labels);
   if (chosen.kind === "zoneAware") {
     const { enabled, failoverPriority, failover } = chosen.setting;
     if (enabled === false || q.ask(proxyType) === "waypoint") return groups;
-    return byRegion(q, failoverPriority.length === 0 ? groups : byLabels(q, groups, failoverPriority), failover);
+    return byRegion(q, labelled(failoverPriority), failover);
   }
   const { distribute, failoverPriority, failover } = chosen.setting;
   if (distribute.length > 0) return distributed(q.ask(locality), groups, distribute);
   if (!detectsOutliers && !chosen.forced) return groups;
-  if (failoverPriority.length === 0) return byDistance(q, groups, failover);
-  const labelled = byLabels(q, groups, failoverPriority);
-  return failover.length === 0 ? labelled : byDistance(q, labelled, failover);
+  const byChoice = failoverPriority.length > 0 && failover.length === 0;
+  return byChoice ? labelled(failoverPriority) : byDistance(q, labelled(failoverPriority), failover);
 }
 
 /** Weights as the first setting for the client's locality says; localities that it does not name lose their endpoints. */
