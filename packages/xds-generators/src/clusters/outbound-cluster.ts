@@ -70,10 +70,10 @@ function buildOutboundCluster(q: QueryContext, ref: OutboundClusterRef): Cluster
 }
 
 function serviceCluster(q: QueryContext, ref: OutboundClusterRef, service: Service, port: ServicePort, rule: ConsolidatedRule | undefined): Cluster | undefined {
-  const draft = newCluster(q, ref, service, port, discoveryTypeOf(q, service));
+  const policy = policyOfDestination(q, rule, port);
+  const draft = newCluster(q, ref, service, port, discoveryTypeOf(q, service), policy);
   if (draft === undefined) return undefined;
   const { cluster } = draft;
-  const policy = policyOfDestination(q, rule, port);
   if (!ref.sniDnat && supportsDraining(q, service)) keepDraining(cluster);
   applyOutboundPolicy(q, draft, policy, targetOf(q, ref, service, port, rule, passesThrough(rule?.spec.trafficPolicy)));
   addSharedParts(q, cluster);
@@ -89,9 +89,10 @@ function subsetCluster(q: QueryContext, ref: OutboundClusterRef, service: Servic
   const destinationPolicy = policyOfDestination(q, rule, port);
   const ownPassthrough = passesThrough(subset.trafficPolicy);
   const type = ownPassthrough || passesThrough(destinationPolicy) ? Cluster_DiscoveryType.ORIGINAL_DST : discoveryTypeOf(q, service);
-  const draft = newCluster(q, ref, service, port, type);
-  if (draft === undefined || newCluster(q, { ...ref, subset: "" }, service, port, discoveryTypeOf(q, service)) === undefined) return undefined;
   const policy = policyOfSubset(destinationPolicy, subset.trafficPolicy, port.number);
+  if (q.call(outboundCluster, { ...ref, subset: "" }) === undefined) return undefined;
+  const draft = newCluster(q, ref, service, port, type, policy);
+  if (draft === undefined) return undefined;
   applyOutboundPolicy(q, draft, policy, targetOf(q, ref, service, port, rule, ownPassthrough));
   const { cluster } = draft;
   addSharedParts(q, cluster);
@@ -101,11 +102,17 @@ function subsetCluster(q: QueryContext, ref: OutboundClusterRef, service: Servic
 }
 
 /** A cluster with what does not depend on a policy; undefined where its endpoints are names and there are none. */
-function newCluster(q: QueryContext, ref: OutboundClusterRef, service: Service, port: ServicePort, type: Cluster_DiscoveryType): ClusterDraft | undefined {
-  const { subset, sniDnat } = ref;
+function newCluster(
+  q: QueryContext,
+  { subset, sniDnat }: OutboundClusterRef,
+  service: Service,
+  port: ServicePort,
+  type: Cluster_DiscoveryType,
+  policy: TrafficPolicy | undefined,
+): ClusterDraft | undefined {
   const name = (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port.number, subset);
   const resolves = type === Cluster_DiscoveryType.STRICT_DNS || type === Cluster_DiscoveryType.LOGICAL_DNS;
-  const endpoints = resolves ? q.call(inlineEndpointsOf, { service: ref.service, port: port.number, subset, clusterName: name }) : [];
+  const endpoints = resolves ? inlineEndpointsOf(q, { clusterName: name, service, port, subset, sniDnat }, policy) : [];
   if (resolves && endpoints.length === 0) return undefined;
   const draft = clusterDraft({
     name,

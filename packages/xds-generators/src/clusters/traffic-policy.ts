@@ -32,7 +32,7 @@ export function applyOutboundPolicy(q: QueryContext, draft: ClusterDraft, policy
   const { cluster } = draft;
   if (wantsHttp2Upgrade(q, port, policy?.connectionPool)) useHttp2(draft);
   applyConnectionPool(q, draft, policy?.connectionPool, policy?.retryBudget);
-  applyOutlierDetection(draft, commonLbOf(cluster), policy?.outlierDetection, forcesUnhealthyEndpoints(q, service));
+  applyOutlierDetection(draft, policy?.outlierDetection, forcesUnhealthyEndpoints(q, service));
   applyBalancing(q, cluster, policy?.loadBalancer, service, port);
   if (tls !== undefined) {
     applyTransportSockets(q, draft, chooseUpstreamTls(q, policy?.tls, tls), tls);

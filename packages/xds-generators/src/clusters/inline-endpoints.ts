@@ -1,0 +1,20 @@
+import type { LocalityLbEndpoints } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
+import type { QueryContext } from "@istiod/incremental";
+import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { effectiveLocalitySetting, type LocalitySetting, mesh } from "@istiod/push-context";
+import { type EndpointTarget, inlineLocalities } from "../endpoints/index.js";
+
+/** The endpoints of a cluster whose names the proxy resolves, by locality, as the client prefers them under the cluster's policy. */
+export function inlineEndpointsOf(q: QueryContext, target: EndpointTarget, policy: TrafficPolicy | undefined): readonly LocalityLbEndpoints[] {
+  const chosen = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, target.service.trafficDistribution);
+  const byLabels = target.subset === "" && !target.sniDnat;
+  const setting = byLabels || !prefersByLabelsOnly(chosen) ? chosen : undefined;
+  return inlineLocalities(q, target, { setting, detectsOutliers: policy?.outlierDetection !== undefined });
+}
+
+/** Labels set priorities only in a service's own cluster, not in those of its subsets (as in the original). */
+function prefersByLabelsOnly(chosen: LocalitySetting | undefined): boolean {
+  if (chosen?.kind !== "locality") return false;
+  const { distribute, failoverPriority, failover } = chosen.setting;
+  return distribute.length === 0 && failoverPriority.length > 0 && failover.length === 0;
+}
