@@ -1,3 +1,4 @@
 export { endpointAssignments } from "./endpoint-sets.js";
 export { endpointsOf } from "./load-assignment.js";
-export { inlineEndpointsOf, type InlineEndpointsRef } from "./inline-endpoints.js";
+export type { EndpointTarget } from "./endpoint-target.js";
+export { inlineLocalities, type InlinePreference } from "./inline-endpoints.js";
