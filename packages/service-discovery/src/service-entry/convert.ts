@@ -9,6 +9,7 @@ import { UNSPECIFIED_ADDRESS, type Labels, type Resolution, type Service } from 
 import { parseProtocol } from "../protocol.js";
 import { trafficDistributionOf } from "../kubernetes/traffic-distribution.js";
 import type { VisibilityCap } from "../settings/mesh.js";
+import type { HashedAddresses } from "./hashed-addresses.js";
 
 const AUTOALLOCATE_LABEL = "networking.istio.io/enable-autoallocate-ip";
 const CONNECT_STRATEGY = "istio.io/connect-strategy";
@@ -17,8 +18,8 @@ const CONNECT_STRATEGY = "istio.io/connect-strategy";
 export interface EntrySurroundings {
   readonly namespaceAnnotations: Readonly<Record<string, string>>;
   readonly visibility: VisibilityCap;
-  /** Addresses that the allocator wrote to the status count. */
-  readonly usesAllocatedAddresses: boolean;
+  /** Where no allocator writes addresses to the status: those that are made up instead, if the service needs any. */
+  readonly hashed: (() => HashedAddresses | undefined) | undefined;
   /** Services outside of the mesh get canonical service labels. */
   readonly labelsCanonicalService: boolean;
 }
@@ -54,9 +55,7 @@ export function convertServiceEntry(
   const { spec, annotations, namespace, name } = entry;
   const resolution = resolutionOf(entry);
   const meshExternal = spec.location === ServiceEntry_Location.MESH_EXTERNAL;
-  const allocated = surroundings.usesAllocatedAddresses ? allocatedAddresses(entry, at.hostname) : [];
-  const v4 = allocated.filter((address) => isIPv4(address)).at(-1);
-  const v6 = allocated.filter((address) => !isIPv4(address)).at(-1);
+  const allocated = surroundings.hashed === undefined ? allocatedAddresses(entry, at.hostname) : surroundings.hashed();
   return {
     id: at.id,
     key: `${namespace}/${at.hostname}`,
@@ -71,8 +70,8 @@ export function convertServiceEntry(
     ports: spec.ports.map((port) => ({ name: port.name, number: port.number, protocol: parseProtocol(port.protocol) })),
     defaultAddress: at.address,
     clusterAddresses: {},
-    ...(v4 !== undefined && { autoAllocatedIpv4: v4 }),
-    ...(v6 !== undefined && { autoAllocatedIpv6: v6 }),
+    ...(allocated?.ipv4 !== undefined && { autoAllocatedIpv4: allocated.ipv4 }),
+    ...(allocated?.ipv6 !== undefined && { autoAllocatedIpv6: allocated.ipv6 }),
     labels: surroundings.labelsCanonicalService && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
     exportTo: [...new Set(spec.exportTo)],
     visibility: surroundings.visibility,
@@ -94,10 +93,14 @@ export function convertServiceEntry(
 }
 
 /** Allocated addresses count unless the user gave some, opted out, or connects where the application meant to. */
-function allocatedAddresses(entry: ServiceEntryObject, hostname: string): readonly string[] {
-  if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return [];
-  if (entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() === "false") return [];
-  return (entry.status?.addresses ?? []).flatMap(({ value, host }) => (host === hostname && isIP(value) !== 0 ? [value] : []));
+function allocatedAddresses(entry: ServiceEntryObject, hostname: string): Partial<HashedAddresses> {
+  if (entry.spec.addresses.length > 0 || resolutionOf(entry) === "Passthrough") return {};
+  if (entry.labels[AUTOALLOCATE_LABEL]?.toLowerCase() === "false") return {};
+  const out: { ipv4?: string; ipv6?: string } = {};
+  for (const { value, host } of entry.status?.addresses ?? []) {
+    if (host === hostname && isIP(value) !== 0) out[isIPv4(value) ? "ipv4" : "ipv6"] = value;
+  }
+  return out;
 }
 
 function normalAddress(address: string): string | undefined {

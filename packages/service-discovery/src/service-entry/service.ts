@@ -4,6 +4,7 @@ import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";
 import { isDiscovered, visibilityCap } from "../settings/mesh.js";
 import { addressesOf, convertServiceEntry } from "./convert.js";
+import { hashedAddresses } from "./hashed-addresses.js";
 
 /** ServiceEntries by each `namespace/host` that they declare. */
 export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
@@ -35,7 +36,7 @@ export const entryService = query(
     return convertServiceEntry(entry, at, {
       namespaceAnnotations: q.read(namespaces, `${entry.cluster}/${entry.namespace}`)?.annotations ?? {},
       visibility: visibilityCap(q, entry.cluster, entry.namespace),
-      usesAllocatedAddresses: settings.ipAutoallocate(q),
+      hashed: settings.ipAutoallocate(q) ? undefined : () => q.call(hashedAddresses, `${at.namespace}/${at.hostname}`),
       labelsCanonicalService: settings.canonicalServiceForMeshExternal(q),
     });
   },
