@@ -2,12 +2,14 @@ import type { Query } from "@istiod/incremental";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import { clusters } from "./clusters/index.js";
 import { endpointAssignments, endpointsOf } from "./endpoints/index.js";
+import { listeners } from "./listeners/index.js";
 import { nameTable } from "./names/index.js";
 
 /** The resources of each type that a client should have, by type URL. */
 export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   "type.googleapis.com/envoy.config.cluster.v3.Cluster": clusters,
   "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment": endpointAssignments,
+  "type.googleapis.com/envoy.config.listener.v3.Listener": listeners,
   "type.googleapis.com/istio.networking.nds.v1.NameTable": nameTable,
 };
 

@@ -1,0 +1,68 @@
+import { create } from "@bufbuild/protobuf";
+import { type FilterChainMatch, FilterChainMatchSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { cidrRange } from "../envoy/cidr.js";
+import { maskedPrefix, parseIpPrefix } from "../envoy/ip-prefix.js";
+
+/** Which connections a filter chain takes; what is absent or empty matches everything. */
+export interface ChainMatch {
+  readonly sniHosts?: readonly string[];
+  /** Addresses or CIDRs. */
+  readonly destinations?: readonly string[];
+  readonly applicationProtocols?: readonly string[];
+  readonly transportProtocol?: string;
+}
+
+const unspecified = "0.0.0.0";
+
+/** Whether a chain takes every connection that no other one takes. */
+export function matchesAll({ sniHosts = [], destinations = [], applicationProtocols = [], transportProtocol = "" }: ChainMatch): boolean {
+  return (
+    (sniHosts.length === 0 || sniHosts.includes("*")) && applicationProtocols.length === 0 && transportProtocol === "" && destinations.length === 0
+  );
+}
+
+/** Envoy's form of a match; undefined for one of everything. */
+export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefined {
+  if (matchesAll(match)) return undefined;
+  const { sniHosts = [], destinations = [], applicationProtocols = [], transportProtocol = "" } = match;
+  return create(FilterChainMatchSchema, {
+    applicationProtocols: [...applicationProtocols],
+    transportProtocol,
+    serverNames: sniHosts.includes("*") ? [] : [...sniHosts].sort(),
+    prefixRanges: [...destinations].sort().flatMap((text) => {
+      const range = cidrRange(text);
+      return range === undefined || range.addressPrefix === unspecified ? [] : [range];
+    }),
+  });
+}
+
+/** Whether Envoy would refuse two chains as having the same match: neither order nor the bits beyond a prefix count. */
+export function matchTheSame(a: ChainMatch, b: ChainMatch): boolean {
+  return (
+    (a.transportProtocol ?? "") === (b.transportProtocol ?? "") &&
+    sameList(a.applicationProtocols ?? [], b.applicationProtocols ?? []) &&
+    sameSet(names(a), names(b)) &&
+    sameSet(ranges(a), ranges(b))
+  );
+}
+
+function names({ sniHosts = [] }: ChainMatch): ReadonlySet<string> {
+  return new Set(sniHosts.filter((host) => host !== "*"));
+}
+
+function ranges({ destinations = [] }: ChainMatch): ReadonlySet<string> {
+  return new Set(
+    destinations.flatMap((text) => {
+      const prefix = parseIpPrefix(text);
+      return prefix === undefined || prefix.address === unspecified ? [] : [maskedPrefix(prefix)];
+    }),
+  );
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, i) => item === b[i]);
+}
+
+function sameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every((item) => b.has(item));
+}

@@ -1,0 +1,1 @@
+export { listeners } from "./listeners.js";

@@ -1,0 +1,28 @@
+import { query } from "@istiod/incremental";
+import { mesh, proxyType } from "@istiod/push-context";
+import { type Resource, ResourceSet } from "@istiod/resources";
+import { outboundListeners } from "./outbound-listeners.js";
+import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
+
+/** All listeners of the client (LDS). */
+export const listeners = query(
+  "listeners",
+  (q): ResourceSet => {
+    switch (q.ask(proxyType)) {
+      case "sidecar":
+        return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : q.call(sidecarListeners);
+      default:
+        return ResourceSet.empty;
+    }
+  },
+  { equals: (a, b) => a.equals(b) },
+);
+
+const sidecarListeners = query(
+  "sidecarListeners",
+  (q): ResourceSet => {
+    const own = [q.call(httpProxyListener), q.call(virtualOutbound)].filter((found): found is Resource => found !== undefined);
+    return ResourceSet.union([q.call(outboundListeners), ResourceSet.of(own)]);
+  },
+  { equals: (a, b) => a.equals(b) },
+);

@@ -1,0 +1,225 @@
+import { isIP } from "node:net";
+import { fact, query, type QueryContext } from "@istiod/incremental";
+import { CaptureMode } from "@istiod/istio-api/networking/v1alpha3/sidecar";
+import {
+  clientAddress,
+  clientAddresses,
+  type EgressListener,
+  features,
+  interceptionMode,
+  ipAddresses,
+  ipMode,
+  type IpMode,
+  type Proxy,
+  scopedService,
+  type ScopedService,
+  type ScopeListener,
+  type ScopeRef,
+  servicesOf,
+} from "@istiod/push-context";
+import { type Endpoint, inlineEndpoints, isHttp, isTcp, isUndeclared, parseProtocol, type Protocol, type Service } from "@istiod/service-discovery";
+import { canHavePort } from "./bindable-port.js";
+import { type ChainMatch, matchTheSame } from "./filter-chain-match.js";
+import { localhosts, wildcards } from "./listener-address.js";
+import type { ChainPlan, HttpChainPlan, OutboundPlan } from "./outbound-plan.js";
+import { numberedEgressListeners, servicesAtPort } from "./outbound-ports.js";
+import { tcpChains } from "./outbound-tcp-chains.js";
+import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
+
+/**
+ * The outbound listeners at one port, as decisions. Several services may want one address and port: HTTP ones share a listener,
+ * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
+ * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
+ */
+export const outboundPlans = query("outboundPlans", (q, { scope, port }: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => {
+  const listeners = new OutboundListeners(q);
+  for (const { at, declared } of numberedEgressListeners(q, scope)) {
+    const listening = listeningAt(q, declared);
+    if (declared.port?.number === port) declaredListener(q, listeners, at, listening, { ...declared.port, protocol: parseProtocol(declared.port.protocol) });
+    else if (declared.port === undefined) {
+      listeners.lock();
+      for (const { scoped, port: servicePort } of q.call(servicesAtPort, { ...at, port })) {
+        const service = q.call(scopedService, scoped);
+        if (service !== undefined) serviceListener(q, listeners, { at, scoped, service, port: servicePort, ...listening });
+      }
+    }
+  }
+  return listeners.plans;
+});
+
+interface Listening {
+  /** Empty: by the service's address, or all addresses for HTTP. */
+  readonly binds: readonly string[];
+  readonly bindToPort: boolean;
+}
+
+interface Wanted extends Listening {
+  readonly at: ScopeListener;
+  readonly scoped: ScopedService;
+  readonly service: Service;
+  readonly port: ListenerPort;
+  readonly destinations?: readonly string[];
+  readonly ofPods?: boolean;
+}
+
+function listeningAt(q: QueryContext, { bind, captureMode }: EgressListener): Listening {
+  const bindToPort = captureMode === CaptureMode.NONE || bind.startsWith("unix://") || q.ask(interceptionMode) === "NONE";
+  return { binds: bind !== "" ? [bind] : bindToPort ? localhosts[q.ask(ipMode)] : [], bindToPort };
+}
+
+function declaredListener(q: QueryContext, listeners: OutboundListeners, at: ScopeListener, listening: Listening, port: ListenerPort): void {
+  if (!mayListen(q, listening, port)) return;
+  for (const scoped of q.call(servicesOf, at)) {
+    const service = q.call(scopedService, scoped);
+    if (service !== undefined && service.resolution !== "Alias") listeners.add({ at, scoped, service, port, ...listening });
+  }
+}
+
+function mayListen(q: QueryContext, { binds, bindToPort }: Listening, { number, protocol }: ListenerPort): boolean {
+  return canHavePort(q, { port: number, protocol, bind: binds[0] ?? "", bindToPort, capturePortsTaken: true });
+}
+
+/** At the address of a service; for one without an address that is no HTTP, at those of its endpoints. */
+function serviceListener(q: QueryContext, listeners: OutboundListeners, wanted: Wanted): void {
+  const { binds, service, port } = wanted;
+  if (!mayListen(q, wanted, port)) return;
+  const headless =
+    binds.length === 0 &&
+    service.resolution === "Passthrough" &&
+    (isTcp(port.protocol) || isUndeclared(port.protocol)) &&
+    clientAddress(q, service) === "0.0.0.0";
+  const at = { service: service.key, port: { name: port.name, number: port.number } };
+  const found = headless ? q.call(inlineEndpoints, at) : [];
+  if (!headless || (service.registry !== "Kubernetes" && found.length === 0 && service.selector === undefined)) {
+    listeners.add(wanted);
+    return;
+  }
+  const own = q.ask(isEndpointOf, at) ? q.ask(ipAddresses)[0] : undefined;
+  for (const { addresses } of found) {
+    if (!addresses.every((address) => isIP(address) !== 0) || addresses[0] === own) continue;
+    if (features.headlessFilterChainListener(q) && isTcp(port.protocol)) {
+      listeners.add({ ...wanted, binds: wildcards[q.ask(ipMode)], destinations: addresses, ofPods: true });
+    } else {
+      listeners.add({ ...wanted, binds: addresses });
+    }
+  }
+}
+
+/** Whether the client is an endpoint of a service: what it sends to itself leaves through no outbound listener. */
+const isEndpointOf = fact("isEndpointOf", (proxy: Proxy, at: PortOfService, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true);
+
+interface PortOfService {
+  readonly service: string;
+  readonly port: { readonly name: string; readonly number: number };
+}
+
+const endpointAddresses = query("endpointAddresses", (q, at: PortOfService): Readonly<Record<string, true>> =>
+  Object.fromEntries(q.call(inlineEndpoints, at).flatMap(({ addresses: [first] }: Endpoint) => (first === undefined ? [] : [[first, true as const]]))),
+);
+
+interface Entry {
+  readonly binds: readonly string[];
+  readonly bindToPort: boolean;
+  readonly port: number;
+  chains: readonly ChainPlan[];
+  /** What the listener speaks by now; undeclared once it must detect it. */
+  protocol: Protocol;
+  locked: boolean;
+}
+
+/** The listeners at one port, by primary address. */
+class OutboundListeners {
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(private readonly q: QueryContext) {}
+
+  get plans(): readonly OutboundPlan[] {
+    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) => ({ binds, bindToPort, port, chains }));
+  }
+
+  /** What there is stays as it is: later egress listeners add nothing to it. */
+  lock(): void {
+    for (const entry of this.#entries.values()) entry.locked = true;
+  }
+
+  add(wanted: Wanted): void {
+    const { q } = this;
+    const { protocol } = wanted.port;
+    if (protocol === "UDP") return;
+    const all = wildcards[q.ask(ipMode)];
+    const place = isHttp(protocol) ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] } : ownPlace(q, wanted, all);
+    const [bind = ""] = place.binds;
+    const current = this.#entries.get(bind);
+    if (current?.locked === true) return;
+    const target = { ...wanted, bind, destinations: place.destinations, ofPods: wanted.ofPods === true };
+    const http = (sniffed: boolean): HttpChainPlan => httpChain(q, wanted, bind, all[0], sniffed);
+
+    if (protocol === "HTTP_PROXY") this.#set(bind, wanted, place.binds, [http(false)], protocol);
+    else if (isHttp(protocol)) {
+      if (current === undefined) this.#set(bind, wanted, place.binds, [http(bind === all[0])], bind === all[0] ? "UnsupportedProtocol" : protocol);
+      else if (isTcp(current.protocol) && canMix(protocol, current.protocol)) {
+        merge(current, [http(bind === all[0])]);
+        current.protocol = "UnsupportedProtocol";
+      }
+    } else if (current !== undefined && !canMix(protocol, current.protocol)) return;
+    else if (isTcp(protocol)) {
+      if (current === undefined) this.#set(bind, wanted, place.binds, tcpChains(q, target), protocol);
+      else {
+        merge(current, tcpChains(q, target));
+        if (isHttp(current.protocol)) current.protocol = "UnsupportedProtocol";
+      }
+    } else if (current === undefined || isHttp(current.protocol)) {
+      this.#set(bind, wanted, place.binds, [...tcpChains(q, target), http(true)], protocol);
+    } else if (isTcp(current.protocol)) {
+      merge(current, [...tcpChains(q, target), http(true)]);
+      current.protocol = "UnsupportedProtocol";
+    } else merge(current, tcpChains(q, target));
+  }
+
+  #set(bind: string, { bindToPort, port }: Wanted, binds: readonly string[], chains: readonly ChainPlan[], protocol: Protocol): void {
+    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false });
+  }
+}
+
+/** Where connections to a service that are no HTTP are taken: at its address; at all addresses, by range, where it has a range. */
+function ownPlace(q: QueryContext, { binds, service, destinations = [] }: Wanted, all: readonly string[]): { readonly binds: readonly string[]; readonly destinations: readonly string[] } {
+  if (binds.length > 0) return { binds, destinations };
+  const declared = clientAddress(q, service);
+  const extra = clientAddresses(q, service).slice(1);
+  if (declared.includes("/")) return { binds: all, destinations: [declared, ...extra] };
+  if (service.registry !== "External" || declared !== "0.0.0.0") return { binds: [declared, ...extra], destinations };
+  const mode: IpMode = q.ask(ipMode);
+  return { binds: mode === "IPv6" ? ["::", ...extra] : mode === "Dual" ? [declared, ...extra, "::"] : [declared, ...extra], destinations };
+}
+
+/** Protocols that are sniffed, but for HTTP/1.0, which Envoy would refuse unless it is enabled. */
+function plaintextHttp(q: QueryContext): readonly string[] {
+  return features.http10(q) ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
+}
+
+function httpChain(q: QueryContext, { service, port }: Wanted, bind: string, all: string, sniffed: boolean): HttpChainPlan {
+  const undeclared = !isHttp(port.protocol);
+  const match: ChainMatch = sniffed ? { applicationProtocols: plaintextHttp(q), transportProtocol: "raw_buffer" } : {};
+  const ofService = undeclared && bind !== all;
+  return {
+    kind: "http",
+    match,
+    routeName: port.number === 0 ? bind : ofService ? `${service.hostname}:${port.number}` : String(port.number),
+    protocol: port.protocol,
+    ...(isDynamic(service) && { dynamicHost: service.hostname }),
+  };
+}
+
+/** MySQL and MongoDB begin with the server's words, which no detection survives. */
+function canMix(incoming: Protocol, present: Protocol): boolean {
+  const alone: readonly Protocol[] = ["Mongo", "MySQL"];
+  return incoming === present || (!alone.includes(incoming) && !alone.includes(present));
+}
+
+function merge(entry: Entry, chains: readonly ChainPlan[]): void {
+  const merged = [...entry.chains];
+  for (const chain of chains) {
+    if (!merged.some((other) => matchTheSame(other.match, chain.match))) merged.push(chain);
+  }
+  entry.chains = merged;
+}
