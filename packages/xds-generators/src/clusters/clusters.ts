@@ -2,8 +2,10 @@ import { toBinary } from "@bufbuild/protobuf";
 import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
+  clientServices,
   mergedGateway,
   outboundTraffic,
+  proxylessGrpc,
   proxyType,
   rawMetadata,
   scopedService,
@@ -20,9 +22,14 @@ import { inboundCluster } from "./inbound-cluster.js";
 import { inboundClusters } from "./inbound-clusters.js";
 import { outboundCluster } from "./outbound-cluster.js";
 
-/** All clusters of the client. Source: pilot/pkg/networking/core/cluster.go, buildClusters. */
+/**
+ * All clusters of the client. Those that speak no Envoy's clusters have none, and applications without a proxy ask for theirs by name.
+ * Source: pilot/pkg/networking/core/cluster.go, buildClusters.
+ */
 export const clusters = query("clusters", (q): ResourceSet => {
-  const services = q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(serviceClusters, scoped));
+  const type = q.ask(proxyType);
+  if (type === "ztunnel" || type === "agentgateway" || q.ask(proxylessGrpc)) return ResourceSet.empty;
+  const services = q.call(clientServices).map((scoped) => q.call(serviceClusters, scoped));
   return ResourceSet.union([...services, q.call(ownClusters)]);
 });
 

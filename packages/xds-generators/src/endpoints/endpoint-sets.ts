@@ -2,6 +2,7 @@ import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3
 import { query, type QueryContext } from "@istiod/incremental";
 import { LoadBalancerSettings_SimpleLB, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
+  clientServices,
   destinationRuleFor,
   mergedGateway,
   policyOfPort,
@@ -19,9 +20,9 @@ import { endpointsOf } from "./load-assignment.js";
 
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
-  const forms = passesTlsOn(q) ? [false, true] : [false];
-  const services = q.call(scopeServices, scopeOf(q));
-  return ResourceSet.union(forms.flatMap((sniDnat) => services.map((service) => q.call(assignmentsOfService, { service, sniDnat }))));
+  const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
+  const passedOn = passesTlsOn(q) ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true })) : [];
+  return ResourceSet.union([...own, ...passedOn]);
 });
 
 const assignmentsOfService = query(
