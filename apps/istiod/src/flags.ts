@@ -31,7 +31,7 @@ export const flags = [
   { name: "log_output_level", value: "<level>", about: "debug, info, warn or error", default: "info" },
   { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
   { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
-  { name: "tokensDir", value: "<dir>", about: "bearer tokens that the CA accepts without Kubernetes: a file NAMESPACE.SERVICEACCOUNT holds one token", default: "" },
+  { name: "tokensDir", value: "<dir>", about: "bearer tokens that are accepted without Kubernetes: the file NAMESPACE/SERVICEACCOUNT holds one", default: "" },
 ] as const satisfies readonly Flag[];
 
 /** The values of the flags, by name. */

@@ -56,7 +56,7 @@ export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (e
         if (event.code === "Internal") internalErrors.inc();
         break;
       case "request":
-        if (event.bytes > largest) received.set((largest = event.bytes));
+        if (event.bytes !== undefined && event.bytes > largest) received.set((largest = event.bytes));
         if (event.stale) expired.inc({ type: metricType(event.typeUrl) });
         break;
       case "push": {

@@ -1,0 +1,194 @@
+import { readFile, rename, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
+import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
+import { DirectorySource, formatProblem, Ingestion, meshConfig, meshConfigFile, meshConfigKey, meshNetworksFile } from "@istiod/config-ingestion";
+import { Database } from "@istiod/incremental";
+import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import { createXdsServer, type Listening, type TlsOptions } from "@istiod/xds-server";
+import type { Logger } from "pino";
+import { Registry } from "prom-client";
+import { startAuthority, type RunningAuthority } from "./authority.js";
+import { debugRoutes } from "./debug/routes.js";
+import { environmentSource } from "./environment-source.js";
+import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
+import { type Guard, type Route, serveHttp } from "./http-server.js";
+import { MeshSource } from "./mesh-source.js";
+import { certificateMetrics } from "./metrics/certificate-metrics.js";
+import { processMetrics } from "./metrics/process-metrics.js";
+import { xdsMetrics } from "./metrics/xds-metrics.js";
+import { streamIdentity } from "./stream-identity.js";
+
+/** A running control plane. */
+export interface Discovery {
+  /** Where each server listens, by the flag that asked for it. */
+  readonly addresses: Readonly<Record<string, { readonly host: string; readonly port: number }>>;
+  /** Ends it: new streams are refused, proxies are told to go elsewhere, and everything is closed within --shutdownDuration. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a control plane and resolves when the first full state is served.
+ *
+ * @throws Error that says which flag, file or port cannot be used.
+ */
+export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv, log: Logger, version: string): Promise<Discovery> {
+  const stops: (() => unknown)[] = [];
+  const addresses: Record<string, { host: string; port: number }> = {};
+  const stopAll = async (): Promise<void> => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  };
+  try {
+    if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+    const registry = new Registry();
+    processMetrics(registry, version);
+    const database = new Database<Proxy>();
+    const authorization: { check?: (proxy: Proxy, peer: Parameters<MeshSource["open"]>[1]) => Promise<void> } = {};
+    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer) });
+
+    const ingestion = new Ingestion(
+      database,
+      [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), new DirectorySource({ directory: values.configDir, cluster: values.clusterID })],
+      {
+        ...debounce(env),
+        onProblems: (problems) => problems.forEach((p) => log[p.severity === "error" ? "error" : "warn"](formatProblem(p))),
+        onResolved: (problems) => problems.forEach((p) => log.info(`resolved: ${formatProblem(p)}`)),
+        onCommit: (commit) => source.committed(commit),
+      },
+    );
+    stops.push(() => ingestion.stop());
+    await ingestion.ready;
+    const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
+
+    const authority = await startAuthority(values, trustDomain, env, log);
+    if (authority) {
+      stops.push(() => authority.stop());
+      authorization.check = streamIdentity(authority.authenticators);
+    }
+
+    const versions = new Map<string, string>();
+    const xds = createXdsServer(source, {
+      observe: observer(registry, versions, log),
+      concurrentPushes: positive(env["PILOT_PUSH_THROTTLE"]) ?? 100,
+      ...(positive(env["PILOT_MAX_REQUESTS_PER_SECOND"]) ? { streamsPerSecond: positive(env["PILOT_MAX_REQUESTS_PER_SECOND"]) ?? 0 } : {}),
+    });
+    stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
+    source.markReady();
+
+    const plaintext = listenAddress("grpcAddr", values.grpcAddr);
+    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen(at(plaintext)));
+    const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
+    if (secure) {
+      if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
+      const events = certificateMetrics(registry, authority.authority);
+      let listener: Listening | undefined;
+      const use = (tls: TlsOptions): void => listener?.renew(tls);
+      const tls = await servingTls(values, authority, use, stops, log);
+      const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events });
+      listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
+      addresses["secureGRPCAddr"] = listener;
+    }
+
+    const guard: Guard = (request, path) => (path.startsWith("/debug") && !isLoopback(request.socket.remoteAddress) ? "unauthenticated" : undefined);
+    const debug = debugRoutes({ database, server: xds, proxyOf: (id) => proxyOf(id, xds.connections()) });
+    const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
+    const monitoring: [string, Route][] = [
+      ["/metrics", async (_, response) => void response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics())],
+      ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],
+    ];
+    const monitoringAddr = listenAddress("monitoringAddr", values.monitoringAddr);
+    const httpAddr = listenAddress("httpAddr", values.httpAddr);
+    const http = async (flag: string, where: ListenAddress, routes: Iterable<[string, Route]>): Promise<void> => {
+      const server = await listening(flag, serveHttp(where, new Map(routes), guard));
+      stops.push(() => closed(server));
+      const { address, port } = server.address() as AddressInfo;
+      addresses[flag] = { host: address, port };
+    };
+    if (httpAddr) await http("httpAddr", httpAddr, [ready, ...debug, ...(monitoringAddr ? [] : monitoring)]);
+    if (monitoringAddr) await http("monitoringAddr", monitoringAddr, [...monitoring, ...debug]);
+    if (values.readyFile) await writeWhole(values.readyFile, `${new Date().toISOString()}\n`);
+    log.info({ addresses }, "ready");
+    return { addresses, close: stopAll };
+  } catch (error) {
+    await stopAll();
+    throw error;
+  }
+}
+
+function observer(registry: Registry, versions: Map<string, string>, log: Logger): ReturnType<typeof xdsMetrics> {
+  const feed = xdsMetrics(registry, { version: (nodeId) => versions.get(nodeId) ?? "unknown" });
+  return (event) => {
+    feed(event);
+    if (event.kind === "nack") log.warn({ proxy: event.nodeId, type: event.typeUrl, resources: event.error.resources }, `refused by the proxy: ${event.error.message}`);
+    if (event.kind === "connect") log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
+    if (event.kind === "disconnect") log.info({ proxy: event.nodeId, connection: event.connection }, `disconnected: ${event.reason}`);
+    if (event.kind === "refused") log.warn({ peer: event.peer.address, code: event.code }, `refused: ${event.message}`);
+    if (event.kind === "push") log.debug({ proxy: event.nodeId, type: event.typeUrl, resources: event.resources, bytes: event.bytes }, "pushed");
+  };
+}
+
+async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: TlsOptions) => void, stops: (() => unknown)[], log: Logger): Promise<TlsOptions> {
+  const clientCa = async (): Promise<string> => authority.bundle.rootsPem + (values.caCertFile ? await readFile(values.caCertFile, "utf8") : "");
+  if (values.tlsCertFile || values.tlsKeyFile) {
+    if (!values.tlsCertFile || !values.tlsKeyFile) throw new Error("--tlsCertFile and --tlsKeyFile belong together");
+    return { cert: await readFile(values.tlsCertFile, "utf8"), key: await readFile(values.tlsKeyFile, "utf8"), clientCa: await clientCa() };
+  }
+  const roots = await clientCa();
+  let current: ServingCertificate | undefined;
+  const onError = (error: Error): void => log.error({ err: error }, "istiod's own certificate could not be renewed");
+  const onCertificate = (certificate: ServingCertificate): void => {
+    current = certificate;
+    use({ ...certificate, clientCa: roots });
+  };
+  stops.push(await keepServingCertificate({ authority, names, onCertificate, onError }));
+  if (!current) throw new Error("istiod's own certificate was not issued");
+  const { cert, key } = current as ServingCertificate;
+  return { cert, key, clientCa: roots };
+}
+
+function debounce(env: NodeJS.ProcessEnv): { quiet?: number; max?: number } {
+  const quiet = env["PILOT_DEBOUNCE_AFTER"];
+  const max = env["PILOT_DEBOUNCE_MAX"];
+  return { ...(quiet ? { quiet: duration("PILOT_DEBOUNCE_AFTER", quiet) } : {}), ...(max ? { max: duration("PILOT_DEBOUNCE_MAX", max) } : {}) };
+}
+
+function positive(text: string | undefined): number | undefined {
+  const value = Number(text);
+  return text && Number.isFinite(value) && value > 0 ? value : undefined;
+}
+
+function at({ host, port }: ListenAddress): { host: string; port: number } {
+  return { host: host ?? "::", port };
+}
+
+/** Says in a sentence which flag's address cannot be listened on. */
+async function listening<T>(flag: string, server: Promise<T>): Promise<T> {
+  try {
+    return await server;
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === "EADDRINUSE") throw new Error(`--${flag}: the port is taken by another process; give another one`, { cause: error });
+    if (code === "EACCES" || code === "EADDRNOTAVAIL") throw new Error(`--${flag}: cannot listen there: ${(error as Error).message}`, { cause: error });
+    throw error;
+  }
+}
+
+function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
+}
+
+function proxyOf(nodeId: string, connections: readonly { readonly node: { readonly id: string; readonly metadata?: Parameters<typeof proxyFromNode>[0]["metadata"] } }[]): Proxy | undefined {
+  const node = connections.find((c) => c.node.id === nodeId)?.node;
+  return node && proxyFromNode({ id: node.id, ...(node.metadata ? { metadata: node.metadata } : {}) });
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** Writes a file so that nobody sees half of it. */
+async function writeWhole(file: string, text: string): Promise<void> {
+  await writeFile(`${file}.tmp`, text);
+  await rename(`${file}.tmp`, file);
+}

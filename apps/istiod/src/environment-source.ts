@@ -1,0 +1,23 @@
+import { environment, type Source } from "@istiod/config-ingestion";
+import type { FlagValues } from "./flags.js";
+
+/** The environment of this process, and the flags that generators read as such, as a source that never changes. */
+export function environmentSource(env: NodeJS.ProcessEnv, values: FlagValues): Source {
+  const variables = new Map(Object.entries(env).filter((e): e is [string, string] => e[1] !== undefined));
+  variables.set("CLUSTER_ID", values.clusterID);
+  variables.set("DOMAIN_SUFFIX", values.domain);
+  variables.set("POD_NAMESPACE", values.namespace);
+  let written = false;
+  return {
+    start: async () => undefined,
+    read: async () => ({
+      apply: (tx) => {
+        if (written) return;
+        written = true;
+        for (const [name, value] of variables) if (/^[A-Z][A-Z0-9_]*$/.test(name)) tx.set(environment, name, value);
+      },
+      problems: [],
+    }),
+    stop: () => undefined,
+  };
+}
