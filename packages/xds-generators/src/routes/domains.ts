@@ -19,7 +19,7 @@ export interface DomainRequest {
   readonly localNamespace?: string;
   /** Ports are appended (`host:port` beside `host`); absent: Envoy ignores ports. */
   readonly appendedPort?: number;
-  /** Every port of the service is routed together, so that its own addresses count as they are declared. */
+  /** Every port of the service is routed together, so that its name and addresses count as they are declared. */
   readonly anyPort?: true;
 }
 
@@ -29,16 +29,17 @@ export const serviceDomains = query("serviceDomains", (q, request: DomainRequest
   if (found === undefined) {
     return { all: [], expanded: [] };
   }
-  const { appendedPort } = request;
+  const { appendedPort, anyPort = false } = request;
+  const hostname = anyPort ? found.hostname : found.hostname.toLowerCase();
   const names: string[] = [];
   const expanded: string[] = [];
-  for (const host of [found.hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
+  for (const host of [hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
     const others = otherNames(q, host, request);
     names.push(...withPort(host, appendedPort), ...others);
     expanded.push(...others);
   }
   const ofInstances = found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
-  const addresses = addressesOf(q, found, request.anyPort === true).flatMap((address) => withPort(address, appendedPort));
+  const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
   return { all: [...names, ...ofInstances, ...addresses], expanded };
 });
 

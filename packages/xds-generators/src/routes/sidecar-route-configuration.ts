@@ -1,10 +1,12 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { egressListeners, scopeOf, type ScopeListener, type ScopeRef } from "@istiod/push-context";
+import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
 import { catchAllHost } from "./catch-all-host.js";
 import { encodedRouteConfiguration, maxDirectResponseBytes } from "./route-configuration.js";
-import { sidecarVirtualHosts } from "./sidecar-virtual-hosts.js";
+import type { PortOfListener } from "./port-services.js";
+import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
+import { encodedChunk } from "./virtual-host-chunks.js";
 import { virtualHost } from "./virtual-host.js";
 
 /** The route configuration of requests through a generic HTTP proxy, to any port. */
@@ -37,17 +39,17 @@ function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, de
   if (listener === undefined) {
     return [];
   }
-  const { hosts, byDomain } = q.call(sidecarVirtualHosts, listener);
+  const at = { ...listener, localNamespace: q.ask(dnsNamespaceServing, listener.port) };
   if (detectedHost === undefined) {
-    return hosts.map((host) => q.call(virtualHost, host));
+    return q.call(sidecarVirtualHosts, at).chunks.map((chunk) => q.call(encodedChunk, chunk));
   }
-  const positions = new Set([byDomain[name], byDomain[detectedHost]].filter((position) => position !== undefined));
-  const found = [...positions].flatMap((position) => hosts[position] ?? []);
+  const byDomain = q.call(virtualHostByDomain, at);
+  const found = [...new Set([byDomain[name], byDomain[detectedHost]].filter((host) => host !== undefined))];
   return found.map((host) => q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host));
 }
 
 /** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */
-function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): (ScopeListener & { readonly port: number }) | undefined {
+function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): PortOfListener | undefined {
   const listeners = q.call(egressListeners, scope);
   const listener = listeners.findIndex((candidate) => candidate.port === undefined || (candidate.port.number === port && (port !== 0 || candidate.bind === name)));
   const found = listeners[listener];

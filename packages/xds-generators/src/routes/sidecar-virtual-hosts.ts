@@ -1,35 +1,62 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { dnsNamespaceServing, proxylessGrpc } from "@istiod/push-context";
+import { proxylessGrpc } from "@istiod/push-context";
 import { bracketed, hostPort, serviceDomains, type Domains } from "./domains.js";
-import type { PortOfListener } from "./port-services.js";
+import type { PortOfListener, PortService } from "./port-services.js";
+import { chunksOf, type VirtualHostChunk, withReplacements } from "./virtual-host-chunks.js";
 import { listenerDestinations, type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 import type { VirtualHostRequest } from "./virtual-host.js";
 
-/** The virtual hosts of the client's requests to a port, sorted by name, with what finds one by a domain. */
-export interface SidecarVirtualHosts {
-  readonly hosts: readonly VirtualHostRequest[];
-  /** Domain to position in `hosts`. */
-  readonly byDomain: Readonly<Record<string, number>>;
+/** The virtual hosts of which egress listener and port, for clients of which namespace. */
+export interface SidecarPort extends PortOfListener {
+  /** The namespace in the client's DNS domain, where a service of it has the port. */
+  readonly localNamespace?: string | undefined;
 }
 
-const http = 80;
+/** The virtual hosts of a port. */
+export interface SidecarVirtualHosts {
+  /** All of them, sorted by name. */
+  readonly chunks: readonly VirtualHostChunk[];
+  /** Domains that a short form of a service's name could be taken for, sorted. */
+  readonly undotted: readonly string[];
+}
 
 /**
  * The virtual hosts of a port with their domains, each domain once whatever its case: the first host that claims it has it, but a short
  * form of a name gives way to a host of that very name. Hosts that are left without a domain are left out.
+ *
+ * From within a namespace, its services have one more name each. Unless another host has that name already, everything else is as it is
+ * for all other clients, and is taken from there.
  */
-export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, at: PortOfListener): SidecarVirtualHosts => {
+export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
+  if (localNamespace === undefined) {
+    return fromPlan(q, at, undefined);
+  }
+  const elsewhere = q.call(sidecarVirtualHosts, at);
+  const local = q.call(virtualHostPlan, at).hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace));
+  if (appendsPorts(q, at.port) || local.some(({ hostname }) => elsewhere.undotted.includes(hostname.slice(0, hostname.indexOf(".")).toLowerCase()))) {
+    return fromPlan(q, at, localNamespace);
+  }
+  const replacements = new Map(local.map((host) => [host.name, (kept: VirtualHostRequest) => relocated(q, host, at, kept, localNamespace)]));
+  return { ...elsewhere, chunks: withReplacements(elsewhere.chunks, replacements) };
+});
+
+/** Domain to the virtual host of a port that has it. */
+export const virtualHostByDomain = query("virtualHostByDomain", (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
+  Object.fromEntries(q.call(sidecarVirtualHosts, at).chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host])))),
+);
+
+const http = 80;
+
+function fromPlan(q: QueryContext, at: PortOfListener, localNamespace: string | undefined): SidecarVirtualHosts {
   const planned = q.call(virtualHostPlan, at).hosts;
   const ownNames = new Set(planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])));
-  const appendsPorts = at.port === 0 || q.ask(proxylessGrpc);
-  const localNamespace = q.ask(dnsNamespaceServing, at.port);
   const taken = new Set<string>();
   const hosts: VirtualHostRequest[] = [];
   for (const host of planned) {
-    const { all, expanded } = domainsOf(q, host, at.port, appendsPorts, localNamespace);
+    const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
     const free = all.filter((domain) => {
       const name = domain.toLowerCase();
-      if (taken.has(name) || (expanded.includes(domain) && ownNames.has(domain))) {
+      if (taken.has(name) || (ownNames.has(domain) && expanded.includes(domain))) {
         return false;
       }
       taken.add(name);
@@ -40,24 +67,39 @@ export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, at: PortOfLi
       hosts.push(requestFor(q, host, at, kept.length === all.length ? all : kept));
     }
   }
-  hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return { hosts, byDomain: Object.fromEntries(hosts.flatMap(({ domains }, i) => domains.map((domain) => [domain, i]))) };
-});
+  return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort() };
+}
 
-function domainsOf(q: QueryContext, host: PlannedHost, listenerPort: number, appendsPorts: boolean, localNamespace: string | undefined): Domains {
+/** The same virtual host for clients of the service's own namespace: with their names for it, but for those that it has lost to others. */
+function relocated(q: QueryContext, host: PlannedHost, at: PortOfListener, kept: VirtualHostRequest, localNamespace: string): VirtualHostRequest {
+  const elsewhere = domainsOf(q, host, at.port, undefined).all;
+  const lost = new Set(elsewhere.filter((domain) => !kept.domains.includes(domain)));
+  return { ...kept, domains: domainsOf(q, host, at.port, localNamespace).all.filter((domain) => !lost.has(domain)) };
+}
+
+function domainsOf(q: QueryContext, host: PlannedHost, listenerPort: number, localNamespace: string | undefined): Domains {
   if (host.service === undefined) {
     const named = bracketed(host.hostname);
     return { all: q.ask(proxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], expanded: [] };
   }
-  const { service, aliases, hostname } = host.service;
-  const isLocal = localNamespace !== undefined && [hostname, ...aliases].some((name) => name.includes(`.${localNamespace}.svc.`));
+  const { service, aliases } = host.service;
   return q.call(serviceDomains, {
     service,
     aliases,
-    ...(isLocal ? { localNamespace } : {}),
-    ...(appendsPorts ? { appendedPort: host.port } : {}),
+    ...(localNamespace !== undefined && isLocal(host.service, localNamespace) ? { localNamespace } : {}),
+    ...(appendsPorts(q, listenerPort) ? { appendedPort: host.port } : {}),
     ...(listenerPort === 0 ? { anyPort: true as const } : {}),
   });
+}
+
+/** Whether domains with and without the port are told apart: gRPC applications do so, and a generic proxy, which serves all ports. */
+function appendsPorts(q: QueryContext, listenerPort: number): boolean {
+  return listenerPort === 0 || q.ask(proxylessGrpc);
+}
+
+function isLocal({ hostname, aliases }: PortService, namespace: string): boolean {
+  const marker = `.${namespace}.svc.`;
+  return hostname.includes(marker) || aliases.some((alias) => alias.includes(marker));
 }
 
 function requestFor(q: QueryContext, { name, hostname, port, service, virtualService }: PlannedHost, at: PortOfListener, domains: readonly string[]): VirtualHostRequest {

@@ -53,7 +53,7 @@ export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest)
     },
     routes,
   );
-});
+}, { key: (request) => JSON.stringify(request) });
 
 /** A virtual host whose routes are encoded already. */
 export function encodedVirtualHost(head: MessageInitShape<typeof VirtualHostSchema>, routes: readonly Uint8Array[] = []): Uint8Array {

@@ -1,0 +1,61 @@
+import { createHash } from "node:crypto";
+import { query } from "@istiod/incremental";
+import { joinEncoded } from "../envoy/encode.js";
+import { virtualHost, type VirtualHostRequest } from "./virtual-host.js";
+
+/**
+ * Some virtual hosts that stand together. Configurations of many clients differ in few virtual hosts, so they are made of chunks that
+ * most of them share; where chunks end depends on names alone, so that a new host changes one chunk.
+ */
+export interface VirtualHostChunk {
+  readonly hosts: readonly VirtualHostRequest[];
+  /** Digest of the hosts. */
+  readonly key: string;
+}
+
+/** The virtual hosts of a chunk, encoded one after another. */
+export const encodedChunk = query(
+  "virtualHostChunk",
+  (q, { hosts }: VirtualHostChunk): Uint8Array => joinEncoded(hosts.map((host) => q.call(virtualHost, host))),
+  { key: (chunk) => chunk.key },
+);
+
+/** On average a chunk has so many hosts. */
+const chunkSize = 16;
+
+/** Virtual hosts sorted by name, in chunks. */
+export function chunksOf(hosts: readonly VirtualHostRequest[]): readonly VirtualHostChunk[] {
+  const chunks: VirtualHostChunk[] = [];
+  let open: VirtualHostRequest[] = [];
+  for (const host of [...hosts].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
+    open.push(host);
+    if (endsChunk(host.name)) {
+      chunks.push(chunk(open));
+      open = [];
+    }
+  }
+  return open.length === 0 ? chunks : [...chunks, chunk(open)];
+}
+
+/** The same chunks with some hosts, by name, replaced by what is made from them; chunks without such hosts are shared. */
+export function withReplacements(
+  chunks: readonly VirtualHostChunk[],
+  replacements: ReadonlyMap<string, (host: VirtualHostRequest) => VirtualHostRequest>,
+): readonly VirtualHostChunk[] {
+  return chunks.map((existing) =>
+    existing.hosts.some(({ name }) => replacements.has(name)) ? chunk(existing.hosts.map((host) => replacements.get(host.name)?.(host) ?? host)) : existing,
+  );
+}
+
+function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {
+  return { hosts, key: createHash("sha256").update(JSON.stringify(hosts)).digest("base64") };
+}
+
+/** FNV-1a over the name. */
+function endsChunk(name: string): boolean {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < name.length; i++) {
+    hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
+  }
+  return (hash >>> 0) % chunkSize === 0;
+}
