@@ -28,7 +28,7 @@ export class Database<C = unknown> {
    */
   commit(write: (tx: Transaction) => void): Commit {
     const engine = this.#engine;
-    this.#refuseInside("commit");
+    this.#refuseInside("commit", true);
     const writes = new Map<Collection<unknown>, Map<string, Write>>();
     let open = true;
     const put = (of: Collection<unknown>, key: string, value: Write): void => {
@@ -60,7 +60,7 @@ export class Database<C = unknown> {
     return new ClientView<C>(this.#engine, client);
   }
 
-  /** One entry of a collection at the current revision, or the entries of an index's bucket. Not for queries. */
+  /** One entry of a collection at the current revision, or the entries of an index's bucket. Not for queries; a commit reads what was before. */
   read<V>(of: Collection<V>, key: string): V | undefined;
   read<V>(of: Index<V>, bucket: string): readonly V[];
   read(of: Collection<unknown> | Index<unknown>, key: string): unknown {
@@ -84,7 +84,7 @@ export class Database<C = unknown> {
 
   /** Drops at once what no view was asked for since the last commit, without waiting for `keepRevisions`. */
   evict(): void {
-    this.#refuseInside("evict");
+    this.#refuseInside("evict", true);
     this.#engine.retention.evict(this.#engine);
   }
 
@@ -93,9 +93,9 @@ export class Database<C = unknown> {
     return statistics(this.#engine);
   }
 
-  #refuseInside(what: string): void {
+  #refuseInside(what: string, writes = false): void {
     const { depth, committing, frame } = this.#engine;
     if (depth > 0) throw new IncrementalError("purity", `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`);
-    if (committing) throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+    if (committing && writes) throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
   }
 }

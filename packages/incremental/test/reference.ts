@@ -3,8 +3,9 @@ import { evaluate, type Client, type Item, type Program, type Reader } from "./r
 export interface Outcome {
   readonly value: unknown;
   readonly error: string | undefined;
-  /** What it read itself, in order, with what it got. */
+  /** What it read itself, in order, with what it got, and what it and all that it called asked the client. */
   readonly trace: string;
+  readonly asked: ReadonlyMap<string, string>;
 }
 
 /** What a program gives one client, computed without any engine. For programs without cycles. */
@@ -23,7 +24,7 @@ export class Reference {
   }
 
   #ask(fact: number, arg: number): Outcome {
-    const plain = (value: unknown): Outcome => ({ value, error: undefined, trace: "" });
+    const plain = (value: unknown): Outcome => ({ value, error: undefined, trace: "", asked: new Map() });
     if (fact === 0) return plain(this.client.zone * (1 + arg));
     if (fact === 1) return plain(this.client.level >= arg);
     const of = this.client.level % 2;
@@ -34,12 +35,15 @@ export class Reference {
     const before = known.get(name);
     if (before !== undefined) return before;
     const trace: string[] = [];
+    const asked = new Map<string, string>();
     const note = <T>(what: string, result: T): T => {
       trace.push(`${what}=${JSON.stringify(result)}`);
       return result;
     };
     const take = (what: string, outcome: Outcome): unknown => {
       note(what, [outcome.error, outcome.value]);
+      for (const [question, answer] of outcome.asked) asked.set(question, answer);
+      if (what.startsWith("ask")) asked.set(what, JSON.stringify([outcome.error, outcome.value]));
       if (outcome.error !== undefined) throw new Error(outcome.error);
       return outcome.value;
     };
@@ -53,13 +57,14 @@ export class Reference {
       ask: (fact, n) => take(`ask ${fact} ${n}`, this.#ask(fact, n)),
       call: (query, n) => take(`call ${query} ${n}`, this.call(query, n)),
     };
-    let outcome: Outcome;
+    let value: unknown;
+    let error: string | undefined;
     try {
-      const value = wrap(evaluate(body, reader, arg));
-      outcome = { value, error: undefined, trace: trace.join("\n") };
-    } catch (error) {
-      outcome = { value: undefined, error: (error as Error).message, trace: trace.join("\n") };
+      value = wrap(evaluate(body, reader, arg));
+    } catch (thrown) {
+      error = (thrown as Error).message;
     }
+    const outcome = { value, error, trace: [...trace, ...asked].join("\n"), asked };
     known.set(name, outcome);
     return outcome;
   }

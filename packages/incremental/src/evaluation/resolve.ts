@@ -1,5 +1,5 @@
 import type { ClientView } from "../client-view.js";
-import { IncrementalError } from "../errors.js";
+import { CycleError, IncrementalError } from "../errors.js";
 import { Input } from "../inputs/input.js";
 import type { Call } from "../records/call.js";
 import { insertMemo } from "../records/decision-tree.js";
@@ -16,7 +16,7 @@ import { sameOutcome, shared } from "./outcome.js";
 
 /**
  * The valid memo of a call for the client whose call is under way: found, verified, or made by running the query. What the query
- * throws is its result. Throws `CycleError` where the call is on a cycle whose outermost call is further out.
+ * throws is its result. A cycle is not verified but run through again: its record holds the reads of all that is on it. Throws `CycleError` where the call is on a cycle whose outermost call is further out.
  */
 export function resolve(engine: Engine, call: Call): Memo {
   if (call.activeAt >= 0) failCycle(engine, call.activeAt);
@@ -27,7 +27,8 @@ export function resolve(engine: Engine, call: Call): Memo {
     engine.hits++;
     return memo;
   }
-  return (memo.validity === suspect ? verify(engine, client, call, memo) : null) ?? run(engine, client, call, memo);
+  const checked = memo.validity === suspect && !(memo.value instanceof CycleError) ? verify(engine, client, call, memo) : null;
+  return checked ?? run(engine, client, call, memo);
 }
 
 /**

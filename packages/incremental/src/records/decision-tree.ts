@@ -89,25 +89,34 @@ export function* memosBelow(node: Node): Generator<Memo> {
 export function insertMemo(call: Call, memo: Memo): Node | null {
   call.edits++;
   const steps = memo.path.steps;
+  if (call.tree === null) return place(call, undefined, memo, memo);
+  const others = nearest(call.tree, steps).path.steps;
+  const end = Math.max(steps.length, others.length);
+  let at = 0;
+  while (at < end && steps[at] === others[at] && steps[at + 1] === others[at + 1]) at += 2;
   let parent: Branch | undefined;
-  let compared = 0;
-  for (;;) {
-    const node: Node | null | undefined = parent === undefined ? call.tree : parent.child(steps[parent.at + 1] as number);
-    if (node === null || node === undefined) return place(call, parent, memo, memo);
-    const others = anyMemo(node).path.steps;
-    const end = node instanceof Branch ? node.at : Math.max(steps.length, others.length);
-    for (; compared < end; compared += 2) {
-      if (steps[compared] !== others[compared]) return supersede(call, parent, memo, node);
-      if (steps[compared + 1] !== others[compared + 1]) {
-        const branch = new Branch(steps[compared] as number, compared);
-        branch.set(others[compared + 1] as number, node);
-        branch.set(steps[compared + 1] as number, memo);
-        return place(call, parent, memo, branch);
-      }
-    }
-    if (node instanceof Memo || steps[end] !== node.question) return supersede(call, parent, memo, node);
+  let node = call.tree;
+  while (node instanceof Branch && node.at < at) {
     parent = node;
+    node = node.child(steps[node.at + 1] as number) as Node;
   }
+  if (at === end || steps[at] !== others[at]) return supersede(call, parent, memo, node);
+  if (node instanceof Branch && node.at === at) {
+    node.set(steps[at + 1] as number, memo);
+    return null;
+  }
+  const branch = new Branch(steps[at] as number, at);
+  branch.set(others[at + 1] as number, node);
+  branch.set(steps[at + 1] as number, memo);
+  return place(call, parent, memo, branch);
+}
+
+/** A memo whose path has as much in common with the steps as any in the tree. */
+function nearest(node: Node, steps: readonly number[]): Memo {
+  while (node instanceof Branch) {
+    node = (steps[node.at] === node.question ? node.child(steps[node.at + 1] as number) : undefined) ?? node.first;
+  }
+  return node;
 }
 
 function place(call: Call, parent: Branch | undefined, memo: Memo, node: Node): null {
