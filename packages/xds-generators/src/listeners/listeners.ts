@@ -1,6 +1,7 @@
 import { query } from "@istiod/incremental";
 import { mesh, proxyType } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
+import { inboundListeners } from "./inbound-listener.js";
 import { outboundListeners } from "./outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
 
@@ -21,7 +22,7 @@ export const listeners = query(
 const sidecarListeners = query(
   "sidecarListeners",
   (q): ResourceSet => {
-    const own = [q.call(httpProxyListener), q.call(virtualOutbound)].filter((found): found is Resource => found !== undefined);
+    const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...q.call(inboundListeners)].filter((found): found is Resource => found !== undefined);
     return ResourceSet.union([q.call(outboundListeners), ResourceSet.of(own)]);
   },
   { equals: (a, b) => a.equals(b) },

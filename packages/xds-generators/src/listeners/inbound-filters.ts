@@ -1,0 +1,116 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, mesh } from "@istiod/push-context";
+import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
+import { statNameOf } from "../clusters/stat-pattern.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { delimitedStatPrefix } from "../resource-names.js";
+import { inboundRouteConfiguration } from "../routes/index.js";
+import { httpAuthorization, tcpAuthorization } from "../security/client-authorization.js";
+import type { InsideTls } from "../security/downstream-tls.js";
+import { jwtFilters } from "../security/jwt-authentication.js";
+import { httpStatsFilters, tcpStatsFilters } from "../telemetry/stats-filters.js";
+import { acceptsHttp10, encodedManager, managerFilter } from "./http-connection-manager.js";
+import { cors, fault, grpcStats, grpcWeb, inboundPeerMetadata, router, routerWithoutDebugHeaders } from "./http-filters.js";
+import type { Filter, HttpFilter } from "./named-filter.js";
+import { metadataExchange } from "./network-filters.js";
+import { proxyHeaders } from "./proxy-headers.js";
+import { plainTcpProxy, terminalFilters } from "./tcp-proxy.js";
+
+/** Where what an inbound chain takes goes, and how it is called. */
+export interface InboundChain {
+  readonly cluster: string;
+  readonly statPrefix: string;
+  readonly targetPort: number;
+  readonly servicePort: ServicePort;
+  /** The service that traces name. */
+  readonly hostname: string;
+  /** Its id, for statistics by a pattern. */
+  readonly service?: string;
+}
+
+/** The filters of an inbound chain. */
+export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): readonly Filter[] {
+  return inside === "http" ? [...inboundMetadataExchange(q), requestsFilter(q, chain)] : bytesFilters(q, chain);
+}
+
+/** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
+export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
+  if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return [];
+  return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
+}
+
+function requestsFilter(q: QueryContext, { cluster, statPrefix, servicePort, hostname }: InboundChain): Filter {
+  const { number, protocol } = servicePort;
+  const manager = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const routes = inboundRouteConfiguration({ cluster, port: number, protocol, operation: `${host}:${number}/*` });
+  return managerFilter(manager, delimitedStatPrefix(statPrefix), { inline: routes });
+}
+
+interface InboundManager {
+  readonly grpcWeb: boolean;
+  readonly http2: boolean;
+}
+
+/** The encoded connection manager of inbound chains, without its name and routes. */
+const inboundManager = query("inboundManager", (q, options: InboundManager): Uint8Array => {
+  const headers = proxyHeaders(q, "sidecar-inbound");
+  const { certDetails } = headers;
+  return encodedManager(q, {
+    listener: "sidecar-inbound",
+    useRemoteAddress: false,
+    filters: inboundHttpFilters(q, options.grpcWeb),
+    own: {
+      forwardClientCertDetails: headers.forwardedClientCert,
+      setCurrentClientCertDetails: {
+        subject: certDetails?.subject ?? true,
+        uri: certDetails?.uri ?? true,
+        dns: certDetails?.dns ?? true,
+        cert: certDetails?.cert ?? false,
+        chain: certDetails?.chain ?? false,
+      },
+      serverName: headers.serverName,
+      serverHeaderTransformation: headers.serverHeaderTransformation,
+      ...(headers.generateRequestId === false && { generateRequestId: false }),
+      ...(options.http2 && { http2ProtocolOptions: {} }),
+      ...(acceptsHttp10(q) && { httpProtocolOptions: { acceptHttp10: true } }),
+    },
+  });
+});
+
+/** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
+function inboundHttpFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
+  const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const authorization = q.call(httpAuthorization, "certificate");
+  return [
+    ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
+    ...authorization.custom,
+    ...q.call(jwtFilters),
+    ...authorization.local,
+    ...(web ? [grpcWeb] : []),
+    grpcStats,
+    fault,
+    cors,
+    ...httpStatsFilters(q, "sidecar-inbound"),
+    proxyHeaders(q, "sidecar-inbound").suppressDebugHeaders ? routerWithoutDebugHeaders : router,
+  ];
+}
+
+function bytesFilters(q: QueryContext, chain: InboundChain): readonly Filter[] {
+  const authorization = q.call(tcpAuthorization, "certificate");
+  return [
+    ...inboundMetadataExchange(q),
+    ...authorization.custom,
+    ...authorization.local,
+    ...tcpStatsFilters(q, "sidecar-inbound"),
+    ...terminalFilters(q, plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain)), chain.servicePort.protocol),
+  ];
+}
+
+function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servicePort }: InboundChain): string {
+  const pattern = mesh(q).inboundClusterStatName;
+  if (pattern === "") return cluster;
+  const found = id === undefined ? undefined : q.call(service, id);
+  const named = found ?? { hostname, name: hostname, namespace: "", registry: "External" as const };
+  return statNameOf(pattern, { service: named, port: servicePort });
+}

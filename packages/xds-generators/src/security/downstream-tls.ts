@@ -1,0 +1,108 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import {
+  type CertificateValidationContext,
+  CertificateValidationContext_TrustChainVerification as TrustChain,
+  CertificateValidationContextSchema,
+  TlsParameters_TlsProtocol as TlsProtocol,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  type CommonTlsContext,
+  CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
+  CommonTlsContextSchema,
+  type DownstreamTlsContext,
+  DownstreamTlsContextSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { query, type QueryContext } from "@istiod/incremental";
+import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
+import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
+import { withPrefix } from "../envoy/string-matcher.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { enforceCompliance } from "./compliance.js";
+import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
+
+/** What the bytes inside of TLS are taken for. */
+export type InsideTls = "http" | "tcp";
+
+const meshCiphers = [
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-GCM-SHA256",
+];
+
+/** How the client ends Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
+export const meshTlsSocket = query("meshTlsSocket", (q, inside: InsideTls): TransportSocket => {
+  const settings = mesh(q).meshMTLS;
+  const exchanges = inside === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
+  const common = create(CommonTlsContextSchema, {
+    alpnProtocols: exchanges ? exchangeAlpn(q) : httpAlpn,
+    tlsParams: {
+      cipherSuites: settings !== undefined && settings.cipherSuites.length > 0 ? settings.cipherSuites : meshCiphers,
+      tlsMinimumProtocolVersion: minimumVersion(settings?.minProtocolVersion),
+      tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3,
+    },
+  });
+  const files: FileCredentials = {
+    certificates: [{ certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" }],
+    roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
+  };
+  const trusted = trustDomainsForValidation(q).map((domain) => withPrefix(`spiffe://${domain}/`));
+  applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }));
+  enforceCompliance(q, common);
+  return downstreamTlsSocket(create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: true }));
+});
+
+export const httpAlpn = ["h2", "http/1.1"];
+
+/** What TCP chains offer: peers that exchange metadata choose that before the rest. */
+export function exchangeAlpn(q: QueryContext): string[] {
+  return features.disableMxAlpn(q) ? httpAlpn : ["istio-peer-exchange", ...httpAlpn];
+}
+
+export function downstreamTlsSocket(context: DownstreamTlsContext): TransportSocket {
+  return transportSocket(tlsTransportSocket, anyPack(DownstreamTlsContextSchema, context));
+}
+
+/** Files that the proxy finds beside itself; empty: the workload's own certificate and roots. */
+export interface FileCredentials {
+  readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
+  readonly roots: string;
+}
+
+/** Certificates of files or of the workload itself, and, with `validation`, roots by which peers are checked. */
+export function applyFiles(q: QueryContext, common: CommonTlsContext, { certificates, roots }: FileCredentials, validation: CertificateValidationContext | undefined): void {
+  const ownFileServer = q.ask(rawMetadata, "file-credential") === "true";
+  const secret = (file: string, own: string): SdsSecretConfig => (file === "" ? agentSecret(own) : fileSecret(file, ownFileServer));
+  common.tlsCertificateSdsSecretConfigs = certificates.map(({ certificate, key }) =>
+    secret(certificate === "" || key === "" ? "" : `file-cert:${certificate}~${key}`, workloadCertificate),
+  );
+  if (validation === undefined) return;
+  common.validationContextType = {
+    case: "combinedValidationContext",
+    value: create(CombinedSchema, {
+      defaultValidationContext: validation,
+      validationContextSdsSecretConfig: secret(roots === "" ? "" : `file-root:${roots}`, workloadRoots),
+    }),
+  };
+}
+
+/** The check is made, but a chain that leads to no root is let pass. */
+export const acceptUntrusted = { trustChainVerification: TrustChain.ACCEPT_UNTRUSTED } as const;
+
+function minimumVersion(version: MeshTlsProtocol | undefined): TlsProtocol {
+  return version === MeshTlsProtocol.TLSV1_3 ? TlsProtocol.TLSv1_3 : TlsProtocol.TLSv1_2;
+}
+
+/** Whose workloads are let in: the mesh's own trust domain, its aliases, and those of further roots. */
+function trustDomainsForValidation(q: QueryContext): readonly string[] {
+  if (features.skipValidateTrustDomain(q)) return [];
+  const { trustDomain, trustDomainAliases, caCertificates } = mesh(q);
+  const all = [trustDomain, ...trustDomainAliases, ...caCertificates.flatMap(({ trustDomains }) => trustDomains)];
+  return [...new Set(all.filter((domain) => domain !== ""))];
+}

@@ -1,0 +1,111 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import {
+  type JwtAuthentication,
+  JwtAuthenticationSchema,
+  type JwtProvider,
+  JwtProviderSchema,
+  type JwtRequirement,
+  JwtRequirementSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
+import { query, type QueryContext } from "@istiod/incremental";
+import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { applicableJwtRules, features, jwksOf, providerAddress, proxyType } from "@istiod/push-context";
+import { duration } from "../envoy/duration.js";
+import { type HttpFilter, httpFilter } from "../listeners/named-filter.js";
+import { outboundClusterName } from "../resource-names.js";
+import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
+
+/**
+ * The filter that checks tokens by the RequestAuthentications of the client; none where there are none. A token that is there must be
+ * valid; none need be there. Source: pilot/pkg/security/authn/policy_applier.go.
+ */
+export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
+  const rules = q.call(applicableJwtRules);
+  if (rules.length === 0) return [];
+  // Routes of gateways may depend on claims.
+  const clearRouteCache = q.ask(proxyType) !== "sidecar";
+  const providers = rules.map((rule) => provider(q, rule, clearRouteCache));
+  return [httpFilter(jwtFilterName, anyPack(JwtAuthenticationSchema, authentication(providers)))];
+});
+
+function authentication(providers: readonly JwtProvider[]): JwtAuthentication {
+  const names = providers.map((_, i) => `origins-${i}`);
+  const each = names.map((name) => some([named(name), allowMissing]));
+  const [only] = each;
+  // Tokens of several issuers in one place can satisfy only one of them, so one that is good suffices.
+  const requires = only !== undefined && each.length === 1 ? only : some([...names.map(named), every(each)]);
+  return create(JwtAuthenticationSchema, {
+    rules: [{ match: { pathSpecifier: { case: "prefix", value: "/" } }, requirementType: { case: "requires", value: requires } }],
+    providers: Object.fromEntries(providers.map((value, i) => [`origins-${i}`, value])),
+    bypassCorsPreflight: true,
+  });
+}
+
+function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): JwtProvider {
+  return create(JwtProviderSchema, {
+    issuer: rule.issuer,
+    audiences: rule.audiences,
+    forward: rule.forwardOriginalToken,
+    forwardPayloadHeader: rule.outputPayloadToHeader,
+    payloadInMetadata: jwtPayloadKey,
+    normalizePayloadInMetadata: { spaceDelimitedClaims: [...new Set([...rule.spaceDelimitedClaims, "permission", "scope"])].sort() },
+    clearRouteCache,
+    claimToHeaders: rule.outputClaimToHeaders.map(({ header, claim }) => ({ headerName: header, claimName: claim })),
+    fromHeaders: rule.fromHeaders.map(({ name, prefix }) => ({ name, valuePrefix: prefix })),
+    fromParams: rule.fromParams,
+    fromCookies: rule.fromCookies,
+    jwksSourceSpecifier: remoteKeys(q, rule) ?? { case: "localJwks", value: { specifier: { case: "inlineString", value: localKeys(q, rule) } } },
+  });
+}
+
+/** A set without keys, by which no token is valid. It stands in until keys were fetched: there is no key that anyone could have signed with. */
+const noKeys = '{"keys":[]}';
+
+function localKeys(q: QueryContext, { issuer, jwksUri, jwks }: JWTRule): string {
+  return jwks !== "" ? jwks : (jwksOf(q, { issuer, jwksUri }) ?? noKeys);
+}
+
+/** Keys that the proxy fetches itself: from a service of the mesh, or, where istiod never fetches, from wherever the URI says. */
+function remoteKeys(q: QueryContext, rule: JWTRule) {
+  const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
+  const uri = mode === "istiod" || rule.jwksUri === "" ? undefined : parsedUri(rule.jwksUri);
+  if (uri === undefined) return undefined;
+  const at = q.call(providerAddress, { service: uri.hostname, port: uri.port });
+  if (at === undefined && mode === "hybrid") return undefined;
+  return {
+    case: "remoteJwks" as const,
+    value: {
+      httpUri: {
+        uri: rule.jwksUri,
+        httpUpstreamType: { case: "cluster" as const, value: outboundClusterName(at?.hostname ?? uri.hostname, uri.port) },
+        timeout: rule.timeout ?? duration(5000),
+      },
+      cacheDuration: duration(300_000),
+    },
+  };
+}
+
+const fetchModes: Readonly<Record<string, "istiod" | "hybrid" | "envoy">> = { istiod: "istiod", false: "istiod", hybrid: "hybrid", true: "hybrid", envoy: "envoy" };
+
+function parsedUri(text: string): { readonly hostname: string; readonly port: number } | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, hostname, port } = new URL(text);
+  const standard: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+  const number = port === "" ? standard[protocol] : Number(port);
+  return number === undefined ? undefined : { hostname: hostname.replace(/^\[|\]$/g, ""), port: number };
+}
+
+function named(value: string): JwtRequirement {
+  return create(JwtRequirementSchema, { requiresType: { case: "providerName", value } });
+}
+
+const allowMissing = create(JwtRequirementSchema, { requiresType: { case: "allowMissing", value: {} } });
+
+function some(requirements: readonly JwtRequirement[]): JwtRequirement {
+  return create(JwtRequirementSchema, { requiresType: { case: "requiresAny", value: { requirements: [...requirements] } } });
+}
+
+function every(requirements: readonly JwtRequirement[]): JwtRequirement {
+  return create(JwtRequirementSchema, { requiresType: { case: "requiresAll", value: { requirements: [...requirements] } } });
+}

@@ -1,0 +1,139 @@
+import { create } from "@bufbuild/protobuf";
+import { CertificateValidationContextSchema, TlsParameters_TlsProtocol as TlsProtocol, TlsParametersSchema, type TlsParameters } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  type CommonTlsContext,
+  CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
+  CommonTlsContextSchema,
+  type DownstreamTlsContext,
+  DownstreamTlsContextSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import type { QueryContext } from "@istiod/incremental";
+import { type ServerTLSSettings, ServerTLSSettings_TLSmode as Mode, ServerTLSSettings_TLSProtocol as ServerTlsProtocol } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-context";
+import { exactly } from "../envoy/string-matcher.js";
+import { outboundClusterName } from "../resource-names.js";
+import { enforceCompliance } from "./compliance.js";
+import { acceptUntrusted, applyFiles, exchangeAlpn, httpAlpn, type InsideTls } from "./downstream-tls.js";
+import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } from "./sds-secret.js";
+
+/**
+ * How a server that a user declared ends TLS: of a Gateway, or of a Sidecar's ingress listener. Not for passthrough.
+ * Source: pilot/pkg/networking/core/listener.go, BuildListenerTLSContext.
+ */
+export function serverTlsContext(q: QueryContext, settings: ServerTLSSettings, inside: InsideTls): DownstreamTlsContext {
+  const { mode } = settings;
+  const common = create(CommonTlsContextSchema, { alpnProtocols: mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? exchangeAlpn(q) : httpAlpn });
+  const required = mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL;
+  const validates = required || mode === Mode.OPTIONAL_MUTUAL;
+  if (mode === Mode.ISTIO_MUTUAL) {
+    const own = { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" };
+    const files = { certificates: [own], roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "" };
+    applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
+  } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
+    applyCredentials(q, common, settings);
+  } else {
+    const several = settings.tlsCertificates.map(({ serverCertificate, privateKey }) => ({ certificate: serverCertificate, key: privateKey }));
+    const one = { certificate: settings.serverCertificate, key: settings.privateKey };
+    const files = { certificates: several.length > 0 ? several : [one], roots: settings.caCertificates };
+    applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
+  }
+  if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) applyParameters(q, common, settings);
+  enforceCompliance(q, common);
+  return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
+}
+
+function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTLSSettings) {
+  return create(CertificateValidationContextSchema, {
+    matchSubjectAltNames: subjectAltNames.map((name) => exactly(name)),
+    ...(caCrl !== "" && { crl: { specifier: { case: "filename", value: caCrl } } }),
+    ...(insecureSkipVerify === true && acceptUntrusted),
+  });
+}
+
+/** Secrets that istiod sends, or the external server that the credential means. */
+function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
+  const { mode, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
+  const names = settings.credentialNames.length > 0 ? settings.credentialNames : [settings.credentialName];
+  const [first = ""] = names;
+  common.tlsCertificateSdsSecretConfigs = names.flatMap((name) => serverSecret(q, name) ?? []);
+  const matchSubjectAltNames = subjectAltNames.map((name) => exactly(name));
+  if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
+    const roots = serverSecret(q, settings.caCertCredentialName || first + rootsSuffix);
+    common.validationContextType = {
+      case: "combinedValidationContext",
+      value: create(CombinedSchema, {
+        defaultValidationContext: {
+          matchSubjectAltNames,
+          verifyCertificateSpki,
+          verifyCertificateHash,
+          ...(settings.insecureSkipVerify === true && acceptUntrusted),
+        },
+        ...(roots && { validationContextSdsSecretConfig: roots }),
+      }),
+    };
+  } else if (subjectAltNames.length > 0) {
+    common.validationContextType = { case: "validationContext", value: create(CertificateValidationContextSchema, { matchSubjectAltNames }) };
+  }
+}
+
+/** An external credential comes from the proxy's own socket, else from the mesh's `sds` provider, else from istiod. */
+function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | undefined {
+  if (credential === "") return undefined;
+  if (!credential.startsWith(externalSecretPrefix)) return credentialSecret(credential, false);
+  if (q.ask(rawMetadata, "credential") === "true") return credentialSecret(credential, true);
+  const provider = mesh(q).extensionProviders.find(({ provider: { case: kind } }) => kind === "sds")?.provider;
+  if (provider?.case !== "sds") return credentialSecret(credential, false);
+  const at = q.call(providerAddress, { service: provider.value.service, port: provider.value.port });
+  return at && externalSecret(credential.slice(externalSecretPrefix.length), outboundClusterName(at.hostname, at.port), at.hostname);
+}
+
+/** Versions, ciphers and curves: the server's own over the mesh's. */
+function applyParameters(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
+  const defaults = mesh(q).tlsDefaults;
+  const ciphers = usableCiphers(settings.cipherSuites);
+  const params = (): TlsParameters => (common.tlsParams ??= create(TlsParametersSchema));
+  const curves = defaults?.ecdhCurves ?? [];
+  const suites = ciphers.length > 0 ? ciphers : (defaults?.cipherSuites ?? []);
+  if (curves.length > 0) params().ecdhCurves = [...curves];
+  if (suites.length > 0) params().cipherSuites = [...suites];
+  if (settings.minProtocolVersion !== ServerTlsProtocol.TLS_AUTO) params().tlsMinimumProtocolVersion = envoyVersion(settings.minProtocolVersion);
+  else if (defaults !== undefined && defaults.minProtocolVersion !== MeshTlsProtocol.TLS_AUTO) {
+    params().tlsMinimumProtocolVersion = defaults.minProtocolVersion === MeshTlsProtocol.TLSV1_3 ? TlsProtocol.TLSv1_3 : TlsProtocol.TLSv1_2;
+  }
+  if (settings.maxProtocolVersion !== ServerTlsProtocol.TLS_AUTO) params().tlsMaximumProtocolVersion = envoyVersion(settings.maxProtocolVersion);
+}
+
+function envoyVersion(version: ServerTlsProtocol): TlsProtocol {
+  const versions: Partial<Record<ServerTlsProtocol, TlsProtocol>> = {
+    [ServerTlsProtocol.TLSV1_0]: TlsProtocol.TLSv1_0,
+    [ServerTlsProtocol.TLSV1_1]: TlsProtocol.TLSv1_1,
+    [ServerTlsProtocol.TLSV1_2]: TlsProtocol.TLSv1_2,
+    [ServerTlsProtocol.TLSV1_3]: TlsProtocol.TLSv1_3,
+  };
+  return versions[version] ?? TlsProtocol.TLS_AUTO;
+}
+
+const knownCiphers = new Set([
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-SHA",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-ECDSA-AES256-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA",
+  "AES256-SHA",
+  "DES-CBC3-SHA",
+]);
+
+/** Without repetitions and without what Envoy would refuse the listener for; what is an expression stays. */
+function usableCiphers(suites: readonly string[]): readonly string[] {
+  return [...new Set(suites)].filter((suite) => suite === "" || suite === "ALL" || !/^[\p{L}\p{N}]/u.test(suite) || knownCiphers.has(suite));
+}
