@@ -1,19 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Clock } from "./clock.js";
 import type { XdsEvent } from "./events.js";
 import type { AdsStream, ClientSource, Receipt, XdsResponse } from "./protocol/ads-stream.js";
-import { DeltaStream, type DeltaRequest } from "./protocol/delta-stream.js";
-import { SotwStream, type SotwRequest } from "./protocol/sotw-stream.js";
+import { DeltaStream } from "./protocol/delta-stream.js";
+import { SotwStream } from "./protocol/sotw-stream.js";
 import type { PushQueue, Pushed } from "./push/push-queue.js";
 import type { Connection as Snapshot, Subscription } from "./server.js";
 import type { ResourceSource } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import type { BodyCache } from "./wire/body-cache.js";
 import { encodeHead } from "./wire/head.js";
+import type { XdsRequest } from "./wire/request.js";
 
 /** What connections share. */
 export interface Engine<C> {
@@ -35,7 +35,7 @@ interface Opened<C> {
   readonly id: string;
   readonly node: Node;
   readonly client: C;
-  readonly stream: AdsStream<DeltaRequest & SotwRequest>;
+  readonly stream: AdsStream;
   readonly at: number;
 }
 
@@ -66,13 +66,12 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
   }
 
-  async request(message: DeltaDiscoveryRequest | DiscoveryRequest, bytes: number | undefined): Promise<void> {
+  async request(message: XdsRequest, bytes: number | undefined): Promise<void> {
     if (this.#over) return;
     try {
       const { stream } = (this.#opened ??= await this.#open(message.node));
       if (this.#over) return;
-      // The message is of the variant of the call, and so is the stream.
-      const request = this.#addressed(message) as unknown as DeltaRequest & SotwRequest;
+      const request = this.#addressed(message);
       this.#report(request.typeUrl, stream.request(request), bytes);
       if (stream.due) this.#queue("request");
     } catch (error) {
@@ -176,7 +175,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       id: `${node.id}-${this.#engine.number()}`,
       node,
       client,
-      stream: stream as AdsStream<never> as Opened<C>["stream"],
+      stream,
       at: clock.now(),
     };
     this.#opened = opened;
@@ -197,12 +196,13 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   /** A request of a service of one type need not name it. */
-  #addressed<T extends { typeUrl: string }>(message: T): T {
+  #addressed(message: XdsRequest): XdsRequest {
     const { typeUrl } = this.#call.method;
     if (message.typeUrl === "") {
       if (typeUrl === undefined) throw new ConnectError("the aggregated service needs a type URL", Code.InvalidArgument);
-      message.typeUrl = typeUrl;
-    } else if (typeUrl !== undefined && message.typeUrl !== typeUrl) {
+      return { ...message, typeUrl };
+    }
+    if (typeUrl !== undefined && message.typeUrl !== typeUrl) {
       throw new ConnectError(`this service has ${typeUrl} only, not ${message.typeUrl}`, Code.InvalidArgument);
     }
     return message;

@@ -7,6 +7,8 @@ export { peerKey } from "./transport/peer.js";
 export type { Clock } from "./clock.js";
 export type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./transport/call.js";
 export type { Body } from "./wire/body.js";
+export { requestOf, type XdsRequest } from "./wire/request.js";
+export type { NameList, VersionList } from "./wire/names.js";
 export {
   clusterType,
   endpointType,

@@ -2,7 +2,10 @@ import { ResourceSet, type Resource } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import type { Rejection, Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
+import type { NameList } from "../wire/names.js";
+import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
+import { namesDigest, namesOf } from "./set-digest.js";
 import { endpointsNameOf } from "./warming.js";
 import { TypeState, type Due } from "./type-state.js";
 import { clusterType, endpointType, pushRank } from "./types.js";
@@ -39,13 +42,6 @@ export interface Receipt {
   readonly nack?: Rejection;
 }
 
-/** What the two variants' requests have in common. */
-export interface AdsRequest {
-  readonly typeUrl: string;
-  readonly responseNonce: string;
-  readonly errorDetail?: { readonly code: number; readonly message: string } | undefined;
-}
-
 interface Step {
   readonly type: TypeState;
   readonly set: ResourceSet;
@@ -64,7 +60,7 @@ interface Step {
  * in itself, and sends them in push order; what comes later waits for the next pass, so that frequent changes of an early
  * type do not hold up the later ones.
  */
-export abstract class AdsStream<Request extends AdsRequest = AdsRequest> {
+export abstract class AdsStream {
   abstract readonly variant: Variant;
   readonly types = new Map<string, TypeState>();
 
@@ -84,7 +80,7 @@ export abstract class AdsStream<Request extends AdsRequest = AdsRequest> {
   }
 
   /** Applies a request. */
-  request(request: Request): Receipt {
+  request(request: XdsRequest): Receipt {
     let type = this.types.get(request.typeUrl);
     const first = type === undefined;
     if (type === undefined) this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
@@ -107,7 +103,7 @@ export abstract class AdsStream<Request extends AdsRequest = AdsRequest> {
   }
 
   /** Changes the subscription. Says whether something may now have to be sent. */
-  protected abstract subscribe(type: TypeState, request: Request, first: boolean, stale: boolean): boolean;
+  protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean;
 
   /** Makes of what must be sent in the terms of delta what this variant sends, if anything. */
   protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
@@ -207,7 +203,7 @@ export abstract class AdsStream<Request extends AdsRequest = AdsRequest> {
     }
   }
 
-  #rejected(type: TypeState, { responseNonce }: Request, error: { code: number; message: string }, answers: boolean): Rejection {
+  #rejected(type: TypeState, { responseNonce }: XdsRequest, error: { code: number; message: string }, answers: boolean): Rejection {
     const last = answers ? type.last : undefined;
     const carried = last?.selection?.resources ?? [];
     const rejection: Rejection = {
@@ -225,6 +221,17 @@ export abstract class AdsStream<Request extends AdsRequest = AdsRequest> {
 
   protected everything(type: TypeState): Selection {
     return everything(type);
+  }
+
+  /** The listed names; if they are those of the source's set, the object that all who list them share. */
+  protected namesIn(type: TypeState, list: NameList): ReadonlySet<string> {
+    try {
+      const set = type.known ?? this.#source.resources(type.typeUrl);
+      if (set?.size === list.size && list.digest.equals(namesDigest(set))) return namesOf(set);
+    } catch (error) {
+      this.#source.failed(type.typeUrl, error);
+    }
+    return new Set(list);
   }
 }
 

@@ -1,41 +1,21 @@
-import type { DeltaDiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Selection } from "../wire/body-cache.js";
+import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
 import { isNamedType } from "./types.js";
 
-/** The fields of a delta request that the protocol needs. */
-export type DeltaRequest = Pick<
-  DeltaDiscoveryRequest,
-  "typeUrl" | "responseNonce" | "errorDetail" | "resourceNamesSubscribe" | "resourceNamesUnsubscribe" | "initialResourceVersions"
->;
-
 /** "Incremental xDS" of the xDS protocol. */
-export class DeltaStream extends AdsStream<DeltaRequest> {
+export class DeltaStream extends AdsStream {
   readonly variant = "delta";
 
   /** A stale nonce is no reason to disregard the subscription. */
-  protected subscribe(type: TypeState, request: DeltaRequest, first: boolean): boolean {
-    const subscribe = new Set(request.resourceNamesSubscribe);
-    const unsubscribe = request.resourceNamesUnsubscribe;
-    if (first) {
-      const held = Object.entries(request.initialResourceVersions);
-      if (held.length > 0) type.held = new Map(held);
-      if (subscribe.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
-    }
-    if (subscribe.size > 0) type.wasExplicit = true;
-    if (subscribe.delete("*") && !type.wildcard && !unsubscribe.includes("*")) {
-      type.wildcard = true;
-      type.known = undefined;
-      type.owed = true;
-    }
-    for (const name of subscribe) {
-      type.names.add(name);
-      type.resend.add(name);
-    }
+  protected subscribe(type: TypeState, request: XdsRequest, first: boolean): boolean {
+    const unsubscribe = [...request.unsubscribe];
+    if (first) this.#begin(type, request, unsubscribe);
+    else if (request.names.size > 0) this.#add(type, request.names, unsubscribe);
     for (const name of unsubscribe) {
       if (name === "*") type.wildcard = false;
-      else if (type.names.delete(name)) {
+      else if (type.deleteName(name)) {
         type.outside.delete(name);
         type.resend.delete(name);
         // The client cannot know whether the wildcard has it as well.
@@ -44,6 +24,28 @@ export class DeltaStream extends AdsStream<DeltaRequest> {
     }
     if (first && type.subscribed) type.owed = true;
     return type.owed || type.resend.size > 0;
+  }
+
+  #begin(type: TypeState, { names, initialVersions }: XdsRequest, unsubscribe: readonly string[]): void {
+    if (initialVersions.size > 0) type.held = initialVersions;
+    type.wasExplicit = names.size > 0;
+    if (names.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
+    type.names = this.namesIn(type, names);
+    if (type.deleteName("*")) type.wildcard = true;
+  }
+
+  #add(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
+    type.wasExplicit = true;
+    for (const name of names) {
+      if (name !== "*") {
+        type.addName(name);
+        type.resend.add(name);
+      } else if (!type.wildcard && !unsubscribe.includes("*")) {
+        type.wildcard = true;
+        type.known = undefined;
+        type.owed = true;
+      }
+    }
   }
 
   protected project(_type: TypeState, selection: Selection): Selection | undefined {

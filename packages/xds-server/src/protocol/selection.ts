@@ -1,5 +1,6 @@
 import { difference, ResourceSet, type Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
+import { namesOf, versionsDigest } from "./set-digest.js";
 import type { TypeState } from "./type-state.js";
 
 /** Looks up a resource outside the set of its type. */
@@ -17,14 +18,18 @@ export function select(type: TypeState, set: ResourceSet, lookup: Lookup | undef
   type.known = set;
   type.held = undefined;
   type.resend.clear();
+  type.shareNames(set);
   return selection;
 }
 
 function initial(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, warming: ReadonlySet<string>): Selection {
-  const held = type.held;
-  if (type.wildcard && type.names.size === 0 && held === undefined) return all(set);
+  if (type.wildcard ? type.names.size === 0 : type.names === namesOf(set)) {
+    if (type.held === undefined) return all(set);
+    if (type.held.digest.equals(versionsDigest(set))) return { resources: [...warming].flatMap((name) => set.get(name) ?? []), removed: [] };
+  }
   const resources: Resource[] = [];
   const removed: string[] = [];
+  const held = type.held && new Map(type.held);
   const lacks = ({ name, version }: Resource): boolean => held?.get(name) !== version || warming.has(name);
   let whole = true;
   for (const resource of set) {

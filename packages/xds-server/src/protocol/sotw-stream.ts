@@ -1,40 +1,46 @@
-import type { DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Selection } from "../wire/body-cache.js";
+import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
 import { isFullStateType, isNamedType } from "./types.js";
 
-/** The fields of a state-of-the-world request that the protocol needs. */
-export type SotwRequest = Pick<DiscoveryRequest, "typeUrl" | "responseNonce" | "errorDetail" | "resourceNames">;
-
 /** "The xDS transport protocol" in its state-of-the-world form. */
-export class SotwStream extends AdsStream<SotwRequest> {
+export class SotwStream extends AdsStream {
   readonly variant = "sotw";
 
-  protected subscribe(type: TypeState, request: SotwRequest, first: boolean, stale: boolean): boolean {
+  protected subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean {
     if (stale) return false;
-    const names = new Set(request.resourceNames);
-    const explicit = names.size > 0;
-    const star = names.delete("*");
-    const wildcard = star || (!explicit && !type.wasExplicit && !isNamedType(type.typeUrl));
-    type.wasExplicit ||= explicit;
     // Without a nonce the client has nothing of this type, whatever was sent before.
     const anew = first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
+    if (type.listed === undefined || !request.names.digest.equals(type.listed)) this.#list(type, request);
+    if (anew) {
+      type.known = undefined;
+      type.outside.clear();
+      type.owed = type.subscribed;
+    }
+    return type.owed || type.resend.size > 0;
+  }
+
+  #list(type: TypeState, { names: list }: XdsRequest): void {
+    type.listed = list.digest;
+    const explicit = list.size > 0;
     const before = type.names;
-    for (const name of names) if (!before.has(name) && !(type.wildcard && type.known?.has(name))) type.resend.add(name);
+    const wasWildcard = type.wildcard;
+    type.names = this.namesIn(type, list);
+    type.wildcard = type.deleteName("*") || (!explicit && !type.wasExplicit && !isNamedType(type.typeUrl));
+    type.wasExplicit ||= explicit;
+    for (const name of type.names) {
+      if (!before.has(name) && !(wasWildcard && type.known?.has(name))) type.resend.add(name);
+    }
     for (const name of before) {
-      if (names.has(name)) continue;
+      if (type.names.has(name)) continue;
       type.outside.delete(name);
       type.resend.delete(name);
     }
-    type.names = names;
-    if (anew || (wildcard && !type.wildcard)) {
+    if (type.wildcard && !wasWildcard) {
       type.known = undefined;
-      type.outside.clear();
-      type.owed = wildcard || names.size > 0;
+      type.owed = true;
     }
-    type.wildcard = wildcard;
-    return type.owed || type.resend.size > 0;
   }
 
   protected project(type: TypeState, selection: Selection): Selection | undefined {

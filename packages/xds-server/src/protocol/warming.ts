@@ -1,5 +1,5 @@
 import type { Resource } from "@istiod/resources";
-import { fieldsOf } from "../wire/protobuf.js";
+import { Reader } from "../wire/reader.js";
 
 const known = new WeakMap<Resource, string>();
 
@@ -17,11 +17,19 @@ const edsClusterConfig = 3;
 const serviceNameField = 2;
 
 function serviceName(cluster: Uint8Array): string | undefined {
-  for (const field of fieldsOf(cluster)) {
-    if (field.number !== edsClusterConfig) continue;
-    for (const inner of fieldsOf(field.value)) {
-      if (inner.number === serviceNameField && inner.value.length > 0) return Buffer.from(inner.value).toString("utf8");
+  const reader = new Reader(cluster, 0, cluster.length);
+  try {
+    while (reader.next()) {
+      if (reader.field !== edsClusterConfig || !reader.delimited) continue;
+      const config = new Reader(cluster, reader.from, reader.to);
+      while (config.next()) {
+        if (config.field !== serviceNameField || !config.delimited || config.to === config.from) continue;
+        return Buffer.from(cluster.subarray(config.from, config.to)).toString("utf8");
+      }
     }
+  } catch (error) {
+    // What a source gives for a cluster is for the client to judge.
+    if (!(error instanceof RangeError)) throw error;
   }
   return undefined;
 }

@@ -1,7 +1,7 @@
 import type { ConnectError } from "@connectrpc/connect";
-import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Peer } from "../source.js";
 import type { Body } from "../wire/body.js";
+import type { XdsRequest } from "../wire/request.js";
 
 /** One gRPC call of a discovery service, as a transport offers it to the protocol. */
 export interface Call {
@@ -26,7 +26,7 @@ export interface CallHandler {
    *
    * @param bytes length of the encoded request, if known
    */
-  request(message: DeltaDiscoveryRequest | DiscoveryRequest, bytes: number | undefined): Promise<void>;
+  request(request: XdsRequest, bytes: number | undefined): Promise<void>;
   /** Some outstanding bytes have left. */
   progressed(): void;
   /** The client sends no more requests. */

@@ -9,6 +9,7 @@ import {
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Peer } from "../source.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
+import { requestOf } from "../wire/request.js";
 import { peerKey } from "./peer.js";
 
 /** Serves the aggregated discovery service by handlers of Connect. */
@@ -49,7 +50,7 @@ async function* serve(
   const handler = accept(call);
   void (async () => {
     try {
-      for await (const request of requests) await handler.request(request, undefined);
+      for await (const request of requests) await handler.request(requestOf(request), undefined);
       handler.halfClosed();
     } catch (error) {
       call.end(ConnectError.from(error));

@@ -1,15 +1,9 @@
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
-import { fromBinary } from "@bufbuild/protobuf";
-import {
-  DeltaDiscoveryRequestSchema,
-  DiscoveryRequestSchema,
-  type DeltaDiscoveryRequest,
-  type DiscoveryRequest,
-} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Clock } from "../clock.js";
 import type { Peer } from "../source.js";
+import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
 import { prefixed, readMessages } from "./grpc-messages.js";
 import { peerOf } from "./peer.js";
@@ -144,11 +138,9 @@ export class GrpcCall implements Call {
     this.#stream.once("finish", () => this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
   }
 
-  #decode(message: Uint8Array): DeltaDiscoveryRequest | DiscoveryRequest {
+  #decode(message: Buffer): XdsRequest {
     try {
-      return this.method.variant === "delta"
-        ? fromBinary(DeltaDiscoveryRequestSchema, message)
-        : fromBinary(DiscoveryRequestSchema, message);
+      return decodeRequest(this.method.variant, message);
     } catch (error) {
       throw new ConnectError("the request cannot be decoded", Code.Internal, undefined, undefined, error);
     }

@@ -8,7 +8,7 @@ const prefixLength = 5;
  * @throws ConnectError `ResourceExhausted` for a message longer than `maxBytes`, `Unimplemented` for a compressed one,
  *   `InvalidArgument` for a body that ends within a message
  */
-export async function* readMessages(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Uint8Array> {
+export async function* readMessages(body: AsyncIterable<Uint8Array>, maxBytes: number): AsyncGenerator<Buffer> {
   let chunks: Uint8Array[] = [];
   let available = 0;
   let length: number | undefined;

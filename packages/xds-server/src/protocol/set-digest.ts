@@ -1,0 +1,49 @@
+import type { ResourceSet } from "@istiod/resources";
+import { Digest } from "../wire/digest.js";
+
+interface Known {
+  readonly names: Digest;
+  readonly versions: Digest;
+}
+
+const byPart = new WeakMap<ResourceSet, Known>();
+const nameSets = new WeakMap<ResourceSet, ReadonlySet<string>>();
+const encoder = new TextEncoder();
+
+/** The digest of the names of a set. */
+export function namesDigest(set: ResourceSet): Digest {
+  return known(set).names;
+}
+
+/** The digest of the names with the versions of a set. */
+export function versionsDigest(set: ResourceSet): Digest {
+  return known(set).versions;
+}
+
+/** The names of a set: one object, for all who subscribe to exactly these. */
+export function namesOf(set: ResourceSet): ReadonlySet<string> {
+  let names = nameSets.get(set);
+  if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
+  return names;
+}
+
+function known(set: ResourceSet): Known {
+  let found = byPart.get(set);
+  if (found !== undefined) return found;
+  found = { names: new Digest(), versions: new Digest() };
+  for (const part of set.parts) {
+    if (part !== set) {
+      const { names, versions } = known(part);
+      found.names.addAll(names);
+      found.versions.addAll(versions);
+      continue;
+    }
+    for (const { name, version } of part) {
+      const encoded = encoder.encode(name);
+      found.names.add(encoded);
+      found.versions.add(encoded, encoder.encode(version));
+    }
+  }
+  byPart.set(set, found);
+  return found;
+}

@@ -1,0 +1,194 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { DeltaDiscoveryRequestSchema, DiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { StatusSchema } from "@istiod/envoy-api/google/rpc/status";
+import type { Variant } from "../events.js";
+import { openChannel, type Channel, type Target } from "./channel.js";
+import { decodeResponse, type ReceivedResponse } from "./response.js";
+
+/** A request in the terms of one variant, with nothing filled in. */
+export interface RawRequest {
+  readonly node?: Node | undefined;
+  readonly typeUrl?: string;
+  /** State-of-the-world: all names; delta: names to add. */
+  readonly names?: readonly string[];
+  /** Delta. */
+  readonly unsubscribe?: readonly string[];
+  /** Delta. */
+  readonly initialVersions?: Readonly<Record<string, string>>;
+  /** State-of-the-world. */
+  readonly version?: string;
+  readonly nonce?: string;
+  readonly error?: string;
+}
+
+export interface XdsClientOptions {
+  readonly variant: Variant;
+  /** A node, or the id of one. Default "test". */
+  readonly node?: Node | string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Default: the aggregated service. */
+  readonly path?: string;
+  /** Called for each response before anyone waits for it. */
+  readonly onResponse?: (response: ReceivedResponse) => void;
+}
+
+interface TypeState {
+  names: Set<string>;
+  nonce: string;
+  /** State-of-the-world: the version accepted last. */
+  version: string;
+}
+
+/**
+ * A client that speaks either variant by the same verbs, and does nothing of its own accord. It keeps nonces, versions
+ * and lists of names as the protocol wants them.
+ */
+export class XdsClient {
+  readonly variant: Variant;
+  readonly node: Node;
+  /** Everything received, in order. */
+  readonly responses: ReceivedResponse[] = [];
+  /** Settled when the stream ends; undefined stands for status OK. */
+  readonly ended: Promise<ConnectError | undefined>;
+
+  readonly #channel: Channel;
+  readonly #types = new Map<string, TypeState>();
+  readonly #unread: ReceivedResponse[] = [];
+  readonly #waiting: { matches: (response: ReceivedResponse) => boolean; resolve: (response: ReceivedResponse) => void; reject: (e: Error) => void }[] = [];
+  #first = true;
+  #over: Error | undefined;
+  #fences = 0;
+
+  constructor(target: Target, options: XdsClientOptions) {
+    this.variant = options.variant;
+    const node = options.node ?? "test";
+    this.node = typeof node === "string" ? create(NodeSchema, { id: node }) : node;
+    let settle: (error: ConnectError | undefined) => void;
+    this.ended = new Promise((resolve) => (settle = resolve));
+    this.#channel = openChannel(
+      target,
+      options.variant,
+      {
+        message: (message) => {
+          const response = decodeResponse(this.variant, message);
+          this.#type(response.typeUrl).nonce = response.nonce;
+          this.responses.push(response);
+          options.onResponse?.(response);
+          const index = this.#waiting.findIndex(({ matches }) => matches(response));
+          if (index === -1) this.#unread.push(response);
+          else this.#waiting.splice(index, 1)[0]?.resolve(response);
+        },
+        ended: (error) => {
+          this.#over = error ?? new Error("the stream ended with status OK");
+          for (const { reject } of this.#waiting.splice(0)) reject(this.#over);
+          settle(error);
+        },
+      },
+      { ...(options.headers && { headers: options.headers }), ...(options.path !== undefined && { path: options.path }) },
+    );
+  }
+
+  /** Adds names to the subscription of a type; without names, asks for the wildcard in the old way. */
+  subscribe(typeUrl: string, names: readonly string[] = [], initialVersions: Readonly<Record<string, string>> = {}): void {
+    const type = this.#type(typeUrl);
+    for (const name of names) type.names.add(name);
+    if (this.variant === "delta") this.send({ typeUrl, names, initialVersions });
+    else this.#list(typeUrl, type);
+  }
+
+  unsubscribe(typeUrl: string, names: readonly string[]): void {
+    const type = this.#type(typeUrl);
+    for (const name of names) type.names.delete(name);
+    if (this.variant === "delta") this.send({ typeUrl, unsubscribe: names });
+    else this.#list(typeUrl, type);
+  }
+
+  ack({ typeUrl, nonce, version }: ReceivedResponse): void {
+    const type = this.#type(typeUrl);
+    type.version = version;
+    this.send({ typeUrl, nonce, ...(this.variant === "sotw" && { version, names: [...type.names] }) });
+  }
+
+  nack({ typeUrl, nonce }: ReceivedResponse, error: string): void {
+    const type = this.#type(typeUrl);
+    this.send({ typeUrl, nonce, error, ...(this.variant === "sotw" && { version: type.version, names: [...type.names] }) });
+  }
+
+  /** Sends a request as it is given; only the first one gets the node, unless it says otherwise. */
+  send(request: RawRequest): void {
+    const { typeUrl = "", nonce = "", error } = request;
+    const errorDetail = error === undefined ? {} : { errorDetail: create(StatusSchema, { code: 13, message: error }) };
+    const node = "node" in request ? request.node : this.#first ? this.node : undefined;
+    this.#first = false;
+    const common = { ...(node && { node }), typeUrl, responseNonce: nonce, ...errorDetail };
+    const names = [...(request.names ?? [])];
+    this.#channel.send(
+      this.variant === "delta"
+        ? toBinary(
+            DeltaDiscoveryRequestSchema,
+            create(DeltaDiscoveryRequestSchema, {
+              ...common,
+              resourceNamesSubscribe: names,
+              resourceNamesUnsubscribe: [...(request.unsubscribe ?? [])],
+              initialResourceVersions: { ...request.initialVersions },
+            }),
+          )
+        : toBinary(
+            DiscoveryRequestSchema,
+            create(DiscoveryRequestSchema, { ...common, resourceNames: names, versionInfo: request.version ?? "" }),
+          ),
+    );
+  }
+
+  /** The next response, of a type if one is given, that nobody has taken yet. Rejects if the stream ends. */
+  next(typeUrl?: string): Promise<ReceivedResponse> {
+    const matches = (response: ReceivedResponse): boolean => typeUrl === undefined || response.typeUrl === typeUrl;
+    const index = this.#unread.findIndex(matches);
+    const found = index === -1 ? undefined : this.#unread.splice(index, 1)[0];
+    if (found !== undefined) return Promise.resolve(found);
+    if (this.#over !== undefined) return Promise.reject(this.#over);
+    return new Promise((resolve, reject) => this.#waiting.push({ matches, resolve, reject }));
+  }
+
+  /** Takes the next response of a type and accepts it. */
+  async accept(typeUrl: string): Promise<ReceivedResponse> {
+    const response = await this.next(typeUrl);
+    this.ack(response);
+    return response;
+  }
+
+  /**
+   * Gives what has come and nobody has taken, once everything that the server owed until now has come: it asks for a type that nobody
+   * serves, which is answered last.
+   */
+  async settled(): Promise<ReceivedResponse[]> {
+    const typeUrl = `fence/${this.#fences++}`;
+    this.send({ typeUrl });
+    await this.next(typeUrl);
+    return this.#unread.splice(0);
+  }
+
+  pause(paused: boolean): void {
+    this.#channel.pause(paused);
+  }
+
+  halfClose(): void {
+    this.#channel.halfClose();
+  }
+
+  close(): void {
+    this.#channel.cancel();
+  }
+
+  #list(typeUrl: string, type: TypeState): void {
+    this.send({ typeUrl, names: [...type.names], nonce: type.nonce, version: type.version });
+  }
+
+  #type(typeUrl: string): TypeState {
+    let type = this.#types.get(typeUrl);
+    if (type === undefined) this.#types.set(typeUrl, (type = { names: new Set(), nonce: "", version: "" }));
+    return type;
+  }
+}

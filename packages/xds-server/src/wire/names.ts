@@ -1,0 +1,48 @@
+import { Digest } from "./digest.js";
+
+/** Names in a request, which may still be encoded. */
+export interface NameList extends Iterable<string> {
+  /** How often a name is listed. */
+  readonly size: number;
+  readonly digest: Digest;
+}
+
+/** Versions of resources that a client has, which may still be encoded. */
+export interface VersionList extends Iterable<readonly [name: string, version: string]> {
+  readonly size: number;
+  readonly digest: Digest;
+}
+
+const encoder = new TextEncoder();
+
+export function nameList(names: readonly string[]): NameList {
+  let digest: Digest | undefined;
+  return {
+    size: names.length,
+    get digest() {
+      if (digest !== undefined) return digest;
+      digest = new Digest();
+      for (const name of names) digest.add(encoder.encode(name));
+      return digest;
+    },
+    [Symbol.iterator]: () => names[Symbol.iterator](),
+  };
+}
+
+export function versionList(versions: Readonly<Record<string, string>>): VersionList {
+  const entries = Object.entries(versions);
+  let digest: Digest | undefined;
+  return {
+    size: entries.length,
+    get digest() {
+      if (digest !== undefined) return digest;
+      digest = new Digest();
+      for (const [name, version] of entries) digest.add(encoder.encode(name), encoder.encode(version));
+      return digest;
+    },
+    [Symbol.iterator]: () => entries[Symbol.iterator](),
+  };
+}
+
+export const noNames: NameList = nameList([]);
+export const noVersions: VersionList = versionList({});

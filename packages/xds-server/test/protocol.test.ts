@@ -1,0 +1,412 @@
+import { clusterType, endpointType, listenerType, routeType, secretType } from "@istiod/xds-server";
+import { describe, expect, test } from "vitest";
+import { onEach, setup, transports } from "./harness.js";
+import { cluster, made } from "./resources.js";
+
+onEach(transports, (variant, transport) => {
+  const delta = variant === "delta";
+  const serve = (sets: Parameters<typeof setup>[2]): ReturnType<typeof setup> => setup(variant, transport, sets);
+
+  describe("the first request", () => {
+    test("without names asks for all clusters", async () => {
+      const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(clusterType);
+      const response = await c.next();
+      expect(response).toMatchObject({ typeUrl: clusterType, names: ["a", "b"], removed: [] });
+      expect(response.nonce).not.toBe("");
+      expect(response.version).not.toBe("");
+      expect(response.resources.map(({ typeUrl }) => typeUrl)).toEqual([clusterType, clusterType]);
+      expect(response.resources[0]?.bytes).toSatisfy((bytes: Uint8Array) => made("a").bytes.every((byte, i) => byte === bytes[i]));
+      if (delta) expect(response.resources[0]?.version).toBe(made("a").version);
+    });
+
+    test("with * asks for all", async () => {
+      const { client } = await serve({ [listenerType]: [made("a")] });
+      const c = client();
+      c.subscribe(listenerType, ["*"]);
+      expect((await c.next()).names).toEqual(["a"]);
+    });
+
+    test("with names asks for these", async () => {
+      const { client } = await serve({ [endpointType]: [made("a"), made("b"), made("c")] });
+      const c = client();
+      c.subscribe(endpointType, ["a", "c"]);
+      expect((await c.next()).names).toEqual(["a", "c"]);
+    });
+
+    test("with names of clusters asks for these", async () => {
+      const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(clusterType, ["b"]);
+      expect((await c.next()).names).toEqual(["b"]);
+    });
+
+    test("for a wildcard is answered even if there is nothing, so that the client goes on", async () => {
+      const { client } = await serve({ [clusterType]: [] });
+      const c = client();
+      c.subscribe(clusterType);
+      expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
+    });
+
+    test("for a type that nobody serves is answered with nothing", async () => {
+      const { client } = await serve({});
+      const c = client();
+      c.subscribe("type.googleapis.com/example.Unknown");
+      expect(await c.next()).toMatchObject({ names: [] });
+    });
+
+    test("without names of a type that is asked for by name is not answered", async () => {
+      const { client } = await serve({ [endpointType]: [made("a")] });
+      const c = client();
+      c.subscribe(endpointType);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("for names that do not exist is answered: delta says so, SotW leaves them out", async () => {
+      const { client } = await serve({ [endpointType]: [made("a")] });
+      const c = client();
+      c.subscribe(endpointType, ["a", "gone"]);
+      expect(await c.next()).toMatchObject({ names: ["a"], removed: delta ? ["gone"] : [] });
+    });
+
+    test("must carry a node with an id", async () => {
+      const { client, server, events } = await serve({});
+      for (const c of [client({ node: "" }), client()]) {
+        c.send({ typeUrl: clusterType, node: c.node.id === "" ? c.node : undefined });
+        expect(await c.ended).toMatchObject({ code: 3, rawMessage: "missing node information" });
+      }
+      expect(server.connections()).toEqual([]);
+      expect(events).toMatchObject([{ kind: "refused", code: "InvalidArgument" }, { kind: "refused" }]);
+    });
+
+    test("must have a type", async () => {
+      const { client } = await serve({});
+      const c = client();
+      c.send({ node: c.node });
+      expect(await c.ended).toMatchObject({ code: 3 });
+    });
+  });
+
+  describe("acknowledgement", () => {
+    test("is not answered, and noted", async () => {
+      const { client, server, events } = await serve({ [clusterType]: [made("a")] });
+      const c = client();
+      c.subscribe(clusterType);
+      const { nonce, version } = await c.accept(clusterType);
+      expect(await c.settled()).toEqual([]);
+      expect(server.connections()[0]?.subscriptions[0]).toMatchObject({
+        typeUrl: clusterType,
+        wildcard: true,
+        nonceSent: nonce,
+        nonceAcked: nonce,
+        versionSent: version,
+        versionAcked: version,
+      });
+      expect(events).toContainEqual(expect.objectContaining({ kind: "ack", typeUrl: clusterType, nonce }));
+    });
+
+    test("in any order of types is taken", async () => {
+      const { client } = await serve({ [clusterType]: [made("a")], [listenerType]: [made("l")] });
+      const c = client();
+      c.subscribe(clusterType);
+      c.subscribe(listenerType);
+      const clusters = await c.next(clusterType);
+      const listeners = await c.next(listenerType);
+      c.ack(listeners);
+      c.ack(clusters);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("of a response that is not the last one is stale", async () => {
+      const { client, source, server, events } = await serve({ [clusterType]: [made("a", "1")] });
+      const c = client();
+      c.subscribe(clusterType);
+      const first = await c.next();
+      source.put(clusterType, made("a", "2"));
+      const second = await c.next();
+      c.ack(first);
+      expect(await c.settled()).toEqual([]);
+      expect(server.connections()[0]?.subscriptions[0]?.nonceAcked).toBe("");
+      expect(events).toContainEqual(expect.objectContaining({ kind: "request", stale: true }));
+      c.ack(second);
+      expect(await c.settled()).toEqual([]);
+      expect(server.connections()[0]?.subscriptions[0]?.nonceAcked).toBe(second.nonce);
+    });
+  });
+
+  describe("rejection", () => {
+    test("is not answered, and kept with what was rejected and why, until something is accepted", async () => {
+      const { client, source, server, events } = await serve({ [clusterType]: [made("good"), made("bad", "1")] });
+      const c = client({ node: "proxy" });
+      c.subscribe(clusterType);
+      const first = await c.accept(clusterType);
+      await c.settled();
+      source.put(clusterType, made("bad", "2"));
+      const second = await c.next();
+      c.nack(second, "cluster bad: no such thing");
+      expect(await c.settled()).toEqual([]);
+      const state = server.connections()[0]?.subscriptions[0];
+      expect(state).toMatchObject({ nonceSent: second.nonce, nonceAcked: first.nonce, versionAcked: first.version });
+      expect(state?.lastError).toMatchObject({ nonce: second.nonce, code: 13, message: "cluster bad: no such thing", resources: ["bad"] });
+      expect(events).toContainEqual(expect.objectContaining({ kind: "nack", nodeId: "proxy", typeUrl: clusterType, error: state?.lastError }));
+
+      source.put(clusterType, made("bad", "3"));
+      await c.accept(clusterType);
+      await c.settled();
+      expect(server.connections()[0]?.subscriptions[0]?.lastError).toBeUndefined();
+    });
+
+    test("does not bring the same again when something else changes, but in a full state", async () => {
+      const { client, source } = await serve({ [routeType]: [made("bad"), made("other", "1")] });
+      const c = client();
+      c.subscribe(routeType, ["bad", "other"]);
+      c.nack(await c.next(), "bad");
+      source.put(routeType, made("other", "2"));
+      expect((await c.next()).names).toEqual(["other"]);
+    });
+  });
+
+  describe("a change", () => {
+    test("sends what changed: alone in delta and for types by name, with all else for clusters and listeners", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a", "1"), made("b")], [routeType]: [made("r", "1"), made("s")] });
+      const c = client();
+      c.subscribe(clusterType);
+      c.subscribe(routeType, ["r", "s"]);
+      await c.accept(clusterType);
+      await c.accept(routeType);
+      source.put(clusterType, made("a", "2"));
+      expect((await c.accept(clusterType)).names).toEqual(delta ? ["a"] : ["a", "b"]);
+      source.put(routeType, made("r", "2"));
+      expect((await c.accept(routeType)).names).toEqual(["r"]);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("has another version and nonce", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a", "1")] });
+      const c = client();
+      c.subscribe(clusterType);
+      const first = await c.accept(clusterType);
+      source.put(clusterType, made("a", "2"));
+      const second = await c.accept(clusterType);
+      expect(second.nonce).not.toBe(first.nonce);
+      expect(second.version).not.toBe(first.version);
+      source.put(clusterType, made("a", "1"));
+      expect((await c.accept(clusterType)).version).toBe(first.version);
+    });
+
+    test("of nothing that the client subscribes to sends nothing", async () => {
+      const { client, source } = await serve({ [endpointType]: [made("a"), made("b", "1")] });
+      const c = client();
+      c.subscribe(endpointType, ["a"]);
+      await c.accept(endpointType);
+      source.put(endpointType, made("b", "2"));
+      source.put(clusterType, made("x"));
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("to equal content sends nothing", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      source.set({ [clusterType]: [made("a")] });
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("that removes a resource: delta names it, clusters come without it, else SotW says nothing", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a"), made("b")], [endpointType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(clusterType);
+      c.subscribe(endpointType, ["a", "b"]);
+      await c.accept(clusterType);
+      await c.accept(endpointType);
+      source.remove(clusterType, "a");
+      expect(await c.accept(clusterType)).toMatchObject(delta ? { names: [], removed: ["a"] } : { names: ["b"] });
+      source.remove(endpointType, "a");
+      const rest = await c.settled();
+      expect(rest.map(({ names, removed }) => ({ names, removed }))).toEqual(delta ? [{ names: [], removed: ["a"] }] : []);
+    });
+
+    test("that removes the last cluster is sent", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      source.set({ [clusterType]: [] });
+      expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: delta ? ["a"] : [] });
+    });
+
+    test("that makes a name exist which was asked for in vain is sent", async () => {
+      const { client, source } = await serve({ [endpointType]: [] });
+      const c = client();
+      c.subscribe(endpointType, ["later"]);
+      c.ack(await c.next());
+      source.put(endpointType, made("later"));
+      expect((await c.next()).names).toEqual(["later"]);
+    });
+
+    test("of many types is sent in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
+      const order = [clusterType, endpointType, listenerType, routeType, secretType, "type.googleapis.com/example.Other"];
+      const sets = (content: string) => Object.fromEntries(order.map((typeUrl) => [typeUrl, [made("x", content)]]));
+      const { client, source } = await serve(sets("1"));
+      const c = client();
+      for (const typeUrl of [...order].reverse()) c.subscribe(typeUrl, ["x"]);
+      for (const typeUrl of order) await c.accept(typeUrl);
+      await c.settled();
+      const before = c.responses.length;
+      source.set(sets("2"));
+      await c.settled();
+      expect(c.responses.slice(before, before + order.length).map(({ typeUrl }) => typeUrl)).toEqual(order);
+    });
+  });
+
+  describe("the subscription", () => {
+    test("grows: what was added is sent, and only that of types by name", async () => {
+      const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(endpointType, ["a"]);
+      await c.accept(endpointType);
+      c.subscribe(endpointType, ["b"]);
+      expect((await c.next()).names).toEqual(["b"]);
+    });
+
+    test("shrinks: nothing is sent, not then and not later", async () => {
+      const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b", "1")] });
+      const c = client();
+      c.subscribe(endpointType, ["a", "b"]);
+      await c.accept(endpointType);
+      c.unsubscribe(endpointType, ["b"]);
+      expect(await c.settled()).toEqual([]);
+      source.set({ [endpointType]: [made("a", "2"), made("b", "2")] });
+      expect((await c.accept(endpointType)).names).toEqual(["a"]);
+      c.unsubscribe(endpointType, ["a"]);
+      expect(await c.settled()).toEqual([]);
+      source.set({ [endpointType]: [made("a", "3"), made("b", "3")] });
+      expect((await c.settled()).flatMap(({ names }) => names)).toEqual([]);
+    });
+
+    test("shrinks and grows again: what the client may have forgotten is sent again", async () => {
+      const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(endpointType, ["a", "b"]);
+      await c.accept(endpointType);
+      c.unsubscribe(endpointType, ["b"]);
+      await c.settled();
+      c.subscribe(endpointType, ["b"]);
+      expect((await c.accept(endpointType)).names).toEqual(["b"]);
+      c.unsubscribe(endpointType, ["a", "b"]);
+      await c.settled();
+      c.subscribe(endpointType, ["a"]);
+      expect((await c.next()).names).toEqual(["a"]);
+    });
+
+    test("to a cluster that does not exist yet lasts", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const c = client();
+      c.subscribe(clusterType, ["a", "later"]);
+      await c.accept(clusterType);
+      source.put(clusterType, made("later"));
+      expect((await c.next()).names).toEqual(delta ? ["later"] : ["a", "later"]);
+    });
+
+    test("once it was explicit, no names are no wildcard", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a", "1")] });
+      const c = client();
+      c.subscribe(clusterType, ["*"]);
+      await c.accept(clusterType);
+      c.unsubscribe(clusterType, ["*"]);
+      expect(await c.settled()).toEqual([]);
+      source.put(clusterType, made("a", "2"));
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("to the wildcard, given up for a name, goes on for that name", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a", "1"), made("b", "1")] });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      c.subscribe(clusterType, delta ? ["a"] : ["*", "a"]);
+      for (const response of await c.settled()) c.ack(response);
+      c.unsubscribe(clusterType, ["*"]);
+      await c.settled();
+      source.set({ [clusterType]: [made("a", "2"), made("b", "2")] });
+      expect((await c.next()).names).toEqual(["a"]);
+    });
+  });
+
+  describe("warming", () => {
+    test("a changed cluster's endpoints are sent again, and no others", async () => {
+      const { client, source } = await serve({
+        [clusterType]: [made("a", "1"), cluster("b", "1", "b-endpoints"), made("c")],
+        [endpointType]: [made("a"), made("b-endpoints"), made("c")],
+      });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      c.subscribe(endpointType, ["a", "b-endpoints", "c"]);
+      await c.accept(endpointType);
+      source.put(clusterType, made("a", "2"));
+      await c.accept(clusterType);
+      expect((await c.accept(endpointType)).names).toEqual(["a"]);
+      source.put(clusterType, cluster("b", "2", "b-endpoints"), made("new"));
+      await c.accept(clusterType);
+      expect((await c.accept(endpointType)).names).toEqual(["b-endpoints"]);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("endpoints changed together with their cluster are sent once, after it", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a", "1")], [endpointType]: [made("a", "1"), made("b", "1")] });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      c.subscribe(endpointType, ["a", "b"]);
+      await c.accept(endpointType);
+      source.set({ [clusterType]: [made("a", "2")], [endpointType]: [made("a", "2"), made("b", "2")] });
+      const [first, second] = [await c.next(), await c.next()];
+      expect([first.typeUrl, second.typeUrl]).toEqual([clusterType, endpointType]);
+      expect(second.names).toEqual(["a", "b"]);
+      c.ack(first);
+      c.ack(second);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("a removed cluster brings no endpoints", async () => {
+      const { client, source } = await serve({ [clusterType]: [made("a"), made("b")], [endpointType]: [made("a"), made("b")] });
+      const c = client();
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      c.subscribe(endpointType, ["a", "b"]);
+      await c.accept(endpointType);
+      source.remove(clusterType, "a");
+      await c.accept(clusterType);
+      expect(await c.settled()).toEqual([]);
+    });
+  });
+
+  test("two streams of one node are both served", async () => {
+    const { client, source, server } = await serve({ [clusterType]: [made("a", "1")] });
+    const both = [client({ node: "same" }), client({ node: "same" })];
+    for (const c of both) {
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+    }
+    source.put(clusterType, made("a", "2"));
+    for (const c of both) await c.accept(clusterType);
+    const ids = server.connections().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+    expect(ids.every((id) => id.startsWith("same-"))).toBe(true);
+  });
+
+  test("the end of the client's requests ends the stream without an error", async () => {
+    const { client, server, source } = await serve({ [clusterType]: [] });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.next();
+    expect(source.clients).toHaveLength(1);
+    c.halfClose();
+    expect(await c.ended).toBeUndefined();
+    expect(server.connections()).toEqual([]);
+    expect(source.clients).toEqual([]);
+  });
+});
