@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import { gatewaysTo, gatewayWeightScale, hasNetworkGateways, isClusterLocal, networkGateways, resolvedHosts } from "@istiod/service-discovery";
+import { Mesh } from "./mesh.js";
+
+function gatewayYaml(name: string, ip: string, labels = "topology.istio.io/network: far"): string {
+  return `---
+apiVersion: v1
+kind: Service
+metadata: {name: ${name}, namespace: istio-system, labels: {${labels}}}
+spec: {type: LoadBalancer, clusterIP: 10.0.0.9, ports: [{name: tls, port: 15443}, {name: alt, port: 16000}]}
+status: {loadBalancer: {ingress: [{ip: ${ip}}]}}
+`;
+}
+
+const gateway = { network: "far", cluster: "Kubernetes", port: 15443, hbonePort: 0 };
+
+describe("gateways of networks", () => {
+  test("are Services with the network's label, at the port that they name", () => {
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2")).apply(gatewayYaml("b", "203.0.113.1", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '16000'"));
+    expect(mesh.ask(networkGateways)).toEqual([{ ...gateway, address: "203.0.113.1", port: 16000 }, { ...gateway, address: "203.0.113.2" }]);
+    mesh.apply(gatewayYaml("a", "203.0.113.2", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '1'"));
+    expect(mesh.ask(networkGateways)).toHaveLength(1);
+  });
+
+  test("are stated in MeshNetworks by address, or by a Service of the network's clusters", () => {
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: y")).networks({
+      networks: {
+        far: { endpoints: [{ fromRegistry: "Kubernetes" }], gateways: [{ registryServiceName: "a.istio-system.svc.cluster.local", port: 15443 }] },
+        near: { gateways: [{ address: "198.51.100.1", port: 443 }] },
+      },
+    });
+    expect(mesh.ask(networkGateways)).toEqual([
+      { network: "near", cluster: "", address: "198.51.100.1", port: 443, hbonePort: 0 },
+      { ...gateway, address: "203.0.113.2" },
+    ]);
+  });
+
+  test("with host names count where they are resolved, except for those who resolve them themselves", () => {
+    const mesh = new Mesh().networks({ networks: { far: { gateways: [{ address: "gw.example.org", port: 443 }] } } });
+    expect(mesh.ask(hasNetworkGateways, "stated")).toBe(true);
+    expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
+    mesh.db.commit((tx) => tx.set(resolvedHosts, "gw.example.org", ["203.0.113.9"]));
+    expect(mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" })).toMatchObject([{ address: "203.0.113.9" }]);
+    mesh.set("RESOLVE_HOSTNAME_GATEWAYS", "false");
+    expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
+  });
+
+  test("are those of an endpoint's cluster, else of its network; weights divide among any of them", () => {
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.1")).apply(gatewayYaml("b", "203.0.113.2"), "east").apply(gatewayYaml("c", "203.0.113.3"), "east");
+    const to = (cluster: string): readonly string[] => mesh.ask(gatewaysTo, { network: "far", cluster, form: "resolved" }).map(({ address }) => address);
+    expect(to("east")).toEqual(["203.0.113.2", "203.0.113.3"]);
+    expect(to("Kubernetes")).toEqual(["203.0.113.1"]);
+    expect(to("west")).toHaveLength(3);
+    expect(mesh.ask(gatewayWeightScale, "resolved")).toBe(6);
+  });
+});
+
+describe("services for their own cluster alone", () => {
+  const local = (mesh: Mesh, host: string): boolean => mesh.ask(isClusterLocal, host);
+
+  test("are those of kube-system, the API server and istiod by default", () => {
+    const mesh = new Mesh();
+    expect(local(mesh, "kube-dns.kube-system.svc.cluster.local")).toBe(true);
+    expect(local(mesh, "kubernetes.default.svc.cluster.local")).toBe(true);
+    expect(local(mesh, "istiod.istio-system.svc.cluster.local")).toBe(true);
+    expect(local(mesh, "cart.shop.svc.cluster.local")).toBe(false);
+  });
+
+  test("follow the most specific setting", () => {
+    const mesh = new Mesh().meshConfig({
+      serviceSettings: [
+        { settings: { clusterLocal: true }, hosts: ["*.shop.svc.cluster.local"] },
+        { settings: { clusterLocal: false }, hosts: ["cart.shop.svc.cluster.local", "*.kube-system.svc.cluster.local"] },
+      ],
+    });
+    expect(local(mesh, "bill.shop.svc.cluster.local")).toBe(true);
+    expect(local(mesh, "cart.shop.svc.cluster.local")).toBe(false);
+    expect(local(mesh, "kube-dns.kube-system.svc.cluster.local")).toBe(false);
+  });
+});

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "vitest";
+import { type ProxyIdentity, registeredLabels, service, serviceTargets } from "@istiod/service-discovery";
+import { Mesh, podYaml, serviceYaml, sliceYaml } from "./mesh.js";
+
+const proxy: ProxyIdentity = {
+  id: "cart-1.shop",
+  namespace: "shop",
+  cluster: "Kubernetes",
+  addresses: ["10.1.0.1"],
+  labels: { app: "cart" },
+  podPorts: [],
+  nodeName: "n1",
+  isVm: false,
+};
+
+const CART = "shop/cart.shop.svc.cluster.local";
+
+function targets(mesh: Mesh, of: Partial<ProxyIdentity> = {}): readonly string[] {
+  return mesh.ask(serviceTargets, { ...proxy, ...of }).map((t) => `${t.service.replace(".svc.cluster.local", "")}:${t.port.number} → ${t.targetPort}`);
+}
+
+describe("the services of a proxy", () => {
+  test("are those that select its pod, the oldest first", () => {
+    const mesh = new Mesh(serviceYaml("cart"))
+      .apply(serviceYaml("young", { created: "2024-05-01T00:00:00Z" }).replace("app: young", "app: cart"))
+      .apply(serviceYaml("other"))
+      .apply(serviceYaml("cart", { ns: "pay" }))
+      .apply(podYaml("cart-1", "10.1.0.1"));
+    expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 8080", "shop/young.shop:80 → 8080"]);
+    expect(targets(mesh, { cluster: "east" })).toEqual([]);
+    expect(targets(mesh, { cluster: "" })).toHaveLength(2);
+  });
+
+  test("stay the same while the pod's readiness changes", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(podYaml("cart-1", "10.1.0.1"));
+    const before = mesh.ask(serviceTargets, proxy);
+    mesh.apply(podYaml("cart-1", "10.1.0.1", { ready: false }));
+    expect(mesh.ask(serviceTargets, proxy)).toBe(before);
+    mesh.apply(podYaml("cart-1", "10.1.0.1", { labels: "app: other" }));
+    expect(targets(mesh)).toEqual([]);
+  });
+
+  test("have one target for each port and protocol of the workload, named ports found on the pod", () => {
+    const yaml = serviceYaml("cart").replace(
+      "ports: [{name: http, port: 80, targetPort: 8080}]",
+      "ports: [{name: http, port: 80, targetPort: web}, {name: http-b, port: 81, targetPort: 8080}, {name: tcp, port: 82, targetPort: 8080}, {name: x, port: 83, targetPort: none}]",
+    );
+    const mesh = new Mesh(yaml).apply(podYaml("cart-1", "10.1.0.1"));
+    expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 8080", "shop/cart.shop:82 → 8080"]);
+  });
+
+  test("are those that name its address, where none selects its pod", () => {
+    const mesh = new Mesh(serviceYaml("cart").replace("selector: {app: cart}, ", "")).apply(podYaml("cart-1", "10.1.0.1"));
+    expect(targets(mesh)).toEqual([]);
+    mesh.apply(sliceYaml("a", [{ ip: "10.1.0.1" }], { ports: "{name: http, port: 9000}" }));
+    expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 9000"]);
+  });
+
+  test("are found by what the proxy says of itself until its pod is known", () => {
+    const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
+    expect(targets(new Mesh(serviceYaml("cart")))).toEqual(["shop/cart.shop:80 → 8080"]);
+    expect(targets(new Mesh(named), { podPorts: [{ name: "web", containerPort: 7000, protocol: "TCP" }] })).toEqual(["shop/cart.shop:80 → 7000"]);
+    expect(targets(new Mesh(named), { podPorts: [{ name: "other", containerPort: 7000, protocol: "TCP" }] })).toEqual([]);
+    expect(targets(new Mesh(serviceYaml("cart")), { labels: {} })).toEqual([]);
+  });
+
+  test("of a virtual machine are those that select its WorkloadEntry, and ServiceEntries with its address", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(`
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: vm, namespace: shop}
+spec: {address: 192.0.2.9, labels: {app: cart}, ports: {http: 9000}}
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: listed, namespace: shop}
+spec: {hosts: [listed.example.org], ports: [{number: 443, name: tls, protocol: TLS, targetPort: 8443}], resolution: STATIC, endpoints: [{address: 192.0.2.9, labels: {from: entry}}]}
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: selected, namespace: shop}
+spec: {hosts: [selected.example.org], ports: [{number: 70, name: http, protocol: HTTP}], resolution: STATIC, workloadSelector: {labels: {app: cart}}}
+---
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: elsewhere, namespace: pay}
+spec: {hosts: [elsewhere.example.org], ports: [{number: 70, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 192.0.2.9}]}
+`);
+    const vm = { id: "vm.shop", addresses: ["192.0.2.9"], cluster: "Kubernetes" };
+    expect(targets(mesh, vm)).toEqual(["shop/listed.example.org:443 → 8443", "shop/selected.example.org:70 → 9000", "shop/cart.shop:80 → 9000"]);
+    expect(mesh.ask(service, CART)).toBeDefined();
+    expect(mesh.ask(registeredLabels, { ...proxy, ...vm })).toMatchObject({ from: "entry" });
+  });
+});
+
+test("the labels of a proxy are its pod's, with its topology", () => {
+  const mesh = new Mesh("{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: us}}}");
+  expect(mesh.ask(registeredLabels, proxy)).toBeUndefined();
+  mesh.apply(podYaml("cart-1", "10.1.0.1", { node: "n1" }));
+  expect(mesh.ask(registeredLabels, proxy)).toEqual({
+    app: "cart",
+    "topology.kubernetes.io/region": "us",
+    "topology.istio.io/cluster": "Kubernetes",
+    "kubernetes.io/hostname": "n1",
+  });
+});

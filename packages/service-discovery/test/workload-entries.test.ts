@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import { endpoints, serviceIdentities, workloadByAddress } from "@istiod/service-discovery";
+import { Mesh, podYaml, serviceYaml, sliceYaml } from "./mesh.js";
+
+const CART = "shop/cart.shop.svc.cluster.local";
+
+function entryYaml(spec = "address: 192.0.2.9, labels: {app: cart}", metadata = "", status = ""): string {
+  return `---
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: vm, namespace: shop${metadata && `, ${metadata}`}}
+spec: {${spec}}
+${status && `status: {${status}}`}
+`;
+}
+
+const at = (mesh: Mesh): readonly string[] => mesh.ask(endpoints, { service: CART, port: "http" }).map(({ addresses: [address], port }) => `${address}:${port}`);
+
+describe("WorkloadEntries behind a Kubernetes Service", () => {
+  test("are selected by its selector and listen on its target port", () => {
+    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml()))).toEqual(["192.0.2.9:8080"]);
+  });
+
+  test("listen on their own port of that name, if they have one; a target port that is a name needs it", () => {
+    const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
+    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {http: 9000}")))).toEqual(["192.0.2.9:9000"]);
+    expect(at(new Mesh(named).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {web: 9001}")))).toEqual(["192.0.2.9:9001"]);
+    expect(at(new Mesh(named).apply(entryYaml()))).toEqual([]);
+  });
+
+  test("are not those that have a name or a socket for address, nor those behind a headless service", () => {
+    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: vm.example.org, labels: {app: cart}")))).toEqual([]);
+    expect(at(new Mesh(serviceYaml("cart", { ip: "None" })).apply(entryYaml()))).toEqual([]);
+    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml()).set("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", "false"))).toEqual([]);
+  });
+
+  test("count once their health checks succeed", () => {
+    const checked = "annotations: {proxy.istio.io/health-checks-enabled: 'true'}";
+    const mesh = new Mesh(serviceYaml("cart")).apply(entryYaml(undefined, checked));
+    expect(at(mesh)).toEqual([]);
+    mesh.apply(entryYaml(undefined, checked, "conditions: [{type: Healthy, status: 'True'}]"));
+    expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
+    mesh.apply(entryYaml(undefined, checked, "conditions: [{type: Healthy, status: 'False'}]"));
+    expect(at(mesh)).toEqual([]);
+  });
+});
+
+test("a WorkloadEntry is a workload with its group's name, and mutual TLS where it has an identity", () => {
+  const mesh = new Mesh(entryYaml("address: 192.0.2.9, serviceAccount: vm, labels: {app: a, v: one}", "labels: {app: b}, annotations: {istio.io/autoRegistrationGroup: vms}"));
+  expect(mesh.ask(workloadByAddress, "192.0.2.9")).toMatchObject({
+    kind: "WorkloadEntry",
+    workloadName: "vms",
+    identity: "spiffe://cluster.local/ns/shop/sa/vm",
+    tlsMode: "istio",
+    labels: { app: "b", v: "one" },
+  });
+  mesh.apply(entryYaml("address: 192.0.2.9, serviceAccount: vm, labels: {security.istio.io/tlsMode: disabled}"));
+  expect(mesh.ask(workloadByAddress, "192.0.2.9")?.tlsMode).toBe("disabled");
+});
+
+describe("identities of a service", () => {
+  test("are those of its endpoints and those declared, in all trust domains, and stay while pods come and go", () => {
+    const mesh = new Mesh(serviceYaml("cart", { metadata: "annotations: {alpha.istio.io/canonical-serviceaccounts: other.example.org}" }))
+      .apply(podYaml("cart-1", "10.1.0.1"))
+      .apply(podYaml("cart-2", "10.1.0.2"))
+      .apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }]))
+      .meshConfig({ trustDomain: "here", trustDomainAliases: ["there"] });
+    const before = mesh.ask(serviceIdentities, CART);
+    expect(before).toEqual(["other.example.org", "spiffe://here/ns/shop/sa/cart", "spiffe://there/ns/shop/sa/cart"]);
+    mesh.apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }, { pod: "cart-2", ip: "10.1.0.2" }]));
+    expect(mesh.ask(serviceIdentities, CART)).toBe(before);
+  });
+});
