@@ -1,15 +1,12 @@
 import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query } from "@istiod/incremental";
-import { mergedGateway, proxylessGrpc, serversOfRoute } from "@istiod/push-context";
+import { proxylessGrpc, serversOfRoute } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { gatewayVirtualHosts, type GatewayVirtualHost } from "./gateway-virtual-hosts.js";
 import { encodedRouteConfiguration, maxDirectResponseBytes } from "./route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "./stateful-session.js";
 import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
 import { type EncodedRoute, virtualServiceRoutes } from "./virtual-service-routes.js";
-
-/** The names of all route configurations of a gateway, sorted. */
-export const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort());
 
 /**
  * The route configuration of this name of a gateway. One whose servers have no virtual hosts answers every request with 404; one whose

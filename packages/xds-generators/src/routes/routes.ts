@@ -1,13 +1,38 @@
-import { query } from "@istiod/incremental";
-import { proxyType } from "@istiod/push-context";
+import { query, type QueryContext } from "@istiod/incremental";
+import { mergedGateway, proxyType, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
+import { outboundPlans } from "../listeners/outbound-decisions.js";
+import { outboundPorts } from "../listeners/outbound-ports.js";
+import { httpProxyListener } from "../listeners/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
-import { sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
+import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
 
-/** The route configuration that the client means by a name. */
+/** All route configurations that the client's listeners refer to (RDS). */
+export const routes = query("routes", (q): ResourceSet => ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))), {
+  equals: (a, b) => a.equals(b),
+});
+
+/** The route configuration that the client means by a name; one without virtual hosts where the name is none of its own. */
 export const routeOf = query("routeOf", (q, name: string): Resource =>
   q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
 );
 
-/** The route configurations of these names. */
-export const routesNamed = query("routesNamed", (q, names: readonly string[]): ResourceSet => ResourceSet.of(names.map((name) => q.call(routeOf, name))));
+function routeNames(q: QueryContext): readonly string[] {
+  switch (q.ask(proxyType)) {
+    case "router":
+      return q.call(gatewayRouteNames);
+    case "sidecar":
+      return [...q.call(outboundRouteNames, scopeOf(q)), ...(q.call(httpProxyListener) === undefined ? [] : [httpProxyRoute])];
+    default:
+      return [];
+  }
+}
+
+const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort());
+
+/** The names of route configurations that a scope's outbound listeners refer to. */
+const outboundRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
+  const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
+  const names = plans.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
+  return [...new Set(names)].sort();
+});

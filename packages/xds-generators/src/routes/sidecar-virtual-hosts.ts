@@ -29,25 +29,22 @@ export interface SidecarVirtualHosts {
  */
 export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
   if (localNamespace === undefined) {
-    return fromPlan(q, at, undefined);
+    return q.call(virtualHostsAfresh, at);
   }
-  const elsewhere = q.call(sidecarVirtualHosts, at);
-  const local = q.call(virtualHostPlan, at).hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace));
-  if (appendsPorts(q, at.port) || local.some(({ hostname }) => elsewhere.undotted.includes(hostname.slice(0, hostname.indexOf(".")).toLowerCase()))) {
-    return fromPlan(q, at, localNamespace);
-  }
-  const replacements = new Map(local.map((host) => [host.name, (kept: VirtualHostRequest) => relocated(q, host, at, kept, localNamespace)]));
-  return { ...elsewhere, chunks: withReplacements(elsewhere.chunks, replacements) };
+  const elsewhere = q.call(virtualHostsAfresh, at);
+  const moved = q
+    .call(virtualHostPlan, at)
+    .hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace))
+    .map((host) => ({ name: host.name, there: domainsOf(q, host, at.port, undefined).all, here: domainsOf(q, host, at.port, localNamespace).all }));
+  const added = moved.flatMap(({ there, here }) => here.filter((domain) => !there.includes(domain))).map((domain) => domain.toLowerCase());
+  const unclaimed = new Set(added).size === added.length && added.every((domain) => !domain.includes(".") && !elsewhere.undotted.includes(domain));
+  const chunks =
+    appendsPorts(q, at.port) || !unclaimed ? undefined : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, (kept) => relocated(kept, host)])));
+  return chunks === undefined ? q.call(virtualHostsAfresh, { ...at, localNamespace }) : { ...elsewhere, chunks };
 });
 
-/** Domain to the virtual host of a port that has it. */
-export const virtualHostByDomain = query("virtualHostByDomain", (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
-  Object.fromEntries(q.call(sidecarVirtualHosts, at).chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host])))),
-);
-
-const http = 80;
-
-function fromPlan(q: QueryContext, at: PortOfListener, localNamespace: string | undefined): SidecarVirtualHosts {
+/** The same, without anything taken from elsewhere. */
+export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
   const planned = q.call(virtualHostPlan, at).hosts;
   const ownNames = new Set(planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])));
   const taken = new Set<string>();
@@ -68,13 +65,19 @@ function fromPlan(q: QueryContext, at: PortOfListener, localNamespace: string | 
     }
   }
   return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort() };
-}
+});
 
-/** The same virtual host for clients of the service's own namespace: with their names for it, but for those that it has lost to others. */
-function relocated(q: QueryContext, host: PlannedHost, at: PortOfListener, kept: VirtualHostRequest, localNamespace: string): VirtualHostRequest {
-  const elsewhere = domainsOf(q, host, at.port, undefined).all;
-  const lost = new Set(elsewhere.filter((domain) => !kept.domains.includes(domain)));
-  return { ...kept, domains: domainsOf(q, host, at.port, localNamespace).all.filter((domain) => !lost.has(domain)) };
+/** Domain to the virtual host of a port that has it. */
+export const virtualHostByDomain = query("virtualHostByDomain", (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
+  Object.fromEntries(q.call(sidecarVirtualHosts, at).chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host])))),
+);
+
+const http = 80;
+
+/** The same virtual host with the names that it has from within its namespace, but for those that it has lost to other hosts. */
+function relocated(kept: VirtualHostRequest, { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] }): VirtualHostRequest {
+  const lost = new Set(there.filter((domain) => !kept.domains.includes(domain)));
+  return { ...kept, domains: lost.size === 0 ? here : here.filter((domain) => !lost.has(domain)) };
 }
 
 function domainsOf(q: QueryContext, host: PlannedHost, listenerPort: number, localNamespace: string | undefined): Domains {

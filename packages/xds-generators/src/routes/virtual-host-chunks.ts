@@ -37,14 +37,18 @@ export function chunksOf(hosts: readonly VirtualHostRequest[]): readonly Virtual
   return open.length === 0 ? chunks : [...chunks, chunk(open)];
 }
 
-/** The same chunks with some hosts, by name, replaced by what is made from them; chunks without such hosts are shared. */
+/** The same chunks with some hosts, by name, replaced by what is made from them; other chunks are shared. Undefined where a host is missing. */
 export function withReplacements(
   chunks: readonly VirtualHostChunk[],
   replacements: ReadonlyMap<string, (host: VirtualHostRequest) => VirtualHostRequest>,
-): readonly VirtualHostChunk[] {
-  return chunks.map((existing) =>
-    existing.hosts.some(({ name }) => replacements.has(name)) ? chunk(existing.hosts.map((host) => replacements.get(host.name)?.(host) ?? host)) : existing,
-  );
+): readonly VirtualHostChunk[] | undefined {
+  let replaced = 0;
+  const out = chunks.map((existing) => {
+    const found = existing.hosts.filter(({ name }) => replacements.has(name)).length;
+    replaced += found;
+    return found === 0 ? existing : chunk(existing.hosts.map((host) => replacements.get(host.name)?.(host) ?? host));
+  });
+  return replaced === replacements.size ? out : undefined;
 }
 
 function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {
