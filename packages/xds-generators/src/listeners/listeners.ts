@@ -1,6 +1,7 @@
 import { query } from "@istiod/incremental";
 import { mesh, proxyType } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
+import { gatewayListeners } from "./gateway-listeners.js";
 import { inboundListeners } from "./inbound-listener.js";
 import { outboundListeners } from "./outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
@@ -12,6 +13,8 @@ export const listeners = query(
     switch (q.ask(proxyType)) {
       case "sidecar":
         return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : q.call(sidecarListeners);
+      case "router":
+        return q.call(gatewayListeners);
       default:
         return ResourceSet.empty;
     }

@@ -1,0 +1,101 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { query, type QueryContext } from "@istiod/incremental";
+import { askMetadata, type BoundServer, features, ipMode, mergedGateway, proxyConfig, type ServerGroup, terminatesHttps, unprivileged } from "@istiod/push-context";
+import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import { isHttp, parseProtocol } from "@istiod/service-discovery";
+import { address } from "../envoy/address.js";
+import { delimitedStatPrefix } from "../resource-names.js";
+import { downstreamTlsSocket } from "../security/downstream-tls.js";
+import { accessLogs } from "../telemetry/access-log.js";
+import { connectionSettings, unsigned } from "./connection-settings.js";
+import { acceptedAtOnce, exactBalance, handshakeTimeout } from "./downstream-connections.js";
+import { filterChainMatch } from "./filter-chain-match.js";
+import { type GatewayChain, tlsOf } from "./gateway-chain.js";
+import { gatewayManager } from "./gateway-managers.js";
+import { gatewayTcpChains, SniHosts } from "./gateway-tcp-chains.js";
+import { managerFilter } from "./http-connection-manager.js";
+import { additionalAddresses, listenerName, wildcards } from "./listener-address.js";
+import { proxyProtocol, tlsInspector } from "./listener-filters.js";
+
+/** The listeners of a gateway proxy: one for each port and bind of its Gateways. Source: pilot/pkg/networking/core/gateway.go. */
+export const gatewayListeners = query(
+  "gatewayListeners",
+  (q): ResourceSet => {
+    const byName = new Map<string, { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }>();
+    for (const group of q.call(mergedGateway)?.groups ?? []) {
+      if (group.port < 1024 && q.ask(unprivileged)) continue;
+      const binds = bindsOf(q, group);
+      const name = listenerName(binds[0] ?? "", group.port);
+      const listener = byName.get(name);
+      if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
+      else listener.groups.push(group);
+    }
+    const sni = new Map<number, SniHosts>();
+    return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => gatewayListener(q, name, binds, port, groups, sni) ?? []));
+  },
+  { equals: (a, b) => a.equals(b) },
+);
+
+function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
+  if (bind !== "") return [bind];
+  const all = wildcards[q.ask(ipMode)];
+  return features.dualStack(q) ? all : [all[0]];
+}
+
+function gatewayListener(q: QueryContext, name: string, binds: readonly string[], port: number, groups: readonly ServerGroup[], sni: Map<number, SniHosts>): Resource | undefined {
+  const chains = groups.flatMap((group) => chainsOf(q, group, sni));
+  if (chains.length === 0) return undefined;
+  const [bind = "", ...others] = binds;
+  const limit = acceptedAtOnce(q);
+  const buffer = unsigned(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
+  const inspects = chains.some(({ match, tls }) => (match.sniHosts ?? []).length > 0 || tls !== undefined);
+  const stripsProxyHeader = proxyConfig(q, "gatewayTopology")?.proxyProtocol !== undefined;
+  const listener = create(ListenerSchema, {
+    name,
+    address: address(bind, port),
+    additionalAddresses: additionalAddresses(others, port),
+    trafficDirection: TrafficDirection.OUTBOUND,
+    listenerFilters: [...(stripsProxyHeader ? [proxyProtocol] : []), ...(inspects ? [tlsInspector] : [])],
+    filterChains: chains.map((chain) => filterChain(q, chain, name)),
+    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+    ...(buffer !== undefined && { perConnectionBufferLimitBytes: buffer }),
+    ...(askMetadata(q, "OUTBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
+    accessLog: [...accessLogs(q, "gateway", "listener")],
+  });
+  return resource(name, toBinary(ListenerSchema, listener));
+}
+
+function filterChain(q: QueryContext, { match, tls, filters }: GatewayChain, listener: string): FilterChain {
+  const envoyMatch = filterChainMatch(match);
+  const timeout = handshakeTimeout(q);
+  return create(FilterChainSchema, {
+    ...(envoyMatch && { filterChainMatch: envoyMatch }),
+    ...(tls && { transportSocket: downstreamTlsSocket(tls) }),
+    ...(timeout && { transportSocketConnectTimeout: timeout }),
+    filters: [...filters(listener)],
+  });
+}
+
+function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHosts>): readonly GatewayChain[] {
+  if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
+  return group.servers.flatMap((server) => (terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni)));
+}
+
+function httpChain(q: QueryContext, protocol: string, routeName: string): GatewayChain {
+  const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
+  return { match: {}, filters: (listener) => [managerFilter(manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName })] };
+}
+
+/** A server's name is that of its statistics, if it has one. */
+function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
+  const manager = q.call(gatewayManager, { grpcWeb: false });
+  const tls = tlsOf(q, server);
+  return {
+    match: { sniHosts: server.sniHosts },
+    ...(tls && { tls }),
+    filters: (listener) => [managerFilter(manager, server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`), { rds: server.routeName })],
+  };
+}
