@@ -1,5 +1,6 @@
 import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
 import type { FieldPath } from "./report.js";
+import { mendTrailingColons } from "./trailing-colon.js";
 
 /** One document of a file. */
 export interface DocumentText {
@@ -40,7 +41,7 @@ export function splitDocuments(text: string): readonly DocumentText[] {
   let fromLine = 1;
   const take = (to: number): void => {
     const part = text.slice(from, to);
-    if (/^[^#\s]/m.test(part.replace(/^\s+/gm, ""))) documents.push({ text: part, line: fromLine });
+    if (/^[^\S\r\n]*[^#\s]/m.test(part.replace(/^---/, ""))) documents.push({ text: part, line: fromLine });
   };
   for (let at = 0; at < text.length; line++) {
     const newline = text.indexOf("\n", at);
@@ -60,6 +61,7 @@ export function splitDocuments(text: string): readonly DocumentText[] {
 export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
   const lines = new LineCounter();
   const parsed = parseDocument(document.text, { lineCounter: lines, merge: true, customTags: (tags) => [...yesNo, ...tags], prettyErrors: false, logLevel: "silent" });
+  mendTrailingColons(parsed, document.text);
   const line = (offset: number): number => document.line + Math.max(0, lines.linePos(offset).line - 1);
   const fault = parsed.errors[0];
   if (fault !== undefined) return { line: line(fault.pos[0]), message: firstSentence(fault.message) };

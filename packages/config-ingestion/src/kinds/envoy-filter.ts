@@ -1,6 +1,10 @@
 import { collection, index } from "@istiod/incremental";
 import { EnvoyFilterSchema, type EnvoyFilter } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { ConfigObject } from "../config-object.js";
+import { each, type Place } from "../validation/place.js";
+import { atMostOne, port, type Shape } from "../validation/shape.js";
+import { checkAttachment, checkWorkloadSelector, targetRefsShape, workloadSelectorShape } from "../validation/targets.js";
+import { checkPatch } from "./envoy-filter/patch.js";
 import { istioKind } from "./istio-kind.js";
 
 export type EnvoyFilterObject = ConfigObject<EnvoyFilter>;
@@ -9,10 +13,26 @@ export const envoyFilters = collection<EnvoyFilterObject>("EnvoyFilter");
 
 export const envoyFiltersByNamespace = index(envoyFilters, "byNamespace", (v) => [v.namespace]);
 
+const shape: Shape = {
+  "": atMostOne("workloadSelector", "targetRefs"),
+  ...workloadSelectorShape,
+  ...targetRefsShape,
+  "configPatches[].match.waypoint.portNumber": port,
+};
+
 export const envoyFilterKind = istioKind({
   kind: "EnvoyFilter",
   group: "networking.istio.io",
   versions: ["v1alpha3"],
   schema: EnvoyFilterSchema,
   collection: envoyFilters,
+  shape,
+  validate,
 });
+
+/** As Istio's `ValidateEnvoyFilter`, without what needs Envoy's types: the value of a patch is checked where it is applied. */
+function validate({ spec }: EnvoyFilterObject, place: Place): void {
+  checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
+  checkAttachment({ targetRefs: spec.targetRefs }, place);
+  each(spec.configPatches, place.at("configPatches"), checkPatch);
+}

@@ -2,7 +2,9 @@ import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import type { Collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../config-object.js";
 import { decodeMessage } from "../documents/decode-message.js";
-import type { Report } from "../documents/report.js";
+import { checkAnnotations } from "../validation/metadata.js";
+import { Place } from "../validation/place.js";
+import { checkShape, type Shape } from "../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind, type Kind, type KeysRead } from "./kind.js";
 
@@ -14,13 +16,20 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly collection: Collection<ConfigObject<MessageShape<D>, T>>;
   /** Default: the keys in Istio's domains. */
   readonly labels?: KeysRead;
+  /** What the kind's schema demands beyond the types of the message. */
+  readonly shape?: Shape;
+  /** A document without a `spec` is refused. Default false: it is as an empty one. */
+  readonly specRequired?: boolean;
   status?(status: unknown): T | undefined;
-  validate?(object: ConfigObject<MessageShape<D>, T>, report: Report): void;
+  /** Whether the object can be tried out without effect (`istio.io/dry-run`). Default: it can not. */
+  dryRunAllowed?(spec: MessageShape<D>): boolean;
+  /** `place` is the object's spec. */
+  validate(object: ConfigObject<MessageShape<D>, T>, place: Place): void;
 }
 
 /** A kind of Istio's: its spec is a message of the API, in JSON form, and it exists once in a mesh. */
 export function istioKind<D extends DescMessage, T = undefined>(options: IstioKindOptions<D, T>): Kind {
-  const { kind, group, versions, schema, collection, labels = isIstioKey, status: decodeStatus, validate } = options;
+  const { kind, group, versions, schema, collection, labels = isIstioKey, shape = {}, specRequired = false } = options;
   return declareKind<MessageShape<D>, T>({
     kind,
     group,
@@ -31,11 +40,20 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     annotations: isIstioKey,
     key: meshKey,
     decode(manifest, report) {
-      const spec = decodeMessage(schema, manifest.body["spec"] ?? {}, ["spec"], report);
+      const json = manifest.body["spec"] ?? undefined;
+      if (json === undefined && specRequired) {
+        report.error(["spec"], "is missing, expected a mapping");
+        return undefined;
+      }
+      checkShape(shape, json, Place.spec(report));
+      const spec = decodeMessage(schema, json ?? {}, ["spec"], report);
       if (spec === undefined) return undefined;
-      const status = decodeStatus?.(manifest.body["status"]);
+      const status = options.status?.(manifest.body["status"]);
       return status === undefined ? { spec } : { spec, status };
     },
-    ...(validate && { validate }),
+    validate(object, report) {
+      checkAnnotations(object.annotations, options.dryRunAllowed?.(object.spec), Place.of(report, ["metadata", "annotations"]));
+      options.validate(object, Place.spec(report));
+    },
   });
 }

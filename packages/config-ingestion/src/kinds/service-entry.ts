@@ -2,7 +2,11 @@ import { collection, index } from "@istiod/incremental";
 import { ServiceEntrySchema, type ServiceEntry } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import type { ConfigObject } from "../config-object.js";
 import { record, records, text } from "../documents/json.js";
+import { atMost, port, required, size, uniqueBy, type Shape } from "../validation/shape.js";
+import { workloadSelectorShape } from "../validation/targets.js";
+import { workloadShape } from "../validation/workload.js";
 import { istioKind } from "./istio-kind.js";
+import { checkServiceEntry } from "./service-entry/check.js";
 
 /** An address that was allocated for a host without one. */
 export interface AllocatedAddress {
@@ -23,6 +27,22 @@ export const serviceEntriesByHost = index(serviceEntries, "byHost", (v) => v.spe
 
 export const serviceEntriesByNamespace = index(serviceEntries, "byNamespace", (v) => [v.namespace]);
 
+const shape: Shape = {
+  "": required("hosts"),
+  hosts: size(1, 256),
+  addresses: atMost(256),
+  "addresses[]": atMost(64),
+  endpoints: atMost(4096),
+  ...workloadShape("endpoints[]"),
+  ports: [atMost(256), uniqueBy("name"), uniqueBy("number")],
+  "ports[]": required("number", "name"),
+  "ports[].name": atMost(256),
+  "ports[].number": port,
+  "ports[].protocol": atMost(256),
+  "ports[].targetPort": port,
+  ...workloadSelectorShape,
+};
+
 export const serviceEntryKind = istioKind({
   kind: "ServiceEntry",
   group: "networking.istio.io",
@@ -31,7 +51,12 @@ export const serviceEntryKind = istioKind({
   collection: serviceEntries,
   labels: "all",
   status: decodeStatus,
+  shape,
+  specRequired: true,
+  validate: checkServiceEntry,
 });
+
+
 
 function decodeStatus(status: unknown): ServiceEntryStatus | undefined {
   const addresses = records(record(status)?.["addresses"]).flatMap((a) => {

@@ -2,6 +2,9 @@ import { collection, index } from "@istiod/incremental";
 import { WorkloadEntrySchema, type WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
 import type { ConfigObject } from "../config-object.js";
 import { record, records } from "../documents/json.js";
+import type { Place } from "../validation/place.js";
+import type { Shape } from "../validation/shape.js";
+import { checkWorkload, workloadShape } from "../validation/workload.js";
 import { istioKind } from "./istio-kind.js";
 
 export interface WorkloadEntryStatus {
@@ -15,6 +18,8 @@ export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry");
 
 export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
 
+const shape: Shape = workloadShape("");
+
 export const workloadEntryKind = istioKind({
   kind: "WorkloadEntry",
   group: "networking.istio.io",
@@ -23,7 +28,15 @@ export const workloadEntryKind = istioKind({
   collection: workloadEntries,
   labels: "all",
   status: decodeStatus,
+  shape,
+  specRequired: true,
+  validate,
 });
+
+/** As Istio's `ValidateWorkloadEntry`. */
+function validate({ spec }: WorkloadEntryObject, place: Place): void {
+  checkWorkload(spec, { namesAllowed: true }, place);
+}
 
 function decodeStatus(status: unknown): WorkloadEntryStatus | undefined {
   const condition = records(record(status)?.["conditions"]).find((c) => c["type"] === "Healthy");

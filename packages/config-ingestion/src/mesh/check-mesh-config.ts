@@ -1,7 +1,9 @@
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkPort } from "../validation/addresses.js";
 import { checkConnectionPool } from "../validation/connection-pool.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
+import { checkHttpRetry } from "../validation/http-retry.js";
 import { checkLocalityLb, checkZoneAwareLb } from "../validation/locality.js";
 import { checkWildcardDomain, isDnsLabel } from "../validation/names.js";
 import { checkOutlierDetection } from "../validation/outlier-detection.js";
@@ -35,6 +37,17 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   });
   checkConnectionPool(mesh.defaultTrafficPolicy?.connectionPool, place.at("defaultTrafficPolicy", "connectionPool"));
   checkOutlierDetection(mesh.defaultTrafficPolicy?.outlierDetection, place.at("defaultTrafficPolicy", "outlierDetection"));
+  checkInboundRetries(mesh.defaultInboundHttpRetryPolicy, place.at("defaultInboundHttpRetryPolicy"));
+}
+
+/** An inbound route leads to one cluster of one endpoint, so of retries only their number, condition and backoff mean something. */
+function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void {
+  if (retries === undefined) return;
+  checkHttpRetry(retries, place);
+  if (retries.attempts === 0 && retries.backoff !== undefined) place.at("backoff").error("is set beside attempts 0, which turns retries off, expected none");
+  for (const field of ["perTryTimeout", "retryRemoteLocalities", "retryIgnorePreviousHosts"] as const) {
+    if (retries[field] !== undefined) place.at(field).warning("has no effect on inbound routes");
+  }
 }
 
 /** Parts as of a domain name, of which the last may be empty or a number. */

@@ -1,0 +1,40 @@
+import { EnvValueSource, type VmConfig } from "@istiod/istio-api/extensions/v1alpha1/wasm";
+import { each, type Place } from "../../validation/place.js";
+import { atMost, matches, required, size, uniqueBy, type Shape } from "../../validation/shape.js";
+
+/** What a WasmPlugin and a TrafficExtension say alike of a module. */
+interface WasmModule {
+  readonly url: string;
+  readonly vmConfig?: VmConfig | undefined;
+}
+
+/** Of a module at a path; empty for the spec itself. */
+export function wasmShape(path: string): Shape {
+  const at = (field: string): string => (path === "" ? field : `${path}.${field}`);
+  return {
+    ...(path !== "" && { [path]: required("url") }),
+    [at("url")]: size(1, Number.POSITIVE_INFINITY),
+    [at("imagePullSecret")]: size(1, 253),
+    [at("pluginName")]: size(1, 256),
+    [at("sha256")]: matches(/^(?:[a-f0-9]{64})?$/, "64 hexadecimal digits in lower case"),
+    [at("vmConfig.env")]: [atMost(256), uniqueBy("name")],
+    [at("vmConfig.env[]")]: required("name"),
+    [at("vmConfig.env[].name")]: size(1, 256),
+    [at("vmConfig.env[].value")]: atMost(2048),
+  };
+}
+
+export function checkWasm(module: WasmModule, place: Place): void {
+  if (module.url === "") place.at("url").error("is missing, expected where the module is fetched from");
+  else if (!isModuleUrl(module.url)) place.at("url").error(`is ${JSON.stringify(module.url)}, expected a URL with http://, https://, oci:// or file://`);
+  each(module.vmConfig?.env ?? [], place.at("vmConfig", "env"), ({ valueFrom, value }, at) => {
+    if (valueFrom !== EnvValueSource.INLINE && value !== "") at.at("value").error("is set, expected none where valueFrom is not INLINE");
+  });
+}
+
+/** Without a scheme it is the name of an image. */
+function isModuleUrl(url: string): boolean {
+  const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//.exec(url)?.[1]?.toLowerCase();
+  if (scheme === undefined) return !url.includes("://") && URL.canParse(`http://${url}`) && !/[\s#]/.test(url);
+  return ["http", "https", "oci", "file"].includes(scheme) && URL.canParse(url);
+}

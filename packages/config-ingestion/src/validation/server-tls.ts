@@ -1,0 +1,87 @@
+import { ServerTLSSettings_TLSmode as Mode, ServerTLSSettings_TLSProtocol as Version, type ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { each, type Place } from "./place.js";
+import { atMostOne, size, type Shape } from "./shape.js";
+
+const ciphers = new Set([
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-SHA",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-ECDSA-AES256-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA",
+  "AES256-SHA",
+  "DES-CBC3-SHA",
+]);
+
+/** Of TLS settings of servers, at a path such as `servers[].tls`. */
+export function serverTlsShape(at: string): Shape {
+  return {
+    [at]: [atMostOne("tlsCertificates", "credentialNames"), atMostOne("credentialName", "credentialNames")],
+    [`${at}.credentialNames`]: size(1, 2),
+    [`${at}.tlsCertificates`]: size(1, 2),
+  };
+}
+
+export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place): void {
+  if (tls === undefined) return;
+  checkCiphers(tls, place);
+  switch (tls.mode) {
+    case Mode.ISTIO_MUTUAL:
+      for (const field of ["serverCertificate", "privateKey", "caCertificates", "tlsCertificates", "credentialName", "credentialNames"] as const) {
+        if (tls[field].length > 0) place.at(field).error("is set, expected none: in mode ISTIO_MUTUAL the certificate is the workload's own");
+      }
+      return;
+    case Mode.PASSTHROUGH:
+    case Mode.AUTO_PASSTHROUGH:
+      for (const field of ["caCrl", "serverCertificate", "privateKey", "caCertificates", "tlsCertificates", "credentialName", "credentialNames"] as const) {
+        if (tls[field].length > 0) place.at(field).warning(`has no effect in mode ${Mode[tls.mode]}`);
+      }
+      checkOneSource(tls, place);
+      break;
+    default:
+      checkOneSource(tls, place);
+      if (tls.credentialName !== "" || tls.credentialNames.length > 0) return;
+      checkFiles(tls, place);
+  }
+  if (tls.caCrl !== "") {
+    if (tls.credentialName !== "") place.at("caCrl").error("is set beside credentialName, expected the CRL in the credential");
+    if (tls.mode === Mode.SIMPLE) place.at("caCrl").error("is set, expected none in mode SIMPLE, where clients show no certificate");
+  }
+}
+
+function checkOneSource(tls: ServerTLSSettings, place: Place): void {
+  const sources = [tls.serverCertificate !== "" && tls.privateKey !== "", tls.credentialName !== "", tls.credentialNames.length > 0, tls.tlsCertificates.length > 0];
+  if (sources.filter(Boolean).length > 1) place.error("has several certificates, expected one of credentialName, credentialNames, tlsCertificates, or serverCertificate with privateKey");
+}
+
+function checkFiles(tls: ServerTLSSettings, place: Place): void {
+  const mutual = tls.mode === Mode.MUTUAL || tls.mode === Mode.OPTIONAL_MUTUAL;
+  if (mutual && tls.caCertificates === "") place.at("caCertificates").error(`is missing, expected the path of a CA bundle for clients in mode ${Mode[tls.mode]}`);
+  if (tls.tlsCertificates.length > 2) place.at("tlsCertificates").warning(`has ${tls.tlsCertificates.length} elements, expected at most 2`);
+  const check = (certificate: { readonly serverCertificate: string; readonly privateKey: string }, at: Place): void => {
+    if (certificate.serverCertificate === "") at.at("serverCertificate").error(`is missing, expected the path of a certificate, or credentialName, in mode ${Mode[tls.mode]}`);
+    if (certificate.privateKey === "") at.at("privateKey").error(`is missing, expected the path of a key, or credentialName, in mode ${Mode[tls.mode]}`);
+  };
+  if (tls.tlsCertificates.length > 0) each(tls.tlsCertificates, place.at("tlsCertificates"), check);
+  else check(tls, place);
+}
+
+function checkCiphers(tls: ServerTLSSettings, place: Place): void {
+  if ((tls.minProtocolVersion === Version.TLSV1_0 || tls.minProtocolVersion === Version.TLSV1_1) && tls.cipherSuites.length === 0) {
+    place.at("minProtocolVersion").warning("is below TLSV1_2, expected cipherSuites of that version beside it: the usual ones have none");
+  }
+  const seen = new Set<string>();
+  each(tls.cipherSuites, place.at("cipherSuites"), (cipher, at) => {
+    const expression = cipher === "" || cipher === "ALL" || !/^[\p{L}\p{N}]/u.test(cipher);
+    if (!expression && !ciphers.has(cipher)) at.warning(`is ${JSON.stringify(cipher)}, which is not known and left out`);
+    else if (seen.has(cipher)) at.warning(`is ${JSON.stringify(cipher)} a second time`);
+    seen.add(cipher);
+  });
+}

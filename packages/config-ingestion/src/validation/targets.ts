@@ -1,0 +1,70 @@
+import type { PolicyTargetReference, WorkloadSelector } from "@istiod/istio-api/type/v1beta1/selector";
+import { each, type Place } from "./place.js";
+import { atMost, atMostOne, matches, required, size, type Shape } from "./shape.js";
+
+/** What can be a policy's target, as `group/kind`. */
+const targets = ["core/Service", "networking.istio.io/ServiceEntry", "gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/GatewayClass"];
+
+const reference = (at: string): Shape => ({
+  [at]: required("kind", "name"),
+  [`${at}.group`]: [atMost(253), matches(/^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "an API group, or nothing for core")],
+  [`${at}.kind`]: [size(1, 63), matches(/^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/, "a kind")],
+  [`${at}.name`]: size(1, 253),
+});
+
+/** Of `spec.selector`, a `type.v1beta1` one. */
+export const selectorShape: Shape = { "selector.matchLabels": atMost(4096), "selector.matchLabels.*": atMost(63) };
+
+/** Of `spec.workloadSelector`, a `networking.v1alpha3` one. */
+export const workloadSelectorShape: Shape = { "workloadSelector.labels": atMost(256), "workloadSelector.labels.*": atMost(63) };
+
+/** Of `spec.targetRefs`. */
+export const targetRefsShape: Shape = { ...reference("targetRefs[]"), targetRefs: atMost(16) };
+
+/** Of policies that are attached by a selector or by references. */
+export const attachmentShape: Shape = {
+  "": atMostOne("selector", "targetRef", "targetRefs"),
+  ...selectorShape,
+  ...reference("targetRef"),
+  ...targetRefsShape,
+};
+
+export interface Attached {
+  readonly selector?: WorkloadSelector | undefined;
+  readonly targetRef?: PolicyTargetReference | undefined;
+  readonly targetRefs: readonly PolicyTargetReference[];
+}
+
+/** Checks what a policy is attached to. */
+export function checkAttachment(policy: Attached, place: Place): void {
+  checkSelector(policy.selector, place.at("selector"));
+  checkTarget(policy.targetRef, place.at("targetRef"));
+  each(policy.targetRefs, place.at("targetRefs"), checkTarget);
+}
+
+/** A selector by equality. Without labels it selects everything, which is more likely a mistake. */
+export function checkSelector(selector: WorkloadSelector | undefined, place: Place): void {
+  if (selector !== undefined) checkSelectorLabels(selector.matchLabels, place, "matchLabels");
+}
+
+/** As `checkSelector`, for the selectors of the networking API, whose field is `labels`. */
+export function checkWorkloadSelector(selector: { readonly labels: Readonly<Record<string, string>> } | undefined, place: Place): void {
+  if (selector !== undefined) checkSelectorLabels(selector.labels, place, "labels");
+}
+
+function checkSelectorLabels(labels: Readonly<Record<string, string>>, place: Place, field: string): void {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) place.warning("has no labels and selects every workload of the namespace");
+  for (const [key, value] of entries) {
+    if (key === "") place.at(field).error("has an empty key, expected names of labels");
+    if (key.includes("*") || value.includes("*")) place.at(field, key).error(`is ${JSON.stringify(value)}, expected no wildcard in key or value`);
+  }
+}
+
+function checkTarget(target: PolicyTargetReference | undefined, place: Place): void {
+  if (target === undefined) return;
+  if (target.name === "") place.at("name").error("is empty, expected the name of an object");
+  if (target.namespace !== "") place.at("namespace").error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
+  const kind = `${target.group === "" ? "core" : target.group}/${target.kind}`;
+  if (!targets.includes(kind)) place.error(`is to ${kind}, expected one of ${targets.join(", ")}`);
+}

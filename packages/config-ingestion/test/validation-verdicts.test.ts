@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { decode, formatProblem, readText } from "@istiod/config-ingestion";
+import { describe, expect, test } from "vitest";
+import { parseYaml, splitDocuments } from "../src/documents/yaml.js";
+import { filesBelow, sharedFolder } from "./shared.js";
+
+/** Test data of Istio's API: a document is valid unless it names, under `_err`, what the API server says against it. */
+const suites = ["validation-crds", "istio-api-tests"].map((name) => ({ name, folder: sharedFolder("peer", name) }));
+
+describe.each(suites)("verdicts of $name", ({ folder }) => {
+  test.skipIf(folder === undefined)("are ours", () => {
+    if (folder === undefined) return;
+    const wrong: string[] = [];
+    let total = 0;
+    for (const file of filesBelow(folder, ".yaml")) {
+      for (const document of splitDocuments(readFileSync(file, "utf8"))) {
+        const parsed = parseYaml(document);
+        const body = "value" in parsed ? (parsed.value as Record<string, unknown> | null) : null;
+        if (body === null) continue;
+        const { _err: expected, ...object } = body;
+        if (Object.keys(object).length === 0) continue;
+        total++;
+        const outcomes = decode(object);
+        const errors = outcomes.flatMap((o) => (o.outcome === "ignored" ? [] : o.issues)).filter((i) => i.severity === "error");
+        const refused = outcomes.some((o) => o.outcome === "refused");
+        if (outcomes.some((o) => o.outcome === "ignored")) wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 200)}: ignored`);
+        else if (refused !== (expected !== undefined)) wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 400)}\n   expected ${String(expected ?? "valid")}, found ${errors.map((e) => `${e.path.join(".")} ${e.message}`).join("; ")}`);
+      }
+    }
+    console.log(`${total - wrong.length} of ${total} verdicts are equal (${((100 * (total - wrong.length)) / total).toFixed(1)} %)`);
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("objects of $name", ({ folder }) => {
+  test.skipIf(folder === undefined)("are accepted", () => {
+    if (folder === undefined) return;
+    const refused: string[] = [];
+    let objects = 0;
+    const files = filesBelow(folder, ".yaml").filter((f) => !/\/(?:mesh|networks)\.yaml$/.test(f));
+    for (const file of files) {
+      for (const reading of readText(readFileSync(file, "utf8"), relative(folder, file))) {
+        objects += reading.objects.length;
+        refused.push(...reading.problems.filter((p) => p.severity === "error").map(formatProblem));
+      }
+    }
+    console.log(`${objects} objects of ${files.length} files were read`);
+    expect(refused).toEqual([]);
+  });
+});
