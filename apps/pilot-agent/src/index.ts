@@ -1,1 +1,12 @@
-export {};
+export { type Agent, type AgentOptions, startAgent } from "./agent.js";
+export { type BootstrapInputs } from "./bootstrap/bootstrap-inputs.js";
+export { envoyBootstrap } from "./bootstrap/bootstrap.js";
+export { type Clock, systemClock } from "./clock.js";
+export { AgentError, type AgentErrorCode } from "./errors.js";
+export { type Log, silentLog, stderrLog } from "./log.js";
+export { type NodeInputs, nodeMetadata, type NodeMetadata } from "./node/metadata.js";
+export { readOptions } from "./options/read-options.js";
+export type { Options } from "./options/table.js";
+export { type Proxy, type ProxyType, readProxy } from "./proxy.js";
+export { type Health, Relay, type RelayEvents, type RelayOptions } from "./relay/relay.js";
+export type { UpstreamOptions } from "./relay/upstream.js";

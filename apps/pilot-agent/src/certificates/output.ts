@@ -1,0 +1,23 @@
+import { randomBytes } from "node:crypto";
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { AgentError } from "../errors.js";
+import type { IssuedCertificate } from "./workload-certificate.js";
+
+/** Writes a certificate for programs that read files (OUTPUT_CERTS): `key.pem`, `cert-chain.pem` and `root-cert.pem`, each replaced whole. @throws AgentError `file` */
+export async function writeCertificate(directory: string, certificate: IssuedCertificate): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true });
+    await replace(join(directory, "key.pem"), certificate.key);
+    await replace(join(directory, "cert-chain.pem"), certificate.chain);
+    await replace(join(directory, "root-cert.pem"), certificate.roots);
+  } catch (error) {
+    throw AgentError.from(error, "file", `certificate cannot be written to ${directory}`);
+  }
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
+  await writeFile(draft, text, { mode: 0o600 });
+  await rename(draft, path);
+}

@@ -1,0 +1,22 @@
+import { askAdmin } from "../envoy/admin.js";
+import { AgentError } from "../errors.js";
+
+/** Ports of this machine that may be asked: Envoy's administration, its debugging, the agent's status, health. */
+const PORTS = [15000, 15004, 15020, 15021];
+
+/**
+ * Asks a port of the proxy on this machine.
+ *
+ * @param path a path of the administration port, or a URL of one of the ports above
+ * @throws AgentError `option` for another port or method, `envoy` where there is no answer
+ */
+export function requestAdmin(method: string, path: string, adminPort: number): Promise<string> {
+  const verb = method.toUpperCase();
+  if (verb !== "GET" && verb !== "POST") throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);
+  if (!/^https?:/.test(path)) return askAdmin({ address: "127.0.0.1", port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
+  const { hostname, port, pathname, search } = new URL(path);
+  if (!["localhost", "127.0.0.1", "[::1]"].includes(hostname) || ![...PORTS, adminPort].includes(Number(port))) {
+    throw new AgentError("option", `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost`);
+  }
+  return askAdmin({ address: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }, verb, `${pathname}${search}`, 60_000);
+}

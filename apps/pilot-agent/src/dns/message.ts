@@ -1,0 +1,117 @@
+import { isIPv4 } from "node:net";
+import { type DecodedPacket, decode } from "dns-packet";
+
+/** A question as it came. */
+export interface Query {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  /** The longest answer that the asker takes over UDP, in bytes. */
+  readonly udpSize: number;
+  /** The message up to the end of its first question, to be repeated in the answer. */
+  readonly head: Buffer;
+}
+
+export const NO_ERROR = 0;
+export const SERVER_FAILURE = 2;
+export const NOT_IMPLEMENTED = 4;
+
+const HEADER = 12;
+/** Zero in a standard query. */
+const OPCODE = 0x7800;
+/** A name that is the question's (RFC 1035 §4.1.4). */
+const QUESTION_NAME = 0xc000 | HEADER;
+const TYPES: Readonly<Record<string, number>> = { A: 1, CNAME: 5, AAAA: 28 };
+const CLASS_IN = 1;
+/** Low, so that an asker that keeps answers soon sees changes. */
+const TTL_SECONDS = 30;
+
+/** Reads a query; `undefined` for what is none or cannot be read. */
+export function readQuery(message: Buffer): Query | undefined {
+  let packet: DecodedPacket;
+  try {
+    packet = decode(message);
+  } catch {
+    return undefined;
+  }
+  const [question] = packet.questions ?? [];
+  if (packet.type !== "query" || packet.id === undefined || (message.readUInt16BE(2) & OPCODE) !== 0 || !question || question.class !== "IN") return undefined;
+  const options = packet.additionals?.find(({ type }) => type === "OPT");
+  const size = options && "udpPayloadSize" in options ? options.udpPayloadSize : 0;
+  const head = message.subarray(0, endOfName(message) + 4);
+  return { id: packet.id, name: question.name, type: question.type, udpSize: Math.max(size, 512), head };
+}
+
+/** The answer that only says how it went. */
+export function emptyAnswer(query: Query, code: number, authoritative = false): Buffer {
+  return answerOf(query, [], code, authoritative);
+}
+
+/** The answer that an application expects: an alias where there is one, then addresses. Longer than `limit`: cut, and marked so. */
+export function addressAnswer(query: Query, canonical: string | undefined, addresses: readonly string[], limit: number): Buffer {
+  const records: Buffer[] = [];
+  let owner = QUESTION_NAME;
+  if (canonical !== undefined && addresses.length > 0) {
+    const target = encodeName(canonical);
+    records.push(record(owner, TYPES["CNAME"] ?? 5, target));
+    owner = 0xc000 | (query.head.length + 12);
+  }
+  for (const address of addresses) records.push(record(owner, isIPv4(address) ? (TYPES["A"] ?? 1) : (TYPES["AAAA"] ?? 28), addressBytes(address)));
+  const kept: Buffer[] = [];
+  let size = query.head.length;
+  for (const one of records) {
+    size += one.length;
+    if (size > limit) break;
+    kept.push(one);
+  }
+  return answerOf(query, kept, NO_ERROR, true, kept.length < records.length);
+}
+
+function answerOf(query: Query, records: readonly Buffer[], code: number, authoritative: boolean, truncated = false): Buffer {
+  const head = Buffer.from(query.head);
+  const recursionDesired = head.readUInt16BE(2) & 0x0100;
+  head.writeUInt16BE(0x8000 | (authoritative ? 0x0400 : 0) | (truncated ? 0x0200 : 0) | recursionDesired | 0x0080 | code, 2);
+  head.writeUInt16BE(1, 4);
+  head.writeUInt16BE(records.length, 6);
+  head.writeUInt32BE(0, 8);
+  return Buffer.concat([head, ...records]);
+}
+
+function record(owner: number, type: number, data: Buffer): Buffer {
+  const fixed = Buffer.alloc(12);
+  fixed.writeUInt16BE(owner, 0);
+  fixed.writeUInt16BE(type, 2);
+  fixed.writeUInt16BE(CLASS_IN, 4);
+  fixed.writeUInt32BE(TTL_SECONDS, 6);
+  fixed.writeUInt16BE(data.length, 10);
+  return Buffer.concat([fixed, data]);
+}
+
+/** Where the first question's name ends. Being the first name, it has nothing to point back to. */
+function endOfName(message: Buffer): number {
+  let at = HEADER;
+  for (let length = message[at] ?? 0; length > 0 && length < 64; length = message[at] ?? 0) at += 1 + length;
+  return at + 1;
+}
+
+function encodeName(name: string): Buffer {
+  const labels = name.split(".").map((label) => Buffer.from(label));
+  return Buffer.concat([...labels.flatMap((label) => [Buffer.from([label.length]), label]), Buffer.from([0])]);
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split(".").map(Number));
+  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address);
+  const text = dotted ? `${dotted[1]}${hex(dotted[2], dotted[3])}:${hex(dotted[4], dotted[5])}` : address;
+  const [front = "", back] = text.split("::");
+  const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
+  const [before, after] = [groups(front), groups(back ?? "")];
+  const all = back === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after];
+  const bytes = Buffer.alloc(16);
+  for (const [index, group] of all.entries()) bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
+  return bytes;
+}
+
+function hex(high: string | undefined, low: string | undefined): string {
+  return (Number(high) * 256 + Number(low)).toString(16);
+}

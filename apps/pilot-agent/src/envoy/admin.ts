@@ -1,0 +1,47 @@
+import { request } from "node:http";
+import { AgentError } from "../errors.js";
+
+/** Envoy's administration interface. */
+export interface Admin {
+  readonly address: string;
+  readonly port: number;
+}
+
+/**
+ * Asks Envoy's administration interface.
+ *
+ * @param path with query
+ * @param timeout milliseconds
+ * @returns the answer's body
+ * @throws AgentError `envoy` where there is no answer, or one that is not 200
+ */
+export function askAdmin({ address, port }: Admin, method: "GET" | "POST", path: string, timeout = 3000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string, cause?: unknown): void => reject(new AgentError("envoy", `Envoy's administration ${address}:${port}${path}: ${reason}`, { cause }));
+    const call = request({ host: address, port, method, path, timeout, agent: false }, (response) => {
+      const pieces: Buffer[] = [];
+      response.on("data", (piece: Buffer) => pieces.push(piece));
+      response.on("error", (error) => fail(error.message, error));
+      response.on("end", () => {
+        const body = Buffer.concat(pieces).toString("utf8");
+        if (response.statusCode === 200) resolve(body);
+        else fail(`HTTP status ${response.statusCode}`);
+      });
+    });
+    call.on("timeout", () => call.destroy(new Error(`no answer within ${timeout / 1000} s`)));
+    call.on("error", (error) => fail(error.message, error));
+    call.end();
+  });
+}
+
+/** The counters and gauges whose names match, by name. @param filter regular expression as Envoy reads it @throws AgentError `envoy` */
+export async function readStats(admin: Admin, filter: string): Promise<Map<string, number>> {
+  const text = await askAdmin(admin, "GET", `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
+  const stats = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const at = line.lastIndexOf(": ");
+    const value = Number(line.slice(at + 2));
+    if (at > 0 && Number.isFinite(value)) stats.set(line.slice(0, at), value);
+  }
+  return stats;
+}

@@ -1,0 +1,16 @@
+import { CommanderError } from "commander";
+import { program } from "./commands/program.js";
+import { AgentError } from "./errors.js";
+
+try {
+  await program(process.env, (code) => {
+    process.exitCode = code;
+    // Nothing is left to do, but a file watch or an idle connection may be open.
+    setImmediate(() => process.exit(code));
+  }).parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exit(error.exitCode);
+  if (!(error instanceof AgentError)) throw error;
+  process.stderr.write(`pilot-agent: ${error.message}\n`);
+  process.exit(1);
+}

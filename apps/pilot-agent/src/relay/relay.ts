@@ -1,0 +1,116 @@
+import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { Any } from "@bufbuild/protobuf/wkt";
+import { reasonOf } from "../errors.js";
+import { type Log, silentLog } from "../log.js";
+import { listenOnSocket } from "../socket.js";
+import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
+import { RelayedStream } from "./relayed-stream.js";
+import { openUpstream, type UpstreamOptions } from "./upstream.js";
+
+/** What the relay counts; each is Istio's metric of the name that its comment gives. */
+export interface RelayEvents {
+  /** `istiod_connection_failures` */
+  connectionFailed?(): void;
+  /** `istiod_connection_terminations` and `envoy_connection_terminations` */
+  terminated?(side: "istiod" | "envoy", how: "cancelled" | "error"): void;
+  /** `xds_proxy_requests` */
+  request?(typeUrl: string): void;
+  /** `xds_proxy_responses` */
+  response?(typeUrl: string): void;
+}
+
+/** Takes a resource that is for the agent and not for Envoy; throws to refuse it. */
+export type ResourceHandler = (resource: Any) => void;
+
+export interface RelayOptions {
+  /** Path of the Unix socket on which Envoy asks. */
+  readonly socket: string;
+  readonly upstream: UpstreamOptions;
+  /** By type URL: what the agent asks for itself, once Envoy has asked for listeners. */
+  readonly handlers?: Readonly<Record<string, ResourceHandler>>;
+  readonly events?: RelayEvents;
+  readonly log?: Log;
+}
+
+/** The application's health, as it is reported to istiod. */
+export type Health = { readonly healthy: true } | { readonly healthy: false; readonly reason: string };
+
+/** Headers that a gRPC stream is answered with. */
+const GRPC = { ":status": 200, "content-type": "application/grpc" } as const;
+const UNIMPLEMENTED = "12";
+
+/**
+ * Carries Envoy's aggregated discovery streams to istiod. Each stream of Envoy's has a connection of its own; when that
+ * breaks, Envoy's stream ends too, and Envoy, which knows what it has, comes back after a wait of its own and says so in
+ * `initial_resource_versions`. Meanwhile it serves by what it has. Messages pass as bytes; only their type is looked at.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #log: Log;
+  readonly #server: Http2Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #active: RelayedStream | undefined;
+  #health: Health | undefined;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#log = options.log ?? silentLog;
+    this.#server = createServer({ maxSessionMemory: 1024 });
+    this.#server.on("session", (session) => {
+      this.#sessions.add(session);
+      session.on("close", () => this.#sessions.delete(session));
+      session.on("error", () => session.destroy());
+    });
+    this.#server.on("stream", (stream, headers) => {
+      stream.on("error", (error) => this.#log.debug(`stream of Envoy: ${reasonOf(error)}`));
+      const protocol = [delta, stateOfTheWorld].find(({ path }) => path === headers[":path"]);
+      if (protocol) void this.#carry(stream, protocol);
+      else stream.respond({ ...GRPC, "grpc-status": UNIMPLEMENTED }, { endStream: true });
+    });
+  }
+
+  /** Begins to listen. @throws AgentError `address` */
+  async start(): Promise<void> {
+    await listenOnSocket(this.#server, this.#options.socket);
+  }
+
+  /** Ends every stream and stops listening. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const session of this.#sessions) session.destroy();
+    await closed;
+  }
+
+  /** Tells istiod how the application is, now and after each reconnection. */
+  reportHealth(health: Health): void {
+    this.#health = health;
+    this.#active?.reportHealth(health);
+  }
+
+  async #carry(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
+    const { upstream, handlers = {}, events = {} } = this.#options;
+    downstream.respond(GRPC, { waitForTrailers: true });
+    const relayed = new RelayedStream({
+      downstream,
+      protocol,
+      handlers,
+      events,
+      log: this.#log,
+      health: () => this.#health,
+      onEnd: () => {
+        if (this.#active === relayed) this.#active = undefined;
+      },
+    });
+    this.#active?.end("1", "Envoy opened another stream");
+    this.#active = relayed;
+    try {
+      const { session, headers } = await openUpstream(upstream);
+      relayed.attach(session, headers);
+    } catch (error) {
+      events.connectionFailed?.();
+      this.#log.warn(reasonOf(error));
+      relayed.end("14", reasonOf(error));
+    }
+  }
+}
+

@@ -1,0 +1,166 @@
+import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { AgentError, reasonOf } from "../errors.js";
+import type { Log } from "../log.js";
+import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy, LISTENER_TYPE } from "./discovery-protocol.js";
+import { type Frame, FrameReader } from "./grpc-frame.js";
+import type { Health, RelayEvents, ResourceHandler } from "./relay.js";
+import { stringField } from "./wire.js";
+
+export interface RelayedStreamOptions {
+  readonly downstream: ServerHttp2Stream;
+  readonly protocol: DiscoveryProtocol;
+  readonly handlers: Readonly<Record<string, ResourceHandler>>;
+  readonly events: RelayEvents;
+  readonly log: Log;
+  readonly health: () => Health | undefined;
+  readonly onEnd: () => void;
+}
+
+const OK = "0";
+const CANCELLED = "1";
+const INTERNAL = "13";
+const UNAVAILABLE = "14";
+/** NGHTTP2_CANCEL (RFC 9113 §7). */
+const RESET_CANCEL = 8;
+
+/** One stream of Envoy's and the one to istiod that it is carried by. */
+export class RelayedStream {
+  readonly #options: RelayedStreamOptions;
+  readonly #fromEnvoy = new FrameReader();
+  readonly #fromIstiod = new FrameReader();
+  /** Requests that came before there was a connection to istiod. */
+  #waiting: Buffer[] = [];
+  #session: ClientHttp2Session | undefined;
+  #upstream: ClientHttp2Stream | undefined;
+  #asked = false;
+  #status: { readonly code: string; readonly message: string } | undefined;
+
+  constructor(options: RelayedStreamOptions) {
+    this.#options = options;
+    const { downstream } = options;
+    downstream.on("data", (bytes: Buffer) => this.#guard(() => this.#fromEnvoy.push(bytes).forEach((frame) => this.#request(frame))));
+    downstream.on("end", () => this.#upstream?.end());
+    downstream.on("wantTrailers", () => {
+      const { code, message } = this.#status ?? { code: OK, message: "" };
+      downstream.sendTrailers({ "grpc-status": code, ...(message === "" ? {} : { "grpc-message": encodeURIComponent(message) }) });
+    });
+    downstream.on("close", () => {
+      if (!this.#status) options.events.terminated?.("envoy", downstream.rstCode === 0 || downstream.rstCode === RESET_CANCEL ? "cancelled" : "error");
+      this.#status ??= { code: CANCELLED, message: "" };
+      this.#release();
+    });
+  }
+
+  /** Connects the two sides. */
+  attach(session: ClientHttp2Session, headers: Readonly<Record<string, string>>): void {
+    if (this.#status) {
+      session.destroy();
+      return;
+    }
+    const { downstream, protocol, log } = this.#options;
+    log.info(`discovery stream connected to istiod ${session.socket.remoteAddress}:${session.socket.remotePort}`);
+    const upstream = session.request({ ":method": "POST", ":path": protocol.path, "content-type": "application/grpc", te: "trailers", ...headers });
+    this.#session = session;
+    this.#upstream = upstream;
+    upstream.on("response", (response) => {
+      if (response[":status"] !== 200) this.end(UNAVAILABLE, `istiod answers with HTTP status ${response[":status"]}`, "istiod");
+      else if (response["grpc-status"] !== undefined) this.#finish(response);
+    });
+    upstream.on("data", (bytes: Buffer) => this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))));
+    upstream.on("trailers", (trailers) => this.#finish(trailers));
+    upstream.on("error", (error) => this.end(UNAVAILABLE, `discovery stream to istiod: ${reasonOf(error)}`, "istiod"));
+    upstream.on("close", () => this.end(UNAVAILABLE, "discovery stream to istiod was closed", "istiod"));
+    upstream.on("drain", () => downstream.resume());
+    downstream.on("drain", () => upstream.resume());
+    for (const bytes of this.#waiting) this.#send(bytes);
+    this.#waiting = [];
+    if (downstream.readableEnded) upstream.end();
+  }
+
+  reportHealth(health: Health): void {
+    if (this.#asked) this.#send(this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason));
+  }
+
+  /** Ends both sides with a gRPC status. @param side who is the cause, for counting */
+  end(code: string, message: string, side?: "istiod" | "envoy"): void {
+    if (this.#status) return;
+    this.#status = { code, message };
+    if (side) this.#options.events.terminated?.(side, code === OK || code === CANCELLED ? "cancelled" : "error");
+    const { downstream } = this.#options;
+    if (!downstream.destroyed) downstream.end();
+    this.#release();
+  }
+
+  #request({ bytes, message }: Frame): void {
+    const { protocol, events, handlers, health } = this.#options;
+    const typeUrl = stringField(message, protocol.requestTypeField);
+    events.request?.(typeUrl);
+    this.#send(bytes);
+    if (this.#asked || typeUrl !== LISTENER_TYPE) return;
+    this.#asked = true;
+    for (const own of Object.keys(handlers)) this.#send(protocol.request(own));
+    const report = health();
+    if (report) this.reportHealth(report);
+  }
+
+  #response({ bytes, message }: Frame): void {
+    const { protocol, events, handlers, downstream, log } = this.#options;
+    const typeUrl = stringField(message, protocol.responseTypeField);
+    events.response?.(typeUrl);
+    const handler = handlers[typeUrl];
+    if (handler) this.#take(message, typeUrl, handler);
+    else if (!isForEnvoy(typeUrl)) log.warn(`istiod sent ${typeUrl}, which is not for Envoy; it is left out`);
+    else if (!downstream.destroyed && !downstream.write(bytes)) this.#upstream?.pause();
+  }
+
+  /** Hands a response to the agent and answers it in Envoy's place. */
+  #take(message: Buffer, typeUrl: string, handler: ResourceHandler): void {
+    const { protocol, log } = this.#options;
+    const { resources, nonce, version } = protocol.readResponse(message);
+    let refusal: string | undefined;
+    try {
+      for (const resource of resources) handler(resource);
+    } catch (error) {
+      refusal = reasonOf(error);
+      log.warn(`${typeUrl} from istiod is refused: ${refusal}`);
+    }
+    this.#send(protocol.request(typeUrl, { nonce, version }, refusal));
+  }
+
+  #send(bytes: Buffer): void {
+    if (!this.#upstream) this.#waiting.push(bytes);
+    else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
+  }
+
+  #finish(headers: IncomingHttpHeaders): void {
+    const code = String(headers["grpc-status"] ?? UNAVAILABLE);
+    const message = typeof headers["grpc-message"] === "string" ? decode(headers["grpc-message"]) : "";
+    this.#options.log.info(`discovery stream ended by istiod with gRPC status ${code}${message === "" ? "" : `: ${message}`}`);
+    this.end(code, message, "istiod");
+  }
+
+  #guard(work: () => void): void {
+    if (this.#status) return;
+    try {
+      work();
+    } catch (error) {
+      this.#options.log.error(reasonOf(error));
+      this.end(error instanceof AgentError ? INTERNAL : UNAVAILABLE, reasonOf(error));
+    }
+  }
+
+  #release(): void {
+    this.#upstream?.close(RESET_CANCEL);
+    const session = this.#session;
+    session?.close();
+    this.#options.onEnd();
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,71 @@
+import { mkdir, rm } from "node:fs/promises";
+import { connect, type Server } from "node:net";
+import { dirname, relative } from "node:path";
+import { AgentError } from "./errors.js";
+
+/** The kernel's limit on a socket's path, less its closing zero (unix(7)). */
+const LONGEST_PATH = 107;
+
+/**
+ * Listens on a Unix socket, in a directory that is made if it is absent. A socket that nobody serves any more is replaced.
+ *
+ * @throws AgentError `address`
+ */
+export async function listenOnSocket(server: Server, path: string): Promise<void> {
+  const short = shortest(path);
+  if (await isServed(path)) throw new AgentError("address", `socket ${path} is served by another process`);
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await rm(path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(short, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  } catch (error) {
+    throw AgentError.from(error, "address", `socket ${path} cannot be listened on`);
+  }
+}
+
+/** Listens on a TCP port. @param address absent: all @throws AgentError `address` */
+export async function listenOnPort(server: Server, port: number, address: string | undefined, what: string): Promise<void> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, address, () => {
+        server.off("error", reject);
+        resolve();
+      });
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const where = `${address ?? "*"}:${port}`;
+    if (code === "EADDRINUSE") throw new AgentError("address", `${what}: ${where} is taken by another process`, { cause: error });
+    if (code === "EACCES") throw new AgentError("address", `${what}: ${where} may not be opened by this user`, { cause: error });
+    throw AgentError.from(error, "address", `${what}: ${where} cannot be listened on`);
+  }
+}
+
+/** Whether somebody accepts connections on a Unix socket. */
+export function isServed(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(shortest(path));
+    const done = (served: boolean): void => {
+      socket.destroy();
+      resolve(served);
+    };
+    socket.setTimeout(1000, () => done(false));
+    socket.once("connect", () => done(true));
+    socket.once("error", () => done(false));
+  });
+}
+
+/** The path, or the same from the current directory where that is needed to stay within the kernel's limit. */
+function shortest(path: string): string {
+  if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
+  const other = relative(process.cwd(), path);
+  if (Buffer.byteLength(other) <= LONGEST_PATH) return other;
+  throw new AgentError("address", `socket ${path}: its path is longer than the ${LONGEST_PATH} bytes that the system allows; choose a directory with a shorter one`);
+}

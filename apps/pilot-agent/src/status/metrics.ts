@@ -1,0 +1,55 @@
+import { Counter, Gauge, Registry } from "prom-client";
+
+const PREFIX = "istio_agent_";
+
+/** The agent's metrics, with the names that Istio's have. */
+export interface AgentMetrics {
+  readonly registry: Registry;
+  readonly istiodConnectionFailures: Counter;
+  readonly istiodConnectionTerminations: Counter<"type">;
+  readonly envoyConnectionTerminations: Counter<"type">;
+  readonly xdsProxyRequests: Counter;
+  readonly xdsProxyResponses: Counter;
+  readonly startupDuration: Gauge;
+  readonly scrapes: Counter;
+  readonly scrapeFailures: Counter<"type">;
+  readonly outgoingRequests: Counter<"request_type">;
+  readonly failedOutgoingRequests: Counter<"request_type">;
+  readonly certificateExpiry: Gauge<"resource_name">;
+  readonly dnsRequests: Counter;
+  readonly dnsUpstreamRequests: Counter;
+  readonly dnsUpstreamFailures: Counter;
+}
+
+/** Makes a set of metrics of its own. @param secondsToExpiry read at each scrape */
+export function agentMetrics(secondsToExpiry: () => number | undefined): AgentMetrics {
+  const registry = new Registry();
+  const counter = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
+    new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [registry] });
+  return {
+    registry,
+    istiodConnectionFailures: counter("istiod_connection_failures", "Connections to istiod that could not be made."),
+    istiodConnectionTerminations: counter("istiod_connection_terminations", "Streams that ended on istiod's side.", ["type"]),
+    envoyConnectionTerminations: counter("envoy_connection_terminations", "Streams that ended on Envoy's side.", ["type"]),
+    xdsProxyRequests: counter("xds_proxy_requests", "Discovery requests passed to istiod."),
+    xdsProxyResponses: counter("xds_proxy_responses", "Discovery responses received from istiod."),
+    startupDuration: new Gauge({ name: `${PREFIX}startup_duration_seconds`, help: "Time from the start to the first readiness.", registers: [registry] }),
+    scrapes: counter("scrapes_total", "Scrapes of the merged metrics."),
+    scrapeFailures: counter("scrape_failures_total", "Parts of a scrape that failed.", ["type"]),
+    outgoingRequests: counter("num_outgoing_requests", "Requests to the certificate authority.", ["request_type"]),
+    failedOutgoingRequests: counter("num_failed_outgoing_requests", "Requests to the certificate authority that failed.", ["request_type"]),
+    certificateExpiry: new Gauge({
+      name: `${PREFIX}cert_expiry_seconds`,
+      help: "Time until the workload certificate expires; negative when it has.",
+      labelNames: ["resource_name"],
+      registers: [registry],
+      collect() {
+        const seconds = secondsToExpiry();
+        if (seconds !== undefined) this.set({ resource_name: "default" }, seconds);
+      },
+    }),
+    dnsRequests: counter("dns_requests_total", "DNS queries received."),
+    dnsUpstreamRequests: counter("dns_upstream_requests_total", "DNS queries passed to upstream name servers."),
+    dnsUpstreamFailures: counter("dns_upstream_failures_total", "DNS queries that no upstream name server answered."),
+  };
+}
