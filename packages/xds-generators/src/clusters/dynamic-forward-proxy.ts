@@ -2,7 +2,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import {
   type Cluster,
-  Cluster_DnsLookupFamily,
+  type Cluster_DnsLookupFamily,
   Cluster_LbPolicy,
   ClusterSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";

@@ -1,0 +1,85 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-ingestion";
+import { commitYaml } from "@istiod/config-ingestion/testing";
+import { Database, type Query, type View } from "@istiod/incremental";
+import { type Proxy, proxyFromNode } from "../src/index.js";
+
+/** A mesh given as YAML, and clients that ask it. */
+export class TestMesh {
+  readonly db = new Database<Proxy>();
+
+  constructor(yaml = "", config: JsonValue = {}) {
+    this.configure(config).apply(yaml);
+  }
+
+  /** Adds or replaces objects; a refused one fails the test. */
+  apply(yaml: string): this {
+    commitYaml(this.db, yaml);
+    return this;
+  }
+
+  remove(yaml: string): this {
+    const objects = readText(yaml, "test.yaml").flatMap((reading) => reading.objects);
+    this.db.commit((tx) => {
+      for (const { kind, key } of objects) tx.delete(kind.collection, key);
+    });
+    return this;
+  }
+
+  configure(config: JsonValue): this {
+    const failing = (path: readonly unknown[], message: string): never => {
+      throw new Error(`${path.join(".")}: ${message}`);
+    };
+    const mesh = applyMeshConfig(config, { warning: () => undefined, error: failing });
+    if (mesh === undefined) throw new Error("mesh configuration refused");
+    this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, mesh));
+    return this;
+  }
+
+  set(variable: string, value: string): this {
+    this.db.commit((tx) => tx.set(environment, variable, value));
+    return this;
+  }
+
+  client(options: ClientOptions = {}): Client {
+    return new Client(this.db.view(proxy(options)));
+  }
+}
+
+export interface ClientOptions {
+  readonly type?: "sidecar" | "router" | "waypoint";
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly ip?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly metadata?: JsonObject;
+}
+
+/** One proxy's view of the mesh. */
+export class Client {
+  constructor(readonly view: View<Proxy>) {}
+
+  ask<R>(query: Query<void, R>): R;
+  ask<A, R>(query: Query<A, R>, arg: A): R;
+  ask<A, R>(query: Query<A, R>, arg?: A): R {
+    return this.view.call(query, arg as A);
+  }
+}
+
+export function proxy({ type = "sidecar", namespace = "shop", name = "web", ip = "10.1.0.1", labels = {}, metadata = {} }: ClientOptions): Proxy {
+  return proxyFromNode({
+    id: `${type}~${ip}~${name}.${namespace}~${namespace}.svc.cluster.local`,
+    metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes", ...metadata },
+  });
+}
+
+/** A DestinationRule; `created` is a day of January 2024. */
+export function rule(name: string, namespace: string, spec: JsonValue, created = 1): string {
+  const day = String(created).padStart(2, "0");
+  return `---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: ${name}, namespace: ${namespace}, creationTimestamp: "2024-01-${day}T00:00:00Z"}
+spec: ${JSON.stringify(spec)}
+`;
+}

@@ -1,0 +1,233 @@
+import { describe, expect, it } from "vitest";
+import { clusterType, TestMesh } from "../mesh.js";
+import { destinationRule, peerAuthentication, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+
+const cart = "outbound|80||cart.shop.svc.cluster.local";
+const own = ["BlackHoleCluster", "InboundPassthroughCluster", "PassthroughCluster"];
+
+describe("clusters of a service", () => {
+  it("are one for each port but UDP, whose endpoints come by EDS under the same name", () => {
+    const proxy = new TestMesh(serviceYaml("cart", { ports: ["http:80:8080", "grpc:90", "udp-dns:53"] })).proxy();
+    expect(proxy.names(clusterType)).toEqual([...own, cart, "outbound|90||cart.shop.svc.cluster.local"]);
+    expect(proxy.cluster(cart)).toMatchObject({
+      type: "EDS",
+      edsClusterConfig: { serviceName: cart, edsConfig: { ads: {}, initialFetchTimeout: "0s", resourceApiVersion: "V3" } },
+      altStatName: `${cart};`,
+      lbPolicy: "LEAST_REQUEST",
+      connectTimeout: "10s",
+      metadata: { filterMetadata: { istio: { services: [{ host: "cart.shop.svc.cluster.local", name: "cart", namespace: "shop" }] } } },
+    });
+  });
+
+  it("open their circuit breakers and leave Envoy's panic off", () => {
+    const cluster = new TestMesh(serviceYaml("cart")).proxy().cluster(cart);
+    const max = 4294967295;
+    expect(cluster.circuitBreakers.thresholds).toEqual([{ maxConnections: max, maxPendingRequests: max, maxRequests: max, maxRetries: max }]);
+    expect(cluster.commonLbConfig).toEqual({ healthyPanicThreshold: {} });
+  });
+
+  it("speak HTTP/2 where the port says so, and what the client spoke where it says nothing; gateways keep to HTTP/1.1", () => {
+    const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "grpc:90", "unnamed:70"] }));
+    const options = (type: "sidecar" | "router", port: number) =>
+      mesh.proxy({ type }).cluster(`outbound|${port}||cart.shop.svc.cluster.local`).typedExtensionProtocolOptions?.["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"];
+    expect(options("sidecar", 80)).toBeUndefined();
+    expect(options("sidecar", 90)).toMatchObject({ explicitHttpConfig: { http2ProtocolOptions: {} } });
+    expect(options("sidecar", 70)).toMatchObject({ useDownstreamProtocolConfig: { httpProtocolOptions: {}, http2ProtocolOptions: {} } });
+    expect(options("router", 70)).toBeUndefined();
+  });
+
+  it("keep the case of HTTP/1.1 headers where the proxy's configuration asks for it", () => {
+    const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "tcp:90"] }), { defaultConfig: { proxyHeaders: { preserveHttp1HeaderCase: true } } });
+    const text = (name: string): string => JSON.stringify(mesh.proxy().cluster(name));
+    expect(text(cart)).toContain("PreserveCaseFormatterConfig");
+    expect(text("outbound|90||cart.shop.svc.cluster.local")).not.toContain("PreserveCaseFormatterConfig");
+    expect(text("PassthroughCluster")).toContain("PreserveCaseFormatterConfig");
+  });
+
+  it("count under the name that the mesh's pattern gives", () => {
+    const mesh = new TestMesh(serviceYaml("cart") + destinationRule("cart", { subsets: [{ name: "v1", labels: { version: "v1" } }] }), {
+      outboundClusterStatName: "%SERVICE%_%SERVICE_NAME%_%SERVICE_FQDN%_%SERVICE_PORT%_%SERVICE_PORT_NAME%_%SUBSET_NAME%",
+    });
+    expect(mesh.proxy().cluster("outbound|80|v1|cart.shop.svc.cluster.local").altStatName).toBe("cart.shop_cart_cart.shop.svc.cluster.local_80_http_v1;");
+  });
+
+  it("are absent for an ExternalName service", () => {
+    const proxy = new TestMesh(serviceYaml("alias", { ip: "", spec: { type: "ExternalName", externalName: "example.com" } })).proxy();
+    expect(proxy.names(clusterType)).toEqual(own);
+  });
+
+  it("lack the exchange of metadata where the proxy's Envoy lacks the extension", () => {
+    const mesh = new TestMesh(serviceYaml("cart"));
+    expect(mesh.proxy().cluster(cart).filters).toMatchObject([{ name: "istio.metadata_exchange" }]);
+    expect(mesh.proxy({ extensions: ["envoy.filters.http.router"] }).cluster(cart).filters).toBeUndefined();
+  });
+});
+
+describe("a headless service", () => {
+  const headless = serviceYaml("db", { ip: "None", ports: ["tcp:5432"] });
+  const name = "outbound|5432||db.shop.svc.cluster.local";
+
+  it("is passed through to by sidecars and balanced by gateways", () => {
+    const mesh = new TestMesh(headless);
+    expect(mesh.proxy().cluster(name)).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
+    expect(mesh.proxy({ type: "router" }).cluster(name)).toMatchObject({ type: "EDS", lbPolicy: "LEAST_REQUEST" });
+  });
+
+  it("has mutual TLS only where every endpoint takes it", () => {
+    const mesh = new TestMesh(headless);
+    expect(mesh.proxy().cluster(name).transportSocket).toBeUndefined();
+    mesh.apply(podYaml("db", "10.2.0.1", { ports: { tcp: 5432 } }));
+    expect(mesh.proxy().cluster(name).transportSocket).toMatchObject({ name: "envoy.transport_sockets.tls" });
+    mesh.apply(podYaml("db", "10.2.0.2", { ports: { tcp: 5432 }, injected: false }));
+    expect(mesh.proxy().cluster(name).transportSocket).toBeUndefined();
+  });
+});
+
+describe("a ServiceEntry's cluster", () => {
+  const name = "outbound|443||api.example.com";
+  const entry = (spec: object): string => serviceEntry("api", { hosts: ["api.example.com"], location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }], ...spec });
+
+  it("resolves names itself", () => {
+    const cluster = new TestMesh(entry({ resolution: "DNS" })).proxy().cluster(name);
+    expect(cluster).toMatchObject({
+      type: "STRICT_DNS",
+      dnsRefreshRate: "60s",
+      respectDnsTtl: true,
+      dnsJitter: "0.100s",
+      typedDnsResolverConfig: { name: "envoy.network.dns_resolver.cares", typedConfig: { udpMaxQueries: 100 } },
+      metadata: { filterMetadata: { istio: { external: true } } },
+    });
+    expect(cluster.dnsLookupFamily).toBe("V4_ONLY");
+    expect(JSON.stringify(cluster.loadAssignment)).toContain('"address":"api.example.com"');
+    expect(cluster.edsClusterConfig).toBeUndefined();
+  });
+
+  it("asks for the families of the proxy's addresses", () => {
+    const mesh = new TestMesh(entry({ resolution: "DNS" }));
+    const family = (ips: string): string | undefined => mesh.proxy({ metadata: { INSTANCE_IPS: ips } }).cluster(name).dnsLookupFamily;
+    expect([family("10.0.0.1"), family("fd00::1"), family("10.0.0.1,fd00::1")]).toEqual(["V4_ONLY", "V6_ONLY", "V4_ONLY"]);
+    mesh.set("ISTIO_DUAL_STACK", "true");
+    expect(family("10.0.0.1,fd00::1")).toBe("ALL");
+  });
+
+  it("uses one address at a time for DNS_ROUND_ROBIN", () => {
+    expect(new TestMesh(entry({ resolution: "DNS_ROUND_ROBIN" })).proxy().cluster(name).type).toBe("LOGICAL_DNS");
+  });
+
+  it("passes through for NONE, to another port where the entry says so", () => {
+    const cluster = new TestMesh(entry({ resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS", targetPort: 8443 }] })).proxy().cluster(name);
+    expect(cluster).toMatchObject({ type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 8443 } });
+  });
+
+  it("has no mutual TLS outside of the mesh", () => {
+    const cluster = new TestMesh(entry({ resolution: "STATIC", endpoints: [{ address: "192.0.2.1" }] })).proxy().cluster(name);
+    expect(cluster.type).toBe("EDS");
+    expect(cluster.transportSocketMatches).toBeUndefined();
+  });
+});
+
+describe("a ServiceEntry whose hosts are resolved as they are asked for", () => {
+  const entry = serviceEntry("any", {
+    hosts: ["*.example.com"],
+    location: "MESH_EXTERNAL",
+    resolution: "DYNAMIC_DNS",
+    ports: [
+      { number: 80, name: "http", protocol: "HTTP" },
+      { number: 443, name: "tls", protocol: "TLS" },
+    ],
+  });
+
+  it("has a dynamic forward proxy for each port", () => {
+    const proxy = new TestMesh(entry).proxy();
+    expect(proxy.names(clusterType)).toEqual([...own, "outbound|443||*.example.com", "outbound|80||*.example.com"]);
+    expect(proxy.cluster("outbound|80||*.example.com")).toMatchObject({
+      clusterType: {
+        name: "envoy.clusters.dynamic_forward_proxy",
+        typedConfig: { dnsCacheConfig: { name: "*.example.com_dfp_dns_cache", dnsLookupFamily: "V4_ONLY" } },
+      },
+      lbPolicy: "CLUSTER_PROVIDED",
+    });
+  });
+
+  it("verifies the host of each request where TLS is originated", () => {
+    const cluster = new TestMesh(entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } })).proxy().cluster("outbound|80||*.example.com");
+    expect(JSON.stringify(cluster.typedExtensionProtocolOptions)).toContain('"autoSni":true,"autoSanValidation":true');
+    expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBeUndefined();
+    expect(cluster.transportSocket.name).toBe("envoy.transport_sockets.tls");
+  });
+
+  it("is told that a fixed SNI is meant", () => {
+    const cluster = new TestMesh(entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE", sni: "www.example.com" } } })).proxy().cluster("outbound|80||*.example.com");
+    expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
+  });
+});
+
+describe("mutual TLS that istiod chooses", () => {
+  it("goes to endpoints that take it, by their metadata, and names the service's identities and SNI", () => {
+    const cluster = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { account: "cart-account" })).proxy().cluster(cart);
+    expect(cluster.transportSocketMatches).toMatchObject([
+      {
+        name: "tlsMode-istio",
+        match: { tlsMode: "istio" },
+        transportSocket: {
+          typedConfig: {
+            sni: "outbound_.80_._.cart.shop.svc.cluster.local",
+            commonTlsContext: {
+              alpnProtocols: ["istio-peer-exchange", "istio"],
+              tlsCertificateSdsSecretConfigs: [{ name: "default" }],
+              combinedValidationContext: {
+                defaultValidationContext: { matchSubjectAltNames: [{ exact: "spiffe://cluster.local/ns/shop/sa/cart-account" }] },
+                validationContextSdsSecretConfig: { name: "ROOTCA" },
+              },
+            },
+          },
+        },
+      },
+      { name: "tlsMode-disabled", match: {}, transportSocket: { name: "envoy.transport_sockets.raw_buffer" } },
+    ]);
+  });
+
+  it("ends where the mesh, or the namespace's PeerAuthentication, turns it off", () => {
+    const off = new TestMesh(serviceYaml("cart"), { enableAutoMtls: false });
+    expect(off.proxy().cluster(cart).transportSocketMatches).toBeUndefined();
+    const mesh = new TestMesh(serviceYaml("cart") + peerAuthentication("shop", "DISABLE"));
+    expect(mesh.proxy().cluster(cart).transportSocketMatches).toBeUndefined();
+    mesh.apply(peerAuthentication("shop", "STRICT"));
+    expect(mesh.proxy().cluster(cart).transportSocketMatches).toHaveLength(2);
+  });
+
+  it("has the certificates that the proxy brings where it brings some", () => {
+    const metadata = { TLS_CLIENT_CERT_CHAIN: "/c.pem", TLS_CLIENT_KEY: "/k.pem", TLS_CLIENT_ROOT_CERT: "/r.pem" };
+    const text = JSON.stringify(new TestMesh(serviceYaml("cart")).proxy({ metadata }).cluster(cart));
+    expect(text).toContain("file-cert:/c.pem~/k.pem");
+    expect(text).toContain("file-root:/r.pem");
+  });
+});
+
+describe("fixed clusters", () => {
+  it("lead outbound traffic that the mesh does not know to where it was meant, or nowhere", () => {
+    const proxy = new TestMesh().proxy();
+    expect(proxy.cluster("PassthroughCluster")).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
+    expect(proxy.cluster("BlackHoleCluster")).toEqual({ name: "BlackHoleCluster", altStatName: "BlackHoleCluster;", connectTimeout: "10s", type: "STATIC" });
+  });
+
+  it("resolve unknown hosts as they are asked for under ALLOW_ANY_DYNAMIC_DNS", () => {
+    const mesh = new TestMesh("", { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } });
+    expect(mesh.proxy().cluster("AllowAnyDynamicDNSCluster")).toMatchObject({
+      clusterType: { typedConfig: { allowInsecureClusterOptions: true, dnsCacheConfig: { name: "allow_any_dfp_dns_cache", maxHosts: 1024, dnsLookupFamily: "V4_ONLY" } } },
+    });
+    const dns = mesh.proxy({ metadata: { DNS_CAPTURE: "true", DNS_PROXY_ADDR: "localhost:15053" } }).cluster("AllowAnyDynamicDNSCluster");
+    expect(dns.clusterType.typedConfig.dnsCacheConfig.typedDnsResolverConfig.typedConfig.resolvers).toEqual([{ socketAddress: { address: "127.0.0.1", portValue: 15053 } }]);
+  });
+
+  it("reach the proxy's own server of secrets where it has one", () => {
+    const cluster = new TestMesh().proxy({ metadata: { credential: "true" } }).cluster("sds-external");
+    expect(JSON.stringify(cluster.loadAssignment)).toContain("./var/run/secrets/credential-uds/socket");
+  });
+
+  it("are none for those that are no Envoy", () => {
+    const mesh = new TestMesh(serviceYaml("cart"));
+    expect(mesh.proxy({ type: "ztunnel" }).names(clusterType)).toEqual([]);
+    expect(mesh.proxy({ metadata: { GENERATOR: "grpc" } }).names(clusterType)).toEqual([]);
+  });
+});

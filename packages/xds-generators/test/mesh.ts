@@ -1,0 +1,112 @@
+import { fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-ingestion";
+import { commitYaml } from "@istiod/config-ingestion/testing";
+import { registry } from "@istiod/envoy-api/registry";
+import { Database, type View } from "@istiod/incremental";
+import { type Node, type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Resource, ResourceSet } from "@istiod/resources";
+import { generators } from "../src/index.js";
+
+export const clusterType = "envoy.config.cluster.v3.Cluster";
+
+/** A mesh given as YAML, and proxies that ask for what they should have. */
+export class TestMesh {
+  readonly db = new Database<Proxy>();
+
+  constructor(yaml = "", config: JsonValue = {}) {
+    this.configure(config).apply(yaml);
+  }
+
+  /** Adds or replaces objects; a refused one fails the test. */
+  apply(yaml: string): this {
+    commitYaml(this.db, yaml);
+    return this;
+  }
+
+  remove(yaml: string): this {
+    const objects = readText(yaml, "test.yaml").flatMap((reading) => reading.objects);
+    this.db.commit((tx) => {
+      for (const { kind, key } of objects) tx.delete(kind.collection, key);
+    });
+    return this;
+  }
+
+  configure(config: JsonValue): this {
+    const failing = (path: readonly unknown[], message: string): never => {
+      throw new Error(`${path.join(".")}: ${message}`);
+    };
+    const mesh = applyMeshConfig(config, { warning: () => undefined, error: failing });
+    if (mesh === undefined) throw new Error("mesh configuration refused");
+    this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, mesh));
+    return this;
+  }
+
+  set(variable: string, value: string): this {
+    this.db.commit((tx) => tx.set(environment, variable, value));
+    return this;
+  }
+
+  proxy(options: ProxyOptions = {}): TestProxy {
+    return new TestProxy(this.db.view(proxyFromNode(node(options))));
+  }
+}
+
+export interface ProxyOptions {
+  readonly type?: "sidecar" | "router" | "waypoint" | "ztunnel";
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly ip?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly metadata?: JsonObject;
+  readonly extensions?: readonly string[];
+  readonly locality?: { readonly region: string; readonly zone: string; readonly subzone: string };
+}
+
+/** A proxy and the resources that it should have. */
+export class TestProxy {
+  constructor(readonly view: View<Proxy>) {}
+
+  set(type: string): ResourceSet {
+    const generator = generators[`type.googleapis.com/${type}`];
+    if (generator === undefined) throw new Error(`no generator of ${type}`);
+    return this.view.call(generator);
+  }
+
+  resource(type: string, name: string): Resource | undefined {
+    return this.set(type).get(name);
+  }
+
+  names(type: string): string[] {
+    return [...this.set(type)].map((resource) => resource.name).sort();
+  }
+
+  /** A resource in JSON, every `Any` opened. Throws where there is none. */
+  json(type: string, name: string): Json {
+    const found = this.resource(type, name);
+    if (found === undefined) throw new Error(`no ${name} among ${this.names(type).join(", ")}`);
+    return decoded(type, found.bytes);
+  }
+
+  cluster(name: string): Json {
+    return this.json(clusterType, name);
+  }
+}
+
+/** JSON whose parts a test may look into without narrowing. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any
+export type Json = any;
+
+function decoded(type: string, bytes: Uint8Array): Json {
+  const schema = registry.getMessage(type);
+  if (schema === undefined) throw new Error(`no message type ${type}`);
+  return toJson(schema, fromBinary(schema, bytes), { registry });
+}
+
+function node({ type = "sidecar", namespace = "shop", name = "web", ip = "10.1.0.1", labels = {}, metadata = {}, extensions, locality }: ProxyOptions): Node {
+  return {
+    id: `${type}~${ip}~${name}.${namespace}~${namespace}.svc.cluster.local`,
+    metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.29.0", INSTANCE_IPS: ip, ...metadata },
+    ...(extensions && { extensions }),
+    ...(locality && { locality }),
+  };
+}
