@@ -1,25 +1,61 @@
 import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
-import { service } from "@istiod/service-discovery";
+import { keyOfId, service } from "@istiod/service-discovery";
 import { oldestFirst } from "../authorization/oldest-first.js";
 import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";
 import { serviceTargets } from "../proxy/service-targets.js";
 import type { BoundServer, MergedGateway } from "./gateway-server.js";
-import { mergeServers } from "./merge-servers.js";
+import { mergeServers, type SelectedGateway } from "./merge-servers.js";
 
 /** All Gateways that select the client, merged; undefined where it is no gateway proxy, or none selects it. */
 export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefined => {
   if (q.ask(proxyType) !== "router") return undefined;
   const selected = q.call(gatewayOrder, features.scopeGatewayToNamespace(q) ? q.ask(ownNamespace) : null).flatMap((key) => {
     const gateway = q.read(gateways, key);
-    return gateway !== undefined && selects(q, gateway.spec.selector) ? [gateway] : [];
+    return gateway === undefined ? [] : (selection(q, gateway) ?? []);
   });
-  if (selected.length === 0) return undefined;
-  return mergeServers(
-    selected.map(({ namespace, name, spec }) => ({ namespace, name, servers: spec.servers, listenOn: (port) => [listeningPort(q, port)] })),
-  );
+  const kept = features.strictGatewayMerging(q) ? besideManaged(selected) : selected;
+  return kept.length === 0 ? undefined : mergeServers(kept.map(({ selected: gateway }) => gateway));
 });
+
+/** Names the Services, by hostname, whose workloads a Gateway is for; what a Gateway of the Gateway API was translated to has it. */
+const servicesAnnotation = "internal.istio.io/gateway-service";
+const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
+const semanticsAnnotation = "internal.istio.io/gateway-semantics";
+const serviceAccountAnnotation = "internal.istio.io/service-account-name";
+
+interface Selection {
+  readonly gateway: GatewayObject;
+  readonly selected: SelectedGateway;
+}
+
+/** A Gateway as the client serves it; undefined where it is not meant for the client. */
+function selection(q: QueryContext, gateway: GatewayObject): Selection | undefined {
+  const { namespace, name, spec, annotations } = gateway;
+  const named = annotations[servicesAnnotation];
+  if (named === undefined) {
+    if (!selects(q, spec.selector)) return undefined;
+    return { gateway, selected: { namespace, name, servers: spec.servers, listenOn: (port) => [listeningPort(q, port)] } };
+  }
+  const owner = annotations[parentNamespaceAnnotation] || namespace;
+  const keys = named.split(",").map((hostname) => `${owner}/${hostname}`);
+  const targets = q.ask(serviceTargets).filter((target) => keys.includes(keyOfId(target.service)));
+  if (targets.length === 0) return undefined;
+  const listenOn = (port: number): readonly number[] => [
+    ...new Set(targets.filter((target) => target.port.number === port).map((target) => target.targetPort)),
+  ];
+  return { gateway, selected: { namespace, name, servers: spec.servers, listenOn } };
+}
+
+/** Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials there. Source: `filterStrictGatewayMerging`. */
+function besideManaged(selections: readonly Selection[]): readonly Selection[] {
+  const ofGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
+  const managed = new Set(
+    selections.filter((each) => ofGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "").map(({ gateway }) => gateway.namespace),
+  );
+  return managed.size === 0 ? selections : selections.filter((each) => ofGatewayApi(each) || managed.has(each.gateway.namespace));
+}
 
 /** The servers of the client that share a route configuration; undefined where there is none of the name. */
 export const serversOfRoute = query("serversOfRoute", (q, routeName: string): readonly BoundServer[] | undefined =>

@@ -1,5 +1,5 @@
 import { query } from "@istiod/incremental";
-import { mesh, proxyType } from "@istiod/push-context";
+import { mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { gatewayListeners } from "./gateway-listeners.js";
 import { inboundListeners } from "./inbound-listener.js";
@@ -10,6 +10,8 @@ import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
 export const listeners = query(
   "listeners",
   (q): ResourceSet => {
+    // An application that speaks gRPC itself names the listeners that it wants.
+    if (q.ask(proxylessGrpc)) return ResourceSet.empty;
     switch (q.ask(proxyType)) {
       case "sidecar":
         return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : q.call(sidecarListeners);

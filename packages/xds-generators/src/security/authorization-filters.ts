@@ -87,7 +87,8 @@ function authorizations(policies: ApplicablePolicies, options: AuthorizationOpti
       {
         ...(enforced.length > 0 && { rules: translate(enforced) }),
         ...(dryRun.length > 0 && { shadowRules: translate(dryRun) }),
-        shadowRulesStatPrefix: dryRun.length > 0 ? shadowPrefix : "",
+        // The original names the prefix of ALLOW where nothing is on trial.
+        shadowRulesStatPrefix: dryRun.length > 0 ? shadowPrefix : "istio_dry_run_allow_",
       },
     ];
   });

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { CertificateValidationContextSchema, TlsParameters_TlsProtocol as TlsProtocol, TlsParametersSchema, type TlsParameters } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
-import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { type SdsSecretConfig, SdsSecretConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import {
   type CommonTlsContext,
   CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
@@ -52,12 +52,12 @@ function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTL
   });
 }
 
-/** Secrets that istiod sends, or the external server that the credential means. */
+/** Secrets that istiod sends, or the external server that the credential means. Where that is unknown, an empty one keeps Envoy from serving without. */
 function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
   const { mode, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
   const names = settings.credentialNames.length > 0 ? settings.credentialNames : [settings.credentialName];
   const [first = ""] = names;
-  common.tlsCertificateSdsSecretConfigs = names.flatMap((name) => serverSecret(q, name) ?? []);
+  common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? create(SdsSecretConfigSchema));
   const matchSubjectAltNames = subjectAltNames.map((name) => exactly(name));
   if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
     const roots = serverSecret(q, settings.caCertCredentialName || first + rootsSuffix);
