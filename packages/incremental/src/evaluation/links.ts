@@ -25,6 +25,6 @@ export function relink(engine: Engine, memo: Memo, after: readonly Dependency[])
 export function unlink(engine: Engine, dependency: Input | Memo, memo: Memo): void {
   engine.edges--;
   if (!removeDependent(dependency, memo)) return;
-  if (!(dependency instanceof Memo)) dependency.home.unused(dependency);
+  if (!(dependency instanceof Memo)) engine.retention.unread(dependency);
   else if (dependency.client === null && dependency.holders === 0) engine.retention.unused(dependency, engine.revision);
 }

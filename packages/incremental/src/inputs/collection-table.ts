@@ -62,7 +62,7 @@ export class CollectionTable implements Home {
   }
 
   unused(input: Input): void {
-    if (input.kind === "item" && !input.present) this.entries.delete(input.key);
+    if (input.kind === "item" && !input.present && this.entries.get(input.key) === input) this.entries.delete(input.key);
   }
 }
 

@@ -95,7 +95,8 @@ export class IndexTable implements Home {
   }
 
   unused(input: Input): void {
-    if (input.kind === "item" && this.#buckets.get(input.key)?.members.size === 0) this.#buckets.delete(input.key);
+    const bucket = this.#buckets.get(input.key);
+    if (bucket?.input === input && bucket.members.size === 0) this.#buckets.delete(input.key);
   }
 
   #touch(name: string, revision: number, changed: Set<Input>): Bucket {

@@ -3,35 +3,57 @@ import type { Input } from "./input.js";
 /** Above this many pending edits, sorting everything once costs less than moving the tail of the list for each. */
 const editsInPlace = 16;
 
+/** A list that nobody asks for is put in order when it has this many pending edits more than members. */
+const editsKept = 256;
+
+interface Edit {
+  readonly input: Input;
+  readonly add: boolean;
+}
+
 /** A set of inputs in order of their keys, by UTF-16 code unit. Edits are cheap and are applied when the order is next asked for. */
 export class OrderedInputs {
   #list: Input[] = [];
-  #edits: { readonly input: Input; readonly add: boolean }[] = [];
+  #edits: Edit[] = [];
   size = 0;
 
   /** `input` must not be a member. */
   add(input: Input): void {
-    this.#edits.push({ input, add: true });
     this.size++;
+    this.#edit({ input, add: true });
   }
 
   /** `input` must be a member. */
   remove(input: Input): void {
-    this.#edits.push({ input, add: false });
     this.size--;
+    this.#edit({ input, add: false });
   }
 
   /** Valid until the next edit. */
   list(): readonly Input[] {
-    if (this.#edits.length > editsInPlace) {
+    const edits = this.#edits;
+    if (edits.length === 0) return this.#list;
+    this.#edits = [];
+    if (edits.length > editsInPlace) {
       const members = new Set(this.#list);
-      for (const { input, add } of this.#edits) add ? members.add(input) : members.delete(input);
+      for (const { input, add } of edits) {
+        if (add) members.add(input);
+        else members.delete(input);
+      }
       this.#list = [...members].sort((a, b) => (a.key < b.key ? -1 : 1));
     } else {
-      for (const { input, add } of this.#edits) this.#list.splice(position(this.#list, input.key), add ? 0 : 1, ...(add ? [input] : []));
+      for (const { input, add } of edits) {
+        const at = position(this.#list, input.key);
+        if (add) this.#list.splice(at, 0, input);
+        else this.#list.splice(at, 1);
+      }
     }
-    if (this.#edits.length > 0) this.#edits = [];
     return this.#list;
+  }
+
+  #edit(edit: Edit): void {
+    this.#edits.push(edit);
+    if (this.#edits.length > this.#list.length + editsKept) this.list();
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Engine } from "../evaluation/engine.js";
+import type { Input } from "../inputs/input.js";
 import { memosBelow, type Node } from "../records/decision-tree.js";
 import { evicted, Memo, superseded, type Dependency } from "../records/memo.js";
 import type { Question } from "../records/question.js";
@@ -18,6 +19,7 @@ export class Retention {
   readonly #memos = new Expiry<Memo>();
   readonly #questions = new Expiry<Question>();
   #superseded: Memo[] = [];
+  #unread: Input[] = [];
   #idle: Question[] = [];
 
   constructor(readonly keepRevisions: number) {}
@@ -33,10 +35,17 @@ export class Retention {
     for (const memo of memosBelow(tree)) if (!used(memo)) this.#superseded.push(memo);
   }
 
+  /** No memo depends on the input. A computation under way may: nothing is done before the next commit. */
+  unread(input: Input): void {
+    this.#unread.push(input);
+  }
+
   /** A computation ended without a memo. */
   abandon(engine: Engine, dependencies: readonly Dependency[]): void {
     for (const dependency of dependencies) {
-      if (dependency instanceof Memo && dependency.client === null && !used(dependency)) this.unused(dependency, engine.revision);
+      if (typeof dependency === "number" || dependency.dependents !== null) continue;
+      if (!(dependency instanceof Memo)) this.unread(dependency);
+      else if (dependency.client === null && !used(dependency)) this.unused(dependency, engine.revision);
     }
   }
 
@@ -64,6 +73,7 @@ export class Retention {
     this.#questions.clear();
     this.#superseded = [];
     this.#idle = [];
+    this.#unread = [];
   }
 
   #drop(engine: Engine, before: number, lastUse = before): void {
@@ -75,7 +85,9 @@ export class Retention {
     this.#superseded = [];
     for (const memo of lost) if (!used(memo)) evict(engine, memo);
     for (const memo of this.#memos.take(before, engine.revision, used)) evict(engine, memo);
-    this.#idle.push(...this.#questions.take(before, engine.revision, (question) => question.paths > 0));
+    for (const input of this.#unread) if (input.dependents === null) input.home.unused(input);
+    this.#unread = [];
+    for (const question of this.#questions.take(before, engine.revision, asked)) this.#idle.push(question);
     if (this.#idle.length >= questionsDroppedTogether) {
       dropQuestions(engine, this.#idle);
       this.#idle = [];
@@ -88,3 +100,6 @@ function used(memo: Memo): boolean {
   return memo.dependents !== null || memo.holders > 0 || memo.standing === evicted;
 }
 
+function asked(question: Question): boolean {
+  return question.paths > 0;
+}

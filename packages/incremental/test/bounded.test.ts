@@ -1,0 +1,122 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { collection, Database, fact, index, query } from "@istiod/incremental";
+
+interface Client {
+  readonly name: string;
+}
+
+const items = collection<{ readonly owner: string; readonly n: number }>("Item");
+const byOwner = index(items, "byOwner", (item) => [item.owner]);
+const name = fact("name", (client: Client) => client.name);
+const named = fact("named", (client: Client, other: string) => client.name === other);
+const present = fact("present", (client: Client, key: string, q) => q.read(items, client.name + key) !== undefined);
+
+const detail = query("detail", (q, key: string) => ({ n: q.read(items, key)?.n, of: q.read(byOwner, key).length, mine: q.ask(named, key) }));
+const root = query("root", (q) => ({ from: q.ask(name), seen: q.ask(present, "x"), all: q.keys(items).map((key) => q.call(detail, key)) }));
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+describe("what is kept", () => {
+  it("is dropped when no live view was asked for it for as many revisions as the database keeps", () => {
+    const db = new Database<Client>({ keepRevisions: 3 });
+    const view = db.view({ name: "a" });
+    const commit = (n: number) => db.commit((tx) => tx.set(items, "other", { owner: "o", n }));
+    const lone = query("lone", (q) => q.read(items, "lone")?.n);
+    commit(0);
+    view.call(lone);
+    expect(db.stats().memos).toBe(1);
+    commit(1);
+    commit(2);
+    expect(db.stats().memos).toBe(1);
+    commit(3);
+    expect([db.stats().memos, db.stats().edges]).toEqual([0, 0]);
+    view.call(lone);
+    for (let n = 4; n < 20; n++) {
+      commit(n);
+      view.call(lone);
+    }
+    expect(db.stats().recomputations).toBe(2);
+  });
+
+  it("is dropped at once when asked to, except what views used since the last commit", () => {
+    const db = new Database<Client>();
+    const [one, other] = [db.view({ name: "a" }), db.view({ name: "b" })];
+    one.call(detail, "x");
+    other.call(detail, "y");
+    expect(db.stats().memos).toBe(2);
+    other.release();
+    db.evict();
+    expect(db.stats().memos).toBe(1);
+    one.release();
+    db.evict();
+    expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
+  });
+
+  it("does not grow when inputs, clients, arguments and answers change forever", () => {
+    const db = new Database<Client>({ keepRevisions: 4 });
+    const steady = db.view({ name: "steady" });
+    let views = Array.from({ length: 8 }, (_, i) => db.view({ name: `v${i}` }));
+    const peaks = [0, 1, 2].map(() => ({ memos: 0, edges: 0, facts: 0, bytes: 0, heap: 0 }));
+    for (let round = 0; round < 1800; round++) {
+      db.commit((tx) => {
+        tx.set(items, `key-${round}`, { owner: `owner-${round % 7}`, n: round });
+        tx.delete(items, `key-${round - 10}`);
+        tx.set(items, "steady", { owner: `key-${round}`, n: round });
+      });
+      steady.call(root);
+      views[0]!.release();
+      views = [...views.slice(1), db.view({ name: `client-${round}` })];
+      for (const view of views) view.call(root);
+      views[round % 8]!.call(detail, `absent-${round}`);
+      const peak = peaks[Math.floor(round / 600)]!;
+      const now = { ...db.stats(), heap: round % 600 === 599 ? heapBytes() : 0 };
+      for (const what of Object.keys(peak) as (keyof typeof peak)[]) peak[what] = Math.max(peak[what], now[what]);
+    }
+    const [first, ...later] = peaks;
+    for (const peak of later) {
+      expect(peak.memos).toBeLessThanOrEqual(first!.memos);
+      expect(peak.edges).toBeLessThanOrEqual(first!.edges);
+      expect(peak.facts).toBeLessThanOrEqual(first!.facts);
+      expect(peak.bytes).toBeLessThanOrEqual(first!.bytes);
+      expect(peak.heap).toBeLessThanOrEqual(first!.heap * 1.05);
+    }
+    for (const view of [steady, ...views]) view.release();
+    db.evict();
+    expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
+  });
+
+  it("does not include views that were released, which cannot be asked", () => {
+    const db = new Database<Client>();
+    const view = db.view({ name: "a" });
+    view.call(root);
+    view.release();
+    view.release();
+    expect(() => view.call(root)).toThrow("released");
+  });
+});
+
+describe("a change that nothing reads", () => {
+  it("costs no view anything, however many memos there are", () => {
+    const db = new Database<Client>();
+    const views = Array.from({ length: 50 }, (_, i) => db.view({ name: `v${i % 5}` }));
+    db.commit((tx) => {
+      for (let i = 0; i < 50; i++) tx.set(items, `key-${i}`, { owner: "o", n: i });
+    });
+    const before = views.map((view) => view.call(root));
+    const { recomputations, verifications, answers } = db.stats();
+    const unread = collection<number>("Unread");
+    for (let i = 0; i < 5; i++) {
+      db.commit((tx) => tx.set(unread, "x", i));
+      views.forEach((view, at) => expect(view.call(root)).toBe(before[at]));
+    }
+    expect(db.stats()).toMatchObject({ recomputations, verifications, answers });
+  });
+});

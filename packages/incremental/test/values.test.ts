@@ -1,0 +1,105 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canonicalKey, structurallyEqual } from "@istiod/incremental";
+import { fingerprint } from "../src/values/fingerprint.js";
+import { lookupKey } from "../src/values/key.js";
+
+class Money {
+  constructor(
+    readonly cents: number,
+    readonly seenAt: number,
+  ) {}
+  equals(other: Money): boolean {
+    return this.cents === other.cents;
+  }
+}
+
+describe("structural equality", () => {
+  it("compares plain data by content", () => {
+    const make = () => ({
+      text: "x",
+      list: [1, [2n, null, undefined, NaN]],
+      bytes: new Uint8Array(Array.from({ length: 99 }, (_, i) => i)),
+      map: new Map([["a", { deep: new Set([1, 2]) }]]),
+      date: new Date(5),
+      error: new Error("e", { cause: { why: 1 } }),
+      message: { $typeName: "pkg.Message", $unknown: [{ no: 3, wireType: 2, data: new Uint8Array([1]) }], field: 1n },
+      money: new Money(5, Math.random()),
+    });
+    expect(structurallyEqual(make(), make())).toBe(true);
+  });
+
+  it("tells apart what code can tell apart", () => {
+    const pairs: [unknown, unknown][] = [
+      [0, -0],
+      [1, 1n],
+      [null, undefined],
+      [{ a: undefined }, {}],
+      [{ a: 1, b: 2 }, { b: 2, a: 1 }],
+      [[1], { 0: 1, length: 1 }],
+      [new Map([["a", 1]]), new Map([["a", 2]])],
+      [new Map([["a", 1], ["b", 2]]), new Map([["b", 2], ["a", 1]])],
+      [new Set([1]), new Set([2])],
+      [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
+      [new Uint8Array(100), new Uint8Array(100).fill(1, 97)],
+      [new Uint8Array(4), new Uint16Array(2)],
+      [() => 1, () => 1],
+      [new Error("a"), new Error("b")],
+      [new Money(1, 0), new Money(2, 0)],
+      [Object.create({ inherited: 1 }), Object.create({ inherited: 1 })],
+    ];
+    for (const [a, b] of pairs) expect([a, b, structurallyEqual(a, b)]).toEqual([a, b, false]);
+  });
+
+  it("compares bytes wherever they lie in their buffer", () => {
+    const bytes = (offset: number) => new Uint8Array(200).fill(7).subarray(offset, offset + 90);
+    for (const a of [0, 1, 4]) for (const b of [0, 3, 8]) expect(structurallyEqual(bytes(a), bytes(b))).toBe(true);
+  });
+
+  it("holds for copies, and equal values have equal fingerprints", () => {
+    const values = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withDate: true });
+    fc.assert(
+      fc.property(values, (value) => {
+        const copy: unknown = structuredClone(value);
+        expect(structurallyEqual(value, copy)).toBe(true);
+        expect(fingerprint(value)).toBe(fingerprint(copy));
+      }),
+    );
+  });
+});
+
+describe("a key", () => {
+  it("is equal exactly where the data is, whatever the order of properties", () => {
+    const reorder = (value: unknown): unknown =>
+      Array.isArray(value)
+        ? value.map(reorder)
+        : typeof value === "object" && value !== null
+          ? Object.fromEntries(Object.entries(value).reverse().map(([name, inner]) => [name, reorder(inner)]))
+          : value;
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
+        expect(lookupKey(reorder(a))).toBe(lookupKey(a));
+        const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
+        expect(canonicalKey(a) === canonicalKey(b)).toBe(same);
+        expect(Object.is(lookupKey(a), lookupKey(b)) || (lookupKey(a) === 0 && lookupKey(b) === 0)).toBe(same);
+      }),
+    );
+  });
+
+  it("of an object is not mistaken for a text", () => {
+    const marked = lookupKey([1]) as string;
+    expect(lookupKey(marked)).not.toBe(marked);
+    expect(canonicalKey({ b: 1, a: undefined })).toBe('{"b":1}');
+  });
+});
+
+function sorted(value: unknown): unknown {
+  if (Object.is(value, -0)) return 0;
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, inner]) => [name, sorted(inner)]),
+  );
+}
