@@ -1,0 +1,96 @@
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
+import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
+import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
+import { describe, expect, test } from "vitest";
+import { TestMesh, type TestProxy } from "../mesh.js";
+import { destinationRule, serviceYaml } from "../mesh-yaml.js";
+import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
+
+const cart = (proxy: TestProxy): readonly string[] => summary(proxy.json(endpointType, cartCluster()));
+const inNetwork = (mesh: TestMesh, network: string): TestProxy => mesh.proxy({ metadata: { NETWORK: network }, ip: `10.3.0.${network.length}` });
+
+function networks(mesh: TestMesh, gateways: Readonly<Record<string, readonly string[]>>): TestMesh {
+  const json: JsonValue = {
+    networks: Object.fromEntries(Object.entries(gateways).map(([name, addresses]) => [name, { gateways: addresses.map((address) => ({ address, port: 15443 })) }])),
+  };
+  mesh.db.commit((tx) => tx.set(meshNetworks, meshNetworksKey, fromJson(MeshNetworksSchema, json)));
+  return mesh;
+}
+
+function twoNetworks(): TestMesh {
+  return new TestMesh(serviceYaml("cart"))
+    .apply(workloadYaml("cart", "10.1.0.1", { network: "near" }))
+    .apply(workloadYaml("cart", "10.9.0.1", { network: "far" }))
+    .apply(workloadYaml("cart", "10.9.0.2", { network: "far" }))
+    .apply(workloadYaml("cart", "10.9.0.3", { network: "far", injected: false }));
+}
+
+describe("endpoints of several networks", () => {
+  test("are reached directly while no network has a gateway", () => {
+    expect(cart(inNetwork(twoNetworks(), "near"))).toEqual(["/ p0 w4: 10.1.0.1:8080*1 10.9.0.1:8080*1 10.9.0.2:8080*1 10.9.0.3:8080*1"]);
+  });
+
+  test("are reached through gateways, which count as what they stand for; what has no mutual TLS cannot be", () => {
+    const mesh = networks(twoNetworks(), { far: ["203.0.113.1", "203.0.113.2"] });
+    expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w6: 10.1.0.1:8080*2 203.0.113.1:15443*2 203.0.113.2:15443*2"]);
+    expect(cart(inNetwork(mesh, "far"))).toEqual(["/ p0 w8: 10.1.0.1:8080*2 10.9.0.1:8080*2 10.9.0.2:8080*2 10.9.0.3:8080*2"]);
+    const gateway = inNetwork(mesh, "near").json(endpointType, cartCluster()).endpoints[0].lbEndpoints[1];
+    expect(gateway.metadata.filterMetadata).toEqual({ "envoy.transport_socket_match": { tlsMode: "istio" }, istio: { workload: ";;;;" } });
+    expect(gateway.healthStatus).toBeUndefined();
+  });
+
+  test("go through gateways from a client that does not say where it is", () => {
+    const mesh = networks(twoNetworks(), { far: ["203.0.113.1"] });
+    expect(cart(mesh.proxy())).toEqual(["/ p0 w3: 10.1.0.1:8080*1 203.0.113.1:15443*2"]);
+  });
+
+  test("are left out where no gateway has an address of the client's family", () => {
+    const mesh = networks(twoNetworks(), { far: ["2001:db8::1"] });
+    expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
+  });
+
+  test("are those of the networks that the client asked to see", () => {
+    const proxy = twoNetworks().proxy({ metadata: { REQUESTED_NETWORK_VIEW: "near" } });
+    expect(cart(proxy)).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
+  });
+
+  test("without an address are reached through a gateway only", () => {
+    const entry = `---\n${JSON.stringify({
+      apiVersion: "networking.istio.io/v1",
+      kind: "WorkloadEntry",
+      metadata: { name: "vm", namespace: "shop" },
+      spec: { network: "far", labels: { app: "cart" }, serviceAccount: "vm" },
+    })}\n`;
+    const mesh = new TestMesh(serviceYaml("cart")).apply(entry);
+    expect(cart(inNetwork(mesh, "near"))).toEqual([]);
+    networks(mesh, { far: ["203.0.113.1"] });
+    expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w1: 203.0.113.1:15443*1"]);
+  });
+
+  test("share one resource among clients of one network, and among all where there are no gateways", () => {
+    const mesh = twoNetworks();
+    const resource = (proxy: TestProxy): unknown => proxy.resource(endpointType, cartCluster());
+    expect(resource(inNetwork(mesh, "near"))).toBe(resource(inNetwork(mesh, "far")));
+    networks(mesh, { far: ["203.0.113.1"] });
+    expect(resource(inNetwork(mesh, "near"))).toBe(resource(inNetwork(mesh, "near")));
+    expect(resource(inNetwork(mesh, "near"))).not.toBe(resource(inNetwork(mesh, "far")));
+  });
+});
+
+test("a gateway that passes TLS on is sent endpoints with mutual TLS only", () => {
+  const gateway = JSON.stringify({
+    apiVersion: "networking.istio.io/v1",
+    kind: "Gateway",
+    metadata: { name: "cross", namespace: "istio-system" },
+    spec: { selector: { app: "gw" }, servers: [{ port: { number: 15443, name: "tls", protocol: "TLS" }, tls: { mode: "AUTO_PASSTHROUGH" }, hosts: ["*.local"] }] },
+  });
+  const mesh = new TestMesh(serviceYaml("cart"))
+    .apply(workloadYaml("cart", "10.1.0.1"))
+    .apply(workloadYaml("cart", "10.1.0.2", { injected: false }))
+    .apply(gateway)
+    .apply(destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "v1", labels: { app: "cart" } }] }));
+  const router = mesh.proxy({ type: "router", namespace: "istio-system", labels: { app: "gw" } });
+  expect(summary(router.json(endpointType, "outbound_.80_._.cart.shop.svc.cluster.local"))).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
+  expect(router.names(endpointType)).toContain("outbound_.80_.v1_.cart.shop.svc.cluster.local");
+  expect(mesh.proxy().names(endpointType)).toEqual([cartCluster("v1"), cartCluster()]);
+});

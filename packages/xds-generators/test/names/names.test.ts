@@ -1,0 +1,75 @@
+import { fromBinary, toJson } from "@bufbuild/protobuf";
+import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { describe, expect, test } from "vitest";
+import { type Json, TestMesh, type TestProxy } from "../mesh.js";
+import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { workloadYaml } from "../endpoints/endpoint-yaml.js";
+
+const nameTable = "istio.networking.nds.v1.NameTable";
+
+/** The table's one resource, which has no name. */
+function table(proxy: TestProxy): Json {
+  const [found] = [...proxy.set(nameTable)];
+  return (toJson(NameTableSchema, fromBinary(NameTableSchema, found?.bytes ?? new Uint8Array())) as Json).table ?? {};
+}
+const ports = [{ number: 443, name: "tls", protocol: "TLS" }];
+
+describe("the names that an agent answers", () => {
+  test("are those of services, with what may be shortened of Kubernetes names", () => {
+    const proxy = new TestMesh(serviceYaml("cart") + serviceEntry("api", { hosts: ["api.example.org"], addresses: ["192.0.2.1", "198.51.100.0/24"], ports, resolution: "STATIC" })).proxy();
+    expect(table(proxy)).toEqual({
+      "api.example.org": { ips: ["192.0.2.1"], registry: "External" },
+      "cart.shop.svc.cluster.local": { ips: ["10.96.0.1"], registry: "Kubernetes", shortname: "cart", namespace: "shop" },
+    });
+  });
+
+  test("are, for a headless service, its ready pods and the pods' own names", () => {
+    const stateful = (ip: string, name: string, ready = true): string =>
+      workloadYaml("db", ip, { name, spec: { hostname: name, subdomain: "db" }, conditions: { ready, serving: ready, terminating: false } });
+    const mesh = new TestMesh(serviceYaml("db", { ip: "None" })).apply(stateful("10.1.0.1", "db-0")).apply(stateful("10.1.0.2", "db-1", false));
+    const proxy = mesh.proxy();
+    expect(table(proxy)).toEqual({
+      "db-0.db.shop.svc.cluster.local": { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "db-0.db", namespace: "shop" },
+      "db.shop.svc.cluster.local": { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "db", namespace: "shop" },
+    });
+    mesh.apply(serviceYaml("db", { ip: "None", spec: { publishNotReadyAddresses: true } }));
+    expect(table(proxy)["db.shop.svc.cluster.local"].ips).toEqual(["10.1.0.1", "10.1.0.2"]);
+  });
+
+  test("stay the same while endpoints of a service with an address come and go", () => {
+    const mesh = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1"));
+    const proxy = mesh.proxy();
+    const before = proxy.set(nameTable);
+    mesh.apply(workloadYaml("cart", "10.1.0.2"));
+    expect(proxy.set(nameTable)).toBe(before);
+  });
+
+  test("have the addresses of all ServiceEntries of a host, unless Kubernetes has it", () => {
+    const entry = (name: string, address: string): string => serviceEntry(name, { hosts: ["cart.shop.svc.cluster.local"], addresses: [address], ports, resolution: "STATIC" });
+    const mesh = new TestMesh(entry("a", "192.0.2.1") + entry("b", "192.0.2.2"));
+    const proxy = mesh.proxy();
+    expect(table(proxy)).toEqual({ "cart.shop.svc.cluster.local": { ips: ["192.0.2.1", "192.0.2.2"], registry: "External" } });
+    mesh.apply(serviceYaml("cart"));
+    expect(table(proxy)["cart.shop.svc.cluster.local"]).toEqual({ ips: ["10.96.0.1"], registry: "Kubernetes", shortname: "cart", namespace: "shop" });
+  });
+
+  test("have allocated addresses where the agent answers DNS, and follow the Sidecar", () => {
+    const allocated = JSON.stringify({
+      apiVersion: "networking.istio.io/v1",
+      kind: "ServiceEntry",
+      metadata: { name: "api", namespace: "shop" },
+      spec: { hosts: ["api.example.org"], ports, resolution: "DNS" },
+      status: { addresses: [{ value: "240.240.0.1", host: "api.example.org" }] },
+    });
+    const mesh = new TestMesh(serviceYaml("cart")).apply(allocated);
+    expect(Object.keys(table(mesh.proxy()))).toEqual(["cart.shop.svc.cluster.local"]);
+    const capturing = mesh.proxy({ metadata: { DNS_CAPTURE: "true" }, ip: "10.4.0.1" });
+    expect(table(capturing)["api.example.org"].ips).toEqual(["240.240.0.1"]);
+    mesh.apply(istioYaml("Sidecar", "default", { egress: [{ hosts: ["./api.example.org"] }] }));
+    expect(Object.keys(table(capturing))).toEqual(["api.example.org"]);
+  });
+
+  test("are none for a gateway", () => {
+    expect(table(new TestMesh(serviceYaml("cart")).proxy({ type: "router" }))).toEqual({});
+  });
+});
