@@ -67,9 +67,7 @@ export class GrpcCall implements Call {
 
   send(message: OutgoingMessage): void {
     if (this.#ended !== undefined || this.#stream.destroyed) return;
-    if (!this.#response.headersSent) {
-      this.#response.writeHead(200, { "content-type": "application/grpc", "grpc-accept-encoding": "identity" });
-    }
+    this.#sendHeaders();
     const head = prefixed(message.head, message.length);
     this.outstandingBytes += message.length - message.head.length + head.length;
     this.#unsent.push(head);
@@ -90,6 +88,11 @@ export class GrpcCall implements Call {
     this.#stream.close(constants.NGHTTP2_CANCEL);
     const cancel = this.#clock.after(resetTimeoutMs, () => session?.destroy());
     this.#stream.once("close", cancel);
+  }
+
+  #sendHeaders(): void {
+    if (this.#response.headersSent) return;
+    this.#response.writeHead(200, { "content-type": "application/grpc", "grpc-accept-encoding": "identity" });
   }
 
   #write(): void {
@@ -131,8 +134,8 @@ export class GrpcCall implements Call {
   #finish(): void {
     if (this.#stream.destroyed || this.#response.writableEnded) return;
     const status = Object.fromEntries(setTrailerStatus(new Headers(), this.#ended?.error));
-    if (this.#response.headersSent) this.#response.addTrailers(status);
-    else this.#response.writeHead(200, { "content-type": "application/grpc", ...status });
+    this.#sendHeaders();
+    this.#response.addTrailers(status);
     this.#response.end();
     // Some clients wait for the reset before they take the status as the end of their own sending.
     this.#stream.once("finish", () => this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
