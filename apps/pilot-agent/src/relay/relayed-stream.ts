@@ -33,6 +33,8 @@ export class RelayedStream {
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
   #asked = false;
+  /** The headers with istiod's status, once they came. */
+  #final: IncomingHttpHeaders | undefined;
   #status: { readonly code: string; readonly message: string } | undefined;
 
   constructor(options: RelayedStreamOptions) {
@@ -64,10 +66,14 @@ export class RelayedStream {
     this.#upstream = upstream;
     upstream.on("response", (response) => {
       if (response[":status"] !== 200) this.end(UNAVAILABLE, `istiod answers with HTTP status ${response[":status"]}`, "istiod");
-      else if (response["grpc-status"] !== undefined) this.#finish(response);
+      else if (response["grpc-status"] !== undefined) this.#final = response;
     });
     upstream.on("data", (bytes: Buffer) => this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))));
-    upstream.on("trailers", (trailers) => this.#finish(trailers));
+    upstream.on("trailers", (trailers) => {
+      this.#final = trailers;
+    });
+    // Trailers may come while messages before them are still waiting for Envoy to read.
+    upstream.on("end", () => this.#finish());
     upstream.on("error", (error) => this.end(UNAVAILABLE, `discovery stream to istiod: ${reasonOf(error)}`, "istiod"));
     upstream.on("close", () => this.end(UNAVAILABLE, "discovery stream to istiod was closed", "istiod"));
     upstream.on("drain", () => downstream.resume());
@@ -132,7 +138,9 @@ export class RelayedStream {
     else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
   }
 
-  #finish(headers: IncomingHttpHeaders): void {
+  #finish(): void {
+    if (this.#status) return;
+    const headers = this.#final ?? {};
     const code = String(headers["grpc-status"] ?? UNAVAILABLE);
     const message = typeof headers["grpc-message"] === "string" ? decode(headers["grpc-message"]) : "";
     this.#options.log.info(`discovery stream ended by istiod with gRPC status ${code}${message === "" ? "" : `: ${message}`}`);

@@ -1,0 +1,93 @@
+import http2 from "node:http2";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { CertificateAuthority, certificateRoutes, clientCertificate, connectionValues, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle, staticTokens } from "@istiod/ca";
+import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
+import { afterAll } from "vitest";
+
+/** A directory that is removed after the file's tests. Short, as sockets in it have short paths. */
+export async function scratch(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "agent-"));
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Writes a file and the directories above it. */
+export async function put(path: string, text: string): Promise<void> {
+  await mkdir(join(path, ".."), { recursive: true });
+  await writeFile(path, text);
+}
+
+/** A port that nobody uses at the moment. */
+export async function freePort(address = "127.0.0.1"): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, address, resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export type Ads = Partial<ServiceImpl<typeof AggregatedDiscoveryService>>;
+
+export const TOKEN = "token-of-shop-cart";
+
+/** An istiod of which each part may be left out: a certificate authority that knows one token, and discovery as given. */
+export class FakeIstiod {
+  readonly sessions = new Set<http2.ServerHttp2Session>();
+  readonly headers: http2.IncomingHttpHeaders[] = [];
+  #server: http2.Http2Server | http2.Http2SecureServer | undefined;
+  port = 0;
+
+  private constructor(
+    readonly authority: CertificateAuthority,
+    private readonly ads: Ads,
+    private readonly tls: boolean,
+  ) {}
+
+  static async start(ads: Ads = {}, { tls = true, lifetime = undefined as number | undefined } = {}): Promise<FakeIstiod> {
+    const root = await makeSelfSignedRoot({ organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+    const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()), ...(lifetime ? { defaultLifetime: lifetime } : {}) });
+    const istiod = new FakeIstiod(authority, ads, tls);
+    await istiod.listen();
+    afterAll(() => istiod.stop());
+    return istiod;
+  }
+
+  get root(): string {
+    return this.authority.bundle.rootsPem;
+  }
+
+  async listen(): Promise<void> {
+    const tokens = staticTokens([[TOKEN, { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "cart" }]]);
+    const ca = certificateRoutes({ authority: this.authority, authenticators: [clientCertificate, tokens], plaintext: !this.tls });
+    const routes = (router: ConnectRouter): void => {
+      ca(router);
+      router.service(AggregatedDiscoveryService, this.ads);
+    };
+    const handler = connectNodeAdapter({ routes, contextValues: connectionValues });
+    const serving = await issueServingCertificate(this.authority, ["istiod.istio-system.svc", "127.0.0.1"], 3600_000, Date.now());
+    this.#server = this.tls
+      ? http2.createSecureServer({ key: serving.key, cert: serving.cert, ca: this.root, requestCert: true, rejectUnauthorized: false }, handler)
+      : http2.createServer(handler);
+    this.#server.on("session", (session: http2.ServerHttp2Session) => {
+      this.sessions.add(session);
+      session.on("close", () => this.sessions.delete(session));
+      session.on("error", () => session.destroy());
+    });
+    this.#server.on("stream", (_stream: unknown, headers: http2.IncomingHttpHeaders) => this.headers.push(headers));
+    await new Promise<void>((resolve) => this.#server!.listen(this.port, "127.0.0.1", resolve));
+    this.port = (this.#server.address() as AddressInfo).port;
+  }
+
+  /** As when the process dies: connections break. */
+  async stop(): Promise<void> {
+    const closed = new Promise<void>((resolve) => (this.#server ? this.#server.close(() => resolve()) : resolve()));
+    for (const session of this.sessions) session.destroy();
+    await closed;
+    this.#server = undefined;
+  }
+}

@@ -1,0 +1,341 @@
+import http2 from "node:http2";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import {
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+  type DiscoveryRequest,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Relay, type RelayOptions } from "../src/relay/relay.js";
+import { HEALTH_TYPE, LISTENER_TYPE, NAME_TABLE_TYPE } from "../src/relay/discovery-protocol.js";
+import { frame, FrameReader } from "../src/relay/grpc-frame.js";
+import { stringField } from "../src/relay/wire.js";
+import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
+
+const CLUSTER_TYPE = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
+const DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
+const SOTW = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources";
+
+/** Envoy's side of a stream, byte for byte. */
+class FakeEnvoy {
+  readonly messages: Buffer[] = [];
+  trailers: http2.IncomingHttpHeaders | undefined;
+  readonly #session: http2.ClientHttp2Session;
+  readonly #stream: http2.ClientHttp2Stream;
+
+  constructor(socket: string, path: string) {
+    this.#session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
+    this.#session.on("error", () => undefined);
+    this.#stream = this.#session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" });
+    const reader = new FrameReader();
+    this.#stream.on("data", (bytes: Buffer) => this.messages.push(...reader.push(bytes).map(({ message }) => message)));
+    this.#stream.on("trailers", (trailers) => (this.trailers = trailers));
+    this.#stream.on("response", (headers) => headers["grpc-status"] !== undefined && (this.trailers = headers));
+    this.#stream.on("error", () => undefined);
+  }
+
+  ask(request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void {
+    this.#stream.write(frame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request))));
+  }
+
+  askAll(request: MessageInitShape<typeof DiscoveryRequestSchema>): void {
+    this.#stream.write(frame(toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, request))));
+  }
+
+  pause(): void {
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  leave(): void {
+    this.#stream.close(http2.constants.NGHTTP2_CANCEL);
+    this.#session.close();
+  }
+}
+
+const connectUnix = (path: string) => connect(path);
+
+async function relayTo(istiod: FakeIstiod, more: Partial<RelayOptions> = {}): Promise<{ relay: Relay; socket: string }> {
+  const directory = await scratch();
+  const socket = join(directory, "proxy", "XDS");
+  await put(join(directory, "root.pem"), istiod.root);
+  await put(join(directory, "token"), `${TOKEN}\n`);
+  const relay = new Relay({
+    socket,
+    upstream: {
+      address: `127.0.0.1:${istiod.port}`,
+      tls: { rootFile: join(directory, "root.pem") },
+      tokenFile: join(directory, "token"),
+      clusterId: "Kubernetes",
+      headers: { "x-tenant": "blue" },
+    },
+    ...more,
+  });
+  await relay.start();
+  return { relay, socket };
+}
+
+const cluster = (name: string, padding = 0) => ({ name, version: "v1", resource: anyPack(ClusterSchema, create(ClusterSchema, { name, altStatName: "x".repeat(padding) })) });
+
+describe("the relay", () => {
+  it("carries delta streams both ways, with the workload's token", async () => {
+    const seen: DeltaDiscoveryRequest[] = [];
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const request of requests) {
+          seen.push(request);
+          if (request.responseNonce === "") yield { typeUrl: request.typeUrl, nonce: "n1", resources: [cluster("a"), cluster("b")] };
+        }
+      },
+    });
+    const { relay, socket } = await relayTo(istiod);
+    const envoy = new FakeEnvoy(socket, DELTA);
+    envoy.ask({ typeUrl: CLUSTER_TYPE, node: { id: "sidecar~1~a.b~c" }, initialResourceVersions: { a: "v0" }, resourceNamesSubscribe: ["*"] });
+    await expect.poll(() => envoy.messages.length).toBe(1);
+    const response = fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[0]!);
+    expect(response.resources.map(({ name }) => name)).toEqual(["a", "b"]);
+    envoy.ask({ typeUrl: CLUSTER_TYPE, responseNonce: "n1" });
+    await expect.poll(() => seen.length).toBe(2);
+    expect(seen[0]).toMatchObject({ initialResourceVersions: { a: "v0" }, resourceNamesSubscribe: ["*"], node: { id: "sidecar~1~a.b~c" } });
+    expect(istiod.headers[0]).toMatchObject({ authorization: `Bearer ${TOKEN}`, clusterid: "Kubernetes", "x-tenant": "blue" });
+    envoy.leave();
+    await expect.poll(() => istiod.sessions.size).toBe(0);
+    await relay.close();
+  });
+
+  it("passes bytes on as they are, also fields that it does not know", async () => {
+    const original = toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl: CLUSTER_TYPE, responseNonce: "" }));
+    const withUnknown = Buffer.concat([original, Buffer.from([0xfa, 0x3e, 3, 1, 2, 3])]);
+    const received: Buffer[] = [];
+    const server = http2.createServer().on("stream", (stream) => {
+      stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+      const reader = new FrameReader();
+      stream.on("data", (bytes: Buffer) => received.push(...reader.push(bytes).map((one) => one.message)));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const socket = join(await scratch(), "XDS");
+    const relay = new Relay({ socket, upstream: { address: `127.0.0.1:${(server.address() as { port: number }).port}`, tokenFile: "/none", clusterId: "" } });
+    await relay.start();
+    const session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
+    session.request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" }).write(frame(withUnknown));
+    await expect.poll(() => received.length).toBe(1);
+    expect(received[0]!.equals(withUnknown)).toBe(true);
+    session.destroy();
+    await relay.close();
+    server.close();
+  });
+
+  it("ends Envoy's stream when istiod goes, and connects anew when Envoy comes back", async () => {
+    let streams = 0;
+    const versions: Record<string, string>[] = [];
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        streams++;
+        for await (const request of requests) {
+          versions.push(request.initialResourceVersions);
+          yield { typeUrl: request.typeUrl, nonce: "n", resources: [] };
+        }
+      },
+    });
+    const ended: string[] = [];
+    let failures = 0;
+    const { relay, socket } = await relayTo(istiod, { events: { terminated: (side, how) => ended.push(`${side} ${how}`), connectionFailed: () => failures++ } });
+    const first = new FakeEnvoy(socket, DELTA);
+    first.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => first.messages.length).toBe(1);
+    await istiod.stop();
+    await expect.poll(() => first.trailers?.["grpc-status"]).toBe("14");
+    expect(ended).toEqual(["istiod error"]);
+
+    const second = new FakeEnvoy(socket, DELTA);
+    second.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => second.trailers?.["grpc-status"]).toBe("14");
+    expect(decodeURIComponent(String(second.trailers?.["grpc-message"]))).toContain(`istiod 127.0.0.1:${istiod.port} cannot be reached`);
+    expect(failures).toBe(1);
+
+    await istiod.listen();
+    const third = new FakeEnvoy(socket, DELTA);
+    third.ask({ typeUrl: CLUSTER_TYPE, initialResourceVersions: { a: "v1" } });
+    await expect.poll(() => third.messages.length).toBe(1);
+    expect(streams).toBe(2);
+    expect(versions.at(-1)).toEqual({ a: "v1" });
+    await relay.close();
+  });
+
+  it("hands on istiod's own status", async () => {
+    const { ConnectError, Code } = await import("@connectrpc/connect");
+    const istiod = await FakeIstiod.start({
+      // eslint-disable-next-line require-yield
+      async *streamAggregatedResources() {
+        throw new ConnectError("not today: 50% full", Code.PermissionDenied);
+      },
+    });
+    const { relay, socket } = await relayTo(istiod);
+    const envoy = new FakeEnvoy(socket, SOTW);
+    envoy.askAll({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => envoy.trailers?.["grpc-status"]).toBe("7");
+    expect(decodeURIComponent(String(envoy.trailers?.["grpc-message"]))).toBe("not today: 50% full");
+    await relay.close();
+  });
+
+  it.each([
+    ["delta", DELTA],
+    ["state of the world", SOTW],
+  ])("asks for names itself after Envoy asked for listeners, takes them, and tells Envoy nothing (%s)", async (_, path) => {
+    const asked: string[] = [];
+    const answers: (DeltaDiscoveryRequest | DiscoveryRequest)[] = [];
+    const table = anyPack(NameTableSchema, create(NameTableSchema, { table: { "a.example": { ips: ["10.0.0.1"] } } }));
+    const note = (request: DeltaDiscoveryRequest | DiscoveryRequest): boolean => {
+      asked.push(request.typeUrl);
+      if (request.typeUrl !== NAME_TABLE_TYPE) return false;
+      if (request.responseNonce !== "") answers.push(request);
+      return request.responseNonce === "";
+    };
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const request of requests) if (note(request)) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n7", systemVersionInfo: "v7", resources: [{ name: "", resource: table }] };
+      },
+      async *streamAggregatedResources(requests) {
+        for await (const request of requests) if (note(request)) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n7", versionInfo: "v7", resources: [table] };
+      },
+    });
+    const taken: string[] = [];
+    const { relay, socket } = await relayTo(istiod, { handlers: { [NAME_TABLE_TYPE]: (resource) => taken.push(resource.typeUrl) } });
+    const envoy = new FakeEnvoy(socket, path);
+    const ask = (typeUrl: string): void => (path === DELTA ? envoy.ask({ typeUrl }) : envoy.askAll({ typeUrl }));
+    ask(CLUSTER_TYPE);
+    await expect.poll(() => asked).toEqual([CLUSTER_TYPE]);
+    ask(LISTENER_TYPE);
+    await expect.poll(() => answers.length).toBe(1);
+    expect(asked).toEqual([CLUSTER_TYPE, LISTENER_TYPE, NAME_TABLE_TYPE, NAME_TABLE_TYPE]);
+    expect(answers[0]).toMatchObject({ responseNonce: "n7" });
+    expect(answers[0]!.errorDetail).toBeUndefined();
+    expect(taken).toEqual([NAME_TABLE_TYPE]);
+    expect(envoy.messages).toEqual([]);
+    await relay.close();
+  });
+
+  it("refuses what the agent cannot use, and leaves out what is for nobody", async () => {
+    const answers: DiscoveryRequest[] = [];
+    const istiod = await FakeIstiod.start({
+      async *streamAggregatedResources(requests) {
+        for await (const request of requests) {
+          if (request.responseNonce !== "") answers.push(request);
+          else if (request.typeUrl === NAME_TABLE_TYPE) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n", resources: [anyPack(NameTableSchema, create(NameTableSchema))] };
+          else yield { typeUrl: "type.googleapis.com/istio.something.Else", nonce: "x", resources: [] };
+        }
+      },
+    });
+    const { relay, socket } = await relayTo(istiod, {
+      handlers: {
+        [NAME_TABLE_TYPE]: () => {
+          throw new Error("no such table");
+        },
+      },
+    });
+    const envoy = new FakeEnvoy(socket, SOTW);
+    envoy.askAll({ typeUrl: LISTENER_TYPE });
+    await expect.poll(() => answers.length).toBe(1);
+    expect(answers[0]).toMatchObject({ typeUrl: NAME_TABLE_TYPE, errorDetail: { message: "no such table" } });
+    expect(envoy.messages).toEqual([]);
+    await relay.close();
+  });
+
+  it("reports the application's health, and again after each reconnection", async () => {
+    const reports: (string | undefined)[] = [];
+    const istiod = await FakeIstiod.start({
+      // eslint-disable-next-line require-yield
+      async *deltaAggregatedResources(requests) {
+        for await (const request of requests) if (request.typeUrl === HEALTH_TYPE) reports.push(request.errorDetail?.message);
+      },
+    });
+    const { relay, socket } = await relayTo(istiod);
+    relay.reportHealth({ healthy: false, reason: "no answer" });
+    const first = new FakeEnvoy(socket, DELTA);
+    first.ask({ typeUrl: LISTENER_TYPE });
+    await expect.poll(() => reports).toEqual(["no answer"]);
+    relay.reportHealth({ healthy: true });
+    await expect.poll(() => reports).toEqual(["no answer", undefined]);
+    first.leave();
+    new FakeEnvoy(socket, DELTA).ask({ typeUrl: LISTENER_TYPE });
+    await expect.poll(() => reports).toEqual(["no answer", undefined, undefined]);
+    await relay.close();
+  });
+
+  it("carries a push of many megabytes to an Envoy that reads slowly without keeping it all", async () => {
+    const count = 400;
+    let sent = 0;
+    const istiod = await FakeIstiod.start({
+      async *deltaAggregatedResources(requests) {
+        for await (const request of requests) {
+          for (; sent < count; sent++) yield { typeUrl: request.typeUrl, nonce: String(sent), resources: [cluster(`c${sent}`, 200_000)] };
+          return;
+        }
+      },
+    });
+    const { relay, socket } = await relayTo(istiod);
+    const envoy = new FakeEnvoy(socket, DELTA);
+    envoy.pause();
+    envoy.ask({ typeUrl: CLUSTER_TYPE });
+    await expect.poll(() => sent).toBeGreaterThan(5);
+    let before = -1;
+    await expect.poll(() => { const same = before === sent; before = sent; return same; }, { interval: 300 }).toBe(true);
+    expect(sent).toBeLessThan(count / 2);
+    envoy.resume();
+    await expect.poll(() => envoy.messages.length, { timeout: 20_000 }).toBe(count);
+    expect(fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[count - 1]!).resources[0]!.name).toBe(`c${count - 1}`);
+    await relay.close();
+  });
+
+  it("does not answer other methods", async () => {
+    const istiod = await FakeIstiod.start();
+    const { relay, socket } = await relayTo(istiod);
+    const envoy = new FakeEnvoy(socket, "/envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters");
+    await expect.poll(() => envoy.trailers?.["grpc-status"]).toBe("12");
+    await relay.close();
+  });
+});
+
+describe("gRPC messages", () => {
+  it("come out as they went in, however the bytes are cut", () => {
+    fc.assert(
+      fc.property(fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 8 }), fc.infiniteStream(fc.integer({ min: 1, max: 40 })), (messages, cuts) => {
+        const all = Buffer.concat(messages.map((message) => frame(message)));
+        const reader = new FrameReader();
+        const out: Buffer[] = [];
+        for (let at = 0; at < all.length; ) {
+          const size = cuts.next().value as number;
+          out.push(...reader.push(all.subarray(at, at + size)).map(({ message }) => message));
+          at += size;
+        }
+        expect(out.map((message) => message.toString("hex"))).toEqual(messages.map((message) => Buffer.from(message).toString("hex")));
+      }),
+    );
+  });
+
+  it("have their type found without being decoded", () => {
+    const message = toBinary(DiscoveryResponseSchema, create(DiscoveryResponseSchema, { versionInfo: "1", resources: [cluster("a").resource], canary: true, typeUrl: CLUSTER_TYPE, nonce: "n" }));
+    expect(stringField(Buffer.from(message), 4)).toBe(CLUSTER_TYPE);
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        try {
+          stringField(Buffer.from(bytes), 4);
+        } catch (error) {
+          expect(error).toMatchObject({ name: "AgentError", code: "discovery" });
+        }
+      }),
+    );
+  });
+});
