@@ -34,7 +34,7 @@ import { addMetadata, addMetadataExchange, addRuleMetadata } from "./cluster-met
 import { applyConnectionPool } from "./connection-pool.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
 import { applyOutboundPolicy } from "./traffic-policy.js";
-import { upstreamTlsContext } from "./upstream-tls-context.js";
+import { allowFixedNames, upstreamTlsContext } from "./upstream-tls-context.js";
 import { applyDeclaredProtocol, passthroughProtocolOptions } from "./upstream-protocol.js";
 
 /** The protocols whose requests or handshakes name the host to resolve. */
@@ -64,6 +64,9 @@ export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly 
       selectsWorkloads: rule?.spec.workloadSelector !== undefined,
     },
   });
+  // Envoy makes no difference between plaintext and TLS here once there are options for HTTP.
+  const { autoSni, autoSanValidation } = draft.http?.upstreamHttpProtocolOptions ?? {};
+  if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowFixedNames(draft);
   const { cluster } = draft;
   addMetadataExchange(q, cluster);
   if (service.meshExternal) addMetadata(cluster, { external: true });

@@ -136,7 +136,7 @@ function followRequestHost(draft: ClusterDraft, settings: ClientTLSSettings): vo
 }
 
 /** Envoy refuses a dynamic forward proxy that does not follow the host of each request, unless it is told that this is meant. */
-function allowFixedNames({ cluster }: ClusterDraft): void {
+export function allowFixedNames({ cluster }: ClusterDraft): void {
   if (cluster.clusterDiscoveryType.case !== "clusterType") return;
   const type = cluster.clusterDiscoveryType.value;
   const config = type.typedConfig && anyUnpack(type.typedConfig, ClusterConfigSchema);

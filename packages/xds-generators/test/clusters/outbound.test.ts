@@ -156,6 +156,13 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     expect(cluster.transportSocket.name).toBe("envoy.transport_sockets.tls");
   });
 
+  it("is accepted by Envoy in plaintext too, once it has options for HTTP", () => {
+    const grpc = entry.replace('"HTTP"', '"GRPC"');
+    const cluster = new TestMesh(grpc).proxy().cluster("outbound|80||*.example.com");
+    expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
+    expect(new TestMesh(entry).proxy().cluster("outbound|80||*.example.com").clusterType.typedConfig.allowInsecureClusterOptions).toBeUndefined();
+  });
+
   it("is told that a fixed SNI is meant", () => {
     const cluster = new TestMesh(entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE", sni: "www.example.com" } } })).proxy().cluster("outbound|80||*.example.com");
     expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
