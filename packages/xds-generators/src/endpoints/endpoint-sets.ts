@@ -2,6 +2,7 @@ import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3
 import { query, type QueryContext } from "@istiod/incremental";
 import { LoadBalancerSettings_SimpleLB, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
+  askMetadata,
   clientServices,
   destinationRuleFor,
   mergedGateway,
@@ -15,14 +16,15 @@ import {
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { discoveryTypeOf } from "../clusters/discovery-type.js";
-import { outboundClusterName, sniDnatClusterName } from "../resource-names.js";
+import { outboundClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
 import { endpointsOf } from "./load-assignment.js";
 
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
   const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
   const passedOn = passesTlsOn(q) ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true })) : [];
-  return ResourceSet.union([...own, ...passedOn]);
+  const local = askMetadata(q, "ENABLE_SELF_DISCOVERY") === true ? [ResourceSet.of([q.call(endpointsOf, selfDiscoveryCluster)])] : [];
+  return ResourceSet.union([...own, ...passedOn, ...local]);
 });
 
 const assignmentsOfService = query(

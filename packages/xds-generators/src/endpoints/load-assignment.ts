@@ -13,20 +13,25 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { endpoints, portNumbered } from "@istiod/service-discovery";
-import { parseClusterName } from "../resource-names.js";
+import { parseClusterName, selfDiscoveryCluster } from "../resource-names.js";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import { type LocalityGroup, localityLbEndpoints } from "./locality-group.js";
 import { byPreference } from "./locality-preference.js";
+import { ownWorkload } from "./own-workload.js";
 import { reachableGroups } from "./reachable-groups.js";
 import { hasUsableAddress } from "./visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {
-  const target = targetOf(q, clusterName);
-  const groups = target === undefined || isResolvedByProxy(target.service) ? [] : sentEndpoints(q, target);
+  const groups = clusterName === selfDiscoveryCluster ? ownWorkload(q) : groupsOf(q, clusterName);
   const message = create(ClusterLoadAssignmentSchema, { clusterName, endpoints: groups.map(localityLbEndpoints) });
   return resource(clusterName, toBinary(ClusterLoadAssignmentSchema, message));
 });
+
+function groupsOf(q: QueryContext, clusterName: string): readonly LocalityGroup[] {
+  const target = targetOf(q, clusterName);
+  return target === undefined || isResolvedByProxy(target.service) ? [] : sentEndpoints(q, target);
+}
 
 function targetOf(q: QueryContext, clusterName: string): EndpointTarget | undefined {
   const name = parseClusterName(clusterName);

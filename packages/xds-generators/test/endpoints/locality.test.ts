@@ -79,4 +79,18 @@ describe("endpoints by locality", () => {
     const shop = mesh().apply(lb({ zoneAwareLbSetting: {} }));
     expect(cart(inZone(shop, "eu", "b")).map((line) => line.slice(0, 7))).toEqual(["eu/a p0", "eu/b p0", "us/a p1"]);
   });
+
+  test("of the client's own workload are counted in its region, for zone-aware load balancing", () => {
+    const shop = mesh().apply(workloadYaml("cart", "10.1.0.4", { zone: "eu.b", labels: { "pod-template-hash": "new" } }));
+    const options = { locality: { region: "eu", zone: "a", subzone: "" }, labels: { app: "cart" } };
+    const names = { ENABLE_SELF_DISCOVERY: "true", WORKLOAD_NAME: "cart" };
+    expect(summary(shop.proxy({ ...options, metadata: names }).json(endpointType, "local_cluster"))).toEqual([]);
+    for (const ip of ["10.1.0.1", "10.1.0.2", "10.1.0.3"]) {
+      const zone = ip === "10.1.0.1" ? "eu.a" : ip === "10.1.0.2" ? "eu.b" : "us.a";
+      shop.apply(workloadYaml("cart", ip, { zone, labels: { "service.istio.io/workload-name": "cart" } }));
+    }
+    const own = shop.proxy({ ...options, metadata: names, ip: "10.1.0.8" });
+    expect(summary(own.json(endpointType, "local_cluster"))).toEqual(["eu/a p0 w1: 10.1.0.1:8080*1", "eu/b p0 w1: 10.1.0.2:8080*1"]);
+    expect(shop.proxy(options).names(endpointType)).not.toContain("local_cluster");
+  });
 });

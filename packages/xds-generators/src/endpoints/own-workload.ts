@@ -1,0 +1,32 @@
+import type { QueryContext } from "@istiod/incremental";
+import { askMetadata, label, locality, scopedService, scopeOf, serviceInScope, serviceTargets } from "@istiod/push-context";
+import { type Endpoint, endpoints, keyOfId, portNumbered, splitKey, splitLocality } from "@istiod/service-discovery";
+import { selfDiscoveryCluster } from "../resource-names.js";
+import type { LocalityGroup } from "./locality-group.js";
+import { reachableGroups } from "./reachable-groups.js";
+import { hasUsableAddress } from "./visible-endpoints.js";
+
+/** Instances of one ReplicaSet share the value of one of these, and expect like shares of the load. */
+const revisionLabels = ["pod-template-hash", "rollouts-pod-template-hash"] as const;
+
+/**
+ * The instances of the client's own workload in its region, by which Envoy's zone-aware routing knows how many there are in each zone. They are
+ * taken from the client's first service. No DestinationRule applies. Source: `isSelfDiscoveryCluster` in pilot/pkg/xds/endpoints.
+ */
+export function ownWorkload(q: QueryContext): readonly LocalityGroup[] {
+  const [first] = q.ask(serviceTargets, undefined);
+  if (first === undefined) return [];
+  const [, hostname] = splitKey(keyOfId(first.service));
+  const scoped = q.call(serviceInScope, { scope: scopeOf(q), hostname });
+  const service = scoped && q.call(scopedService, scoped);
+  const port = service && portNumbered(service, first.port.number);
+  if (service === undefined || port === undefined) return [];
+  const workloadName = askMetadata(q, "WORKLOAD_NAME") ?? "";
+  const { region } = q.ask(locality);
+  const isOwn = (endpoint: Endpoint): boolean =>
+    endpoint.workloadName === workloadName &&
+    splitLocality(endpoint.locality)[0] === region &&
+    revisionLabels.every((name) => endpoint.labels[name] === q.ask(label, name));
+  const own = q.call(endpoints, { service: service.key, port: port.name }).filter((endpoint) => hasUsableAddress(endpoint) && isOwn(endpoint));
+  return reachableGroups(q, { clusterName: selfDiscoveryCluster, service, port, subset: "", sniDnat: false }, undefined, own, "resolved");
+}
