@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { virtualHostPlan } from "../src/routes/virtual-host-plan.js";
+import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
+import { cart, cartVirtualService, RouteMesh, toCart } from "./route-mesh.js";
+
+const host = "cart.shop.svc.cluster.local";
+
+describe("the domains of a service", () => {
+  it("are its names as far as the client's domain completes them, and its addresses", () => {
+    const mesh = new RouteMesh(cart);
+    const domains = (namespace: string) => mesh.sidecar(namespace).hosts("80")[`${host}:80`]?.domains;
+    expect(domains("shop")).toEqual([host, `${host}.`, "cart", "cart.shop.svc", "cart.shop", "10.96.0.1"]);
+    expect(domains("payments")).toEqual([host, `${host}.`, "cart.shop", "cart.shop.svc", "10.96.0.1"]);
+  });
+
+  it("cover each pod of a headless service", () => {
+    const mesh = new RouteMesh(serviceYaml("cart", { ip: "None" }));
+    expect(mesh.sidecar("payments").hosts("80")[`${host}:80`]?.domains).toEqual([
+      ...[host, `${host}.`, "cart.shop", "cart.shop.svc"],
+      ...[`*.${host}`, `*.${host}.`, "*.cart.shop", "*.cart.shop.svc"],
+    ]);
+  });
+
+  it("include ExternalName services that lead to it", () => {
+    const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: host, clusterIP: "" } });
+    const hosts = new RouteMesh(cart + alias).sidecar().hosts("80");
+    expect(hosts[`${host}:80`]?.domains).toEqual(expect.arrayContaining(["alias", "alias.shop.svc.cluster.local", "cart"]));
+    expect(Object.keys(hosts)).toEqual([`${host}:80`, "allow_any"]);
+  });
+
+  it("have IPv6 addresses in brackets", () => {
+    const mesh = new RouteMesh(serviceEntry("v6", { hosts: ["six.example.com"], addresses: ["fd00::1"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
+    expect(mesh.sidecar().hosts("80")["six.example.com:80"]?.domains).toEqual(["six.example.com", "six.example.com.", "[fd00::1]"]);
+  });
+
+  it("of a ServiceEntry are not shortened", () => {
+    const mesh = new RouteMesh(serviceEntry("e", { hosts: ["api.shop.example.com"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
+    expect(mesh.sidecar().hosts("80")["api.shop.example.com:80"]?.domains).toEqual(["api.shop.example.com", "api.shop.example.com."]);
+  });
+});
+
+describe("a domain that two hosts claim", () => {
+  it("is the first one's, whatever its case", () => {
+    const twice = istioYaml("VirtualService", "upper", { hosts: ["A.example.com", "a.example.com"], http: [toCart] });
+    const hosts = new RouteMesh(cart + twice).sidecar().hosts("80");
+    expect(Object.keys(hosts)).toEqual(["a.example.com:80", `${host}:80`, "allow_any"]);
+  });
+
+  it("is not a short name's where a host has that very name", () => {
+    const entry = serviceEntry("short", { hosts: ["cart.shop"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" });
+    const hosts = new RouteMesh(cart + entry).sidecar("payments").hosts("80");
+    expect(hosts[`${host}:80`]?.domains).not.toContain("cart.shop");
+    expect(hosts["cart.shop:80"]?.domains).toContain("cart.shop");
+  });
+
+  it("is the older VirtualService's, and the other is known to be without effect", () => {
+    const mesh = new RouteMesh(cart + cartVirtualService([{ name: "first", ...toCart }]));
+    mesh.apply(istioYaml("VirtualService", "late", { hosts: ["cart"], http: [{ name: "second", ...toCart }] }));
+    const client = mesh.sidecar();
+    expect(client.cartRoutes().map((route) => route["name"])).toEqual(["first"]);
+    expect(client.view.call(virtualHostPlan, { scope: {}, listener: 0, port: 80 }).shadowed).toEqual([{ host, port: 80, winner: "shop/cart", loser: "shop/late" }]);
+  });
+});
+
+describe("wildcard hosts", () => {
+  it("route each service that no narrower host does", () => {
+    const wide = istioYaml("VirtualService", "wide", { hosts: ["*.shop.svc.cluster.local"], http: [{ name: "wide", ...toCart }] });
+    const mesh = new RouteMesh(cart + serviceYaml("other", { ip: "10.96.0.2" }) + wide + cartVirtualService([{ name: "own", ...toCart }]));
+    const hosts = mesh.sidecar().hosts("80");
+    expect(hosts[`${host}:80`]?.routes).toMatchObject([{ name: "own" }]);
+    expect(hosts["other.shop.svc.cluster.local:80"]?.routes).toMatchObject([{ name: "wide" }]);
+    expect(hosts).not.toHaveProperty("*.shop.svc.cluster.local:80");
+  });
+
+  it("are hosts themselves where they cover no service", () => {
+    const mesh = new RouteMesh(cart + istioYaml("VirtualService", "outside", { hosts: ["*.example.com"], http: [toCart] }));
+    expect(mesh.sidecar().hosts("80")["*.example.com:80"]?.domains).toEqual(["*.example.com"]);
+  });
+});
+
+describe("hosts without a service", () => {
+  it("are routed at port 80 and nowhere else", () => {
+    const mesh = new RouteMesh(cart + serviceYaml("other", { ports: ["http:81"] }) + istioYaml("VirtualService", "outside", { hosts: ["shop.example.com"], http: [toCart] }));
+    expect(mesh.sidecar().hosts("80")).toHaveProperty(["shop.example.com:80"]);
+    expect(Object.keys(mesh.sidecar().hosts("81"))).toEqual(["other.shop.svc.cluster.local:81", "allow_any"]);
+  });
+});
+
+describe("the route configuration", () => {
+  it("of a port ends with what becomes of unknown hosts", () => {
+    const last = (options: ConstructorParameters<typeof RouteMesh>[1], yaml = "") => new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
+    expect(last({})).toMatchObject({ name: "allow_any", domains: ["*"], routes: [{ route: { cluster: "PassthroughCluster", timeout: "0s" } }] });
+    expect(last({ settings: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } } })).toMatchObject({ name: "block_all", routes: [{ directResponse: { status: 502 } }] });
+    const proxied = istioYaml("Sidecar", "s", { egress: [{ hosts: ["*/*"] }], outboundTrafficPolicy: { mode: "ALLOW_ANY", egressProxy: { host: "egress.example.com", port: { number: 9090 } } } });
+    expect(last({}, proxied)).toMatchObject({ routes: [{ route: { cluster: "outbound|9090||egress.example.com" } }] });
+  });
+
+  it("of a host whose protocol was detected takes every request to its address", () => {
+    const mesh = new RouteMesh(serviceYaml("cart", { ports: ["any:9000"] }));
+    expect(mesh.sidecar().configuration(`${host}:9000`)).toMatchObject({ name: `${host}:9000`, virtualHosts: [{ name: `${host}:9000`, domains: ["*"] }] });
+  });
+
+  it("of a generic proxy tells ports apart", () => {
+    const mesh = new RouteMesh(serviceYaml("cart", { ip: "10.96.0.1", ports: ["http:80", "http-alt:8080"] }));
+    const hosts = mesh.sidecar("payments").hosts("http_proxy");
+    expect(hosts[`${host}:80`]?.domains).toEqual(expect.arrayContaining([host, `${host}:80`, "10.96.0.1:80"]));
+    expect(hosts[`${host}:8080`]?.domains.every((domain) => domain.includes(":8080"))).toBe(true);
+  });
+
+  it("of a name that says nothing is empty", () => {
+    expect(new RouteMesh(cart).sidecar().configuration("nonsense")).toEqual({ name: "nonsense", validateClusters: false });
+  });
+
+  it("counts attempts unless the proxy's headers are configured otherwise", () => {
+    const counting = (metadata = {}) => new RouteMesh(cart).sidecar("shop", metadata).hosts("80")["allow_any"]?.["includeRequestAttemptCount"];
+    expect(counting()).toBe(true);
+    expect(counting({ PROXY_CONFIG: { proxyHeaders: { attemptCount: { disabled: true } } } })).toBeUndefined();
+  });
+});
