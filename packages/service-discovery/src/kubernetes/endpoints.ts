@@ -1,7 +1,6 @@
 import {
   endpointSlices,
   endpointSlicesByService,
-  pods,
   podsByAddress,
   services,
   workloadEntriesByNamespace,
@@ -96,14 +95,11 @@ const serviceLife = query("serviceLife", (q, at: ServiceInCluster): "absent" | "
 function workloadOf(q: QueryContext, at: ServiceInCluster, endpoint: SliceEndpoint, address: string): Workload | undefined {
   const { cluster, namespace } = at;
   if (endpoint.targetRef?.kind === "Pod") {
-    const key = `${cluster}/${endpoint.targetRef.namespace}/${endpoint.targetRef.name}`;
-    return q.call(hasFailed, key) ? undefined : q.call(podWorkload, key);
+    return q.call(podWorkload, `${cluster}/${endpoint.targetRef.namespace}/${endpoint.targetRef.name}`);
   }
   const name = q.call(readyPodAt, { cluster, namespace, address });
   return name === undefined ? bareWorkload(q, cluster, address) : q.call(podWorkload, `${cluster}/${namespace}/${name}`);
 }
-
-const hasFailed = query("podHasFailed", (q, key: string): boolean => q.read(pods, key)?.status?.phase === "Failed");
 
 /** The name of a ready pod with this address; the first where a host's address is shared. */
 const readyPodAt = query(

@@ -1,8 +1,7 @@
-import { namespaces, pods, podsByAddress, services } from "@istiod/config-ingestion";
-import type { QueryContext } from "@istiod/incremental";
-import { query } from "@istiod/incremental";
+import { namespaces, podsByAddress, services } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
 import { settings } from "../settings/environment.js";
-import { isSelectable } from "../workloads/pod-workload.js";
+import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
 
 /** IDs of all clusters that are known, by what they hold: the configuration's cluster first. */
@@ -23,7 +22,7 @@ export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIden
   const name = objectNameOf(proxy);
   if (name !== undefined) {
     const key = `${cluster}/${proxy.namespace}/${name}`;
-    if (q.call(isKnownPod, key)) return key;
+    if (q.call(podWorkload, key) !== undefined) return key;
   }
   if (!settings.proxyFindPodByIp(q)) return undefined;
   const [address = ""] = proxy.addresses;
@@ -31,9 +30,3 @@ export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIden
   const pod = found.length > 1 ? found.find(({ namespace }) => namespace === proxy.namespace) : found[0];
   return pod === undefined ? undefined : `${cluster}/${pod.namespace}/${pod.name}`;
 }
-
-/** Whether a pod exists and has not failed. */
-const isKnownPod = query("isKnownPod", (q, key: string): boolean => {
-  const pod = q.read(pods, key);
-  return pod !== undefined && pod.status?.phase !== "Failed";
-});

@@ -7,16 +7,19 @@ import { networkOf } from "../network/network-of.js";
 import { spiffeId } from "../settings/mesh.js";
 import { workloadNameOf } from "./workload-name.js";
 
-/** The workload that a pod is (`cluster/namespace/name`). Readiness is not part of it, so a probe that fails changes nothing here. */
+/**
+ * The workload that a pod is (`cluster/namespace/name`); undefined for one that does not exist or has failed. Readiness is not part of it, so a
+ * probe that fails changes nothing here.
+ */
 export const podWorkload = query("podWorkload", (q, key: string): Workload | undefined => {
   const pod = q.read(pods, key);
-  return pod === undefined ? undefined : convert(q, pod);
+  return pod === undefined || pod.status?.phase === "Failed" ? undefined : convert(q, pod);
 });
 
 function convert(q: QueryContext, pod: PodObject): Workload {
   const { cluster, namespace, name, spec } = pod;
   const addresses = pod.status?.podIPs ?? [];
-  const locality = q.call(podLocality, `${cluster}/${namespace}/${name}`);
+  const locality = localityOfLabels(pod.labels) || (spec.nodeName === "" ? "" : q.call(nodeLocality, `${cluster}/${spec.nodeName}`));
   const network = networkOf(q, cluster, addresses[0] ?? "", pod.labels);
   return {
     kind: "Pod",
@@ -40,13 +43,7 @@ function convert(q: QueryContext, pod: PodObject): Workload {
   };
 }
 
-/** The locality of a pod (`cluster/namespace/name`): as its labels state, else that of its node; empty if unknown. */
-export const podLocality = query("podLocality", (q, key: string): string => {
-  const pod = q.read(pods, key);
-  if (pod === undefined) return "";
-  return localityOfLabels(pod.labels) || (pod.spec.nodeName === "" ? "" : q.call(nodeLocality, `${pod.cluster}/${pod.spec.nodeName}`));
-});
-
+/** The locality of a node (`cluster/name`), by its labels; empty if unknown. */
 const nodeLocality = query("nodeLocality", (q, key: string): string => {
   const labels: Labels = q.read(nodes, key)?.labels ?? {};
   const region = labels[REGION_LABEL] || labels["failure-domain.beta.kubernetes.io/region"] || "";
