@@ -18,6 +18,7 @@ import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./fixed-clusters.js";
+import { connectOriginateCluster, mainInternalCluster, opensTunnels, takesTunnels } from "./hbone-clusters.js";
 import { inboundCluster } from "./inbound-cluster.js";
 import { inboundClusters } from "./inbound-clusters.js";
 import { outboundCluster } from "./outbound-cluster.js";
@@ -56,14 +57,17 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
 /** The clusters that stand for no service of the mesh, and those of the workload itself. */
 const ownClusters = query("ownClusters", (q): ResourceSet => {
   const external = q.ask(rawMetadata, "credential") === "true" ? [encoded(externalSds(q))] : [];
-  const parts = q.ask(proxyType) === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
-  return ResourceSet.union([...parts, ResourceSet.of(external)]);
+  const type = q.ask(proxyType);
+  const parts = type === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
+  const tunnels = type !== "waypoint" && opensTunnels(q) ? [encoded(connectOriginateCluster(q))] : [];
+  return ResourceSet.union([...parts, ResourceSet.of([...tunnels, ...external])]);
 });
 
 function sidecarClusters(q: QueryContext): ResourceSet[] {
   const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
   const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
-  return [ResourceSet.of([encoded(blackHole(q)), encoded(passthrough(q)), ...dynamic, ...inbound, encoded(inboundPassthrough(q))])];
+  const tunnelled = takesTunnels(q) ? [encoded(mainInternalCluster(q))] : [];
+  return [ResourceSet.of([encoded(blackHole(q)), encoded(passthrough(q)), ...dynamic, ...inbound, ...tunnelled, encoded(inboundPassthrough(q))])];
 }
 
 function gatewayClusters(q: QueryContext): ResourceSet[] {

@@ -30,7 +30,7 @@ export function applyConnectionPool(q: QueryContext, draft: ClusterDraft, pool?:
   if (connectTimeout !== undefined) cluster.connectTimeout = connectTimeout;
   applyTcpKeepalive(cluster, mesh(q).tcpKeepalive);
   applyTcpKeepalive(cluster, pool?.tcp?.tcpKeepalive);
-  const limits = thresholds(pool?.http, pool?.tcp, !features.disableTrackRemaining(q));
+  const limits = thresholds(q, pool?.http, pool?.tcp);
   if (retryBudget !== undefined) {
     limits.retryBudget = create(CircuitBreakers_Thresholds_RetryBudgetSchema, {
       budgetPercent: { value: retryBudget.percent ?? 20 },
@@ -43,17 +43,18 @@ export function applyConnectionPool(q: QueryContext, draft: ClusterDraft, pool?:
   if (pool?.http?.useClientProtocol === true) useDownstreamProtocol(draft);
 }
 
-function thresholds(
-  http: ConnectionPoolSettings_HTTPSettings | undefined,
-  tcp: ConnectionPoolSettings_TCPSettings | undefined,
-  trackRemaining: boolean,
-): CircuitBreakers_Thresholds {
+/** No limits at all. */
+export function defaultThresholds(q: QueryContext): CircuitBreakers_Thresholds {
+  return thresholds(q, undefined, undefined);
+}
+
+function thresholds(q: QueryContext, http: ConnectionPoolSettings_HTTPSettings | undefined, tcp: ConnectionPoolSettings_TCPSettings | undefined): CircuitBreakers_Thresholds {
   return create(CircuitBreakers_ThresholdsSchema, {
     maxRetries: positive(http?.maxRetries) ?? unlimited,
     maxRequests: positive(http?.http2MaxRequests) ?? unlimited,
     maxConnections: positive(tcp?.maxConnections) ?? unlimited,
     maxPendingRequests: positive(http?.http1MaxPendingRequests) ?? unlimited,
-    trackRemaining,
+    trackRemaining: !features.disableTrackRemaining(q),
   });
 }
 

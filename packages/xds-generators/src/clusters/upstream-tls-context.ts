@@ -17,6 +17,7 @@ import type { QueryContext } from "@istiod/incremental";
 import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { features, mesh, proxyType, rawMetadata } from "@istiod/push-context";
 import { exactly } from "../envoy/string-matcher.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { enforceCompliance } from "../security/compliance.js";
 import {
   agentSecret,
@@ -80,8 +81,8 @@ function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSe
       validationContextSdsSecretConfig: agentSecret(workloadRoots),
     }),
   };
-  const exchange = features.metadataExchange(q) && !features.disableMxAlpn(q) ? ["istio-peer-exchange"] : [];
-  common.alpnProtocols = [...exchange, "istio", ...(speaksHttp2Only(draft) ? ["h2"] : [])];
+  const exchanges = features.metadataExchange(q) && !features.disableMxAlpn(q) && hasIstioExtension(q, "metadataExchange");
+  common.alpnProtocols = [...(exchanges ? ["istio-peer-exchange"] : []), "istio", ...(speaksHttp2Only(draft) ? ["h2"] : [])];
   if (draft.dynamicForwardProxy) followRequestHost(draft, settings);
   return context;
 }

@@ -100,7 +100,7 @@ function minimumVersion(version: MeshTlsProtocol | undefined): TlsProtocol {
 }
 
 /** Whose workloads are let in: the mesh's own trust domain, its aliases, and those of further roots. */
-function trustDomainsForValidation(q: QueryContext): readonly string[] {
+export function trustDomainsForValidation(q: QueryContext): readonly string[] {
   if (features.skipValidateTrustDomain(q)) return [];
   const { trustDomain, trustDomainAliases, caCertificates } = mesh(q);
   const all = [trustDomain, ...trustDomainAliases, ...caCertificates.flatMap(({ trustDomains }) => trustDomains)];
