@@ -1,8 +1,9 @@
-import { fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { createRegistry, fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-ingestion";
 import { commitYaml } from "@istiod/config-ingestion/testing";
-import { registry } from "@istiod/envoy-api/registry";
+import { registry as envoy } from "@istiod/envoy-api/registry";
 import { Database, type View } from "@istiod/incremental";
+import { registry as istio } from "@istiod/istio-api/registry";
 import { type Node, type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import { generators } from "../src/index.js";
@@ -95,6 +96,9 @@ export class TestProxy {
 /** JSON whose parts a test may look into without narrowing. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = any;
+
+/** Every message that an `Any` of ours holds. */
+const registry = createRegistry(...envoy, ...istio);
 
 function decoded(type: string, bytes: Uint8Array): Json {
   const schema = registry.getMessage(type);

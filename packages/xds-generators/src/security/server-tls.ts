@@ -94,7 +94,7 @@ function applyParameters(q: QueryContext, common: CommonTlsContext, settings: Se
   const defaults = mesh(q).tlsDefaults;
   const ciphers = usableCiphers(settings.cipherSuites);
   const params = (): TlsParameters => (common.tlsParams ??= create(TlsParametersSchema));
-  const curves = defaults?.ecdhCurves ?? [];
+  const curves = settings.ecdhCurves.length > 0 ? settings.ecdhCurves : (defaults?.ecdhCurves ?? []);
   const suites = ciphers.length > 0 ? ciphers : (defaults?.cipherSuites ?? []);
   if (curves.length > 0) params().ecdhCurves = [...curves];
   if (suites.length > 0) params().cipherSuites = [...suites];
