@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createRegistry, equals, fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
+import { create, createRegistry, equals, fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
 import { BootstrapSchema } from "@istiod/envoy-api/envoy/config/bootstrap/v3/bootstrap";
 import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
@@ -7,7 +7,6 @@ import { afterAll, describe, expect, it } from "vitest";
 import { envoyBootstrap } from "../src/bootstrap/bootstrap.js";
 import { nodeMetadata } from "../src/node/metadata.js";
 import { overlay } from "../src/proxy-config/overlay.js";
-import { create } from "@bufbuild/protobuf";
 
 const folder = new URL("../../../../shared/peer/bootstrap/", import.meta.url);
 const registry = createRegistry(envoyTypes);
@@ -53,9 +52,10 @@ function asRecorded(bootstrap: JsonObject, locality: boolean): JsonObject {
   return value;
 }
 
-describe.skipIf(!existsSync(folder))("Envoy's bootstrap equals the reference's", () => {
+describe("Envoy's bootstrap equals the reference's", () => {
   const cases = existsSync(folder) ? (JSON.parse(readFileSync(new URL("cases.json", folder), "utf8")) as Case[]) : [];
   let equal = 0;
+  it("in cases that are there", ({ skip }) => skip(cases.length === 0, "no ../shared/peer/bootstrap beside the repository"));
   afterAll(() => console.log(`bootstrap cases equal to the reference: ${equal} of ${cases.length}`));
 
   it.each(cases.map((one) => [one.base, one] as const))("%s", (base, one) => {

@@ -1,0 +1,340 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createServer, type Http2Server } from "node:http2";
+import { mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { anyUnpack } from "@bufbuild/protobuf/wkt";
+import { createClient } from "@connectrpc/connect";
+import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
+import { type Secret as EnvoySecret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
+import { FakeClock } from "@istiod/ca/testing";
+import { afterAll, describe, expect, it } from "vitest";
+import { type AuthorityClientOptions, issueFromAuthority } from "../src/certificates/authority-client.js";
+import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
+import { makeKeyAndRequest } from "../src/certificates/key-and-request.js";
+import { writeCertificate } from "../src/certificates/output.js";
+import { type Secret, secretFiles, type SecretSource } from "../src/certificates/secret.js";
+import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
+import { workloadSecrets } from "../src/certificates/workload-secrets.js";
+import { silentLog } from "../src/log.js";
+import { sdsRoutes } from "../src/sds/sds-service.js";
+import { listenOnSocket } from "../src/socket.js";
+import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
+
+const RSA = { eccAlgorithm: "", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: false };
+const EC = { ...RSA, eccAlgorithm: "ECDSA" };
+const CART = "spiffe://cluster.local/ns/shop/sa/cart";
+
+async function authorityClient(istiod: FakeIstiod, more: Partial<AuthorityClientOptions> = {}): Promise<AuthorityClientOptions> {
+  const directory = await scratch();
+  await put(join(directory, "root.pem"), istiod.root);
+  await put(join(directory, "token"), TOKEN);
+  return {
+    address: `127.0.0.1:${istiod.port}`,
+    tls: { rootFile: join(directory, "root.pem") },
+    tokenFile: join(directory, "token"),
+    identity: CART,
+    key: EC,
+    lifetime: 3600_000,
+    clusterId: "Kubernetes",
+    ...more,
+  };
+}
+
+describe("a key and a signing request", () => {
+  it.each([
+    ["RSA", RSA, "BEGIN RSA PRIVATE KEY"],
+    ["P-256", EC, "BEGIN EC PRIVATE KEY"],
+    ["P-384", { ...EC, eccCurve: "P384" }, "BEGIN EC PRIVATE KEY"],
+    ["PKCS#8", { ...EC, pkcs8Key: true }, "BEGIN PRIVATE KEY"],
+  ])("are made as %s", async (_, settings, head) => {
+    const { key, request } = await makeKeyAndRequest(CART, settings);
+    expect(key).toContain(head);
+    expect(request).toContain("BEGIN CERTIFICATE REQUEST");
+  });
+});
+
+describe("the certificate authority", () => {
+  it("certifies a new key for the bearer of the token", async () => {
+    const istiod = await FakeIstiod.start();
+    for (const key of [RSA, EC]) {
+      const issued = await issueFromAuthority(await authorityClient(istiod, { key }));
+      const leaf = new X509Certificate(issued.chain);
+      expect(leaf.subjectAltName).toBe(`URI:${CART}`);
+      expect(leaf.checkPrivateKey(createPrivateKey(issued.key))).toBe(true);
+      expect(issued.roots).toBe(istiod.root);
+      expect(issued.notAfter).toBe(Date.parse(leaf.validTo));
+    }
+    expect(istiod.headers[0]).toMatchObject({ clusterid: "Kubernetes" });
+  });
+
+  it("is spoken to without TLS only when told", async () => {
+    const istiod = await FakeIstiod.start({}, { tls: false });
+    const { tls: _, ...plain } = await authorityClient(istiod);
+    expect(new X509Certificate((await issueFromAuthority(plain)).chain).subjectAltName).toBe(`URI:${CART}`);
+  });
+
+  it.each<[string, (options: AuthorityClientOptions) => Promise<AuthorityClientOptions>, RegExp]>([
+    ["there is no token", async (o) => ({ ...o, tokenFile: "/none/token" }), /does not know this workload: there is no token in \/none\/token/],
+    ["the token is wrong", async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o), /does not accept the token in/],
+    ["its root is another", async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o), /certificate authority 127\.0\.0\.1:\d+: .*certificate/],
+    ["its root is missing", async (o) => ({ ...o, tls: { rootFile: "/none/root.pem" } }), /root certificate of the control plane cannot be read/],
+    ["its name is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }), /certificate authority .*elsewhere\.example/],
+    ["it is not there", async (o) => ({ ...o, address: "127.0.0.1:1" }), /certificate authority 127\.0\.0\.1:1: .*ECONNREFUSED/],
+  ])("is complained of in a sentence when %s", async (_, change, words) => {
+    const istiod = await FakeIstiod.start();
+    const failure = await issueFromAuthority(await change(await authorityClient(istiod))).then(() => expect.fail("it worked"), (error: unknown) => error);
+    expect(failure).toMatchObject({ name: "AgentError" });
+    expect((failure as Error).message).toMatch(words);
+    expect((failure as Error).message).not.toContain("\n");
+  });
+
+  it("may know istiod by another name than its address", async () => {
+    const istiod = await FakeIstiod.start();
+    const options = await authorityClient(istiod);
+    await issueFromAuthority({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
+  });
+});
+
+describe("the workload's certificate", () => {
+  const HOUR = 3600_000;
+  function keeper(more: Partial<ConstructorParameters<typeof WorkloadCertificate>[0]> = {}) {
+    const clock = new FakeClock(Date.UTC(2030, 0, 1));
+    let count = 0;
+    const state = { fail: false };
+    const certificate = new WorkloadCertificate({
+      issue: async () => {
+        if (state.fail) throw new Error("istiod is away");
+        return { key: `key ${++count}`, chain: `chain ${count}`, roots: "roots", notAfter: clock.now() + 24 * HOUR };
+      },
+      clock,
+      random: () => 0.5,
+      ...more,
+    });
+    const given: IssuedCertificate[] = [];
+    certificate.watch((issued) => given.push(issued));
+    return { clock, certificate, given, state };
+  }
+
+  it("is renewed with half of its life left", async () => {
+    const { clock, certificate, given } = keeper();
+    certificate.start();
+    await expect.poll(() => given.length).toBe(1);
+    expect(clock.pending).toEqual([12 * HOUR]);
+    clock.advance(12 * HOUR - 1);
+    expect(given).toHaveLength(1);
+    clock.advance(1);
+    await expect.poll(() => given.map(({ key }) => key)).toEqual(["key 1", "key 2"]);
+    certificate.stop();
+    expect(clock.pending).toEqual([]);
+  });
+
+  it.each([
+    [0, 24 * HOUR * 0.51],
+    [1, 24 * HOUR * 0.49],
+  ])("is renewed a little earlier or later, by chance (%s)", async (chance, wait) => {
+    const { clock, certificate, given } = keeper({ random: () => chance });
+    certificate.start();
+    await expect.poll(() => given.length).toBe(1);
+    expect(clock.pending[0]).toBeCloseTo(wait, 0);
+  });
+
+  it("is asked for again with growing waits, and the one in hand stays meanwhile", async () => {
+    const { clock, certificate, given, state } = keeper();
+    certificate.start();
+    await expect.poll(() => given.length).toBe(1);
+    state.fail = true;
+    clock.advance(12 * HOUR);
+    for (const wait of [500, 1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]) {
+      await expect.poll(() => clock.pending).toEqual([wait]);
+      expect(certificate.current?.key).toBe("key 1");
+      clock.advance(wait);
+    }
+    state.fail = false;
+    await expect.poll(() => clock.pending).toEqual([30_000]);
+    clock.advance(30_000);
+    await expect.poll(() => given.map(({ key }) => key)).toEqual(["key 1", "key 2"]);
+    await expect.poll(() => clock.pending).toEqual([12 * HOUR]);
+  });
+
+  it("that is issued expired does not make the agent ask without pause", async () => {
+    const { clock, certificate, given } = keeper({ issue: async () => ({ key: "k", chain: "c", roots: "r", notAfter: 0 }) });
+    certificate.start();
+    await expect.poll(() => given.length).toBe(1);
+    expect(clock.pending).toEqual([1000]);
+  });
+
+  it("is written for others to read, each file whole and for the owner only", async () => {
+    const directory = join(await scratch(), "out", "certs");
+    await writeCertificate(directory, { key: "K", chain: "C", roots: "R", notAfter: 0 });
+    await writeCertificate(directory, { key: "K2", chain: "C2", roots: "R2", notAfter: 0 });
+    expect((await readdir(directory)).sort()).toEqual(["cert-chain.pem", "key.pem", "root-cert.pem"]);
+    expect(await readFile(join(directory, "key.pem"), "utf8")).toBe("K2");
+    expect((await stat(join(directory, "key.pem"))).mode & 0o777).toBe(0o600);
+  });
+});
+
+/** Real PEM of a key with its certificate and root. */
+async function pair(): Promise<{ key: string; chain: string; roots: string }> {
+  const istiod = await sharedIstiod;
+  const { key, request } = await makeKeyAndRequest(CART, EC);
+  const issued = await istiod.authority.sign({ request, names: [CART] });
+  return { key, chain: issued.certificate, roots: issued.roots };
+}
+const sharedIstiod = FakeIstiod.start();
+
+describe("a secret in files", () => {
+  it("is named by its paths", () => {
+    expect(secretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({ kind: "certificate", chain: "/a/c.pem", key: "/a/k.pem" });
+    expect(secretFiles("file-root:/a/r.pem")).toEqual({ kind: "roots", path: "/a/r.pem" });
+    expect(secretFiles("file-root:system")).toEqual({ kind: "system roots" });
+    for (const name of ["default", "file-cert:/a", "file-cert:a~b~c", "file-root:", "kubernetes://x"]) expect(secretFiles(name)).toBeUndefined();
+  });
+
+  it("is given only when key and certificate belong together, and again when they change", async () => {
+    const directory = await scratch();
+    const [first, second] = [await pair(), await pair()];
+    const paths = { kind: "certificate", chain: join(directory, "c.pem"), key: join(directory, "k.pem") } as const;
+    const given: Secret[] = [];
+    const stop = watchSecret({ paths, quiet: 10 }, (secret) => given.push(secret));
+    await writeFile(paths.chain, first.chain);
+    await writeFile(paths.key, first.key);
+    await expect.poll(() => given).toEqual([{ kind: "certificate", chain: first.chain, key: first.key }]);
+    await writeFile(paths.key, second.key);
+    await expect(readSecret(paths)).rejects.toThrow("do not fit together");
+    await writeFile(paths.chain, second.chain);
+    await expect.poll(() => given.length).toBe(2);
+    expect(given[1]).toEqual({ kind: "certificate", chain: second.chain, key: second.key });
+    stop();
+  });
+
+  it("is followed through a Secret's volume, and waited for while its directory is absent", async () => {
+    const directory = join(await scratch(), "later", "volume");
+    const [first, second] = [await pair(), await (await FakeIstiod.start()).root];
+    const given: string[] = [];
+    const stop = watchSecret({ paths: { kind: "roots", path: join(directory, "root.pem") }, quiet: 10 }, (secret) => secret.kind === "roots" && given.push(secret.roots));
+    await mkdir(join(directory, "..v1"), { recursive: true });
+    await mkdir(join(directory, "..v2"));
+    await writeFile(join(directory, "..v1", "root.pem"), first.roots);
+    await writeFile(join(directory, "..v2", "root.pem"), second);
+    await symlink("..v1", join(directory, "..data"));
+    await symlink("..data/root.pem", join(directory, "root.pem"));
+    await expect.poll(() => given, { timeout: 10_000 }).toEqual([first.roots]);
+    await symlink("..v2", join(directory, "..tmp"));
+    await rename(join(directory, "..tmp"), join(directory, "..data"));
+    await expect.poll(() => given).toEqual([first.roots, second]);
+    stop();
+  });
+
+  it("holds the roots that can be read, and at least one", async () => {
+    const directory = await scratch();
+    const { roots } = await pair();
+    const broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    await writeFile(join(directory, "r.pem"), broken + roots);
+    expect(await readSecret({ kind: "roots", path: join(directory, "r.pem") })).toEqual({ kind: "roots", roots });
+    await writeFile(join(directory, "r.pem"), broken);
+    await expect(readSecret({ kind: "roots", path: join(directory, "r.pem") })).rejects.toThrow("holds no certificate");
+  });
+});
+
+describe("SDS", () => {
+  async function serve(secrets: SecretSource) {
+    const socket = join(await scratch(), "uds", "socket");
+    const server: Http2Server = createServer(connectNodeAdapter({ routes: sdsRoutes(secrets) }));
+    await listenOnSocket(server, socket);
+    const sessions = new Set<{ destroy(): void }>();
+    server.on("session", (session) => sessions.add(session));
+    afterAll(() => {
+      for (const session of sessions) session.destroy();
+      server.close();
+    });
+    const transport = createGrpcTransport({ baseUrl: "http://agent", nodeOptions: { createConnection: () => connect(socket) } });
+    return { client: createClient(SecretDiscoveryService, transport), socket };
+  }
+
+  /** Envoy's side: subscribes to names and acknowledges what comes. */
+  async function subscribe(client: Awaited<ReturnType<typeof serve>>["client"], names: string[]) {
+    const received: EnvoySecret[] = [];
+    const abort = new AbortController();
+    let acknowledge: (answer: { versionInfo: string; nonce: string }) => void = () => undefined;
+    async function* requests() {
+      yield { resourceNames: names, node: { id: "sidecar~1~a.b~c" }, typeUrl: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret" };
+      for (;;) {
+        const { versionInfo, nonce } = await new Promise<{ versionInfo: string; nonce: string }>((resolve) => (acknowledge = resolve));
+        yield { resourceNames: names, versionInfo, responseNonce: nonce };
+      }
+    }
+    const done = (async () => {
+      for await (const response of client.streamSecrets(requests(), { signal: abort.signal })) {
+        for (const resource of response.resources) received.push(anyUnpack(resource, SecretSchema)!);
+        acknowledge(response);
+      }
+    })();
+    done.catch(() => undefined);
+    return { received, done, leave: () => abort.abort() };
+  }
+
+  it("gives a secret when there is one, each change of it once, and the roots only when they change", async () => {
+    const clock = new FakeClock();
+    let release: (value: IssuedCertificate) => void = () => undefined;
+    const certificate = new WorkloadCertificate({ clock, issue: () => new Promise((resolve) => (release = resolve)) });
+    const secrets = workloadSecrets({ directory: await scratch(), certificate, quiet: 10, log: silentLog });
+    certificate.start();
+    const { client } = await serve(secrets);
+    const own = await subscribe(client, ["default"]);
+    const roots = await subscribe(client, ["ROOTCA"]);
+    expect(own.received).toEqual([]);
+    release({ key: "K1", chain: "C1", roots: "R1", notAfter: clock.now() + 10_000 });
+    await expect.poll(() => own.received.length).toBe(1);
+    await expect.poll(() => roots.received.length).toBe(1);
+    clock.advance(10_000);
+    release({ key: "K2", chain: "C2", roots: "R1", notAfter: clock.now() + 10_000 });
+    await expect.poll(() => own.received.length).toBe(2);
+    clock.advance(10_000);
+    release({ key: "K3", chain: "C3", roots: "R2", notAfter: clock.now() + 10_000 });
+    await expect.poll(() => own.received.length).toBe(3);
+    await expect.poll(() => roots.received.length).toBe(2);
+    const text = (source: { specifier: { value?: unknown } } | undefined): string => Buffer.from(source?.specifier.value as Uint8Array).toString();
+    expect(own.received.map(({ name, type }) => [name, type.case, type.case === "tlsCertificate" && text(type.value.privateKey)])).toEqual([1, 2, 3].map((n) => ["default", "tlsCertificate", `K${n}`]));
+    expect(roots.received.map(({ type }) => type.case === "validationContext" && text(type.value.trustedCa))).toEqual(["R1", "R2"]);
+    own.leave();
+    roots.leave();
+  });
+
+  it("serves files by name and the workload's own from a directory where they are given", async () => {
+    const directory = await scratch();
+    const { key, chain, roots } = await pair();
+    for (const [name, text] of [["key.pem", key], ["cert-chain.pem", chain], ["root-cert.pem", roots]] as const) await put(join(directory, "etc/certs", name), text);
+    const { client } = await serve(workloadSecrets({ directory, quiet: 10, log: silentLog }));
+    for (const [name, kind] of [["default", "tlsCertificate"], ["ROOTCA", "validationContext"], ["file-root:etc/certs/root-cert.pem", "validationContext"], [`file-cert:${join(directory, "etc/certs/cert-chain.pem")}~${join(directory, "etc/certs/key.pem")}`, "tlsCertificate"]] as const) {
+      const { received, leave } = await subscribe(client, [name]);
+      await expect.poll(() => received.map((secret) => [secret.name, secret.type.case])).toEqual([[name, kind]]);
+      leave();
+    }
+  });
+
+  it("says that it has no such secret", async () => {
+    const { client } = await serve(workloadSecrets({ directory: await scratch(), quiet: 10, log: silentLog }));
+    await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('"kubernetes://x" is not the name of a secret that the agent has');
+    await expect((await subscribe(client, ["default"])).done).rejects.toThrow("no workload certificate");
+  });
+});
+
+describe("a socket", () => {
+  it("left behind by a process that died is taken over, one in use is not", async () => {
+    const path = join(await scratch(), "s");
+    const first = createServer();
+    await listenOnSocket(first, path);
+    await expect(listenOnSocket(createServer(), path)).rejects.toThrow(`socket ${path} is served by another process`);
+    await new Promise((resolve) => first.close(resolve));
+    await writeFile(path, "");
+    const second = createServer();
+    await listenOnSocket(second, path);
+    await new Promise((resolve) => second.close(resolve));
+  });
+
+  it("whose path is too long for the system is named", async () => {
+    await expect(listenOnSocket(createServer(), `/tmp/${"x".repeat(120)}/s`)).rejects.toThrow("its path is longer than the 107 bytes");
+  });
+});
