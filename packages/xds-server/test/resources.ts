@@ -18,3 +18,8 @@ export function made(name: string, content = ""): Resource {
 export function cluster(name: string, content: string, serviceName: string): Resource {
   return resource(name, Buffer.concat([field(1, name), field(3, field(2, serviceName)), field(15, content)]));
 }
+
+/** A cluster that is to be given endpoints of its own name. */
+export function edsCluster(name: string, content = ""): Resource {
+  return resource(name, Buffer.concat([field(1, name), Buffer.from([2 << 3, 3]), field(15, content)]));
+}

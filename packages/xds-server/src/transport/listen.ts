@@ -68,13 +68,13 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
       http2.close();
     },
     goAway: () => {
-      for (const session of sessions) session.goaway();
+      for (const session of sessions) if (!session.destroyed) session.goaway();
     },
     shutdown: () =>
       new Promise((resolve) => {
         http2.once("close", resolve);
         http2.close();
-        for (const session of sessions) session.close();
+        for (const session of sessions) if (!session.destroyed) session.close();
         clock.after(lingerMs, () => {
           for (const session of sessions) session.destroy();
         });

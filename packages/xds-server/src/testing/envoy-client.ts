@@ -1,0 +1,188 @@
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { Variant } from "../events.js";
+import { clusterType, endpointType, isFullStateType, isNamedType, listenerType, routeType } from "../protocol/types.js";
+import type { Target } from "./channel.js";
+import { endpointsOf, routesOf } from "./references.js";
+import type { ReceivedResource, ReceivedResponse } from "./response.js";
+import { XdsClient } from "./xds-client.js";
+
+export interface EnvoyClientOptions {
+  readonly variant: Variant;
+  /** A node, or the id of one. Default "test". */
+  readonly node?: Node | string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further types to subscribe to once listeners came, with the names to ask for; without names, by wildcard. */
+  readonly also?: Readonly<Record<string, readonly string[]>>;
+  /** Gives the reason for which a response is refused; undefined accepts it. A refused response changes nothing. */
+  readonly reject?: (response: ReceivedResponse) => string | undefined;
+}
+
+/**
+ * A proxy without traffic: it subscribes as Envoy does — clusters, then their endpoints, once those came listeners, then
+ * their routes — accepts what comes, keeps it, and after a reconnect tells what it has.
+ */
+export class EnvoyClient {
+  readonly variant: Variant;
+  readonly #options: EnvoyClientOptions;
+  #target: Target;
+  #xds: XdsClient;
+  readonly #resources = new Map<string, Map<string, ReceivedResource>>();
+  readonly #names = new Map<string, Set<string>>();
+  readonly #versions = new Map<string, string>();
+  #asked = new Set<string>();
+  readonly #warming = new Set<string>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(target: Target, options: EnvoyClientOptions) {
+    this.variant = options.variant;
+    this.#options = options;
+    this.#target = target;
+    this.#xds = this.#connect();
+    this.#ask(clusterType);
+  }
+
+  /** The stream, for looking at what came and how it ended. */
+  get xds(): XdsClient {
+    return this.#xds;
+  }
+
+  /** What the proxy has of a type. */
+  resources(typeUrl: string): ReadonlyMap<string, ReceivedResource> {
+    return this.#resources.get(typeUrl) ?? new Map();
+  }
+
+  /** Names of endpoints without which a new or changed cluster is not used yet. */
+  get warming(): ReadonlySet<string> {
+    return this.#warming;
+  }
+
+  /** Waits until something is so; it is asked after each response. */
+  until(condition: (client: this) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (!condition(this)) return;
+        this.#waiting.delete(check);
+        resolve();
+      };
+      this.#waiting.add(check);
+      check();
+    });
+  }
+
+  /** Waits until it has been answered for each type that it asked for, and no cluster waits for endpoints. */
+  initialized(): Promise<void> {
+    return this.until(
+      () => this.#asked.has(listenerType) && this.#warming.size === 0 && [...this.#asked].every((typeUrl) => this.#versions.has(typeUrl)),
+    );
+  }
+
+  /** Waits until the server owes nothing, and gives the responses that came meanwhile. */
+  async settled(): Promise<ReceivedResponse[]> {
+    const before = this.#xds.responses.length;
+    let known: number;
+    do {
+      known = this.#xds.responses.length;
+      await this.#xds.settled();
+    } while (this.#xds.responses.slice(known).some(({ typeUrl }) => !typeUrl.startsWith("fence/")));
+    return this.#xds.responses.slice(before).filter(({ typeUrl }) => !typeUrl.startsWith("fence/"));
+  }
+
+  /** Drops the stream and opens another, to another server if one is given. */
+  reconnect(target: Target = this.#target): void {
+    this.#xds.close();
+    this.#target = target;
+    const asked = this.#asked;
+    this.#asked = new Set();
+    this.#versions.clear();
+    this.#xds = this.#connect();
+    for (const typeUrl of asked) this.#ask(typeUrl);
+  }
+
+  close(): void {
+    this.#xds.close();
+  }
+
+  #connect(): XdsClient {
+    const { variant, node, headers } = this.#options;
+    const xds: XdsClient = new XdsClient(this.#target, {
+      variant,
+      ...(node !== undefined && { node }),
+      ...(headers && { headers }),
+      onResponse: (response) => {
+        if (this.#xds === xds && this.#asked.has(response.typeUrl)) this.#receive(response);
+      },
+    });
+    return xds;
+  }
+
+  #ask(typeUrl: string): void {
+    this.#asked.add(typeUrl);
+    const held = [...this.resources(typeUrl)].map(([name, { version }]) => [name, version] as const);
+    this.#xds.subscribe(typeUrl, [...(this.#names.get(typeUrl) ?? [])], Object.fromEntries(held));
+  }
+
+  #receive(response: ReceivedResponse): void {
+    const reason = this.#options.reject?.(response);
+    this.#versions.set(response.typeUrl, response.version);
+    if (reason !== undefined) this.#xds.nack(response, reason);
+    else {
+      this.#apply(response);
+      this.#xds.ack(response);
+      this.#follow(response);
+    }
+    for (const check of [...this.#waiting]) check();
+  }
+
+  #apply({ typeUrl, resources, removed }: ReceivedResponse): void {
+    const before = this.resources(typeUrl);
+    const full = this.variant === "sotw" && (isFullStateType(typeUrl) || !isNamedType(typeUrl));
+    const after = full ? new Map<string, ReceivedResource>() : new Map(before);
+    const names = isNamedType(typeUrl) ? this.#names.get(typeUrl) : undefined;
+    for (const resource of resources) {
+      // The client ignores what it no longer asks for.
+      if (names?.has(resource.name) === false) continue;
+      const known = before.get(resource.name);
+      const endpoints = typeUrl === clusterType ? endpointsOf(resource.bytes) : undefined;
+      if (endpoints !== undefined && (known === undefined || Buffer.compare(known.bytes, resource.bytes) !== 0)) this.#warming.add(endpoints);
+      if (typeUrl === endpointType) this.#warming.delete(resource.name);
+      after.set(resource.name, resource);
+    }
+    for (const name of removed) {
+      after.delete(name);
+      if (typeUrl === endpointType) this.#warming.delete(name);
+    }
+    this.#resources.set(typeUrl, after);
+  }
+
+  /** Subscribes to what the response refers to. */
+  #follow({ typeUrl }: ReceivedResponse): void {
+    const held = [...this.resources(typeUrl).values()];
+    if (typeUrl === clusterType) this.#subscribe(endpointType, held.flatMap(({ bytes }) => endpointsOf(bytes) ?? []));
+    if (typeUrl === listenerType) {
+      this.#subscribe(routeType, held.flatMap(({ bytes }) => routesOf(bytes)));
+      for (const [also, names] of Object.entries(this.#options.also ?? {})) {
+        if (names.length > 0) this.#subscribe(also, names);
+        else if (!this.#asked.has(also)) this.#ask(also);
+      }
+    }
+    if (this.#warming.size === 0 && !this.#asked.has(listenerType)) this.#ask(listenerType);
+  }
+
+  #subscribe(typeUrl: string, referred: readonly string[]): void {
+    const before = this.#names.get(typeUrl) ?? new Set();
+    const after = new Set(referred);
+    this.#names.set(typeUrl, after);
+    const removed = [...before].filter((name) => !after.has(name));
+    for (const name of removed) {
+      if (typeUrl === endpointType) this.#warming.delete(name);
+      (this.#resources.get(typeUrl) ?? new Map()).delete(name);
+    }
+    if (!this.#asked.has(typeUrl)) {
+      if (after.size > 0) this.#ask(typeUrl);
+      return;
+    }
+    const added = [...after].filter((name) => !before.has(name));
+    if (added.length > 0) this.#xds.subscribe(typeUrl, added);
+    if (removed.length > 0) this.#xds.unsubscribe(typeUrl, removed);
+  }
+}

@@ -1,0 +1,88 @@
+import { resource } from "@istiod/resources";
+import { clusterType, endpointType, staticSource } from "@istiod/xds-server";
+import { EnvoyClient } from "@istiod/xds-server/testing";
+import { describe, expect, test } from "vitest";
+import { onEach, setup, transports } from "./harness.js";
+import { edsCluster, made } from "./resources.js";
+
+onEach(transports, (variant, transport) => {
+  if (variant === "sotw") test("a state-of-the-world client is sent everything, with the same versions", async () => {
+    const { client } = await setup(variant, transport, { [clusterType]: [made("a"), made("b")] });
+    const first = client();
+    first.subscribe(clusterType);
+    const before = await first.accept(clusterType);
+    first.close();
+    const second = client();
+    second.send({ typeUrl: clusterType, node: second.node, version: before.version });
+    expect(await second.next()).toMatchObject({ names: ["a", "b"], version: before.version });
+  });
+
+  if (variant === "delta") describe("a delta client says what it has, and", () => {
+    const sets = { [clusterType]: [made("a"), made("b", "1")], [endpointType]: [made("a"), made("b", "1")] };
+    const versions = Object.fromEntries(sets[clusterType].map(({ name, version }) => [name, version]));
+
+    test("is sent nothing again, not even by another server; but it is answered", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], versions);
+      expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
+      c.subscribe(endpointType, ["a", "b"], versions);
+      expect(await c.next()).toMatchObject({ typeUrl: endpointType, names: [], removed: [] });
+    });
+
+    test("is sent what changed, and told what is no more", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], { ...versions, b: "old", gone: "1" });
+      expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
+    });
+
+    test("is sent what it names but does not have, and not what it has but does not name", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(endpointType, ["b", "gone"], { a: "old", gone: "1" });
+      expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
+    });
+
+    test("is sent later changes as if it had been sent everything", async () => {
+      const { client, source } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], versions);
+      await c.accept(clusterType);
+      source.put(clusterType, made("b", "2"));
+      expect((await c.next()).names).toEqual(["b"]);
+    });
+
+    test("is sent unchanged endpoints of a cluster that changed meanwhile", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], { ...versions, b: "old" });
+      c.subscribe(endpointType, ["a", "b"], versions);
+      expect((await c.next()).names).toEqual(["b"]);
+      expect((await c.next()).names).toEqual(["b"]);
+    });
+
+    test("with names in another alphabet is understood", async () => {
+      const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => made(name));
+      const { client } = await setup(variant, transport, { [clusterType]: odd });
+      const c = client();
+      c.subscribe(clusterType, [], Object.fromEntries(odd.map(({ name, version }) => [name, version])));
+      expect(await c.next()).toMatchObject({ names: [], removed: [] });
+    });
+  });
+
+  test("a proxy that returns to another replica ends up with what that one has", async () => {
+    const one = { [clusterType]: [edsCluster("a", "1"), edsCluster("b", "1")], [endpointType]: [made("a", "1"), made("b", "1")] };
+    const two = { [clusterType]: [edsCluster("a", "1"), edsCluster("c", "1")], [endpointType]: [made("a", "2"), made("c", "1")] };
+    const [first, second] = [await setup(variant, transport, one), await setup(variant, transport, two, {}, staticSource(two))];
+    const envoy = new EnvoyClient(first.target, { variant });
+    await envoy.initialized();
+    envoy.reconnect(second.target);
+    await envoy.initialized();
+    await envoy.settled();
+    envoy.close();
+    expect([...envoy.resources(clusterType).keys()].sort()).toEqual(["a", "c"]);
+    const endpoints = [...envoy.resources(endpointType).values()].map(({ name, bytes }) => [name, resource(name, bytes).version]);
+    expect(endpoints.sort()).toEqual(two[endpointType].map(({ name, version }) => [name, version]));
+  });
+});
