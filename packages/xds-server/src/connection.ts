@@ -47,6 +47,8 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #over = false;
   #endReason: string | undefined;
   #progressAt = 0;
+  /** There may be more to send, but the client has to take what it was sent first. */
+  #blocked = false;
 
   constructor(engine: Engine<C>, call: Call) {
     this.#engine = engine;
@@ -90,18 +92,23 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   push(): "done" | "blocked" {
     const { maxOutstandingBytes, clock } = this.#engine;
     while (!this.#over && this.#opened !== undefined) {
-      if (this.#call.outstandingBytes > maxOutstandingBytes) return "blocked";
+      if (this.#call.outstandingBytes > maxOutstandingBytes) {
+        this.#blocked = true;
+        return "blocked";
+      }
       const response = this.#opened.stream.next();
       if (response === undefined) break;
       if (this.#call.outstandingBytes === 0) this.#progressAt = clock.now();
       this.#send(response, this.#opened);
     }
-    return !this.#over && this.#call.outstandingBytes > maxOutstandingBytes ? "blocked" : "done";
+    return "done";
   }
 
   progressed(): void {
     this.#progressAt = this.#engine.clock.now();
-    if (this.#call.outstandingBytes <= this.#engine.maxOutstandingBytes) this.#engine.queue.resume(this);
+    if (!this.#blocked || this.#call.outstandingBytes > this.#engine.maxOutstandingBytes) return;
+    this.#blocked = false;
+    this.#engine.queue.resume(this);
   }
 
   halfClosed(): void {
@@ -242,7 +249,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   #queue(reason: "request" | "change"): void {
-    if (this.#call.outstandingBytes <= this.#engine.maxOutstandingBytes) this.#engine.queue.add(this, reason);
+    if (!this.#blocked) this.#engine.queue.add(this, reason);
   }
 
   #refuse(error: ConnectError): void {

@@ -1,0 +1,125 @@
+import { clusterType, endpointType, listenerType, type PushEvent } from "@istiod/xds-server";
+import { expect, test } from "vitest";
+import { FakeClock, idle } from "./fake-clock.js";
+import { onEach, setup } from "./harness.js";
+import { made } from "./resources.js";
+
+const large = (text: string) => made("large", text.repeat(200_000));
+
+onEach(["memory"], (variant, transport) => {
+  test("changes that a client cannot take yet are merged", async () => {
+    const { client, source } = await setup(variant, transport, { [clusterType]: [large("a")] });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.accept(clusterType);
+    await c.settled();
+    c.pause(true);
+    for (const text of "bcdefg") {
+      source.put(clusterType, large(text));
+      await idle();
+    }
+    c.pause(false);
+    await c.settled();
+    const contents = c.responses.filter(({ typeUrl }) => typeUrl === clusterType).map(({ resources }) => resources[0]?.bytes.at(-1));
+    expect(contents.map((byte) => String.fromCharCode(byte ?? 0))).toEqual(["a", "b", "g"]);
+  });
+
+  test("what is sent in several types belongs to one state, even if the next one came meanwhile", async () => {
+    const state = (text: string) => ({ [clusterType]: [large(text)], [listenerType]: [made("l", text)] });
+    const { client, source } = await setup(variant, transport, state("a"));
+    const c = client();
+    c.subscribe(clusterType);
+    c.subscribe(listenerType);
+    await c.accept(clusterType);
+    await c.accept(listenerType);
+    await c.settled();
+    c.pause(true);
+    source.set(state("b"));
+    await idle();
+    source.set(state("c"));
+    await idle();
+    c.pause(false);
+    await c.settled();
+    const content = c.responses
+      .filter(({ typeUrl }) => typeUrl === clusterType || typeUrl === listenerType)
+      .map(({ typeUrl, resources }) => `${typeUrl === clusterType ? "cluster" : "listener"} ${String.fromCharCode(resources[0]?.bytes.at(-1) ?? 0)}`);
+    expect(content.slice(2)).toEqual(["cluster b", "listener b", "cluster c", "listener c"]);
+  });
+
+  test("a client that does not read holds up nobody", async () => {
+    const clock = new FakeClock();
+    const { client, source } = await setup(variant, transport, { [clusterType]: [large("a")] }, { concurrentPushes: 2, clock });
+    const slow = [client(), client(), client()];
+    for (const c of slow) {
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+      c.pause(true);
+    }
+    source.put(clusterType, large("b"));
+    await idle();
+    // All places are taken by clients that do not read, for a moment.
+    const quick = client();
+    quick.subscribe(clusterType);
+    await idle();
+    expect(quick.responses).toEqual([]);
+    clock.advance(1500);
+    await idle();
+    clock.advance(1500);
+    const response = await quick.next(clusterType);
+    expect(response.resources[0]?.bytes.at(-1)).toBe("b".charCodeAt(0));
+  });
+
+  test("a client that does not read for too long is disconnected", async () => {
+    const clock = new FakeClock();
+    const { client, events, server } = await setup(variant, transport, { [clusterType]: [large("a")] }, { sendTimeoutMs: 5000, clock });
+    const c = client();
+    c.pause(true);
+    c.subscribe(clusterType);
+    await idle();
+    expect(server.connections()[0]?.outstandingBytes).toBeGreaterThan(200_000);
+    clock.advance(4000);
+    expect(server.connections()).toHaveLength(1);
+    clock.advance(3000);
+    expect(server.connections()).toHaveLength(0);
+    expect(await c.ended).toBeDefined();
+    expect(events).toContainEqual(expect.objectContaining({ kind: "disconnect", reason: "the client took nothing for 5000 ms" }));
+  });
+
+  test("requests of a client are answered before others are told of a change", async () => {
+    const { client, source } = await setup(variant, transport, { [clusterType]: [made("a", "1")], [endpointType]: [made("a")] });
+    const pushes: string[] = [];
+    const watching = client({ onResponse: ({ typeUrl }) => pushes.push(`watching ${typeUrl}`) });
+    watching.subscribe(clusterType);
+    await watching.accept(clusterType);
+    const asking = client({ onResponse: ({ typeUrl }) => pushes.push(`asking ${typeUrl}`) });
+    asking.subscribe(listenerType);
+    await asking.accept(listenerType);
+    await watching.settled();
+    pushes.length = 0;
+    source.put(clusterType, made("a", "2"));
+    asking.subscribe(endpointType, ["a"]);
+    await asking.next(endpointType);
+    await watching.next(clusterType);
+    expect(pushes).toEqual([`asking ${endpointType}`, `watching ${clusterType}`]);
+  });
+});
+
+onEach(["memory", "http2"], (variant, transport) => {
+  test("what was pushed is reported, with the revision that it shows", async () => {
+    const { client, source, events } = await setup(variant, transport, { [clusterType]: [made("a", "1"), made("b")] });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.accept(clusterType);
+    await c.settled();
+    const revision = source.put(clusterType, made("a", "2"));
+    const response = await c.accept(clusterType);
+    await c.settled();
+    const pushes = events.filter((event): event is PushEvent => event.kind === "push" && event.typeUrl === clusterType);
+    expect(pushes).toMatchObject([
+      { reason: "request", resources: 2 },
+      { reason: "change", revision, resources: variant === "delta" ? 1 : 2, removed: 0, nonce: response.nonce, bytes: response.bytes },
+    ]);
+    for (const { queueMs, buildMs } of pushes) expect(Math.min(queueMs, buildMs)).toBeGreaterThanOrEqual(0);
+    expect(events).toContainEqual(expect.objectContaining({ kind: "ack", nonce: response.nonce, revision }));
+  });
+});
