@@ -1,4 +1,6 @@
+import { query } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
+import { inboundRouteConfiguration } from "../src/routes/index.js";
 import { destinationRule, istioYaml, serviceYaml } from "./mesh-yaml.js";
 import { cart, cartVirtualService, RouteMesh, routeFor, toCart } from "./route-mesh.js";
 
@@ -228,5 +230,34 @@ describe("delegates", () => {
     const leaf = istioYaml("VirtualService", "leaf", { http: [{ name: "leaf", ...toCart }] });
     const mesh = new RouteMesh(cart + leaf + cartVirtualService([{ name: "root", match: [{ uri: { prefix: "/a" } }], delegate: { name: "leaf" } }]));
     expect(mesh.sidecar().cartRoute()).toMatchObject({ name: "root-leaf", match: { prefix: "/a" } });
+  });
+});
+
+describe("requests to the own workload", () => {
+  const inbound = (protocol: "HTTP" | "GRPC", settings = {}) => {
+    const asked = query("test.inbound", (q) =>
+      inboundRouteConfiguration(q, { cluster: "inbound|8080||", port: 80, protocol, operation: "cart.shop.svc.cluster.local:80/*" }),
+    );
+    return new RouteMesh("", { settings }).sidecar().view.call(asked).virtualHosts[0]!;
+  };
+
+  it("go to its port without timeout, and again where they were reset before they were sent", () => {
+    const host = inbound("HTTP");
+    expect(host).toMatchObject({ name: "inbound|http|80", domains: ["*"] });
+    expect(host.routes[0]).toMatchObject({
+      name: "default",
+      action: { value: { clusterSpecifier: { value: "inbound|8080||" }, timeout: { seconds: 0n }, retryPolicy: { numRetries: 2, retryOn: "reset-before-request" } } },
+    });
+  });
+
+  it.each([
+    ["never where they are gRPC", "GRPC", {}, undefined],
+    ["never where the mesh wants no retries", "HTTP", { defaultInboundHttpRetryPolicy: {} }, undefined],
+    ["as the mesh says", "HTTP", { defaultInboundHttpRetryPolicy: { attempts: 5, retryOn: "503" } }, { numRetries: 5, retriableStatusCodes: [503] }],
+  ] as const)("are retried %s", (_, protocol, settings, expected) => {
+    const { action } = inbound(protocol, settings).routes[0]!;
+    const policy = action.case === "route" ? action.value.retryPolicy : undefined;
+    if (expected === undefined) expect(policy).toBeUndefined();
+    else expect(policy).toMatchObject(expected);
   });
 });

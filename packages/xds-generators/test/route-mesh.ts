@@ -1,46 +1,35 @@
 import { fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { registry } from "@istiod/envoy-api/registry";
-import { createRegistry } from "@bufbuild/protobuf";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
-import { Database, type View } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { View } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { routeOf } from "../src/routes/index.js";
+import { TestMesh } from "./mesh.js";
 import { istioYaml, serviceYaml } from "./mesh-yaml.js";
 
-const types = createRegistry(...registry);
+export interface MeshOptions {
+  readonly settings?: JsonObject;
+  readonly variables?: Readonly<Record<string, string>>;
+}
 
 /** A mesh whose route configurations are looked at as JSON. */
-export class RouteMesh {
-  readonly database = new Database<Proxy>();
-
-  constructor(yaml = "", { settings = {}, variables = {} }: { readonly settings?: JsonObject; readonly variables?: Readonly<Record<string, string>> } = {}) {
-    this.database.commit((tx) => {
-      tx.set(meshConfig, meshConfigKey, applyMeshConfig(settings, { warning: () => undefined, error: (path, message) => fail(`${path.join(".")}: ${message}`) })!);
-      for (const [name, value] of Object.entries(variables)) {
-        tx.set(environment, name, value);
-      }
-    });
+export class RouteMesh extends TestMesh {
+  constructor(yaml = "", { settings = {}, variables = {} }: MeshOptions = {}) {
+    super("", settings);
+    for (const [name, value] of Object.entries(variables)) {
+      this.set(name, value);
+    }
     this.apply(yaml);
   }
 
-  apply(yaml: string): void {
-    commitYaml(this.database, yaml);
-  }
-
   sidecar(namespace = "shop", metadata: JsonObject = {}): RouteClient {
-    return this.client("sidecar", namespace, metadata);
+    return new RouteClient(this.proxy({ namespace, metadata }).view);
   }
 
-  router(namespace = "edge", metadata: JsonObject = { LABELS: { istio: "gateway" } }): RouteClient {
-    return this.client("router", namespace, metadata);
-  }
-
-  private client(type: string, namespace: string, metadata: JsonObject): RouteClient {
-    const id = `${type}~10.9.9.9~client.${namespace}~${namespace}.svc.cluster.local`;
-    return new RouteClient(this.database.view(proxyFromNode({ id, metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", ...metadata } })));
+  /** A gateway that Gateways select by `istio: gateway`. */
+  router(namespace = "edge"): RouteClient {
+    return new RouteClient(this.proxy({ type: "router", namespace, labels: { istio: "gateway" } }).view);
   }
 }
 
@@ -60,7 +49,7 @@ export class RouteClient {
   }
 
   configuration(name: string): { readonly virtualHosts?: readonly JsonVirtualHost[]; readonly [field: string]: unknown } {
-    return toJson(RouteConfigurationSchema, fromBinary(RouteConfigurationSchema, this.resource(name).bytes), { registry: types }) as never;
+    return toJson(RouteConfigurationSchema, fromBinary(RouteConfigurationSchema, this.resource(name).bytes), { registry }) as never;
   }
 
   /** Name to virtual host. */
@@ -75,20 +64,18 @@ export class RouteClient {
 
   /** The only route of `cart.shop`. */
   cartRoute(): JsonObject {
-    const routes = this.cartRoutes();
-    return routes.length === 1 ? routes[0]! : fail(`${routes.length} routes`);
+    return only(this.cartRoutes());
   }
 }
 
 /** The routes that a VirtualService for `cart.shop` gives a sidecar of its namespace. */
-export function routesFor(http: JsonValue, options: ConstructorParameters<typeof RouteMesh>[1] = {}): readonly JsonObject[] {
+export function routesFor(http: JsonValue, options: MeshOptions = {}): readonly JsonObject[] {
   return new RouteMesh(cart + cartVirtualService(http), options).sidecar().cartRoutes();
 }
 
 /** The only one of them. */
-export function routeFor(http: JsonObject, options: ConstructorParameters<typeof RouteMesh>[1] = {}): JsonObject {
-  const routes = routesFor([http], options);
-  return routes.length === 1 ? routes[0]! : fail(`${routes.length} routes`);
+export function routeFor(http: JsonObject, options: MeshOptions = {}): JsonObject {
+  return only(routesFor([http], options));
 }
 
 export const cart = serviceYaml("cart", { ip: "10.96.0.1" });
@@ -100,6 +87,9 @@ export function cartVirtualService(http: JsonValue, spec: JsonObject = {}): stri
 /** A route's destination `cart.shop`. */
 export const toCart = { route: [{ destination: { host: "cart" } }] };
 
-function fail(message: string): never {
-  throw new Error(message);
+function only<T>(routes: readonly T[]): T {
+  if (routes.length !== 1) {
+    throw new Error(`${routes.length} routes`);
+  }
+  return routes[0]!;
 }

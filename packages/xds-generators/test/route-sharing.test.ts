@@ -35,12 +35,12 @@ describe("a changed weight", () => {
     const some = mesh(200);
     const clients = ["shop", "n1", "n2", "elsewhere"].map((namespace) => some.sidecar(namespace));
     const before = clients.map((client) => client.resource("80"));
-    const { recomputations } = some.database.stats();
+    const { recomputations } = some.db.stats();
     some.apply(weighted(80));
     const after = clients.map((client) => client.resource("80"));
     after.forEach((resource, i) => expect(resource.version).not.toBe(before[i]!.version));
     expect(clients[0]!.cartRoute()).toMatchObject({ route: { weightedClusters: { clusters: [{ weight: 80 }, { weight: 20 }] } } });
-    expect(some.database.stats().recomputations - recomputations).toBeLessThan(30);
+    expect(some.db.stats().recomputations - recomputations).toBeLessThan(30);
   });
 
   it("touches no other port", () => {

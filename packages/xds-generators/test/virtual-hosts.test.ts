@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { virtualHostPlan } from "../src/routes/virtual-host-plan.js";
 import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
-import { cart, cartVirtualService, RouteMesh, toCart } from "./route-mesh.js";
+import { cart, cartVirtualService, type MeshOptions, RouteMesh, toCart } from "./route-mesh.js";
 
 const host = "cart.shop.svc.cluster.local";
 
@@ -88,7 +88,7 @@ describe("hosts without a service", () => {
 
 describe("the route configuration", () => {
   it("of a port ends with what becomes of unknown hosts", () => {
-    const last = (options: ConstructorParameters<typeof RouteMesh>[1], yaml = "") => new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
+    const last = (options: MeshOptions, yaml = "") => new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
     expect(last({})).toMatchObject({ name: "allow_any", domains: ["*"], routes: [{ route: { cluster: "PassthroughCluster", timeout: "0s" } }] });
     expect(last({ settings: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } } })).toMatchObject({ name: "block_all", routes: [{ directResponse: { status: 502 } }] });
     const proxied = istioYaml("Sidecar", "s", { egress: [{ hosts: ["*/*"] }], outboundTrafficPolicy: { mode: "ALLOW_ANY", egressProxy: { host: "egress.example.com", port: { number: 9090 } } } });

@@ -43,7 +43,7 @@ function requestsFilter(q: QueryContext, { cluster, statPrefix, servicePort, hos
   const { number, protocol } = servicePort;
   const manager = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
-  const routes = inboundRouteConfiguration({ cluster, port: number, protocol, operation: `${host}:${number}/*` });
+  const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
   return managerFilter(manager, delimitedStatPrefix(statPrefix), { inline: routes });
 }
 

@@ -28,12 +28,13 @@ export function defaultOutboundRoute(q: QueryContext, cluster: string, operation
 }
 
 /** The one route to a port of the own workload; requests over gRPC are not retried, as their streams may have begun. */
-export function defaultInboundRoute(cluster: string, operation: string, protocol: Protocol): Route {
+export function defaultInboundRoute(q: QueryContext, cluster: string, operation: string, protocol: Protocol): Route {
   const action = toCluster(cluster);
   action.timeout = noTimeout();
   action.maxStreamDuration = create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: noTimeout(), grpcTimeoutHeaderMax: noTimeout() });
-  if (!isGrpc(protocol)) {
-    action.retryPolicy = inboundRetry();
+  const retryPolicy = isGrpc(protocol) ? undefined : inboundRetry(mesh(q).defaultInboundHttpRetryPolicy);
+  if (retryPolicy !== undefined) {
+    action.retryPolicy = retryPolicy;
   }
   return named("default", action, operation);
 }

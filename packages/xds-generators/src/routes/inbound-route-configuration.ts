@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { type RouteConfiguration, RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
 import { defaultInboundRoute } from "./default-route.js";
 
@@ -16,10 +17,10 @@ export interface InboundPort {
 }
 
 /** The route configuration that an inbound filter chain holds: everything to the workload's port. */
-export function inboundRouteConfiguration({ cluster, port, protocol, operation, domains = ["*"] }: InboundPort): RouteConfiguration {
+export function inboundRouteConfiguration(q: QueryContext, { cluster, port, protocol, operation, domains = ["*"] }: InboundPort): RouteConfiguration {
   return create(RouteConfigurationSchema, {
     name: cluster,
-    virtualHosts: [{ name: `inbound|http|${port}`, domains: [...domains], routes: [defaultInboundRoute(cluster, operation, protocol)] }],
+    virtualHosts: [{ name: `inbound|http|${port}`, domains: [...domains], routes: [defaultInboundRoute(q, cluster, operation, protocol)] }],
     validateClusters: false,
   });
 }

@@ -11,6 +11,7 @@ import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_se
 import { any } from "../envoy/any.js";
 
 const outboundConditions = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
+const inboundConditions = "reset-before-request";
 const defaultAttempts = 2;
 const hostSelectionAttempts = 5n;
 const remoteLocalityUpdateFrequency = 2;
@@ -45,9 +46,19 @@ export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boo
   });
 }
 
-/** How a request to the own workload is retried: twice where it was reset before it was sent. */
-export function inboundRetry(): RetryPolicy {
-  return create(RetryPolicySchema, { numRetries: defaultAttempts, retryOn: "reset-before-request" });
+/**
+ * How a request to the own workload is retried: as the mesh says, else twice where it was reset before it was sent. There is one host, so
+ * only attempts, conditions and backoff count.
+ */
+export function inboundRetry(policy: HTTPRetry | undefined): RetryPolicy | undefined {
+  if (policy !== undefined && policy.attempts <= 0) {
+    return undefined;
+  }
+  return create(RetryPolicySchema, {
+    numRetries: policy?.attempts ?? defaultAttempts,
+    ...conditions(policy?.retryOn ?? "", inboundConditions),
+    ...(policy?.backoff === undefined ? {} : { retryBackOff: { baseInterval: policy.backoff } }),
+  });
 }
 
 function previousHosts(): RetryPolicy_RetryHostPredicate {
