@@ -4,7 +4,7 @@ import { Database, structurallyEqual, type Query, type View } from "@istiod/incr
 import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item, type Program } from "./random-program.js";
 import { Reference } from "./reference.js";
 
-const runs = Number(process.env["PROPERTY_RUNS"] ?? 200);
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 150);
 
 interface Attempt {
   readonly value: unknown;

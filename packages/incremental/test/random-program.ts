@@ -183,6 +183,6 @@ export const edits: fc.Arbitrary<readonly Edit[]> = fc.array(
 );
 
 export const clients: fc.Arbitrary<readonly Client[]> = fc.array(
-  fc.record({ zone: fc.integer({ min: 0, max: 2 }), level: fc.integer({ min: 0, max: 2 }) }),
-  { minLength: 1, maxLength: 5 },
+  fc.record({ zone: fc.integer({ min: 0, max: 3 }), level: fc.integer({ min: 0, max: 3 }) }),
+  { minLength: 1, maxLength: 12 },
 );

@@ -1,6 +1,6 @@
 import type { ClientView } from "../client-view.js";
 import { Inputs } from "../inputs/inputs.js";
-import { Call, CallTable, type AnyQuery } from "../records/call.js";
+import { CallTable, type AnyQuery, type Call } from "../records/call.js";
 import type { Dependency } from "../records/memo.js";
 import { Paths } from "../records/path.js";
 import { Questions } from "../records/question.js";

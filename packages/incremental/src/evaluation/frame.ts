@@ -16,7 +16,7 @@ import { resolve } from "./resolve.js";
 
 /**
  * A query or fact being run, and the context that it reads through. What it reads is compared, read by read, with what it read last
- * time: a run that reads the same finds each record without looking it up, and keeps the list that it has.
+ * time, or for another class of clients (`like`): a run that reads the same finds each record without looking it up, and has the same list.
  */
 export class Frame extends Activation implements QueryContext {
   readonly #engine: Engine;
@@ -37,14 +37,14 @@ export class Frame extends Activation implements QueryContext {
     engine: Engine,
     override readonly owner: Call | Question,
     client: ClientView<unknown>,
-    previous: Memo | null,
+    like: Memo | null,
   ) {
     super(owner);
     this.#engine = engine;
     this.#client = client;
     this.#id = ++engine.runs;
     this.#shared = owner instanceof Call;
-    this.#expected = previous === null ? nothing : previous.dependencies;
+    this.#expected = like === null ? nothing : like.dependencies;
     this.#notedBase = engine.notedTop;
     this.#stepsBase = engine.stepsTop;
   }
@@ -198,16 +198,21 @@ export class Frame extends Activation implements QueryContext {
   }
 
   #list(dependency: Dependency): void {
-    const expected = this.#expected;
-    if (expected[this.#met] === dependency) {
+    const expected = this.#expected[this.#met];
+    if (expected === dependency) {
       this.#met++;
       if (this.#asExpected) return;
-    } else if (this.#asExpected) {
-      this.#asExpected = false;
-      for (let i = 0; i < this.#met; i++) this.#engine.noted[this.#engine.notedTop++] = expected[i] as Dependency;
-      if (expected[this.#met + 1] === dependency) this.#met += 2;
-    } else if (expected[this.#met + 1] === dependency) this.#met += 2;
+    } else {
+      if (this.#asExpected) this.#depart();
+      if (this.#expected[this.#met + 1] === dependency) this.#met += 2;
+      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner) this.#met++;
+    }
     this.#engine.noted[this.#engine.notedTop++] = dependency;
+  }
+
+  #depart(): void {
+    this.#asExpected = false;
+    for (let i = 0; i < this.#met; i++) this.#engine.noted[this.#engine.notedTop++] = this.#expected[i] as Dependency;
   }
 
   /** A question is listed as the query's own even where a call asked it before: that call may ask something else after a change. */

@@ -1,6 +1,7 @@
 import type { AnyQuery, Call } from "../records/call.js";
-import { Branch, type Node } from "../records/decision-tree.js";
+import { Branch, memosBelow, type Node } from "../records/decision-tree.js";
 import type { Memo } from "../records/memo.js";
+import { Prints } from "../records/prints.js";
 import { structurallyEqual } from "../values/equality.js";
 import { fingerprint } from "../values/fingerprint.js";
 
@@ -16,33 +17,73 @@ export function sameOutcome(query: AnyQuery, memo: Memo, value: unknown, failed:
   }
 }
 
+/** Above this many memos of a call, looking at each for an equal value is slower than a map of fingerprints. */
+const fewMemos = 6;
+
+/**
+ * Gives a memo whose value is new the equal value of another class of clients, if there is one, so that classes that do not differ in
+ * a result share it and may merge without anyone seeing a change.
+ */
+export function share(call: Call, memo: Memo): void {
+  forgetPrint(call, memo);
+  if (typeof memo.value !== "object" || memo.value === null) return;
+  const alone = call.superseded === null && (call.tree === null || call.tree === memo);
+  if (alone && call.prints === null) return;
+  memo.fingerprint = printOf(call, memo);
+  if (call.prints === null && call.memos > fewMemos) call.prints = printsOf(call, memo);
+  if (call.prints === null || memo.fingerprint === 0) return search(call, memo);
+  for (const other of call.prints.get(memo.fingerprint)) {
+    if (other === memo || !sameOutcome(call.query, other, memo.value, memo.failed)) continue;
+    memo.value = other.value;
+    break;
+  }
+  call.prints.add(memo);
+}
+
+/** Lists a memo whose value was shared before. */
+export function notePrint(call: Call, memo: Memo): void {
+  if (call.prints === null || typeof memo.value !== "object" || memo.value === null) return;
+  memo.fingerprint = printOf(call, memo);
+  if (memo.fingerprint !== 0) call.prints.add(memo);
+}
+
+/** The memo has, or is about to have, another value, or none. */
+export function forgetPrint(call: Call, memo: Memo): void {
+  if (memo.fingerprint !== 0) call.prints?.delete(memo);
+  memo.fingerprint = 0;
+}
+
+/** 0 where the query, or a class of values, compares in its own way. */
+function printOf(call: Call, memo: Memo): number {
+  return memo.failed || call.query.equals === structurallyEqual ? fingerprint(memo.value) : 0;
+}
+
+function printsOf(call: Call, except: Memo): Prints {
+  const prints = new Prints();
+  for (const tree of [call.tree, ...(call.superseded ?? [])]) {
+    if (tree === null) continue;
+    for (const memo of memosBelow(tree)) {
+      if (memo === except || typeof memo.value !== "object" || memo.value === null) continue;
+      if (memo.fingerprint === 0) memo.fingerprint = printOf(call, memo);
+      if (memo.fingerprint !== 0) prints.add(memo);
+    }
+  }
+  return prints;
+}
+
 /** Beyond this many memos that look alike, another object is cheaper than the search for an equal one. */
 const comparisons = 32;
 
-/**
- * The equal value of another class of clients, if there is one, so that classes that do not differ in a result share it and may merge
- * without anyone seeing a change.
- */
-export function shared(call: Call, value: unknown, failed: boolean, except: Memo | null): unknown {
-  if (typeof value !== "object" || value === null || (call.tree === except && call.superseded === null)) return value;
-  const search: Search = { call, value, failed, except, print: hasPrint(call, failed) ? fingerprint(value) : 0, left: comparisons };
-  if (call.tree !== null && seek(search, call.tree)) return search.value;
-  for (const tree of call.superseded ?? []) if (seek(search, tree)) return search.value;
-  return value;
+function search(call: Call, memo: Memo): void {
+  const search = { call, memo, left: comparisons };
+  if (call.tree !== null && seek(search, call.tree)) return;
+  for (const tree of call.superseded ?? []) if (seek(search, tree)) return;
 }
 
 interface Search {
   readonly call: Call;
-  value: unknown;
-  readonly failed: boolean;
-  readonly except: Memo | null;
-  /** 0 where the query compares in its own way. */
-  readonly print: number;
+  readonly memo: Memo;
   left: number;
-}
-
-function hasPrint(call: Call, failed: boolean): boolean {
-  return failed || call.query.equals === structurallyEqual;
 }
 
 function seek(search: Search, node: Node): boolean {
@@ -50,13 +91,14 @@ function seek(search: Search, node: Node): boolean {
     for (const child of node.children()) if (seek(search, child)) return true;
     return false;
   }
-  if (node === search.except || node.failed !== search.failed || search.left === 0) return false;
-  if (search.print !== 0) {
-    if (node.fingerprint === 0) node.fingerprint = fingerprint(node.value);
-    if (node.fingerprint !== search.print) return false;
+  const { call, memo } = search;
+  if (node === memo || node.failed !== memo.failed || search.left === 0) return false;
+  if (memo.fingerprint !== 0) {
+    if (node.fingerprint === 0) node.fingerprint = printOf(call, node);
+    if (node.fingerprint !== memo.fingerprint) return false;
   }
   search.left--;
-  if (!sameOutcome(search.call.query, node, search.value, search.failed)) return false;
-  search.value = node.value;
+  if (!sameOutcome(call.query, node, memo.value, memo.failed)) return false;
+  memo.value = node.value;
   return true;
 }

@@ -2,7 +2,7 @@ import type { ClientView } from "../client-view.js";
 import { CycleError, IncrementalError } from "../errors.js";
 import { Input } from "../inputs/input.js";
 import type { Call } from "../records/call.js";
-import { insertMemo } from "../records/decision-tree.js";
+import { anyMemo, insertMemo } from "../records/decision-tree.js";
 import { current, Memo, suspect, valid, type Dependency } from "../records/memo.js";
 import type { Path } from "../records/path.js";
 import type { Question } from "../records/question.js";
@@ -12,7 +12,7 @@ import { Frame } from "./frame.js";
 import { relink } from "./links.js";
 import { find } from "./match.js";
 import { mergedPath } from "./merged-path.js";
-import { sameOutcome, shared } from "./outcome.js";
+import { notePrint, sameOutcome, share } from "./outcome.js";
 
 /**
  * The valid memo of a call for the client whose call is under way: found, verified, or made by running the query. What the query
@@ -58,7 +58,7 @@ function verify(engine: Engine, client: ClientView<unknown>, call: Call, memo: M
     engine.verifications++;
     const path = moved === null ? memo.path : mergedPath(engine, client, at, moved);
     if (memo.standing === current && path === memo.path) return renew(engine, memo, moved ?? dependencies);
-    return place(engine, copy(call, memo, engine.revision), path, moved ?? dependencies);
+    return place(engine, copy(memo, engine.revision), path, moved ?? dependencies);
   } catch (error) {
     if (activation.poison === null) throw error;
     return null;
@@ -68,7 +68,8 @@ function verify(engine: Engine, client: ClientView<unknown>, call: Call, memo: M
 }
 
 function run(engine: Engine, client: ClientView<unknown>, call: Call, previous: Memo | null): Memo {
-  const frame = new Frame(engine, call, client, previous);
+  const like = previous ?? (call.tree === null ? null : anyMemo(call.tree));
+  const frame = new Frame(engine, call, client, like);
   const outer = engine.frame;
   const at = enter(engine, frame);
   engine.frame = frame;
@@ -114,15 +115,17 @@ function settle(
   const same = previous !== null && sameOutcome(call.query, previous, value, failed);
   if (previous !== null && previous.standing === current && previous.path === path) {
     if (!same) {
-      previous.value = shared(call, value, failed, previous);
+      previous.value = value;
       previous.failed = failed;
-      previous.fingerprint = 0;
       previous.changedAt = engine.revision;
+      share(call, previous);
     }
     return renew(engine, previous, dependencies);
   }
-  const memo = new Memo(call, null, same ? previous.value : shared(call, value, failed, previous), engine.revision);
+  if (same) return place(engine, copy(previous, engine.revision), path, dependencies);
+  const memo = new Memo(call, null, value, engine.revision);
   memo.failed = failed;
+  share(call, memo);
   return place(engine, memo, path, dependencies);
 }
 
@@ -133,11 +136,12 @@ function renew(engine: Engine, memo: Memo, dependencies: readonly Dependency[]):
   return memo;
 }
 
-function copy(call: Call, memo: Memo, revision: number): Memo {
-  const next = new Memo(call, null, memo.value, revision);
+/** A memo with the same outcome, for another place in the tree. */
+function copy(memo: Memo, revision: number): Memo {
+  const next = new Memo(memo.owner, null, memo.value, revision);
   next.failed = memo.failed;
   next.changedAt = memo.changedAt;
-  next.fingerprint = memo.fingerprint;
+  notePrint(memo.owner as Call, next);
   return next;
 }
 

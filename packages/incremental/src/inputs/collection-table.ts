@@ -37,7 +37,8 @@ export class CollectionTable implements Home {
   /** Puts or deletes the value. Returns every input of the table that changed by it. */
   write(input: Input, present: boolean, value: unknown, revision: number, changed: Set<Input>): void {
     if (input.present !== present) {
-      present ? this.#ordered?.add(input) : this.#ordered?.remove(input);
+      if (present) this.#ordered?.add(input);
+      else this.#ordered?.remove(input);
       changed.add(change(this.keys, revision));
     }
     change(input, revision);

@@ -73,7 +73,8 @@ export class IndexTable implements Home {
     for (const [bucket, filled] of this.#turned) {
       const empty = bucket.members.size === 0;
       if (empty === filled) {
-        empty ? this.#filled.remove(bucket.input) : this.#filled.add(bucket.input);
+        if (empty) this.#filled.remove(bucket.input);
+        else this.#filled.add(bucket.input);
         changed.add(change(this.keys, revision));
       }
       if (empty && bucket.input.dependents === null) this.#buckets.delete(bucket.input.key);

@@ -1,6 +1,7 @@
 import type { Query } from "../definitions/query.js";
 import { canonicalKey, lookupKey, type LookupKey } from "../values/key.js";
 import type { Node } from "./decision-tree.js";
+import type { Prints } from "./prints.js";
 
 export type AnyQuery = Query<never, unknown>;
 
@@ -9,6 +10,8 @@ export class Call {
   tree: Node | null = null;
   /** Trees whose place was taken, newest first: see `Standing`. */
   superseded: Node[] | null = null;
+  /** Its memos by the fingerprints of their values, if there are many. */
+  prints: Prints | null = null;
   /** How many memos it has, in its trees or beside them. */
   memos = 0;
   /** Counts edits of the trees. */

@@ -1,5 +1,6 @@
 import type { Engine } from "../evaluation/engine.js";
 import { unlink } from "../evaluation/links.js";
+import { forgetPrint } from "../evaluation/outcome.js";
 import type { Call } from "../records/call.js";
 import { removeMemo } from "../records/decision-tree.js";
 import { evicted, Memo, nothing } from "../records/memo.js";
@@ -11,6 +12,7 @@ export function evict(engine: Engine, memo: Memo): void {
   for (let next = dropped.pop(); next !== undefined; next = dropped.pop()) {
     if (next.standing === evicted) continue;
     const call = next.owner as Call;
+    forgetPrint(call, next);
     removeMemo(call, next);
     engine.memos--;
     if (--call.memos === 0) call.home.drop(call);
