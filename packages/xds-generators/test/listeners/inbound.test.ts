@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { TestMesh, type TestProxy } from "../mesh.js";
+import { istioYaml, peerAuthentication, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { chainLines, chainsOf, filterNames, filterOf, httpChain, httpFilterNames, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
+
+const ip = "10.1.0.1";
+const web = serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090", "any:91:9091"] }) + podYaml("web", ip, { ports: { http: 8080, tcp: 9090, any: 9091 } });
+const self = { ip, name: "web-10-1-0-1", labels: { app: "web" } };
+const virtualInbound = (proxy: TestProxy) => listenerOf(proxy, "virtualInbound");
+const mutual = "istio-http/1.0 istio-http/1.1 istio-h2";
+
+describe("inbound chains", () => {
+  it("take both mutual TLS and plain text where nothing is said", () => {
+    const listener = virtualInbound(new TestMesh(web).proxy(self));
+    expect(chainLines(listener, 8080)).toEqual([`tls istio istio-peer-exchange ${mutual} -> tls http`, "raw_buffer -> http"]);
+    expect(chainLines(listener, 9090)).toEqual([`tls istio istio-peer-exchange ${mutual} -> tls tcp`, "tls -> tcp", "raw_buffer -> tcp"]);
+    expect(chainLines(listener, 9091)).toEqual([
+      `tls ${mutual} -> tls http`,
+      "raw_buffer http/1.1 h2c -> http",
+      "tls istio-peer-exchange istio -> tls tcp",
+      "raw_buffer -> tcp",
+      "tls -> tcp",
+    ]);
+  });
+
+  it("take mutual TLS alone under STRICT, and plain text alone under DISABLE", () => {
+    const lines = (mode: string, port: number): string[] => chainLines(virtualInbound(new TestMesh(web + peerAuthentication("shop", mode)).proxy(self)), port);
+    expect(lines("STRICT", 8080)).toEqual(["tls -> tls http"]);
+    expect(lines("STRICT", 9091)).toEqual([`tls ${mutual} -> tls http`, "tls -> tls tcp"]);
+    expect(lines("DISABLE", 8080)).toEqual(["raw_buffer -> http"]);
+  });
+
+  it("follow a mode of a single port, also of one that no service declares", () => {
+    const policy = `---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: web, namespace: shop}\nspec: {selector: {matchLabels: {app: web}}, mtls: {mode: STRICT}, portLevelMtls: {8080: {mode: DISABLE}, 7777: {mode: DISABLE}}}\n`;
+    const listener = virtualInbound(new TestMesh(web + policy).proxy(self));
+    expect(chainLines(listener, 8080)).toEqual(["raw_buffer -> http"]);
+    expect(chainLines(listener, 7777)).toEqual(["raw_buffer http/1.1 h2c -> http", "raw_buffer -> tcp"]);
+    expect(chainLines(listener, 9090)).toEqual(["tls -> tls tcp"]);
+  });
+
+  it("lead requests to the port's cluster, with routes in place", () => {
+    const chain = chainsOf(virtualInbound(new TestMesh(web).proxy(self))).find((each) => each.filterChainMatch.destinationPort === 8080);
+    const manager = managerOf(chain);
+    expect(manager).toMatchObject({ statPrefix: "inbound_0.0.0.0_8080;", serverName: "istio-envoy", forwardClientCertDetails: "APPEND_FORWARD", useRemoteAddress: false });
+    expect(manager.routeConfig.virtualHosts[0]).toMatchObject({ name: "inbound|http|80", routes: [{ route: { cluster: "inbound|8080||" } }] });
+    expect(filterNames(chain)).toEqual(["istio.metadata_exchange", "envoy.filters.network.http_connection_manager"]);
+  });
+
+  it("never lead to the listener's own port, and pass undeclared ports on", () => {
+    const [blackHole, ...others] = chainsOf(virtualInbound(new TestMesh(web).proxy(self)));
+    expect(blackHole).toMatchObject({ name: "virtualInbound-blackhole", filterChainMatch: { destinationPort: 15006 } });
+    const passthrough = others.filter((chain) => chain.filterChainMatch.destinationPort === undefined);
+    expect(passthrough.map(({ name }) => name)).toEqual(["virtualInbound-catchall-http", "virtualInbound-catchall-http", "virtualInbound", "virtualInbound", "virtualInbound"]);
+    expect(filterOf(passthrough.at(-1), tcpProxy).cluster).toBe("InboundPassthroughCluster");
+  });
+
+  it("check peers by the mesh's trust domains", () => {
+    const mesh = new TestMesh(web, { trustDomain: "new", trustDomainAliases: ["old"] });
+    const chain = chainsOf(virtualInbound(mesh.proxy(self))).find((each) => each.transportSocket);
+    const { defaultValidationContext } = chain.transportSocket.typedConfig.commonTlsContext.combinedValidationContext;
+    expect(defaultValidationContext.matchSubjectAltNames).toEqual([{ prefix: "spiffe://new/" }, { prefix: "spiffe://old/" }]);
+  });
+
+  it("spare servers that speak first the wait for the client's words", () => {
+    const listener = virtualInbound(new TestMesh(serviceYaml("web", { ports: ["mysql:3306"] }) + podYaml("web", ip, { ports: { mysql: 3306 } }) + peerAuthentication("shop", "DISABLE")).proxy(self));
+    const [, httpInspector] = listener.listenerFilters;
+    expect(httpInspector).toMatchObject({ name: "envoy.filters.listener.http_inspector" });
+    expect(JSON.stringify(httpInspector.filterDisabled)).toContain('"start":3306,"end":3307');
+  });
+});
+
+describe("a Sidecar's ingress listener", () => {
+  const sidecar = (ingress: readonly object[]): string => istioYaml("Sidecar", "web", { workloadSelector: { labels: { app: "web" } }, ingress });
+
+  it("takes the place of the services' ports", () => {
+    const mesh = new TestMesh(web + sidecar([{ port: { number: 8443, protocol: "HTTP", name: "http" }, defaultEndpoint: "127.0.0.1:8080" }]));
+    const listener = virtualInbound(mesh.proxy(self));
+    expect(chainLines(listener, 8080)).toEqual([]);
+    const chain = chainsOf(listener).find((each) => each.filterChainMatch.destinationPort === 8443);
+    expect(chain.name).toBe("10.1.0.1_8443");
+    expect(chain.metadata.filterMetadata.istio.config).toBe("/apis/networking.istio.io/v1/namespaces/shop/sidecar/web");
+  });
+
+  it("has a listener of its own without capture", () => {
+    const mesh = new TestMesh(web + sidecar([{ port: { number: 8443, protocol: "TCP", name: "tcp" }, bind: "0.0.0.0", captureMode: "NONE", defaultEndpoint: "127.0.0.1:8080" }]));
+    const proxy = mesh.proxy(self);
+    expect(listenerNames(proxy)).toContain("0.0.0.0_8443");
+    expect(chainLines(virtualInbound(proxy), 8443)).toEqual([]);
+  });
+
+  it("ends TLS of its own where mutual TLS is off", () => {
+    const tls = { mode: "SIMPLE", privateKey: "/certs/key.pem", serverCertificate: "/certs/cert.pem" };
+    const mesh = new TestMesh(web + peerAuthentication("shop", "DISABLE") + sidecar([{ port: { number: 8443, protocol: "HTTPS", name: "https" }, defaultEndpoint: "127.0.0.1:8080", tls }])).set("ENABLE_TLS_ON_SIDECAR_INGRESS", "true");
+    const chain = chainsOf(virtualInbound(mesh.proxy(self))).find((each) => each.filterChainMatch.destinationPort === 8443);
+    expect(filterNames(chain)).toContain("envoy.filters.network.http_connection_manager");
+    expect(chain.transportSocket.typedConfig.commonTlsContext.tlsCertificateSdsSecretConfigs[0].name).toBe("file-cert:/certs/cert.pem~/certs/key.pem");
+  });
+});
+
+describe("a proxy without redirection", () => {
+  it("has inbound listeners only where a Sidecar says so", () => {
+    const metadata = { INTERCEPTION_MODE: "NONE" };
+    expect(listenerNames(new TestMesh(web).proxy({ ...self, metadata })).filter((name) => name.includes("8080") || name === "virtualInbound")).toEqual([]);
+  });
+});
+
+describe("the settings of the proxy", () => {
+  const requests = (config: object): ReturnType<typeof managerOf> => managerOf(httpChain(virtualInbound(new TestMesh(web, config as never).proxy(self))));
+
+  it("normalise paths as the mesh says", () => {
+    expect(requests({})).toMatchObject({ normalizePath: true, pathWithEscapedSlashesAction: "KEEP_UNCHANGED" });
+    expect(requests({ pathNormalization: { normalization: "NONE" } }).normalizePath).toBe(false);
+    expect(requests({ pathNormalization: { normalization: "DECODE_AND_MERGE_SLASHES" } })).toMatchObject({ mergeSlashes: true, pathWithEscapedSlashesAction: "UNESCAPE_AND_FORWARD" });
+  });
+
+  it("say which headers are added", () => {
+    const proxyHeaders = { server: { disabled: true }, requestId: { disabled: true }, forwardedClientCert: "SANITIZE", envoyDebugHeaders: { disabled: true }, preserveHttp1HeaderCase: true };
+    const manager = requests({ defaultConfig: { proxyHeaders } });
+    expect(manager).toMatchObject({ serverHeaderTransformation: "PASS_THROUGH", generateRequestId: false, httpProtocolOptions: { headerKeyFormat: { statefulFormatter: { name: "preserve_case" } } } });
+    expect(manager.serverName).toBeUndefined();
+    expect(manager.forwardClientCertDetails).toBeUndefined();
+    expect(manager.httpFilters.at(-1).typedConfig.suppressEnvoyHeaders).toBe(true);
+  });
+
+  it("close idle connections after the node's time", () => {
+    const listener = virtualInbound(new TestMesh(web).proxy({ ...self, metadata: { IDLE_TIMEOUT: "1m30s" } }));
+    expect(managerOf(httpChain(listener)).commonHttpProtocolOptions.idleTimeout).toBe("90s");
+  });
+});
+
+describe("a stock Envoy", () => {
+  const extensions = ["envoy.filters.http.router", "envoy.filters.network.tcp_proxy"];
+
+  it("is sent none of the filters that it lacks", () => {
+    const proxy = new TestMesh(web, { defaultProviders: { metrics: ["prometheus"] } }).proxy({ ...self, extensions });
+    const all = listenerNames(proxy).map((name) => JSON.stringify(listenerOf(proxy, name))).join();
+    expect(all).not.toContain('"name":"istio.');
+    const tls = chainsOf(virtualInbound(proxy)).find((chain) => chain.transportSocket && !filterNames(chain).includes("envoy.filters.network.http_connection_manager"));
+    // It could not answer a peer that begins to exchange metadata.
+    expect(tls.transportSocket.typedConfig.commonTlsContext.alpnProtocols).toEqual(["h2", "http/1.1"]);
+  });
+
+  it("that lists nothing is taken for Istio's", () => {
+    const proxy = new TestMesh(web, { defaultProviders: { metrics: ["prometheus"] } }).proxy(self);
+    expect(httpFilterNames(httpChain(virtualInbound(proxy)))).toEqual([
+      "istio.metadata_exchange",
+      "envoy.filters.http.grpc_stats",
+      "envoy.filters.http.fault",
+      "envoy.filters.http.cors",
+      "istio.stats",
+      "envoy.filters.http.router",
+    ]);
+  });
+});

@@ -1,0 +1,71 @@
+import { fetchedJwks, jwksKey, wantedJwks } from "@istiod/push-context";
+import { describe, expect, it } from "vitest";
+import { type Json, TestMesh } from "../mesh.js";
+import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listeners/listener-parts.js";
+
+const jwtFilter = "envoy.filters.http.jwt_authn";
+const web = serviceYaml("web", { ports: ["http:80:8080"] }) + podYaml("web", "10.1.0.1");
+const self = { ip: "10.1.0.1", name: "web-10-1-0-1", labels: { app: "web" } };
+const keys = '{"keys":[{"kty":"RSA","e":"AQAB","n":"x"}]}';
+
+const authentication = (jwtRules: readonly object[], spec: object = {}): string =>
+  `---\n${JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "RequestAuthentication", metadata: { name: "jwt", namespace: "shop" }, spec: { jwtRules, ...spec } })}\n`;
+const chainOf = (mesh: TestMesh): Json => httpChain(listenerOf(mesh.proxy(self), "virtualInbound"));
+const filterOf = (mesh: TestMesh): Json => httpFilterOf(chainOf(mesh), jwtFilter);
+
+describe("tokens", () => {
+  it("are not looked at without a RequestAuthentication for the workload", () => {
+    const mesh = new TestMesh(web + authentication([{ issuer: "a", jwks: keys }], { selector: { matchLabels: { app: "db" } } }));
+    expect(httpFilterNames(chainOf(mesh))).not.toContain(jwtFilter);
+  });
+
+  it("need not be there, and must be valid where they are", () => {
+    const rule = { issuer: "https://a", jwks: keys, audiences: ["shop"], fromHeaders: [{ name: "x-token", prefix: "Bearer " }], outputPayloadToHeader: "x-payload", outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }] };
+    const filter = filterOf(new TestMesh(web + authentication([rule])));
+    expect(filter.providers["origins-0"]).toMatchObject({
+      issuer: "https://a",
+      audiences: ["shop"],
+      localJwks: { inlineString: keys },
+      payloadInMetadata: "payload",
+      normalizePayloadInMetadata: { spaceDelimitedClaims: ["permission", "scope"] },
+      fromHeaders: [{ name: "x-token", valuePrefix: "Bearer " }],
+      forwardPayloadHeader: "x-payload",
+      claimToHeaders: [{ headerName: "x-sub", claimName: "sub" }],
+    });
+    expect(filter.rules[0].requires.requiresAny.requirements).toEqual([{ providerName: "origins-0" }, { allowMissing: {} }]);
+  });
+
+  it("of several issuers are good where one of them is", () => {
+    const filter = filterOf(new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "a", jwks: keys }])));
+    expect([filter.providers["origins-0"].issuer, filter.providers["origins-1"].issuer]).toEqual(["a", "b"]);
+    const { requirements } = filter.rules[0].requires.requiresAny;
+    expect(requirements.slice(0, 2)).toEqual([{ providerName: "origins-0" }, { providerName: "origins-1" }]);
+    expect(requirements[2].requiresAll.requirements).toHaveLength(2);
+  });
+});
+
+describe("keys by URI", () => {
+  const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
+  const rule = authentication([source]);
+
+  it("are wanted from outside, and until they are there no token is valid", () => {
+    const mesh = new TestMesh(web + rule);
+    expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([source]);
+    expect(filterOf(mesh).providers["origins-0"].localJwks.inlineString).toBe('{"keys":[]}');
+    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
+    expect(filterOf(mesh).providers["origins-0"].localJwks.inlineString).toBe(keys);
+  });
+
+  it("are fetched by the proxy where the mode is hybrid and the host is a service", () => {
+    const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "hybrid");
+    expect(filterOf(mesh).providers["origins-0"].remoteJwks).toBeUndefined();
+    mesh.apply(serviceEntry("keys", { hosts: ["keys.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] }));
+    expect(filterOf(mesh).providers["origins-0"].remoteJwks).toMatchObject({ httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" }, cacheDuration: "300s" });
+  });
+
+  it("are always fetched by the proxy where the mode is envoy", () => {
+    const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "envoy");
+    expect(filterOf(mesh).providers["origins-0"].remoteJwks.httpUri.cluster).toBe("outbound|443||keys.example.com");
+  });
+});
