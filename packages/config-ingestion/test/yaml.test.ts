@@ -1,5 +1,10 @@
+import { readFileSync } from "node:fs";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseYaml, splitDocuments } from "../src/documents/yaml.js";
+import { stringify } from "yaml";
+import { readPlainly } from "../src/documents/plain-yaml.js";
+import { parseWithPositions, parseYaml, splitDocuments } from "../src/documents/yaml.js";
+import { filesBelow, sharedFolder } from "./shared.js";
 
 function value(text: string): unknown {
   const parsed = parseYaml({ text, line: 1 });
@@ -47,5 +52,60 @@ describe("values", () => {
 
   test("a duplicate key is refused at its line", () => {
     expect(parseYaml({ text: "a: 1\nb: 2\na: 3\n", line: 10 })).toMatchObject({ line: 12 });
+  });
+});
+
+describe("the two parsers", () => {
+  const documents = ["scenarios", "cases", "peer"].flatMap((name) => {
+    const folder = sharedFolder(name);
+    return folder === undefined ? [] : filesBelow(folder, ".yaml");
+  });
+
+  test.skipIf(documents.length === 0)("read the same from every file beside the repository", () => {
+    let plain = 0;
+    let all = 0;
+    for (const file of documents) {
+      for (const document of splitDocuments(readFileSync(file, "utf8")).filter((d) => d.text.length < 10_000)) {
+        all++;
+        const quick = readPlainly(document.text);
+        if (quick === undefined) continue;
+        plain++;
+        expect({ file, value: quick.value }).toEqual({ file, value: (parseWithPositions(document) as { value: unknown }).value });
+      }
+    }
+    console.log(`${plain} of ${all} documents are plain`);
+  });
+
+  test("read the same from any JSON value, however it is written", () => {
+    const scalar = fc.oneof(
+      fc.string({ unit: "grapheme", maxLength: 12 }),
+      fc.constantFrom("yes", "no", "on", "null", "~", "<<", "012", "0o17", "1_000", "1e3", ".5", "-.inf", "2001:db8::", "12:30:45", "2024-01-01", "=", "- a", "a: b", "#x", "*", "&x", "!t", "%", "@", "`", "|", ">", "\t", ""),
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.constant(null),
+    );
+    const json = fc.letrec((tie) => ({
+      value: fc.oneof({ depthSize: "small" }, scalar, fc.array(tie("value"), { maxLength: 4 }), fc.dictionary(fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom("yes", "1", "a b", "x:")), tie("value"), { maxKeys: 4 })),
+    })).value;
+    fc.assert(
+      fc.property(json, fc.boolean(), (value, flow) => {
+        const text = stringify(value, { version: "1.1", ...(flow && { collectionStyle: "flow" as const }) });
+        const slow = parseWithPositions({ text, line: 1 });
+        const quick = readPlainly(text);
+        if (quick !== undefined && "value" in slow) expect(quick.value).toEqual(slow.value);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("plain scalars mean the same", () => {
+    const words = ["0", "-0", "+1", "007", "0o17", "0x1F", "0b11", "1_000", "1.5", ".5", "5.", "1e3", "1E-3", "1.e3", "-.5", ".inf", "-.INF", ".nan", "nan", "Null", "NULL", "nULL", "~", "True", "TRUE", "tRUE", "y", "n", "Yes", "NO", "On", "oFF", "12:30", "2024-01-01", "2024-01-01T00:00:00Z", "<<", "=", "a#b", "1.2.3.4", "::1", "0.0.0.0/0", "1e", "0x", "--", "1-2", "1,5"];
+    const differing = words.filter((word) => {
+      const slow = parseWithPositions({ text: `a: ${word}`, line: 1 });
+      const quick = readPlainly(`a: ${word}`);
+      return quick !== undefined && !Object.is(JSON.stringify(quick.value), JSON.stringify("value" in slow ? slow.value : slow));
+    });
+    expect(differing).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import type { ConfigObject } from "../config-object.js";
 import type { Kind } from "../kinds/kind.js";
 import { decode, type DecodeOptions } from "./decode.js";
 import { problemOf, type Problem } from "./problem.js";
+import type { StringPool } from "./string-pool.js";
 import { parseYaml, splitDocuments, type DocumentText } from "./yaml.js";
 
 /** An object that a document holds, and where it stands. */
@@ -26,15 +27,20 @@ export interface Reading {
   readonly unreadable: boolean;
 }
 
+export interface ReadOptions extends DecodeOptions {
+  /** Where the strings of objects are kept, for those that live long. Default: strings are left as the parser made them. */
+  readonly strings?: StringPool;
+}
+
 const noneIgnored: ReadonlyMap<string, number> = new Map();
 
 /** Reads every document of a text. Never throws for the sake of the text. */
-export function readText(text: string, file: string, options: DecodeOptions = {}): readonly Reading[] {
+export function readText(text: string, file: string, options: ReadOptions = {}): readonly Reading[] {
   return splitDocuments(text).map((document) => readDocument(document, file, options));
 }
 
 /** Reads one document. */
-export function readDocument(document: DocumentText, file: string, options: DecodeOptions = {}): Reading {
+export function readDocument(document: DocumentText, file: string, options: ReadOptions = {}): Reading {
   const parsed = parseYaml(document);
   if ("message" in parsed) {
     const problem: Problem = { severity: "error", file, line: parsed.line, path: [], message: `is not YAML: ${parsed.message}` };
@@ -44,7 +50,7 @@ export function readDocument(document: DocumentText, file: string, options: Deco
   const problems: Problem[] = [];
   const ignored = new Map<string, number>();
   let unreadable = false;
-  for (const decoded of decode(parsed.value, options)) {
+  for (const decoded of decode(options.strings === undefined ? parsed.value : options.strings.intern(parsed.value), options)) {
     if (decoded.outcome === "ignored") {
       ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
       continue;

@@ -1,5 +1,6 @@
 import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
 import type { FieldPath } from "./report.js";
+import { readPlainly } from "./plain-yaml.js";
 import { mendTrailingColons } from "./trailing-colon.js";
 
 /** One document of a file. */
@@ -9,7 +10,7 @@ export interface DocumentText {
   readonly line: number;
 }
 
-/** A document that could be parsed: its value, and where in the file a path is. */
+/** A document that could be parsed: its value, and where in the file a path is. Lines are found when they are first asked for. */
 export interface ParsedDocument {
   /** JSON values; null for a document without content. */
   readonly value: unknown;
@@ -59,6 +60,21 @@ export function splitDocuments(text: string): readonly DocumentText[] {
 
 /** Parses one document, which must not hold another. */
 export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
+  const quick = readPlainly(document.text);
+  if (quick === undefined) return parseWithPositions(document);
+  let positioned: ParsedDocument | SyntaxFault | undefined;
+  return {
+    value: quick.value,
+    lineOf(path) {
+      if (path.length === 0) return document.line + firstContentLine(document.text);
+      positioned ??= parseWithPositions(document);
+      return "message" in positioned ? document.line : positioned.lineOf(path);
+    },
+  };
+}
+
+/** Parses with the parser that keeps positions, and that says what is wrong with a document. */
+export function parseWithPositions(document: DocumentText): ParsedDocument | SyntaxFault {
   const lines = new LineCounter();
   const parsed = parseDocument(document.text, { lineCounter: lines, merge: true, customTags: (tags) => [...yesNo, ...tags], prettyErrors: false, logLevel: "silent" });
   mendTrailingColons(parsed, document.text);
@@ -70,6 +86,12 @@ export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault 
   } catch (cause) {
     return { line: document.line, message: firstSentence(cause instanceof Error ? cause.message : String(cause)) };
   }
+}
+
+/** Lines above the first that holds more than a marker or a comment. */
+function firstContentLine(text: string): number {
+  const at = text.search(/^(?!---(?:\s|$))[^\S\r\n]*[^#\s]|^---[^\S\r\n]+[^#\s]/m);
+  return at <= 0 ? 0 : text.slice(0, at).split("\n").length - 1;
 }
 
 function offsetOf(document: Document, path: FieldPath): number {

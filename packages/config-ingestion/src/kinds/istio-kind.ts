@@ -4,7 +4,7 @@ import { meshKey, type ConfigObject } from "../config-object.js";
 import { decodeMessage } from "../documents/decode-message.js";
 import { checkAnnotations } from "../validation/metadata.js";
 import { Place } from "../validation/place.js";
-import { checkShape, type Shape } from "../validation/shape.js";
+import { shapeCheck, type Shape } from "../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind, type Kind, type KeysRead } from "./kind.js";
 
@@ -30,6 +30,7 @@ export interface IstioKindOptions<D extends DescMessage, T> {
 /** A kind of Istio's: its spec is a message of the API, in JSON form, and it exists once in a mesh. */
 export function istioKind<D extends DescMessage, T = undefined>(options: IstioKindOptions<D, T>): Kind {
   const { kind, group, versions, schema, collection, labels = isIstioKey, shape = {}, specRequired = false } = options;
+  const checkShape = shapeCheck(shape);
   return declareKind<MessageShape<D>, T>({
     kind,
     group,
@@ -45,7 +46,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
         report.error(["spec"], "is missing, expected a mapping");
         return undefined;
       }
-      checkShape(shape, json, Place.spec(report));
+      checkShape(json, Place.spec(report));
       const spec = decodeMessage(schema, json ?? {}, ["spec"], report);
       if (spec === undefined) return undefined;
       const status = options.status?.(manifest.body["status"]);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { ConfigObject } from "../config-object.js";
 import type { DecodeOptions } from "../documents/decode.js";
 import type { Problem } from "../documents/problem.js";
-import { moveReading, readDocument, type LocatedObject, type Reading } from "../documents/read-text.js";
+import { moveReading, readDocument, type LocatedObject, type Reading, type ReadOptions } from "../documents/read-text.js";
+import { StringPool } from "../documents/string-pool.js";
 import { splitDocuments } from "../documents/yaml.js";
 import type { Kind } from "../kinds/kind.js";
 
@@ -44,7 +45,11 @@ export class Ledger {
   private readonly touched = new Map<Kind, Set<string>>();
   private readonly contested = new Map<Kind, Set<string>>();
 
-  constructor(private readonly options: DecodeOptions = {}) {}
+  private readonly options: ReadOptions;
+
+  constructor(options: DecodeOptions = {}) {
+    this.options = { ...options, strings: new StringPool() };
+  }
 
   /** Whether a file is known to define something. */
   holds(file: string): boolean {

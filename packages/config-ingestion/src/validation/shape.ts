@@ -1,5 +1,6 @@
 import { describe } from "../documents/fields.js";
 import { record } from "../documents/json.js";
+import type { FieldPath } from "../documents/report.js";
 import type { Place } from "./place.js";
 
 /** A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores a value that is not of its own type. */
@@ -11,23 +12,29 @@ export type ShapeRule = (value: unknown, place: Place) => void;
  */
 export type Shape = Readonly<Record<string, ShapeRule | readonly ShapeRule[]>>;
 
-/** Checks a spec in its JSON form. An absent field satisfies every rule on it. */
-export function checkShape(shape: Shape, spec: unknown, place: Place): void {
-  for (const [path, rules] of Object.entries(shape)) {
-    visit(path === "" ? [] : path.replaceAll("[]", ".[]").split("."), spec, place, Array.isArray(rules) ? rules : [rules as ShapeRule]);
-  }
+/** A check of a spec in its JSON form. An absent field satisfies every rule on it. */
+export function shapeCheck(shape: Shape): (spec: unknown, place: Place) => void {
+  const rulesByPath = Object.entries(shape).map(([path, rules]) => ({
+    steps: path === "" ? [] : path.replaceAll("[]", ".[]").split("."),
+    rules: typeof rules === "function" ? [rules] : rules,
+  }));
+  return (spec, place) => {
+    for (const { steps, rules } of rulesByPath) visit(steps, 0, spec, place, [], rules);
+  };
 }
 
-function visit(path: readonly string[], value: unknown, place: Place, rules: readonly ShapeRule[]): void {
-  const [step, ...rest] = path;
+function visit(steps: readonly string[], at: number, value: unknown, place: Place, path: FieldPath, rules: readonly ShapeRule[]): void {
+  if (value === undefined || value === null) return;
+  const step = steps[at];
   if (step === undefined) {
-    if (value !== undefined && value !== null) for (const rule of rules) rule(value, place);
+    for (const rule of rules) rule(value, place.at(...path));
   } else if (step === "[]") {
-    if (Array.isArray(value)) value.forEach((item: unknown, i) => visit(rest, item, place.at(i), rules));
-  } else if (step === "*") {
-    for (const [key, item] of Object.entries(record(value) ?? {})) visit(rest, item, place.at(key), rules);
+    if (Array.isArray(value)) value.forEach((item: unknown, i) => visit(steps, at + 1, item, place, [...path, i], rules));
   } else {
-    visit(rest, record(value)?.[step], place.at(step), rules);
+    const fields = record(value);
+    if (fields === undefined) return;
+    if (step === "*") for (const [key, item] of Object.entries(fields)) visit(steps, at + 1, item, place, [...path, key], rules);
+    else if (fields[step] !== undefined) visit(steps, at + 1, fields[step], place, [...path, step], rules);
   }
 }
 
