@@ -12,7 +12,7 @@ import {
   subsetNamed,
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
-import { endpoints, portNumbered } from "@istiod/service-discovery";
+import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
 import { parseClusterName, selfDiscoveryCluster } from "../resource-names.js";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import { type LocalityGroup, localityLbEndpoints } from "./locality-group.js";
@@ -45,9 +45,15 @@ function targetOf(q: QueryContext, clusterName: string): EndpointTarget | undefi
 function sentEndpoints(q: QueryContext, target: EndpointTarget): readonly LocalityGroup[] {
   const { service, port, subset } = target;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-  const all = q.call(endpoints, { service: service.key, port: port.name }).filter(hasUsableAddress);
+  const all = q.call(endpoints, { service: service.key, port: port.name }).filter(hasUsableAddress).sort(byAddress);
   const groups = reachableGroups(q, target, rule, all, "resolved");
   const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);
   return byPreference(q, groups, { setting, detectsOutliers: policy?.outlierDetection !== undefined, byLabels: true });
+}
+
+/** How a registry lists endpoints means nothing to a load balancer: in order of address, a list that is only shuffled is no change. */
+function byAddress(a: Endpoint, b: Endpoint): number {
+  const [addressA = "", addressB = ""] = [a.addresses[0], b.addresses[0]];
+  return addressA < addressB ? -1 : addressA > addressB ? 1 : a.port - b.port;
 }

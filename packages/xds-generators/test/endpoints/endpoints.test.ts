@@ -48,6 +48,24 @@ describe("the endpoints of a service", () => {
     expect(far.resource(endpointType, cartCluster())).toBe(web.resource(endpointType, cartCluster()));
   });
 
+  test("stay the same while a slice lists them in another order", () => {
+    const slice = (...ips: readonly string[]): string =>
+      JSON.stringify({
+        apiVersion: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        metadata: { name: "a", namespace: "shop", labels: { "kubernetes.io/service-name": "cart" } },
+        addressType: "IPv4",
+        ports: [{ name: "http", port: 8080 }],
+        endpoints: ips.map((ip) => ({ addresses: [ip] })),
+      });
+    const mesh = new TestMesh(serviceYaml("cart")).apply(slice("192.0.2.2", "192.0.2.1"));
+    const proxy = mesh.proxy();
+    const before = proxy.set(endpointType);
+    mesh.apply(slice("192.0.2.1", "192.0.2.2"));
+    expect(proxy.set(endpointType)).toBe(before);
+    expect(summary(assignment(proxy))).toEqual(["/ p0 w2: 192.0.2.1:8080*1 192.0.2.2:8080*1"]);
+  });
+
   test("that are not ready are left out where a share of healthy hosts is demanded, unless health is always sent", () => {
     const mesh = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { conditions: { ready: false, serving: false, terminating: false } }))
