@@ -9,7 +9,7 @@ export type Mesh = Readonly<Pick<MeshConfig, MeshField>>;
 
 /** The settings of the mesh, with the defaults of MeshConfig where none is given. Reading one throws where no configuration was committed. */
 export function mesh(q: QueryContext): Mesh {
-  return Object.create(settings, { q: { value: q } }) as Mesh;
+  return new Settings(q) as unknown as Mesh;
 }
 
 /** The namespace whose objects apply to the whole mesh. */
@@ -23,18 +23,21 @@ const setting = query("mesh.setting", (q, name: string): unknown => {
   return config[name as MeshField];
 });
 
-const fieldNames = [...new Set(MeshConfigSchema.fields.map((field) => field.oneof?.localName ?? field.localName))];
+/** An object with a getter for each setting. */
+class Settings {
+  readonly #q: QueryContext;
 
-const settings: object = Object.defineProperties(
-  {},
-  Object.fromEntries(
-    fieldNames.map((name) => [
-      name,
-      {
-        get(this: { readonly q: QueryContext }) {
-          return this.q.call(setting, name);
+  constructor(q: QueryContext) {
+    this.#q = q;
+  }
+
+  static {
+    for (const name of new Set(MeshConfigSchema.fields.map((field) => field.oneof?.localName ?? field.localName))) {
+      Object.defineProperty(this.prototype, name, {
+        get(this: Settings) {
+          return this.#q.call(setting, name);
         },
-      },
-    ]),
-  ),
-);
+      });
+    }
+  }
+}

@@ -24,12 +24,12 @@ export interface PolicyTarget extends Destination {
 
 /** The rule that applies to what the client sends to a service, or undefined. */
 export const destinationRuleFor = query("destinationRuleFor", (q, { host, serviceNamespace }: Destination) =>
-  outboundRule(q, q.call(candidates, { host, serviceNamespace })),
+  outboundRule(q, candidates(q, host, serviceNamespace)),
 );
 
 /** The rule that applies to what the client receives for a service that it implements: as for what it sends, but rules that select workloads do not count. */
 export const inboundDestinationRuleFor = query("inboundDestinationRuleFor", (q, { host, serviceNamespace }: Destination) =>
-  q.call(candidates, { host, serviceNamespace }).findLast((rule) => rule.spec.workloadSelector === undefined),
+  candidates(q, host, serviceNamespace).findLast((rule) => rule.spec.workloadSelector === undefined),
 );
 
 /** The policy for what the client sends to a port: of the subset over that of the rule, and the mesh's defaults below. */
@@ -83,7 +83,7 @@ const rulesByNamespace = query("destinationRulesByNamespace", (q, host: string):
  * The rules among which the client's is, in order: of its own namespace, else exported by the service's, else by the root
  * namespace. Source: pilot/pkg/model/push_context.go, destinationRule.
  */
-const candidates = query("destinationRuleCandidates", (q, { host, serviceNamespace }: Destination): readonly ConsolidatedRule[] => {
+function candidates(q: QueryContext, host: string, serviceNamespace: string): readonly ConsolidatedRule[] {
   const found = q.call(rulesByNamespace, host);
   const owners = Object.keys(found);
   if (owners.length === 0) return [];
@@ -99,7 +99,7 @@ const candidates = query("destinationRuleCandidates", (q, { host, serviceNamespa
     if (usable.length > 0) return usable;
   }
   return [];
-});
+}
 
 function outboundRule(q: QueryContext, rules: readonly ConsolidatedRule[]): ConsolidatedRule | undefined {
   for (const rule of rules) {

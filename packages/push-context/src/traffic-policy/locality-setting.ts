@@ -6,7 +6,6 @@ import {
   type ZoneAwareLoadBalancerSetting,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { TrafficDistribution } from "@istiod/service-discovery";
-import type { Mesh } from "../mesh/mesh-config.js";
 
 /** How a client spreads what it sends over localities. */
 export type LocalitySetting =
@@ -18,11 +17,17 @@ export type LocalitySetting =
     }
   | { readonly kind: "zoneAware"; readonly setting: ZoneAwareLoadBalancerSetting };
 
+/** The settings of the mesh for it. */
+export interface MeshLocality {
+  readonly localityLbSetting?: LocalityLoadBalancerSetting | undefined;
+  readonly zoneAwareLbSetting?: ZoneAwareLoadBalancerSetting | undefined;
+}
+
 /**
  * The setting that counts: of the policy, else of the service (`trafficDistribution`), else of the mesh. Undefined where none is set
  * or the one that counts is off. Source: pilot/pkg/networking/core/loadbalancer, GetEffectiveLbSetting.
  */
-export function effectiveLocalitySetting(mesh: Mesh, policy: LoadBalancerSettings | undefined, distribution: TrafficDistribution): LocalitySetting | undefined {
+export function effectiveLocalitySetting(mesh: MeshLocality, policy: LoadBalancerSettings | undefined, distribution: TrafficDistribution): LocalitySetting | undefined {
   if (policy?.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: policy.zoneAwareLbSetting };
   if (policy?.localityLbSetting !== undefined) return whereEnabled(policy.localityLbSetting);
   const preferred = preferences[distribution];

@@ -4,11 +4,10 @@ import { FilterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/filter";
 import { MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { QueryContext } from "@istiod/incremental";
 import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { type ConsolidatedRule, features } from "@istiod/push-context";
+import type { ConsolidatedRule } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
-import { sendsHbone } from "./hbone.js";
+import { clusterDefaults } from "./cluster-defaults.js";
 
 const istio = "istio";
 const peerMetadata = "istio.peer_metadata";
@@ -21,7 +20,7 @@ export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio
 
 /** The services that the cluster stands for, for the labels of metrics. */
 export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly Service[]): void {
-  if (!features.telemetryLabel(q)) return;
+  if (!q.call(clusterDefaults).telemetryLabel) return;
   addMetadata(cluster, { services: services.map(({ hostname, name, namespace }): JsonValue => ({ host: hostname, name, namespace })) });
 }
 
@@ -37,21 +36,18 @@ export function configPath({ namespace, name }: { readonly namespace: string; re
 
 /** The filter by which proxies tell each other who they are over TCP, where the client has it. */
 export function addMetadataExchange(q: QueryContext, cluster: Cluster): void {
-  if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return;
-  const labels = features.metadataExchangeAdditionalLabels(q);
-  const value = { protocol: "istio-peer-exchange", enable_discovery: true, ...(labels.length > 0 && { additional_labels: [...labels] }) };
-  const typedConfig = typedStruct("type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange", value);
-  cluster.filters.push(create(FilterSchema, { name: "istio.metadata_exchange", typedConfig }));
+  const { metadataExchange } = q.call(clusterDefaults);
+  if (metadataExchange !== undefined) cluster.filters.push(metadataExchange);
 }
 
 /** The filter by which a waypoint's answers tell who they are from. */
 export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
-  if (!features.ambientBaggage(q) || !sendsHbone(q)) return;
+  if (!q.call(clusterDefaults).baggage) return;
   const typedConfig = typedStruct("type.googleapis.com/envoy.extensions.network_filters.peer_metadata.UpstreamConfig", {});
   cluster.filters.push(create(FilterSchema, { name: "upstream_hbone_peer_metadata", typedConfig }));
 }
 
 /** Keeps that filter from reading what is not meant for it: the bytes of another protocol. */
 export function disableBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
-  if (features.ambientBaggage(q) && sendsHbone(q)) addMetadata(cluster, { disable_baggage_discovery: true }, peerMetadata);
+  if (q.call(clusterDefaults).baggage) addMetadata(cluster, { disable_baggage_discovery: true }, peerMetadata);
 }

@@ -3,6 +3,7 @@ import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/clus
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   clientServices,
+  destinationRuleFor,
   mergedGateway,
   outboundTraffic,
   proxylessGrpc,
@@ -12,7 +13,6 @@ import {
   type ScopedService,
   scopeOf,
   scopeServices,
-  subsetsOf,
 } from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
@@ -78,7 +78,8 @@ function gatewayClusters(q: QueryContext): ResourceSet[] {
 function outboundResources(q: QueryContext, scoped: ScopedService, ports: readonly number[], sniDnat: boolean): readonly Resource[] {
   const service = q.call(scopedService, scoped);
   if (service === undefined) return [];
-  const subsets = ["", ...q.call(subsetsOf, { host: service.hostname, serviceNamespace: service.namespace }).map(({ name }) => name)];
+  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+  const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
   return present(ports.flatMap((port) => subsets.map((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat }))));
 }
 

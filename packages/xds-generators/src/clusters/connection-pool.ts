@@ -16,7 +16,7 @@ import type {
   ConnectionPoolSettings_TCPSettings_TcpKeepalive,
   TrafficPolicy_RetryBudget,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { features, mesh } from "@istiod/push-context";
+import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
 import { useDownstreamProtocol } from "./upstream-protocol.js";
 
@@ -26,9 +26,10 @@ const unlimited = 0xffffffff;
 /** Limits, timeouts and keep-alive of connections, and the budget of retries. Source: DestinationRule, `ConnectionPoolSettings`. */
 export function applyConnectionPool(q: QueryContext, draft: ClusterDraft, pool?: ConnectionPoolSettings, retryBudget?: TrafficPolicy_RetryBudget): void {
   const { cluster } = draft;
-  const connectTimeout = pool?.tcp?.connectTimeout ?? mesh(q).connectTimeout;
+  const defaults = q.call(clusterDefaults);
+  const connectTimeout = pool?.tcp?.connectTimeout ?? defaults.connectTimeout;
   if (connectTimeout !== undefined) cluster.connectTimeout = connectTimeout;
-  applyTcpKeepalive(cluster, mesh(q).tcpKeepalive);
+  applyTcpKeepalive(cluster, defaults.tcpKeepalive);
   applyTcpKeepalive(cluster, pool?.tcp?.tcpKeepalive);
   const limits = thresholds(q, pool?.http, pool?.tcp);
   if (retryBudget !== undefined) {
@@ -54,7 +55,7 @@ function thresholds(q: QueryContext, http: ConnectionPoolSettings_HTTPSettings |
     maxRequests: positive(http?.http2MaxRequests) ?? unlimited,
     maxConnections: positive(tcp?.maxConnections) ?? unlimited,
     maxPendingRequests: positive(http?.http1MaxPendingRequests) ?? unlimited,
-    trackRemaining: !features.disableTrackRemaining(q),
+    trackRemaining: q.call(clusterDefaults).trackRemaining,
   });
 }
 

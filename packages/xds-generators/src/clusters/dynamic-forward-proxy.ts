@@ -29,6 +29,7 @@ import { resource, type Resource } from "@istiod/resources";
 import type { Protocol } from "@istiod/service-discovery";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
+import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, clusterDraft, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadata, addMetadataExchange, addRuleMetadata } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
@@ -51,7 +52,7 @@ export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly 
   });
   applyDeclaredProtocol(q, draft, port);
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const policy = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.spec.trafficPolicy, port.number));
+  const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
   applyOutboundPolicy(q, draft, policy, {
     service,
     port,

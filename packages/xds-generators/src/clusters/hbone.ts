@@ -2,15 +2,17 @@ import { create } from "@bufbuild/protobuf";
 import { type Cluster_TransportSocketMatch, Cluster_TransportSocketMatchSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { features, proxyType } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
 import { transportSocket } from "../envoy/transport-socket.js";
 
 /** Whether the client can send through HBONE tunnels: where the mesh sends them at all, and always at waypoints. */
 export function sendsHbone(q: QueryContext): boolean {
-  return features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint");
+  return q.call(tunnelling);
 }
+
+const tunnelling = query("sendsHbone", (q): boolean => features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint"));
 
 /** Endpoints that are reached through a tunnel, with what goes inside of it. */
 export function hboneMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {

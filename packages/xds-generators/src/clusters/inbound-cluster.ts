@@ -21,6 +21,7 @@ import { resource, type Resource } from "@istiod/resources";
 import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
 import { address } from "../envoy/address.js";
 import { delimitedStatPrefix, inboundClusterName } from "../resource-names.js";
+import { clusterDefaults } from "./cluster-defaults.js";
 import { clusterDraft, finished } from "./cluster-draft.js";
 import { addMetadata, addServicesMetadata, configPath } from "./cluster-metadata.js";
 import { loopFreeIpv4, loopFreeIpv6, socket } from "./fixed-clusters.js";
@@ -103,7 +104,7 @@ function ruleFor(q: QueryContext, host: string): ConsolidatedRule | undefined {
 
 /** The policy of the rule, with the mesh's defaults below, and the Sidecar's connection pool above. */
 function inboundPolicy(q: QueryContext, rule: ConsolidatedRule | undefined, servicePort: number, port: number): TrafficPolicy | undefined {
-  const policy = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.spec.trafficPolicy, servicePort));
+  const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, servicePort));
   const connectionPool = sidecarConnectionPool(q, port);
   if (connectionPool === undefined) return policy;
   const own = create(TrafficPolicySchema, { connectionPool });

@@ -5,7 +5,8 @@ import {
   Cluster_CommonLbConfig_ZoneAwareLbConfigSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { QueryContext } from "@istiod/incremental";
-import { features, type LocalitySetting, proxyType } from "@istiod/push-context";
+import { type LocalitySetting, proxyType } from "@istiod/push-context";
+import { clusterDefaults } from "./cluster-defaults.js";
 
 /**
  * How the cluster looks at localities: by weights where they are distributed or fail over by choice, by zones where this is set.
@@ -27,7 +28,7 @@ export function applyLocalitySetting(q: QueryContext, commonLb: Cluster_CommonLb
   const setting = chosen?.kind === "locality" ? chosen.setting : undefined;
   const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
   const byChoice = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
-  if (features.localityWeightedLb(q) || byChoice || (setting?.distribute.length ?? 0) > 0) {
+  if (q.call(clusterDefaults).localityWeighted || byChoice || (setting?.distribute.length ?? 0) > 0) {
     commonLb.localityConfigSpecifier = { case: "localityWeightedLbConfig", value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema) };
   }
 }

@@ -13,8 +13,6 @@ import { LoadBalancerSettings_SimpleLB, type TrafficPolicy } from "@istiod/istio
 import {
   type ConsolidatedRule,
   destinationRuleFor,
-  features,
-  mesh,
   policyOfPort,
   policyOfSubset,
   scopedService,
@@ -26,6 +24,7 @@ import {
 import { resource, type Resource } from "@istiod/resources";
 import { type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../resource-names.js";
+import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, clusterDraft, finished } from "./cluster-draft.js";
 import {
   addBaggageDiscovery,
@@ -127,7 +126,7 @@ function newCluster(
   }
   applyDeclaredProtocol(q, draft, port);
   addServicesMetadata(q, cluster, [service]);
-  const pattern = mesh(q).outboundClusterStatName;
+  const pattern = q.call(clusterDefaults).outboundStatName;
   if (pattern !== "") cluster.altStatName = delimitedStatPrefix(statNameOf(pattern, { service, port, subset }));
   return draft;
 }
@@ -163,7 +162,7 @@ function addSharedParts(q: QueryContext, cluster: Cluster): void {
 }
 
 function policyOfDestination(q: QueryContext, rule: ConsolidatedRule | undefined, port: ServicePort): TrafficPolicy | undefined {
-  return withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.spec.trafficPolicy, port.number));
+  return withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
 }
 
 function passesThrough(policy: TrafficPolicy | undefined): boolean {
@@ -172,7 +171,7 @@ function passesThrough(policy: TrafficPolicy | undefined): boolean {
 }
 
 function supportsDraining(q: QueryContext, { labels }: Service): boolean {
-  return [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].some((name) => name !== "" && (labels[name] ?? "") !== "");
+  return q.call(clusterDefaults).sessionLabels.some((name) => (labels[name] ?? "") !== "");
 }
 
 /** Keeps endpoints that drain, for the sessions that are bound to them. */

@@ -8,8 +8,9 @@ import {
 import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
 import type { QueryContext } from "@istiod/incremental";
 import type { LoadBalancerSettings, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { effectiveLocalitySetting, features, mesh } from "@istiod/push-context";
+import { effectiveLocalitySetting, features } from "@istiod/push-context";
 import type { Service, ServicePort } from "@istiod/service-discovery";
+import { clusterDefaults } from "./cluster-defaults.js";
 import type { ClusterDraft } from "./cluster-draft.js";
 import { applyConnectionPool } from "./connection-pool.js";
 import { applyLoadBalancer } from "./load-balancer.js";
@@ -61,7 +62,7 @@ function applyBalancing(q: QueryContext, cluster: Cluster, settings: LoadBalance
   if (commonLb.healthyPanicThreshold === undefined && supportsUnhealthyEndpoints(q, service)) {
     commonLb.healthyPanicThreshold = create(PercentSchema, { value: 0 });
   }
-  const locality = effectiveLocalitySetting(mesh(q), settings, service.trafficDistribution);
+  const locality = effectiveLocalitySetting(q.call(clusterDefaults), settings, service.trafficDistribution);
   applyLocalitySetting(q, commonLb, locality, cluster.outlierDetection !== undefined);
   if (isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST)) return;
   if (port.protocol === "Redis" && features.redisFilter(q)) {
@@ -77,9 +78,9 @@ function letClusterChoose(cluster: Cluster): void {
 
 /** Whether unhealthy endpoints are sent, so that Envoy must not fall back on them. */
 function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
-  return features.autoSendUnhealthyEndpoints(q) || forcesUnhealthyEndpoints(q, service);
+  return q.call(clusterDefaults).unhealthyEndpoints === "usually" || forcesUnhealthyEndpoints(q, service);
 }
 
 function forcesUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
-  return features.sendUnhealthyEndpoints(q) || service.trafficDistribution !== "Any";
+  return q.call(clusterDefaults).unhealthyEndpoints === "always" || service.trafficDistribution !== "Any";
 }

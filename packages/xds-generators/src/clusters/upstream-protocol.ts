@@ -7,7 +7,7 @@ import {
   HttpProtocolOptions_UseDownstreamHttpConfigSchema,
   HttpProtocolOptionsSchema,
 } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import type { ConnectionPoolSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
@@ -26,7 +26,7 @@ export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, port
     return;
   }
   const undeclared = isUndeclared(port.protocol);
-  if ((undeclared || isHttp(port.protocol)) && preservesHeaderCase(q)) {
+  if ((undeclared || isHttp(port.protocol)) && q.call(preservesHeaderCase)) {
     httpOptions(draft).upstreamProtocolOptions = {
       case: "explicitHttpConfig",
       value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "httpProtocolOptions", value: preservingCase() } }),
@@ -81,14 +81,12 @@ export function passthroughProtocolOptions(q: QueryContext): Any {
     commonHttpProtocolOptions: { idleTimeout: { seconds: 300n } },
     upstreamProtocolOptions: {
       case: "useDownstreamProtocolConfig",
-      value: { httpProtocolOptions: preservesHeaderCase(q) ? preservingCase() : {}, http2ProtocolOptions: {} },
+      value: { httpProtocolOptions: q.call(preservesHeaderCase) ? preservingCase() : {}, http2ProtocolOptions: {} },
     },
   });
 }
 
-function preservesHeaderCase(q: QueryContext): boolean {
-  return proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true;
-}
+const preservesHeaderCase = query("preservesHeaderCase", (q): boolean => proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true);
 
 function preservingCase(): Http1ProtocolOptions {
   const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };

@@ -15,9 +15,8 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { features, mesh, proxyType, rawMetadata } from "@istiod/push-context";
+import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
 import { exactly } from "../envoy/string-matcher.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { enforceCompliance } from "../security/compliance.js";
 import {
   agentSecret,
@@ -29,6 +28,7 @@ import {
   workloadCertificate,
   workloadRoots,
 } from "../security/sds-secret.js";
+import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
 import { speaksHttp2Only } from "./upstream-protocol.js";
 
@@ -81,7 +81,7 @@ function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSe
       validationContextSdsSecretConfig: agentSecret(workloadRoots),
     }),
   };
-  const exchanges = features.metadataExchange(q) && !features.disableMxAlpn(q) && hasIstioExtension(q, "metadataExchange");
+  const exchanges = q.call(clusterDefaults).offersExchange;
   common.alpnProtocols = [...(exchanges ? ["istio-peer-exchange"] : []), "istio", ...(speaksHttp2Only(draft) ? ["h2"] : [])];
   if (draft.dynamicForwardProxy) followRequestHost(draft, settings);
   return context;

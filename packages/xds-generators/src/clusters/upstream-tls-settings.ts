@@ -5,7 +5,8 @@ import {
   ClientTLSSettings_TLSmode as Mode,
   ClientTLSSettingsSchema,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { askMetadata, features, mesh, type MutualTlsMode } from "@istiod/push-context";
+import { features, type MutualTlsMode } from "@istiod/push-context";
+import { clusterDefaults, type OwnCertificates } from "./cluster-defaults.js";
 
 /** The TLS of a cluster, and whether a policy chose it or istiod did, since the service takes Istio's mutual TLS. */
 export interface UpstreamTlsChoice {
@@ -30,7 +31,7 @@ export interface UpstreamTlsTarget {
 export function chooseUpstreamTls(q: QueryContext, policy: ClientTLSSettings | undefined, target: UpstreamTlsTarget): UpstreamTlsChoice {
   if (policy !== undefined) return { settings: completed(q, policy, target), automatic: false };
   const { serviceMode, identities, sni } = target;
-  if (target.meshExternal || mesh(q).enableAutoMtls !== true || serviceMode === "UNKNOWN" || serviceMode === "DISABLE") {
+  if (target.meshExternal || !q.call(clusterDefaults).autoMutualTls || serviceMode === "UNKNOWN" || serviceMode === "DISABLE") {
     return { settings: undefined, automatic: false };
   }
   const own = ownCertificates(q);
@@ -56,13 +57,7 @@ function completed(q: QueryContext, policy: ClientTLSSettings, { meshExternal, s
 }
 
 /** Certificates that the node names as its own, in files. */
-function ownCertificates(q: QueryContext): { mode: Mode; clientCertificate: string; privateKey: string; caCertificates: string } | undefined {
-  const chain = askMetadata(q, "TLS_CLIENT_CERT_CHAIN");
-  if (chain === undefined || chain === "") return undefined;
-  return {
-    mode: Mode.MUTUAL,
-    clientCertificate: chain,
-    privateKey: askMetadata(q, "TLS_CLIENT_KEY") ?? "",
-    caCertificates: askMetadata(q, "TLS_CLIENT_ROOT_CERT") ?? "",
-  };
+function ownCertificates(q: QueryContext): (OwnCertificates & { readonly mode: Mode }) | undefined {
+  const own = q.call(clusterDefaults).ownCertificates;
+  return own && { mode: Mode.MUTUAL, ...own };
 }
