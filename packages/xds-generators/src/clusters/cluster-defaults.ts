@@ -1,0 +1,83 @@
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { create } from "@bufbuild/protobuf";
+import { type Filter, FilterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/filter";
+import { query, type QueryContext } from "@istiod/incremental";
+import type { MeshConfig_DefaultTrafficPolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
+import type {
+  ConnectionPoolSettings_TCPSettings_TcpKeepalive,
+  LocalityLoadBalancerSetting,
+  ZoneAwareLoadBalancerSetting,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { askMetadata, features, mesh } from "@istiod/push-context";
+import { typedStruct } from "../envoy/typed-struct.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { sendsHbone } from "./hbone.js";
+
+/** Files of certificates that a proxy brings for its side of every mutual TLS. */
+export interface OwnCertificates {
+  readonly clientCertificate: string;
+  readonly privateKey: string;
+  readonly caCertificates: string;
+}
+
+/** What every cluster depends on, of the mesh, the environment and the proxy: read once for all of them, so that each depends on one thing. */
+export interface ClusterDefaults {
+  readonly connectTimeout: Duration | undefined;
+  readonly tcpKeepalive: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
+  readonly trackRemaining: boolean;
+  readonly policy: MeshConfig_DefaultTrafficPolicy | undefined;
+  readonly outboundStatName: string;
+  /** Labels of services whose sessions persist. */
+  readonly sessionLabels: readonly string[];
+  readonly telemetryLabel: boolean;
+  /** Which services are sent unhealthy endpoints too: all of them, all but where a policy speaks against it, or those that need it. */
+  readonly unhealthyEndpoints: "always" | "usually" | "ifNeeded";
+  readonly localityWeighted: boolean;
+  readonly localityLbSetting: LocalityLoadBalancerSetting | undefined;
+  readonly zoneAwareLbSetting: ZoneAwareLoadBalancerSetting | undefined;
+  readonly autoMutualTls: boolean;
+  readonly ownCertificates: OwnCertificates | undefined;
+  /** The filter by which proxies tell each other who they are over TCP, where the proxy has it. */
+  readonly metadataExchange: Filter | undefined;
+  /** Whether peers are offered that exchange by ALPN. */
+  readonly offersExchange: boolean;
+  /** Whether answers through tunnels tell who they are from. */
+  readonly baggage: boolean;
+}
+
+export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => {
+  const settings = mesh(q);
+  const metadataExchange = metadataExchangeFilter(q);
+  return {
+    connectTimeout: settings.connectTimeout,
+    tcpKeepalive: settings.tcpKeepalive,
+    trackRemaining: !features.disableTrackRemaining(q),
+    policy: settings.defaultTrafficPolicy,
+    outboundStatName: settings.outboundClusterStatName,
+    sessionLabels: [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].filter((name) => name !== ""),
+    telemetryLabel: features.telemetryLabel(q),
+    unhealthyEndpoints: features.sendUnhealthyEndpoints(q) ? "always" : features.autoSendUnhealthyEndpoints(q) ? "usually" : "ifNeeded",
+    localityWeighted: features.localityWeightedLb(q),
+    localityLbSetting: settings.localityLbSetting,
+    zoneAwareLbSetting: settings.zoneAwareLbSetting,
+    autoMutualTls: settings.enableAutoMtls === true,
+    ownCertificates: ownCertificates(q),
+    metadataExchange,
+    offersExchange: metadataExchange !== undefined && !features.disableMxAlpn(q),
+    baggage: features.ambientBaggage(q) && sendsHbone(q),
+  };
+});
+
+function metadataExchangeFilter(q: QueryContext): Filter | undefined {
+  if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return undefined;
+  const labels = features.metadataExchangeAdditionalLabels(q);
+  const value = { protocol: "istio-peer-exchange", enable_discovery: true, ...(labels.length > 0 && { additional_labels: [...labels] }) };
+  const typedConfig = typedStruct("type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange", value);
+  return create(FilterSchema, { name: "istio.metadata_exchange", typedConfig });
+}
+
+function ownCertificates(q: QueryContext): OwnCertificates | undefined {
+  const clientCertificate = askMetadata(q, "TLS_CLIENT_CERT_CHAIN") ?? "";
+  if (clientCertificate === "") return undefined;
+  return { clientCertificate, privateKey: askMetadata(q, "TLS_CLIENT_KEY") ?? "", caCertificates: askMetadata(q, "TLS_CLIENT_ROOT_CERT") ?? "" };
+}
