@@ -24,7 +24,7 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-describe("what is kept", () => {
+describe("what is kept", { timeout: 120_000 }, () => {
   it("is dropped when no live view was asked for it for as many revisions as the database keeps", () => {
     const db = new Database<Client>({ keepRevisions: 3 });
     const view = db.view({ name: "a" });

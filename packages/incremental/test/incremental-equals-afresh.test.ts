@@ -4,7 +4,7 @@ import { Database, structurallyEqual, type Query, type View } from "@istiod/incr
 import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item, type Program } from "./random-program.js";
 import { Reference } from "./reference.js";
 
-const runs = Number(process.env["PROPERTY_RUNS"] ?? 150);
+const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
 
 interface Attempt {
   readonly value: unknown;
@@ -34,7 +34,7 @@ function apply(db: Database<Client>, model: Map<string, Item>, edit: Edit): void
 
 const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
 
-describe("after every commit, every result of every client", () => {
+describe("after every commit, every result of every client", { timeout: 600_000 }, () => {
   it("is what a computation without an engine gives, the same object where it is equal, and nothing runs that read nothing new", () => {
     fc.assert(
       fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), (program, people, commits, rootCount) => {

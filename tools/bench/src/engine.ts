@@ -191,4 +191,14 @@ function wideRoot(): Figure[] {
   ];
 }
 
-print("engine", [...bytes(), ...fleet(), ...reads(), ...wideRoot()]);
+/** What a lookup costs on this machine at this moment, to compare with. */
+function yardstick(): Figure {
+  const map = new Map(hosts.map((host, i) => [host, i]));
+  let sum = 0;
+  const best = least(200, () => {
+    for (const host of hosts) sum += map.get(host) ?? 0;
+  });
+  return { what: "yardstick: Map.get of a string", value: sum > 0 ? (best * 1e6) / hosts.length : 0, unit: "ns" };
+}
+
+print("engine", [yardstick(), ...bytes(), ...fleet(), ...reads(), ...wideRoot()]);

@@ -8,6 +8,7 @@ import { Call, type AnyQuery } from "../records/call.js";
 import { Memo, nothing, valid, type Dependency } from "../records/memo.js";
 import { noPath, type Path } from "../records/path.js";
 import { Refusal, type AnyFact, type Question } from "../records/question.js";
+import { structurallyEqual } from "../values/equality.js";
 import { Activation } from "./activation.js";
 import { answerTo } from "./answer.js";
 import type { Engine, Seen } from "./engine.js";
@@ -79,7 +80,7 @@ export class Frame extends Activation implements QueryContext {
     const engine = this.#engine;
     const expected = this.#expected[this.#met];
     let memo: Memo;
-    if (expected instanceof Memo && expected.owner instanceof Call && expected.owner.query === query && expected.owner.arg === arg) {
+    if (expected instanceof Memo && expected.owner instanceof Call && expected.owner.query === query && sameArg(expected.owner, arg)) {
       if (expected.validity === valid && matches(engine, this.#client, expected.owner, expected.path)) {
         memo = expected;
         engine.hits++;
@@ -96,7 +97,7 @@ export class Frame extends Activation implements QueryContext {
     const expected = this.#expected[this.#met];
     const questions = this.#engine.questions;
     const last = typeof expected === "number" ? (questions.byId[expected] as Question) : undefined;
-    const question = last !== undefined && last.fact === fact && last.arg === arg ? last : questions.question(fact, arg);
+    const question = last !== undefined && last.fact === fact && isSame(last.arg, arg) ? last : questions.question(fact, arg);
     const number = this.#answer(question);
     if (this.#shared) this.#noteQuestion(question.id, number);
     else this.#noteAnswer(question.id);
@@ -262,4 +263,13 @@ export class Frame extends Activation implements QueryContext {
     }
     return this.#seen;
   }
+}
+
+/** Whether a call is for this argument, as far as that can be told faster than by making its key. */
+function sameArg(call: Call, arg: unknown): boolean {
+  return call.arg === arg || (call.query.key === undefined && isSame(call.arg, arg));
+}
+
+function isSame(known: unknown, arg: unknown): boolean {
+  return known === arg || (typeof known === "object" && structurallyEqual(known, arg));
 }

@@ -10,9 +10,9 @@ export type Key = string | number | boolean | null | undefined | readonly Key[] 
 export function canonicalKey(key: unknown): string {
   switch (typeof key) {
     case "string":
-      return JSON.stringify(key);
+      return quoted(key);
     case "number":
-      return String(key);
+      return key === 0 ? "0" : String(key);
     case "boolean":
       return key ? "true" : "false";
     case "undefined":
@@ -20,10 +20,22 @@ export function canonicalKey(key: unknown): string {
     case "bigint":
       return `${key}n`;
     case "object":
-      return key === null ? "null" : Array.isArray(key) ? `[${key.map(canonicalKey).join(",")}]` : canonicalObject(key);
+      return key === null ? "null" : Array.isArray(key) ? canonicalArray(key) : canonicalObject(key);
     default:
       throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
   }
+}
+
+const special = /["\\\u0000-\u001f]/;
+
+function quoted(text: string): string {
+  return special.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+function canonicalArray(array: readonly unknown[]): string {
+  let text = "[";
+  for (let i = 0; i < array.length; i++) text += i === 0 ? canonicalKey(array[i]) : `,${canonicalKey(array[i])}`;
+  return `${text}]`;
 }
 
 function canonicalObject(object: object): string {
@@ -33,12 +45,18 @@ function canonicalObject(object: object): string {
   }
   const record = object as Record<string, unknown>;
   let text = "{";
-  for (const name of Object.keys(record).sort()) {
+  for (const name of sortedNames(record)) {
     const value = record[name];
     if (value === undefined) continue;
-    text += `${text.length > 1 ? "," : ""}${JSON.stringify(name)}:${canonicalKey(value)}`;
+    text += `${text.length > 1 ? "," : ""}${quoted(name)}:${canonicalKey(value)}`;
   }
   return `${text}}`;
+}
+
+function sortedNames(record: object): string[] {
+  const names = Object.keys(record);
+  for (let i = 1; i < names.length; i++) if ((names[i - 1] as string) > (names[i] as string)) return names.sort();
+  return names;
 }
 
 /** The form under which a key is looked up in a `Map`: itself where it is a primitive, its canonical text otherwise. */
