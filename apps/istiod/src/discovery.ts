@@ -5,7 +5,7 @@ import { certificateRoutes, keepServingCertificate, type ServingCertificate } fr
 import { DirectorySource, formatProblem, Ingestion, meshConfig, meshConfigFile, meshConfigKey, meshNetworksFile } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import { createXdsServer, type Listening, type TlsOptions } from "@istiod/xds-server";
+import { createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { startAuthority, type RunningAuthority } from "./authority.js";
@@ -17,7 +17,7 @@ import { MeshSource } from "./mesh-source.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
 import { xdsMetrics } from "./metrics/xds-metrics.js";
-import { streamIdentity } from "./stream-identity.js";
+import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
 /** A running control plane. */
 export interface Discovery {
@@ -84,7 +84,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       let listener: Listening | undefined;
       const use = (tls: TlsOptions): void => listener?.renew(tls);
       const tls = await servingTls(values, authority, use, stops, log);
-      const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events });
+      const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
       listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
       addresses["secureGRPCAddr"] = listener;
     }

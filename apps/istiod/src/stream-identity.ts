@@ -1,5 +1,5 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import { authenticate, type Authenticator, CaError, parseSpiffeUri } from "@istiod/ca";
+import { authenticate, type Authenticator, CaError, type Credentials, parseSpiffeUri } from "@istiod/ca";
 import type { Proxy } from "@istiod/push-context";
 import type { Peer } from "@istiod/xds-server";
 
@@ -24,15 +24,8 @@ export function streamIdentity(authenticators: readonly Authenticator[]): (proxy
 }
 
 async function identitiesOf(authenticators: readonly Authenticator[], peer: Peer): Promise<readonly string[]> {
-  const certificate = peer.tls?.verified ? peer.tls.certificates[0] : undefined;
   try {
-    const caller = await authenticate(authenticators, {
-      encrypted: true,
-      peer: `${peer.address}:${peer.port}`,
-      header: (name) => peer.headers[name],
-      ...(certificate ? { verifiedCertificate: certificate } : {}),
-    });
-    return caller.identities;
+    return (await authenticate(authenticators, credentialsOfPeer(peer))).identities;
   } catch (error) {
     if (error instanceof CaError) throw new ConnectError(error.message, Code.Unauthenticated);
     throw error;
@@ -45,4 +38,15 @@ function parsed(identity: string): { readonly namespace: string; readonly servic
   } catch {
     return undefined;
   }
+}
+
+/** What the other end of a connection shows of itself. */
+export function credentialsOfPeer(peer: Peer): Credentials {
+  const certificate = peer.tls?.verified ? peer.tls.certificates[0] : undefined;
+  return {
+    encrypted: peer.tls !== undefined,
+    peer: `${peer.address}:${peer.port}`,
+    header: (name) => peer.headers[name],
+    ...(certificate ? { verifiedCertificate: certificate } : {}),
+  };
 }

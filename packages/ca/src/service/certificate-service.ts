@@ -2,7 +2,7 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext, type Servi
 import { type IstioCertificateRequest, IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import { CaError, type CaErrorCode } from "../errors.js";
-import { authenticate, type Authenticator, type Caller } from "../identity/authenticator.js";
+import { authenticate, type Authenticator, type Caller, type Credentials } from "../identity/authenticator.js";
 import { parseSpiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
 import { credentialsOf } from "./connection.js";
@@ -31,6 +31,8 @@ export interface CertificateServiceOptions {
    */
   readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
   readonly events?: CertificateEvents;
+  /** Where a call's credentials are found. Default: what `connectionValues` noted. For servers that note their connections otherwise. */
+  readonly credentials?: (context: HandlerContext) => Credentials;
 }
 
 /** Serves `istio.v1.auth.IstioCertificateService`: give this to `connectNodeAdapter({ routes, contextValues: connectionValues })`. */
@@ -61,10 +63,10 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
 async function whoAsks(
   request: IstioCertificateRequest,
   context: HandlerContext,
-  { authenticators, plaintext = false, mayImpersonate, events }: CertificateServiceOptions,
+  { authenticators, plaintext = false, mayImpersonate, events, credentials: find = credentialsOf }: CertificateServiceOptions,
 ): Promise<{ caller: Caller; names: readonly string[] }> {
   try {
-    const credentials = credentialsOf(context);
+    const credentials = find(context);
     if (!credentials.encrypted && !plaintext) {
       throw new CaError("unauthenticated", `${credentials.peer ?? "caller"}: credentials are not accepted over a connection without TLS`);
     }

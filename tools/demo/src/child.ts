@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createWriteStream } from "node:fs";
+
+/** A program of the mesh that runs beside this one; what it says goes to a file. */
+export interface Child {
+  readonly name: string;
+  readonly pid: number;
+  /** Settles when it has ended, with its exit code. */
+  readonly ended: Promise<number | null>;
+  /** Asks it to end, and makes it after `graceMs`. */
+  stop(graceMs?: number): Promise<void>;
+}
+
+/** Starts a program of this repository by Node. */
+export function startChild(name: string, args: readonly string[], env: NodeJS.ProcessEnv, cwd: string, log: string): Child {
+  const child: ChildProcess = spawn(process.execPath, [...args], { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const file = createWriteStream(log, { flags: "a" });
+  child.stdout?.pipe(file, { end: false });
+  child.stderr?.pipe(file, { end: false });
+  const ended = new Promise<number | null>((resolve) => {
+    child.once("exit", (code) => resolve(code));
+    child.once("error", () => resolve(-1));
+  });
+  void ended.then(() => file.end());
+  return {
+    name,
+    pid: child.pid ?? -1,
+    ended,
+    async stop(graceMs = 8000) {
+      if (child.exitCode !== null) return;
+      child.kill("SIGTERM");
+      const hard = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      await ended;
+      clearTimeout(hard);
+    },
+  };
+}
