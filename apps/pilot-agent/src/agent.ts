@@ -19,6 +19,8 @@ import type { Log } from "./log.js";
 import { isTrue, nodeMetadata } from "./node/metadata.js";
 import type { Options } from "./options/table.js";
 import { splitAddress } from "./proxy-config/load.js";
+import { appProbes } from "./probes/app-probes.js";
+import { HealthCheck } from "./probes/health-check.js";
 import { type Proxy, type ProxyType, readProxy } from "./proxy.js";
 import { Relay } from "./relay/relay.js";
 import { agentMetrics, type AgentMetrics } from "./status/metrics.js";
@@ -84,6 +86,10 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
     log,
   });
 
+  const applicationHost = options.bindAddress || proxy.addresses[0] || networks.localhost;
+  // Where traffic is captured, what comes from this address is let through; on a machine of many agents nothing is captured.
+  const probesFrom = options.bindAddress ? {} : { localAddress: applicationHost.includes(":") ? "::6" : "127.0.0.6" };
+  const probes = appProbes({ text: options.appProbers, host: applicationHost, statusPort: config.statusPort, ...probesFrom, log });
   const readiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   let ready = false;
   const checkReady = async (): Promise<void> => {
@@ -103,10 +109,22 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
   });
   const close = async (exit: EnvoyExit | undefined): Promise<void> => {
     identity.stop();
+    health?.stop();
     await Promise.all([status?.close(), relay.close(), identity.close(), names?.close()]);
     await rm(bootstrapFile, { force: true });
     finish(exit);
   };
+  const health = config.readinessProbe
+    ? new HealthCheck({
+        probe: config.readinessProbe,
+        host: applicationHost,
+        ...probesFrom,
+        ...(readiness ? { proxyReady: () => readiness.check() } : {}),
+        report: (state) => relay.reportHealth(state),
+        clock,
+        log,
+      })
+    : undefined;
   const termination = (running: EnvoyProcess): TerminationOptions => ({
     envoy: running,
     admin,
@@ -141,7 +159,8 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
           metrics,
           ...(options.disableEnvoy ? {} : { envoyMetrics: `http://${hostOf(networks.localhost)}:${admin.port}/stats/prometheus` }),
           applications: type === "sidecar" ? scrapeTargets(options.prometheusScrape, config.statusPort) : [],
-          applicationHost: hostOf(options.bindAddress || proxy.addresses[0] || networks.localhost),
+          applicationHost: hostOf(applicationHost),
+          probe: probes,
           ...(names ? { names: () => names.table() } : {}),
           log,
         })
@@ -153,6 +172,7 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
     await names?.start();
     await identity.start();
     await relay.start();
+    health?.start();
     if (!options.disableEnvoy) {
       await checkPorts([admin, { address: networks.wildcard, port: options.statusPort }, { address: networks.wildcard, port: options.prometheusPort }]);
       await writeBootstrap(bootstrapFile, proxy, options, env, identity, log);

@@ -177,7 +177,6 @@ describe("the relay", () => {
   it("hands on istiod's own status", async () => {
     const { ConnectError, Code } = await import("@connectrpc/connect");
     const istiod = await FakeIstiod.start({
-      // eslint-disable-next-line require-yield
       async *streamAggregatedResources() {
         throw new ConnectError("not today: 50% full", Code.PermissionDenied);
       },
@@ -256,7 +255,6 @@ describe("the relay", () => {
   it("reports the application's health, and again after each reconnection", async () => {
     const reports: (string | undefined)[] = [];
     const istiod = await FakeIstiod.start({
-      // eslint-disable-next-line require-yield
       async *deltaAggregatedResources(requests) {
         for await (const request of requests) if (request.typeUrl === HEALTH_TYPE) reports.push(request.errorDetail?.message);
       },

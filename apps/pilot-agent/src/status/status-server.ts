@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
+import type { AppProbes } from "../probes/app-probes.js";
 import { listenOnPort } from "../socket.js";
 import type { AgentMetrics } from "./metrics.js";
 import { scrape, type ScrapeTarget } from "./scrape.js";
@@ -23,7 +24,7 @@ export interface StatusServerOptions {
   /** Host of the application. */
   readonly applicationHost: string;
   /** Answers `/app-health/…` and `/app-lifecycle/…`; `undefined` for a path that is no probe. */
-  readonly probe?: (path: string, headers: IncomingMessage["headers"]) => Promise<number> | undefined;
+  readonly probe?: AppProbes;
   /** The table of names, for /debug/ndsz. */
   readonly names?: () => unknown;
   readonly log: Log;
@@ -83,7 +84,9 @@ export class StatusServer {
         return end(response, 200, `${JSON.stringify(names?.() ?? {}, undefined, 2)}\n`, "application/json");
       default: {
         const outcome = probe?.(pathname, request.headers);
-        return end(response, outcome === undefined ? 404 : await outcome, "");
+        if (!outcome) return end(response, 404, "");
+        const { status, body } = await outcome;
+        return end(response, status, body);
       }
     }
   }

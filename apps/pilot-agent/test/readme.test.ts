@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { findEnvoy } from "@istiod/envoy-binary";
+import { expect, it, vi } from "vitest";
+import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
+import { runProxy } from "./readme-example.js";
+
+it("the README's example runs a proxy", async ({ skip }) => {
+  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  const example = await readFile(new URL("./readme-example.ts", import.meta.url), "utf8");
+  expect(/```ts\n([\s\S]*?)```/.exec(readme)?.[1]).toBe(example);
+
+  const envoy = await findEnvoy();
+  skip(!envoy, "no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`");
+  const directory = await scratch();
+  const istiod = await FakeIstiod.start({
+    async *deltaAggregatedResources(requests) {
+      for await (const { typeUrl, responseNonce } of requests) if (responseNonce === "") yield { typeUrl, nonce: "1" };
+    },
+  });
+  await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
+  await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
+  const end = await runProxy(directory, "127.0.77.9", `127.0.0.1:${istiod.port}`, { ENVOY_PATH: envoy ?? "", POD_NAME: "cart-1", POD_NAMESPACE: "shop" });
+  await vi.waitFor(async () => expect((await fetch("http://127.0.77.9:15021/healthz/ready")).status).toBe(200), { timeout: 20_000, interval: 100 });
+  await end();
+});

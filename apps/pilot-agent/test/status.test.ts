@@ -1,0 +1,181 @@
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { FakeClock } from "@istiod/ca/testing";
+import { afterAll, describe, expect, it } from "vitest";
+import type { EnvoyExit } from "../src/envoy/process.js";
+import { EnvoyReadiness } from "../src/envoy/readiness.js";
+import { terminateEnvoy, type TerminationOptions } from "../src/envoy/termination.js";
+import { silentLog } from "../src/log.js";
+import { agentMetrics } from "../src/status/metrics.js";
+import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
+
+async function web(answer: (path: string, method: string) => string | number): Promise<{ address: string; port: number; asked: string[] }> {
+  const asked: string[] = [];
+  const server = http.createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`);
+    const what = answer(request.url ?? "", request.method ?? "");
+    if (typeof what === "number") response.writeHead(what).end();
+    else response.end(what);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  afterAll(() => server.close());
+  return { address: "127.0.0.1", port: (server.address() as AddressInfo).port, asked };
+}
+
+async function status(more: Partial<StatusServerOptions> = {}) {
+  const metrics = agentMetrics(() => 42);
+  const server = new StatusServer({ port: 0, address: "127.0.0.1", ready: async () => undefined, quit: () => undefined, drain: () => undefined, metrics, applications: [], applicationHost: "127.0.0.1", log: silentLog, ...more });
+  await server.start();
+  afterAll(() => server.close());
+  const ask = async (path: string, init?: RequestInit) => {
+    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, init);
+    return { status: response.status, body: await response.text() };
+  };
+  return { ask, metrics };
+}
+
+describe("the agent's port", () => {
+  it("says whether the proxy is ready, and why not", async () => {
+    let missing: string | undefined = "no configuration from istiod yet";
+    const { ask } = await status({ ready: async () => { if (missing) throw new Error(missing); } });
+    expect(await ask("/healthz/ready")).toEqual({ status: 503, body: "no configuration from istiod yet\n" });
+    missing = undefined;
+    expect((await ask("/healthz/ready")).status).toBe(200);
+  });
+
+  it("quits and drains on POST only", async () => {
+    const done: string[] = [];
+    const { ask } = await status({ quit: () => done.push("quit"), drain: () => done.push("drain") });
+    for (const path of ["/quitquitquit", "/drain"]) expect((await ask(path)).status).toBe(405);
+    expect(done).toEqual([]);
+    expect(await ask("/drain", { method: "POST" })).toEqual({ status: 200, body: "OK" });
+    expect(await ask("/quitquitquit", { method: "POST" })).toEqual({ status: 200, body: "OK" });
+    expect(done).toEqual(["drain", "quit"]);
+  });
+
+  it("merges metrics, and a part that fails does not take the others along", async () => {
+    const envoy = await web((path) => `envoy_x 1\n# asked ${path}\n`);
+    const [good, bad] = [await web(() => "app_a 1\n# EOF\n"), await web(() => 500)];
+    const { ask, metrics } = await status({
+      envoyMetrics: `http://127.0.0.1:${envoy.port}/stats/prometheus`,
+      applications: [{ port: good.port, path: "/m" }, { port: bad.port, path: "/m" }],
+    });
+    const { body } = await ask("/stats/prometheus?usedonly");
+    expect(body).toContain('istio_agent_cert_expiry_seconds{resource_name="default"} 42');
+    expect(body).toContain("envoy_x 1\n# asked /stats/prometheus?usedonly\napp_a 1\n");
+    expect(body).not.toContain("# EOF");
+    expect((await metrics.scrapeFailures.get()).values).toMatchObject([{ labels: { type: "application" }, value: 1 }]);
+    expect((await ask("/metrics")).body).toContain("istio_agent_scrapes_total 2");
+  });
+
+  it("shows the table of names", async () => {
+    const { ask } = await status({ names: () => ({ table: { a: { ips: ["1.1.1.1"] } } }) });
+    expect(JSON.parse((await ask("/debug/ndsz")).body)).toEqual({ table: { a: { ips: ["1.1.1.1"] } } });
+  });
+});
+
+describe("readiness", () => {
+  it("needs clusters and listeners from istiod, a live server and its workers, in words", async () => {
+    let stats: Record<string, number> = {};
+    const admin = await web(() => Object.entries(stats).map(([name, value]) => `${name}: ${value}\n`).join(""));
+    const readiness = new EnvoyReadiness(admin);
+    const check = () => readiness.check().then(() => "ready", (error: Error) => error.message);
+    expect(await check()).toContain("no configuration from istiod yet; is it running?");
+    stats = { "cluster_manager.cds.update_success": 1 };
+    expect(await check()).toContain("only a part of the configuration from istiod yet (clusters: 1 accepted, 0 refused; listeners: 0 accepted, 0 refused)");
+    stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_rejected": 2 };
+    expect(await check()).toContain("Envoy refuses the configuration from istiod");
+    stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_success": 1 };
+    expect(await check()).toContain("its state is not known yet");
+    stats = { ...stats, "server.state": 2, "listener_manager.workers_started": 0 };
+    expect(await check()).toContain("its state is PRE_INITIALIZING");
+    stats = { ...stats, "server.state": 0 };
+    expect(await check()).toContain("workers have not started");
+    stats = { ...stats, "listener_manager.workers_started": 1 };
+    expect(await check()).toBe("ready");
+    const asked = admin.asked.length;
+    expect(await check()).toBe("ready");
+    expect(admin.asked.length).toBe(asked);
+    expect(await new EnvoyReadiness({ address: "127.0.0.1", port: 1 }).check().catch((error: Error) => error.message)).toContain("ECONNREFUSED");
+  });
+});
+
+describe("the end of an Envoy", () => {
+  function fakeEnvoy(stubborn = false) {
+    const signals: string[] = [];
+    let exit: (value: EnvoyExit) => void = () => undefined;
+    const exited = new Promise<EnvoyExit>((resolve) => (exit = resolve));
+    return {
+      signals,
+      exit: () => exit({ code: 0, signal: null }),
+      process: {
+        pid: 1,
+        exited,
+        kill: (signal: "SIGTERM" | "SIGKILL") => {
+          signals.push(signal);
+          if (!stubborn || signal === "SIGKILL") exit({ code: null, signal });
+        },
+      },
+    };
+  }
+  const options = (envoy: ReturnType<typeof fakeEnvoy>, admin: { address: string; port: number }, clock: FakeClock, more: Partial<TerminationOptions> = {}): TerminationOptions => ({
+    envoy: envoy.process, admin, inboundOnly: true, drain: 5000, ownPorts: [15021], clock, log: silentLog, ...more,
+  });
+
+  it("begins with draining, and comes after the time for it", async () => {
+    const [envoy, admin, clock] = [fakeEnvoy(), await web(() => "OK"), new FakeClock()];
+    const done = terminateEnvoy(options(envoy, admin, clock), false);
+    await expect.poll(() => clock.pending).toEqual([5000]);
+    expect(admin.asked).toEqual(["POST /drain_listeners?inboundonly&graceful"]);
+    clock.advance(4999);
+    expect(envoy.signals).toEqual([]);
+    clock.advance(1);
+    await done;
+    expect(envoy.signals).toEqual(["SIGTERM"]);
+  });
+
+  it("of a gateway drains both directions", async () => {
+    const [envoy, admin, clock] = [fakeEnvoy(), await web(() => "OK"), new FakeClock()];
+    const done = terminateEnvoy(options(envoy, admin, clock, { inboundOnly: false, drain: 0 }), false);
+    await expect.poll(() => admin.asked).toEqual(["POST /drain_listeners?graceful"]);
+    await expect.poll(() => { clock.advance(1); return envoy.signals; }).toEqual(["SIGTERM"]);
+    await done;
+  });
+
+  it("is forced where Envoy does not heed", async () => {
+    const [envoy, admin, clock] = [fakeEnvoy(true), await web(() => "OK"), new FakeClock()];
+    const done = terminateEnvoy(options(envoy, admin, clock), true);
+    expect(admin.asked).toEqual([]);
+    await expect.poll(() => clock.pending).toEqual([2000]);
+    clock.advance(2000);
+    await done;
+    expect(envoy.signals).toEqual(["SIGTERM", "SIGKILL"]);
+  });
+
+  it("comes with the last connection where so configured, not counting Envoy's own", async () => {
+    let connections = 2;
+    const admin = await web((path) =>
+      path.startsWith("/stats")
+        ? `listener.0.0.0.0_15006.downstream_cx_active: ${connections}\nlistener.0.0.0.0_15006.worker_0.downstream_cx_active: 9\nlistener.0.0.0.0_15021.downstream_cx_active: 7\nlistener.admin.downstream_cx_active: 1\nhttp.x.downstream_cx_active: 4\n`
+        : "OK",
+    );
+    const [envoy, clock] = [fakeEnvoy(), new FakeClock()];
+    const done = terminateEnvoy(options(envoy, admin, clock, { onZeroConnections: { minimum: 3000 } }), false);
+    await expect.poll(() => clock.pending).toEqual([3000]);
+    clock.advance(3000);
+    await expect.poll(() => clock.pending).toEqual([1000]);
+    connections = 0;
+    clock.advance(1000);
+    await done;
+    expect(envoy.signals).toEqual(["SIGTERM"]);
+  });
+
+  it("is not waited for when Envoy is gone", async () => {
+    const [envoy, clock] = [fakeEnvoy(), new FakeClock()];
+    const done = terminateEnvoy(options(envoy, { address: "127.0.0.1", port: 1 }, clock), false);
+    await expect.poll(() => clock.pending).toEqual([5000]);
+    envoy.exit();
+    await done;
+    expect(envoy.signals).toEqual([]);
+  });
+});
