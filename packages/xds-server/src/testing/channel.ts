@@ -117,7 +117,11 @@ function overGrpc(address: Address, path: string, headers: Readonly<Record<strin
   };
   session.on("error", (error) => finish(new ConnectError(error.message, Code.Unavailable)));
   session.on("close", () => finish(new ConnectError("the connection was closed", Code.Unavailable)));
-  session.on("connect", () => session.setLocalWindowSize(windowBytes));
+  let connected = false;
+  session.on("connect", () => {
+    connected = true;
+    session.setLocalWindowSize(windowBytes);
+  });
   const stream: ClientHttp2Stream = session.request({
     ":method": "POST",
     ":path": path,
@@ -142,6 +146,7 @@ function overGrpc(address: Address, path: string, headers: Readonly<Record<strin
   });
   stream.on("trailers", readStatus);
   stream.on("close", () => {
+    if (!connected) return;
     finish(hasStatus ? status : new ConnectError(`the stream was reset (HTTP/2 error ${stream.rstCode})`, Code.Canceled));
   });
   stream.on("end", () => hasStatus && finish(status));

@@ -56,7 +56,7 @@ async function* serve(
       call.end(ConnectError.from(error));
     }
   })();
-  const aborted = (): void => call.abort();
+  const aborted = (): void => call.end(ConnectError.from(context.signal.reason));
   context.signal.addEventListener("abort", aborted);
   try {
     for (let message = await call.next(); message !== undefined; message = await call.next()) {

@@ -1,0 +1,199 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:http2";
+import { createConnection, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Code, createClient } from "@connectrpc/connect";
+import { createGrpcTransport } from "@connectrpc/connect-node";
+import { ClientStatusDiscoveryService } from "@istiod/envoy-api/envoy/service/status/v3/csds";
+import { clusterType, createXdsServer, endpointType, peerKey, serve, staticSource, type Peer, type TlsOptions } from "@istiod/xds-server";
+import { XdsClient } from "@istiod/xds-server/testing";
+import { describe, expect, test } from "vitest";
+import { onEach, setup } from "./harness.js";
+import { made } from "./resources.js";
+
+describe("a service of one type", () => {
+  test.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {
+    const { target } = await setup(variant, "http2", { [endpointType]: [made("a")] });
+    const path = `/envoy.service.endpoint.v3.EndpointDiscoveryService/${variant === "delta" ? "Delta" : "Stream"}Endpoints`;
+    const c = new XdsClient(target, { variant, path });
+    c.send({ node: c.node, names: ["a"] });
+    expect(await c.next()).toMatchObject({ typeUrl: endpointType, names: ["a"] });
+    c.subscribe(clusterType);
+    expect(await c.ended).toMatchObject({ code: Code.InvalidArgument });
+  });
+});
+
+describe("further services", () => {
+  test.each(["http2", "connect"] as const)("are served on the same port and know the client (%s)", async (transport) => {
+    const server = createXdsServer(staticSource({}));
+    let peer: Peer | undefined;
+    const { host, port } = await server.listen({
+      port: 0,
+      transport,
+      routes: (router) =>
+        router.service(ClientStatusDiscoveryService, {
+          fetchClientStatus(_request, { values }) {
+            peer = values.get(peerKey);
+            return { config: [{ clientScope: "here" }] };
+          },
+        }),
+    });
+    const client = createClient(ClientStatusDiscoveryService, createGrpcTransport({ baseUrl: `http://${host}:${port}` }));
+    const response = await client.fetchClientStatus({}, { headers: { "x-test": "1" } });
+    expect(response.config[0]?.clientScope).toBe("here");
+    expect(peer).toMatchObject({ address: "127.0.0.1", headers: { "x-test": "1" } });
+    await expect(createClient(ClientStatusDiscoveryService, createGrpcTransport({ baseUrl: `http://${host}:${port}/none` })).fetchClientStatus({})).rejects.toMatchObject({ code: Code.Unimplemented });
+    await server.close({ graceMs: 0 });
+  });
+});
+
+test("what is not gRPC is refused in terms of HTTP", async () => {
+  const server = await serve(staticSource({}), { port: 0 });
+  const session = connect(`http://${server.host}:${server.port}`);
+  const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
+  const status = (headers: Record<string, string>) =>
+    new Promise((resolve) => {
+      const stream = session.request(headers);
+      stream.on("response", (fields) => resolve(fields[":status"]));
+      stream.resume().end();
+    });
+  expect(await status({ ":path": "/" })).toBe(404);
+  expect(await status({ ":path": path })).toBe(405);
+  expect(await status({ ":path": path, ":method": "POST", "content-type": "application/json" })).toBe(415);
+  session.destroy();
+  await server.close({ graceMs: 0 });
+});
+
+onEach(["http2", "connect"], (variant, transport) => {
+  test("a request over the limit ends its stream with ResourceExhausted", async () => {
+    const { client } = await setup(variant, transport, { [endpointType]: [] });
+    const c = client();
+    c.subscribe(endpointType, Array.from({ length: 100_000 }, (_, i) => `a rather long name of something that nobody has ${i}`));
+    expect(await c.ended).toMatchObject({ code: Code.ResourceExhausted });
+  });
+
+  test("a deadline of the client's is kept", async () => {
+    const { client } = await setup(variant, transport, { [clusterType]: [] });
+    const c = client({ headers: { "grpc-timeout": "200m" } });
+    c.subscribe(clusterType);
+    await c.next();
+    expect(await c.ended).toMatchObject({ code: Code.DeadlineExceeded });
+  });
+
+  test("closing the server ends streams with Unavailable, spread over the grace, and refuses new ones", async () => {
+    const { client, server } = await setup(variant, transport, { [clusterType]: [] });
+    const clients = Array.from({ length: 4 }, () => client());
+    for (const c of clients) {
+      c.subscribe(clusterType);
+      await c.accept(clusterType);
+    }
+    const at = Date.now();
+    const ends = Promise.all(clients.map(async (c) => ({ error: await c.ended, after: Date.now() - at })));
+    await server.close({ graceMs: 400 });
+    const ended = await ends;
+    expect(ended.map(({ error }) => error?.code)).toEqual(Array(4).fill(Code.Unavailable));
+    const times = ended.map(({ after }) => after).sort((a, b) => a - b);
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(100);
+    const late = client();
+    late.subscribe(clusterType);
+    expect(await late.ended).toMatchObject({ code: Code.Unavailable });
+  });
+});
+
+test("a connection on which the client does not answer a ping is dropped", async () => {
+  const source = staticSource({ [clusterType]: [] });
+  const server = createXdsServer(source);
+  const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 100 } });
+  // Between the two, somebody stops passing bytes on.
+  const held: (() => void)[] = [];
+  const proxy = createServer((downstream) => {
+    const upstream = createConnection({ host, port });
+    downstream.pipe(upstream).pipe(downstream);
+    held.push(() => downstream.unpipe(upstream));
+    for (const socket of [downstream, upstream]) socket.on("error", () => undefined).on("close", () => (downstream.destroy(), upstream.destroy()));
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const c = new XdsClient({ host: "127.0.0.1", port: (proxy.address() as { port: number }).port }, { variant: "delta" });
+  c.subscribe(clusterType);
+  await c.accept(clusterType);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(source.clients).toHaveLength(1);
+  for (const hold of held) hold();
+  await expect.poll(() => source.clients, { timeout: 5000 }).toEqual([]);
+  expect(await c.ended).toBeDefined();
+  await server.close({ graceMs: 0 });
+  proxy.close();
+});
+
+test("a connection of its age is told to end, and ended", async () => {
+  const server = createXdsServer(staticSource({ [clusterType]: [] }));
+  const address = await server.listen({ port: 0, maxAge: { ms: 100, graceMs: 50 } });
+  const c = new XdsClient(address, { variant: "delta" });
+  c.subscribe(clusterType);
+  await c.accept(clusterType);
+  expect(await c.ended).toBeDefined();
+  await server.close({ graceMs: 0 });
+});
+
+test("a port that is taken is an error, and the server goes on", async () => {
+  const server = createXdsServer(staticSource({}));
+  const { port } = await server.listen({ port: 0 });
+  await expect(server.listen({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
+  await server.close({ graceMs: 0 });
+});
+
+describe("TLS", () => {
+  test("asks for a client certificate, does without, and hands what comes to the source", async ({ skip }) => {
+    if (spawnSync("openssl", ["version"]).status !== 0) return skip("there is no openssl to make certificates with");
+    const pki = makePki();
+    const peers: Peer[] = [];
+    const source = staticSource({ [clusterType]: [] });
+    const open = source.open.bind(source);
+    source.open = (node, peer) => (peers.push(peer), open(node, peer));
+    const server = createXdsServer(source);
+    const address = await server.listen({ port: 0, tls: { ...pki.server, clientCa: pki.ca } });
+    const call = async (tls: object): Promise<unknown> => {
+      const c = new XdsClient({ host: "localhost", port: address.port, tls: { ca: pki.ca, servername: "localhost", ...tls } }, { variant: "delta" });
+      c.subscribe(clusterType);
+      const outcome = await Promise.race([c.next().catch((error: unknown) => error), c.ended]);
+      c.close();
+      return outcome;
+    };
+    await call({});
+    await call({ cert: pki.client.cert, key: pki.client.key });
+    await call({ cert: pki.stranger.cert, key: pki.stranger.key });
+    expect(peers.map(({ tls }) => [tls?.certificates.length, tls?.verified])).toEqual([[0, false], [2, true], [1, false]]);
+    expect(peers[1]?.tls?.serverName).toBe("localhost");
+    expect(Buffer.from(peers[1]?.tls?.certificates[0] ?? []).includes("spiffe://cluster.local/ns/a/sa/b")).toBe(true);
+
+    address.renew({ ...pki.stranger, clientCa: pki.ca });
+    expect(await call({})).toBeInstanceOf(Error);
+    await server.close({ graceMs: 0 });
+  });
+});
+
+
+/** A CA; a server's and a client's certificate from it; and one that signed itself. */
+function makePki(): { ca: string; server: TlsOptions; client: TlsOptions; stranger: TlsOptions } {
+  const directory = mkdtempSync(join(tmpdir(), "pki-"));
+  const file = (name: string) => join(directory, name);
+  const openssl = (...args: string[]) => expect(spawnSync("openssl", args, { cwd: directory }).stderr.toString() + args[0]).toContain(args[0]);
+  const read = (name: string) => readFileSync(file(name), "utf8");
+  const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
+  try {
+    openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca");
+    const issue = (name: string, san: string): TlsOptions => {
+      openssl("req", "-x509", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/CN=${name}`, "-addext", `subjectAltName=${san}`, "-addext", "basicConstraints=critical,CA:FALSE", "-CA", "ca.pem", "-CAkey", "ca.key");
+      return { cert: read(`${name}.pem`), key: read(`${name}.key`) };
+    };
+    const server = issue("server", "DNS:localhost");
+    const client = issue("client", "URI:spiffe://cluster.local/ns/a/sa/b");
+    openssl("req", "-x509", ...newKey, "-keyout", "stranger.key", "-out", "stranger.pem", "-subj", "/CN=localhost");
+    const stranger = { cert: read("stranger.pem"), key: read("stranger.key") };
+    return { ca: read("ca.pem"), server, client, stranger };
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}

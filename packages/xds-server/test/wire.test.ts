@@ -1,0 +1,197 @@
+import { hash } from "node:crypto";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import {
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { ResourceSet, resource } from "@istiod/resources";
+import { clusterType } from "@istiod/xds-server";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { readMessages, prefixed } from "../src/transport/grpc-messages.js";
+import { BodyCache } from "../src/wire/body-cache.js";
+import { encodeHead } from "../src/wire/head.js";
+import { decodeRequest, requestOf } from "../src/wire/request.js";
+import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
+
+const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ maxLength: 20 })).filter((s) => Buffer.from(s).toString() === s);
+const resources = fc
+  .array(fc.tuple(text, fc.oneof(fc.uint8Array({ maxLength: 400 }), fc.constant(new Uint8Array(40_000).fill(7)))), { maxLength: 30 })
+  .map((list) => [...ResourceSet.of(list.map(([name, bytes]) => resource(name, bytes)))]);
+
+const digest = (bytes: Uint8Array): string => hash("sha256", bytes);
+
+describe("a response", () => {
+  test("law: is the message that protobuf would write, in either variant", () => {
+    fc.assert(
+      fc.property(resources, fc.array(text), text, text, (list, removed, nonce, version) => {
+        for (const variant of ["delta", "sotw"] as const) {
+          const bodies = new BodyCache().encode(variant, clusterType, { resources: list, removed: variant === "delta" ? removed : [] });
+          const message = Buffer.concat([encodeHead(clusterType, nonce, version), ...bodies.flatMap(({ pieces }) => pieces)]);
+          const values = list.map(({ bytes }) => digest(bytes));
+          if (variant === "delta") {
+            const { resources, ...response } = fromBinary(DeltaDiscoveryResponseSchema, message);
+            expect(response).toMatchObject({ typeUrl: clusterType, nonce, systemVersionInfo: version, removedResources: removed });
+            expect(resources.map(({ name, version }) => [name, version])).toEqual(list.map(({ name, version }) => [name, version]));
+            expect(resources.map(({ resource }) => digest(resource?.value ?? new Uint8Array()))).toEqual(values);
+            for (const { resource } of resources) expect(resource?.typeUrl).toBe(clusterType);
+          } else {
+            const response = fromBinary(DiscoveryResponseSchema, message);
+            expect(response).toMatchObject({ typeUrl: clusterType, nonce, versionInfo: version });
+            expect(response.resources.map(({ value }) => digest(value))).toEqual(values);
+            for (const { typeUrl } of response.resources) expect(typeUrl).toBe(clusterType);
+          }
+          expect(bodies.reduce((sum, { length }) => sum + length, 0)).toBe(bodies.flatMap(({ pieces }) => pieces).reduce((sum, { length }) => sum + length, 0));
+        }
+      }),
+    );
+  });
+});
+
+describe("a body", () => {
+  const large = (name: string, fill: number, size = 20_000) => resource(name, Buffer.alloc(size, fill));
+  const pieces = (cache: BodyCache, ...selection: Parameters<BodyCache["encode"]>) => cache.encode(...selection).flatMap((body) => body.pieces);
+
+  test("is encoded once for a part that several sets share", () => {
+    const cache = new BodyCache();
+    const shared = ResourceSet.of([large("a", 1), large("b", 2)]);
+    const [one, two] = ["x", "y"].map((name) => ResourceSet.union([shared, ResourceSet.of([large(name, 3)])])) as [ResourceSet, ResourceSet];
+    const first = pieces(cache, "delta", clusterType, { resources: [...one], removed: [], whole: one });
+    const second = pieces(cache, "delta", clusterType, { resources: [...two], removed: [], whole: two });
+    expect(second[0]).toBe(first[0]);
+    expect(second[1]).not.toBe(first[1]);
+  });
+
+  test("is encoded once for equal selections, whoever made them", () => {
+    const cache = new BodyCache();
+    const list = [large("a", 1), large("b", 2)];
+    const first = pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] });
+    expect(pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] })[0]).toBe(first[0]);
+    expect(pieces(cache, "delta", clusterType, { resources: [...list], removed: [] })[0]).not.toBe(first[0]);
+    expect(pieces(cache, "sotw", clusterType, { resources: [...list].reverse(), removed: [] })[0]).not.toBe(first[0]);
+  });
+
+  test("refers to large resources and does not copy them", () => {
+    const big = large("big", 1, 1_000_000);
+    expect(pieces(new BodyCache(), "delta", clusterType, { resources: [big], removed: [] })).toContain(big.bytes);
+  });
+});
+
+describe("a request", () => {
+  const pairs = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 });
+  const request = fc.record({
+    typeUrl: text,
+    responseNonce: text,
+    names: fc.array(text),
+    unsubscribe: fc.array(text),
+    versions: pairs.map((list) => Object.fromEntries(list.filter(([name]) => name !== "__proto__"))),
+    error: fc.option(fc.record({ code: fc.nat(16), message: text }), { nil: undefined }),
+    node: fc.option(text, { nil: undefined }),
+  });
+
+  test("law: is decoded as protobuf decodes it, in either variant", () => {
+    fc.assert(
+      fc.property(request, ({ names, unsubscribe, versions, error, node, ...common }) => {
+        const shared = { ...common, ...(node !== undefined && { node: { id: node } }), ...(error && { errorDetail: error }) };
+        const delta = create(DeltaDiscoveryRequestSchema, {
+          ...shared,
+          resourceNamesSubscribe: names,
+          resourceNamesUnsubscribe: unsubscribe,
+          initialResourceVersions: versions,
+        });
+        const sotw = create(DiscoveryRequestSchema, { ...shared, resourceNames: names, versionInfo: "ignored" });
+        for (const [variant, message, bytes] of [
+          ["delta", delta, toBinary(DeltaDiscoveryRequestSchema, delta)],
+          ["sotw", sotw, toBinary(DiscoveryRequestSchema, sotw)],
+        ] as const) {
+          const decoded = decodeRequest(variant, Buffer.from(bytes));
+          const expected = requestOf(message);
+          expect(decoded.node?.id).toBe(expected.node?.id);
+          expect(decoded).toMatchObject({ typeUrl: common.typeUrl, responseNonce: common.responseNonce });
+          expect(decoded.errorDetail?.code).toBe(error?.code);
+          expect(decoded.errorDetail?.message).toBe(error?.message);
+          for (const list of ["names", "unsubscribe", "initialVersions"] as const) {
+            expect([...decoded[list]].sort()).toEqual([...expected[list]].sort());
+            expect(decoded[list].size).toBe(expected[list].size);
+            expect(decoded[list].digest.equals(expected[list].digest)).toBe(true);
+          }
+        }
+      }),
+    );
+  });
+
+  test("law: of any other bytes is a RangeError or a request", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
+        for (const variant of ["delta", "sotw"] as const) {
+          try {
+            const { names, unsubscribe, initialVersions } = decodeRequest(variant, Buffer.from(bytes));
+            void [...names, ...unsubscribe, ...initialVersions];
+          } catch (error) {
+            // A node is decoded by protobuf, which has errors of its own.
+            expect(error).toBeInstanceOf(Error);
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("law: its lists have the digest of a set exactly if they name what the set has, in any order", () => {
+    const small = fc.uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "ab", "ba", "", "aaaa", "aaab"), fc.constantFrom("1", "2", "11")), { selector: ([n]) => n });
+    fc.assert(
+      fc.property(small, small, (has, listed) => {
+        const set = ResourceSet.of(has.map(([name, version]) => ({ name, version, bytes: new Uint8Array() })));
+        const split = ResourceSet.union([...set].map((r) => ResourceSet.of([r])));
+        const message = create(DeltaDiscoveryRequestSchema, {
+          resourceNamesSubscribe: listed.map(([name]) => name),
+          initialResourceVersions: Object.fromEntries(listed),
+        });
+        const { names, initialVersions } = decodeRequest("delta", Buffer.from(toBinary(DeltaDiscoveryRequestSchema, message)));
+        const sameNames = new Set(has.map(([n]) => n)).size === listed.length && listed.every(([n]) => set.has(n));
+        const same = sameNames && listed.every(([n, v]) => set.get(n)?.version === v);
+        for (const s of [set, split]) {
+          expect(names.digest.equals(namesDigest(s))).toBe(sameNames);
+          expect(initialVersions.digest.equals(versionsDigest(s))).toBe(same);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("gRPC framing", () => {
+  test("law: messages come out as they went in, however the bytes are cut", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 50 })), fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), async (messages, cuts) => {
+        const bytes = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
+        const chunks: Buffer[] = [];
+        for (let at = 0, i = 0; at < bytes.length; i++) {
+          const size = cuts[i % cuts.length] ?? 1;
+          chunks.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        const read: Buffer[] = [];
+        for await (const message of readMessages(from(chunks), 100)) read.push(message);
+        expect(read.map((b) => b.toString("hex"))).toEqual(messages.map((m) => Buffer.from(m).toString("hex")));
+      }),
+    );
+  });
+
+  test.each([
+    ["a message over the limit", prefixed(new Uint8Array(101), 101), 8],
+    ["a compressed message", Buffer.from([1, 0, 0, 0, 0]), 12],
+    ["a message that is cut off", Buffer.from([0, 0, 0, 0, 9, 1]), 3],
+  ])("refuses %s", async (_name, bytes, code) => {
+    const read = async (): Promise<void> => {
+      for await (const message of readMessages(from([bytes]), 100)) void message;
+    };
+    await expect(read()).rejects.toMatchObject({ code });
+  });
+});
+
+async function* from<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
