@@ -96,7 +96,7 @@ export class ClientView<C> implements View<C> {
   #memo(query: AnyQuery, arg: unknown): Memo {
     const engine = this.#engine;
     if (this.#released) throw new IncrementalError("released", `${query.name}: the view was released`);
-    if (engine.depth > 0 || engine.committing) this.#refuseInside(query.name);
+    if (engine.client !== null || engine.committing) this.#refuseInside(query.name);
     const call = engine.call(query, arg);
     let root = this.#roots.get(call);
     if (root === undefined) {
@@ -134,8 +134,8 @@ export class ClientView<C> implements View<C> {
   }
 
   #refuseInside(what: string): void {
-    const { depth, committing, frame } = this.#engine;
-    if (depth > 0) throw new IncrementalError("purity", `${what}: called on a view from inside ${frame?.owner.label ?? "a query"}; use its context`);
+    const { client, committing, frame } = this.#engine;
+    if (client !== null) throw new IncrementalError("purity", `${what}: called on a view from inside ${frame?.owner.label ?? "a query"}; use its context`);
     if (committing) throw new IncrementalError("purity", `${what}: called on a view from inside a commit`);
   }
 }

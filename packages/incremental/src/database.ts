@@ -47,6 +47,7 @@ export class Database<C = unknown> {
       if (changes.length > 0) {
         markChanged(changed);
         engine.retention.sweep(engine);
+        engine.noted.length = 0;
       }
       return { revision: engine.revision, changed: changes };
     } finally {
@@ -94,8 +95,8 @@ export class Database<C = unknown> {
   }
 
   #refuseInside(what: string, writes = false): void {
-    const { depth, committing, frame } = this.#engine;
-    if (depth > 0) throw new IncrementalError("purity", `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`);
+    const { client, committing, frame } = this.#engine;
+    if (client !== null) throw new IncrementalError("purity", `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`);
     if (committing && writes) throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
   }
 }

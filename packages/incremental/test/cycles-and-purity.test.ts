@@ -103,7 +103,11 @@ describe("a query may not", () => {
       () => view.release(),
     ];
     doings.forEach((doing, i) => expect(code(() => view.call(query(`doing ${i}`, doing)))).toBe("purity"));
-    expect(db.revision).toBe(0);
+    const sly = query("sly", (q) => [q.read(numbers, "a")], { equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0 });
+    view.call(sly);
+    db.commit((tx) => tx.set(numbers, "a", 1));
+    expect(view.call(sly)).toEqual([1]);
+    expect(db.revision).toBe(1);
   });
 
   it("use its context after it returned, or give it to another", async () => {

@@ -6,9 +6,12 @@ import type { Path } from "../records/path.js";
 import { guess } from "./answer.js";
 import type { Engine } from "./engine.js";
 
+/** An answer may be made by computing this very call, so the search starts again; after this many times the query runs instead. */
+const attempts = 8;
+
 /** The memo of the client's class, valid or not: of the call's tree or, where that has none yet, of those that it superseded. */
 export function find(engine: Engine, client: ClientView<unknown>, call: Call): Memo | null {
-  for (;;) {
+  for (let attempt = 1; ; attempt++) {
     const edits = call.edits;
     let memo = call.tree === null ? null : descend(engine, client, call, call.tree);
     if (memo === null && call.superseded !== null && call.edits === edits) {
@@ -18,6 +21,7 @@ export function find(engine: Engine, client: ClientView<unknown>, call: Call): M
       }
     }
     if (call.edits === edits) return memo;
+    if (attempt === attempts) return null;
   }
 }
 

@@ -40,10 +40,10 @@ export function share(call: Call, memo: Memo): void {
   call.prints.add(memo);
 }
 
-/** Lists a memo whose value was shared before. */
-export function notePrint(call: Call, memo: Memo): void {
+/** Lists a memo that has the value of another. */
+export function notePrint(call: Call, memo: Memo, other: Memo): void {
   if (call.prints === null || typeof memo.value !== "object" || memo.value === null) return;
-  memo.fingerprint = printOf(call, memo);
+  memo.fingerprint = other.fingerprint === 0 ? printOf(call, memo) : other.fingerprint;
   if (memo.fingerprint !== 0) call.prints.add(memo);
 }
 

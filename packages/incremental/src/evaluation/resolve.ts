@@ -141,7 +141,7 @@ function copy(memo: Memo, revision: number): Memo {
   const next = new Memo(memo.owner, null, memo.value, revision);
   next.failed = memo.failed;
   next.changedAt = memo.changedAt;
-  notePrint(memo.owner as Call, next);
+  notePrint(memo.owner as Call, next, memo);
   return next;
 }
 
