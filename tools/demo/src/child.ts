@@ -7,13 +7,13 @@ export interface Child {
   readonly pid: number;
   /** Settles when it has ended, with its exit code. */
   readonly ended: Promise<number | null>;
-  /** Asks it to end, and makes it after `graceMs`. */
+  /** Asks it to end, and ends it with all that it started after `graceMs`. */
   stop(graceMs?: number): Promise<void>;
 }
 
 /** Starts a program of this repository by Node. */
 export function startChild(name: string, args: readonly string[], env: NodeJS.ProcessEnv, cwd: string, log: string): Child {
-  const child: ChildProcess = spawn(process.execPath, [...args], { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
+  const child: ChildProcess = spawn(process.execPath, [...args], { env, cwd, stdio: ["ignore", "pipe", "pipe"], detached: true });
   const file = createWriteStream(log, { flags: "a" });
   child.stdout?.pipe(file, { end: false });
   child.stderr?.pipe(file, { end: false });
@@ -29,9 +29,18 @@ export function startChild(name: string, args: readonly string[], env: NodeJS.Pr
     async stop(graceMs = 8000) {
       if (child.exitCode !== null) return;
       child.kill("SIGTERM");
-      const hard = setTimeout(() => child.kill("SIGKILL"), graceMs);
+      const hard = setTimeout(() => killGroup(child.pid), graceMs);
       await ended;
       clearTimeout(hard);
     },
   };
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }

@@ -81,7 +81,7 @@ export async function startAgent(of: Workload, places: Places, envoy: string): P
   const child = startChild(of.name, [agentProgram, "proxy", of.role, "--directory", directory], env, directory, log);
   const up = await eventually(async () => (await fetch(`http://${of.address}:15020/healthz/ready`)).ok, 30_000, child.ended);
   if (!up) {
-    await child.stop(1000);
+    await child.stop();
     throw new Error(`the proxy of ${of.name} did not become ready; see ${log}`);
   }
   return child;
