@@ -39,7 +39,8 @@ export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster"
     report.error(metadata === undefined ? ["metadata"] : ["metadata", "name"], `is ${describe(metadata === undefined ? body["metadata"] : name)}, expected ${metadata === undefined ? "a mapping with a name" : "a name"}`);
     return undefined;
   }
-  const namespace = scope === "cluster" ? "" : (metadata?.["namespace"] ?? "default");
+  const given = metadata?.["namespace"] ?? "";
+  const namespace = scope === "cluster" ? "" : given === "" ? "default" : given;
   if (scope === "namespaced" && !isName(namespace)) {
     report.error(["metadata", "namespace"], `is ${describe(namespace)}, expected the name of a namespace`);
     return undefined;
