@@ -1,10 +1,9 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { durationMs } from "@bufbuild/protobuf/wkt";
-import { AuthenticationPolicy } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import { envoyBootstrap } from "./bootstrap/bootstrap.js";
 import { networksOf } from "./bootstrap/networks.js";
+import { writeBootstrap } from "./bootstrap/write-bootstrap.js";
 import { WorkloadIdentity } from "./certificates/workload-identity.js";
 import { type Clock, systemClock } from "./clock.js";
 import { discoveryTls } from "./control-plane.js";
@@ -16,9 +15,7 @@ import { EnvoyReadiness } from "./envoy/readiness.js";
 import { drainEnvoy, terminateEnvoy, type TerminationOptions } from "./envoy/termination.js";
 import { AgentError } from "./errors.js";
 import type { Log } from "./log.js";
-import { isTrue, nodeMetadata } from "./node/metadata.js";
 import type { Options } from "./options/table.js";
-import { splitAddress } from "./proxy-config/load.js";
 import { appProbes } from "./probes/app-probes.js";
 import { HealthCheck } from "./probes/health-check.js";
 import { type Proxy, type ProxyType, readProxy } from "./proxy.js";
@@ -27,7 +24,6 @@ import { agentMetrics, type AgentMetrics } from "./status/metrics.js";
 import { scrapeTargets } from "./status/scrape.js";
 import { StatusServer } from "./status/status-server.js";
 import { listenOnPort } from "./socket.js";
-import { ISTIO_VERSION } from "./version.js";
 
 export interface AgentOptions {
   readonly type: ProxyType;
@@ -215,77 +211,6 @@ function relayEvents(metrics: AgentMetrics): ConstructorParameters<typeof Relay>
     request: () => metrics.xdsProxyRequests.inc(),
     response: () => metrics.xdsProxyResponses.inc(),
   };
-}
-
-async function writeBootstrap(
-  file: string,
-  proxy: Proxy,
-  options: Options,
-  env: Readonly<Record<string, string | undefined>>,
-  identity: WorkloadIdentity,
-  log: Log,
-): Promise<void> {
-  const { config } = proxy;
-  const directory = resolve(options.directory, config.configPath);
-  const ports = {
-    statusPort: options.statusPort,
-    prometheusPort: options.prometheusPort,
-    secureMetricsPort: options.secureMetricsPort,
-    secureMergedMetricsPort: options.secureMergedMetricsPort,
-  };
-  const node = nodeMetadata({
-    env,
-    proxyConfig: config,
-    addresses: proxy.addresses,
-    ...(proxy.podLabels ? { podLabels: proxy.podLabels } : {}),
-    ...(proxy.podAnnotations ? { podAnnotations: proxy.podAnnotations } : {}),
-    version: ISTIO_VERSION,
-    pilotSubjectAltNames: config.controlPlaneAuthPolicy === AuthenticationPolicy.MUTUAL_TLS ? [istiodName(config.discoveryAddress)] : [],
-    outlierLogPath: options.outlierLogPath,
-    ...ports,
-    exitOnZeroConnections: options.exitOnZeroConnections,
-    skipDeprecatedLogs: options.skipDeprecatedLogs,
-    ...(options.metadataDiscovery === "" ? {} : { metadataDiscovery: isTrue(options.metadataDiscovery) }),
-    workloadIdentitySocket: options.workloadIdentitySocket,
-    credentialSocket: identity.credentialSocket,
-    filesSocket: identity.filesSocket !== undefined,
-    log,
-  });
-  const text = (key: string): string => (typeof node.metadata[key] === "string" ? node.metadata[key] : "");
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const { tracing } = config;
-  const lightstepTokenFile = join(directory, "lightstep_access_token.txt");
-  if (tracing?.tracer.case === "lightstep") await writeFile(lightstepTokenFile, tracing.tracer.value.accessToken, { mode: 0o600 });
-  const bootstrap = envoyBootstrap({
-    nodeId: proxy.nodeId,
-    node,
-    proxyConfig: config,
-    addresses: proxy.addresses,
-    namespace: text("NAMESPACE"),
-    workloadName: text("WORKLOAD_NAME"),
-    ...ports,
-    bindAddress: options.bindAddress,
-    sdsSocket: `./var/run/secrets/workload-spiffe-uds/${options.workloadIdentitySocket}`,
-    ...(identity.filesSocket === undefined ? {} : { filesSocket: identity.filesSocket }),
-    xdsSocket: `${config.configPath}/XDS`,
-    outlierLogPath: options.outlierLogPath,
-    logAsJson: options.logAsJson,
-    deltaXds: options.deltaXds,
-    dualStack: options.dualStack,
-    statusProxyProtocol: options.statusProxyProtocol,
-    exitOnZeroConnections: options.exitOnZeroConnections,
-    compliancePolicy: options.compliancePolicy,
-    lightstepTokenFile,
-    ...(env["HOST_IP"] ? { hostIp: env["HOST_IP"] } : {}),
-    warn: (message) => log.warn(message),
-  });
-  await writeFile(file, JSON.stringify(bootstrap, undefined, 2), { mode: 0o600 });
-}
-
-/** A name that istiod's certificate has; for a port on this machine, the usual one. */
-function istiodName(address: string): string {
-  const host = splitAddress(address)?.host ?? address;
-  return host === "localhost" ? "istiod.istio-system.svc" : host;
 }
 
 async function override(options: Options, env: Readonly<Record<string, string | undefined>>, at: (path: string) => string): Promise<string | undefined> {
