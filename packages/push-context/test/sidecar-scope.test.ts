@@ -78,6 +78,23 @@ spec: {clusterIP: 10.1.0.9, ports: [{name: http, port: 80}, {name: tcp, port: 90
   });
 });
 
+describe("a Sidecar that names namespaces", () => {
+  it.each([
+    ["by host", "[payments/pay.payments.svc.cluster.local]"],
+    ["by wildcard", "[payments/*]"],
+  ])("%s does not depend on services of others", (_, hosts) => {
+    const mesh = new TestMesh(services + networking("Sidecar", "shop", "default", `{egress: [{hosts: ${hosts}}]}`));
+    const view = mesh.sidecar("shop");
+    expect(imported(view)).toEqual([pay]);
+    mesh.apply(kubernetesService("elsewhere", "new"));
+    const { recomputations } = mesh.db.stats();
+    expect(imported(view)).toEqual([pay]);
+    expect(mesh.db.stats().recomputations - recomputations).toBeLessThan(20);
+    mesh.apply(kubernetesService("payments", "more"));
+    expect(imported(view)).toHaveLength(hosts.includes("*") ? 2 : 1);
+  });
+});
+
 describe("which Sidecar counts", () => {
   const egress = (hosts: string): string => `egress: [{hosts: [${hosts}]}]`;
   const mesh = new TestMesh(

@@ -8,7 +8,8 @@ import { proxyType } from "../proxy/facts.js";
 import { meshGateway } from "../routing/short-names.js";
 import { routedHosts, virtualServicesBoundTo } from "../routing/virtual-service-index.js";
 import { scopeOf } from "../visibility/scope.js";
-import { type ScopedService, scopeServices } from "../visibility/scoped-services.js";
+import type { ScopedService } from "../visibility/scoped-service.js";
+import { scopeServices } from "../visibility/scoped-services.js";
 import { mergedGateway } from "./merged-gateway.js";
 
 /**

@@ -44,7 +44,7 @@ export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly st
   q
     .keys(virtualServices)
     .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
-    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace))
+    .sort(byAge)
     .map((header) => header.key),
 );
 
@@ -64,21 +64,39 @@ export const virtualServicesBoundTo = query("virtualServicesBoundTo", (q, gatewa
 
 /**
  * The VirtualServices bound to a gateway that clients of a namespace may use, in order of precedence: those exported to the
- * namespace alone (its own, then others'), then public ones. Without a namespace: the public ones.
+ * namespace alone (its own, then others'), then public ones. Without a namespace: the public ones. With owners: only those of these
+ * namespaces, and others are not read.
  */
-export const virtualServicesVisibleAt = query(
-  "virtualServicesVisibleAt",
-  (q, { gateway, namespace }: { readonly gateway: string; readonly namespace?: string | undefined }): readonly string[] => {
-    const headers = q.call(virtualServicesBoundTo, gateway).flatMap((key) => q.call(virtualServiceHeader, key) ?? []);
-    const rank = (header: VirtualServiceHeader): number => {
-      const own = header.namespace === namespace;
-      return header.exportedTo.everyone ? (own && header.semantics === "gateway-api" ? 2 : 3) : own ? 0 : 1;
-    };
-    return headers
-      .filter((header) => isExportedTo(header.exportedTo, namespace))
-      .sort((a, b) => rank(a) - rank(b))
-      .map((header) => header.key);
-  },
+export const virtualServicesVisibleAt = query("virtualServicesVisibleAt", (q, { gateway, namespace, owners }: Bound): readonly string[] => {
+  const bound = owners === undefined ? q.call(virtualServicesBoundTo, gateway) : owners.flatMap((owner) => q.call(boundInNamespace, { gateway, owner }));
+  const rank = (header: VirtualServiceHeader): number => {
+    const own = header.namespace === namespace;
+    return header.exportedTo.everyone ? (own && header.semantics === "gateway-api" ? 2 : 3) : own ? 0 : 1;
+  };
+  return bound
+    .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
+    .filter((header) => isExportedTo(header.exportedTo, namespace))
+    .sort((a, b) => rank(a) - rank(b) || byAge(a, b))
+    .map((header) => header.key);
+});
+
+interface Bound {
+  readonly gateway: string;
+  readonly namespace?: string | undefined;
+  readonly owners?: readonly string[] | undefined;
+}
+
+const boundByNamespace = query("virtualServicesByGatewayAndNamespace", (q, gateway: string): Readonly<Record<string, readonly string[]>> => {
+  const out: Record<string, string[]> = {};
+  for (const key of q.call(virtualServicesBoundTo, gateway)) {
+    (out[key.slice(0, key.indexOf("/"))] ??= []).push(key);
+  }
+  return out;
+});
+
+const boundInNamespace = query(
+  "virtualServicesInNamespace",
+  (q, { gateway, owner }: { readonly gateway: string; readonly owner: string }): readonly string[] => q.call(boundByNamespace, gateway)[owner] ?? [],
 );
 
 /** The client's namespace, if what is bound to the gateway differs for it from what everyone has. */
@@ -129,6 +147,11 @@ export const sourceNamespaces = query("sourceNamespaces", (q, key: string): read
   const matches = q.call(virtualService, key)?.spec.http.flatMap((route) => route.match) ?? [];
   return [...new Set(matches.map((match) => match.sourceNamespace).filter((source) => source !== ""))].sort();
 });
+
+/** The oldest first, then by name and namespace. */
+function byAge(a: VirtualServiceHeader, b: VirtualServiceHeader): number {
+  return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
+}
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -5,8 +5,10 @@ import { hostsMeet, hostWithin } from "./host-names.js";
 export interface EgressHosts {
   /** Namespace, or `*` for all, to what is imported and excluded there. */
   readonly byNamespace: ReadonlyMap<string, NamespaceHosts>;
-  /** Whether every import names one host of one namespace. */
-  readonly allExact: boolean;
+  /** The namespaces from which anything is imported; undefined: all. */
+  readonly owners: readonly string[] | undefined;
+  /** Where every import names one host of one namespace: those, each `namespace/host`. */
+  readonly exact: readonly string[] | undefined;
 }
 
 interface NamespaceHosts {
@@ -23,6 +25,7 @@ export const everything: readonly string[] = ["*/*"];
  */
 export function egressHosts(hosts: readonly string[], namespace: string | undefined): EgressHosts {
   const byNamespace = new Map<string, NamespaceHosts>();
+  const exact = new Set<string>();
   let allExact = true;
   for (const entry of hosts) {
     const [prefix, host, more] = entry.split("/");
@@ -35,11 +38,13 @@ export function egressHosts(hosts: readonly string[], namespace: string | undefi
     const group = byNamespace.get(owner) ?? { imported: [], excluded: [] };
     byNamespace.set(owner, group);
     (excludes ? group.excluded : group.imported).push(host);
-    if (!excludes && (isWildcard(host) || owner === "*")) {
-      allExact = false;
+    if (!excludes) {
+      allExact &&= !isWildcard(host) && owner !== "*";
+      exact.add(`${owner}/${host}`);
     }
   }
-  return { byNamespace, allExact };
+  const owners = [...byNamespace].filter(([, { imported }]) => imported.length > 0).map(([owner]) => owner);
+  return { byNamespace, owners: owners.includes("*") ? undefined : owners, exact: allExact ? [...exact] : undefined };
 }
 
 /** The groups in which a host of a namespace is looked for: the namespace's own, then that of all; none where it is excluded. */

@@ -11,6 +11,7 @@ export {
   type ScopeListener,
   type ScopeRef,
 } from "./scope.js";
-export { scopeServices, scopedAliases, scopedService, serviceInScope, servicesOf, type ScopedService } from "./scoped-services.js";
+export { scopedAliases, scopedService, type ScopedService } from "./scoped-service.js";
+export { scopeServices, serviceInScope, servicesOf } from "./scoped-services.js";
 export { mostSpecificVirtualService, virtualServicesOf } from "./scoped-virtual-services.js";
 export { serviceHeader, visibleServices, type ServiceHeader } from "./service-header.js";

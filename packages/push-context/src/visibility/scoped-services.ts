@@ -1,25 +1,14 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { aliasesOf, service, type Service, servicesByHostname, splitKey } from "@istiod/service-discovery";
+import { aliasesOf, service, servicesByHostname, splitKey } from "@istiod/service-discovery";
 import { features } from "../mesh/features.js";
 import { routedHosts } from "../routing/virtual-service-index.js";
-import { egressHosts, groupsFor, importsService } from "./egress-hosts.js";
+import { type EgressHosts, egressHosts, groupsFor, importsService } from "./egress-hosts.js";
 import { isExportedTo } from "./export-to.js";
 import { egressListeners, type ScopeListener, type ScopeRef } from "./scope.js";
+import type { ScopedService } from "./scoped-service.js";
 import { virtualServicesOf } from "./scoped-virtual-services.js";
-import { serviceHeader, type ServiceHeader, visibleServices } from "./service-header.js";
-
-/** A service as a scope imports it: perhaps with some of its ports and aliases only. */
-export interface ScopedService {
-  /** The service's id. */
-  readonly service: string;
-  readonly hostname: string;
-  /** Numbers of the ports that are imported; absent: all. */
-  readonly ports?: readonly number[];
-  /** Keys of the aliases that are imported; absent: all. */
-  readonly aliases?: readonly string[];
-  /** Ports that other declarations of the same host add. */
-  readonly added?: readonly { readonly service: string; readonly port: number }[];
-}
+import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
+import { ServicesByHost } from "./services-by-host.js";
 
 /** The services that one egress listener imports, in the order in which the original considers them. */
 export const servicesOf = query("servicesOf", (q, { scope, listener }: ScopeListener): readonly ScopedService[] => {
@@ -28,7 +17,7 @@ export const servicesOf = query("servicesOf", (q, { scope, listener }: ScopeList
     return [];
   }
   const hosts = egressHosts(declared.hosts, scope.namespace);
-  const imported = q.call(visibleServices, scope.namespace).flatMap((header): { header: ServiceHeader; scoped: ScopedService }[] => {
+  const imported = candidates(q, hosts, scope.namespace).flatMap((header): { header: ServiceHeader; scoped: ScopedService }[] => {
     const group = groupsFor(hosts, header.namespace, header.hostname).find((candidate) => importsService(candidate, header.hostname));
     if (group === undefined) {
       return [];
@@ -82,20 +71,13 @@ export const serviceInScope = query(
     q.call(scopeServiceIndex, scope)[hostname],
 );
 
-/** A scoped service in full: the service itself, where nothing is left out or added. */
-export const scopedService = query("scopedService", (q, scoped: ScopedService): Service | undefined => {
-  const found = q.call(service, scoped.service);
-  if (found === undefined || (scoped.ports === undefined && scoped.added === undefined)) {
-    return found;
+/** Services that an egress listener may import. Of a host that is named with its namespace, the first declaration counts. */
+function candidates(q: QueryContext, { exact, owners }: EgressHosts, namespace: string | undefined): readonly ServiceHeader[] {
+  if (exact !== undefined) {
+    const named = exact.flatMap((key) => q.call(serviceHeader, key) ?? []);
+    return named.filter(({ exportedTo }) => isExportedTo(exportedTo, namespace)).sort(byAge);
   }
-  const own = scoped.ports === undefined ? found.ports : scoped.ports.flatMap((number) => found.ports.find((port) => port.number === number) ?? []);
-  const more = (scoped.added ?? []).flatMap((from) => q.call(service, from.service)?.ports.find((port) => port.number === from.port) ?? []);
-  return { ...found, ports: [...own, ...more] };
-});
-
-/** Keys of the ExternalName services that lead to a scoped service, as far as its scope imports them. */
-export function scopedAliases(q: QueryContext, { hostname, aliases }: ScopedService): readonly string[] {
-  return aliases ?? q.call(aliasesOf, hostname);
+  return owners === undefined ? q.call(visibleServices, namespace) : visibleServicesOf(q, owners, namespace);
 }
 
 /** Of a host that several namespaces declare, the namespace that counts: the client's, else the first, a Kubernetes Service before others. */
@@ -148,58 +130,3 @@ function portsAmong(q: QueryContext, id: string, wanted: readonly number[]): Pic
 }
 
 const portNumbers = query("portNumbers", (q, id: string): readonly number[] => q.call(service, id)?.ports.map((port) => port.number) ?? []);
-
-/** Services by host, where a host that is met again is merged or left out (pilot/pkg/model/sidecar.go, appendSidecarServices). */
-class ServicesByHost {
-  readonly #byHost = new Map<string, ScopedService>();
-
-  constructor(private readonly q: QueryContext) {}
-
-  get list(): readonly ScopedService[] {
-    return [...this.#byHost.values()];
-  }
-
-  add(scoped: ScopedService): void {
-    const existing = this.#byHost.get(scoped.hostname);
-    const replacement = existing === undefined ? scoped : this.#merged(existing, scoped);
-    if (replacement !== existing) {
-      this.#byHost.set(scoped.hostname, replacement);
-    }
-  }
-
-  #merged(existing: ScopedService, scoped: ScopedService): ScopedService {
-    if (existing.service === scoped.service && existing.ports === undefined) {
-      return existing;
-    }
-    const [a, b] = [this.q.call(scopedService, existing), this.q.call(scopedService, scoped)];
-    if (a === undefined || b === undefined || (a.registry === "Kubernetes" && b.registry !== "Kubernetes")) {
-      return existing;
-    }
-    if (a.registry !== "Kubernetes" && b.registry === "Kubernetes") {
-      return scoped;
-    }
-    const missing = b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number);
-    if (missing.length === 0 || !mergeable(a, b)) {
-      return existing;
-    }
-    if (existing.service === scoped.service && existing.added === undefined) {
-      return { ...existing, ports: [...(existing.ports ?? []), ...missing] };
-    }
-    return { ...existing, added: [...(existing.added ?? []), ...missing.map((port) => ({ service: scoped.service, port }))] };
-  }
-}
-
-function mergeable(a: Service, b: Service): boolean {
-  const same = (x: unknown, y: unknown): boolean => JSON.stringify(x) === JSON.stringify(y);
-  return (
-    a.namespace === b.namespace &&
-    a.resolution === b.resolution &&
-    same(sorted(a.labels), sorted(b.labels)) &&
-    same(sorted(a.selector), sorted(b.selector)) &&
-    same([...a.exportTo].sort(), [...b.exportTo].sort())
-  );
-}
-
-function sorted(labels: Readonly<Record<string, string>> = {}): readonly (readonly [string, string])[] {
-  return Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
-}

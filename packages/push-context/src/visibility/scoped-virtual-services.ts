@@ -11,19 +11,16 @@ import { egressListeners, type ScopeListener } from "./scope.js";
  * SelectVirtualServices). A gateway's single listener has all that its namespace may use.
  */
 export const virtualServicesOf = query("virtualServicesOf", (q, { scope, listener }: ScopeListener): readonly string[] => {
-  const visible = q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace: scope.namespace });
+  const { namespace } = scope;
   const declared = q.call(egressListeners, scope)[listener];
-  if (scope.gateway === true || declared === undefined) {
-    return scope.gateway === true ? visible : [];
+  if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === everything[0])) {
+    return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace });
   }
-  const hosts = egressHosts(declared.hosts, scope.namespace);
-  const all = declared.hosts.length === 1 && declared.hosts[0] === everything[0];
-  return all
-    ? visible
-    : visible.filter((key) => {
-        const header = q.call(virtualServiceHeader, key);
-        return header !== undefined && importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api");
-      });
+  const hosts = egressHosts(declared?.hosts ?? [], namespace);
+  return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace, owners: hosts.owners }).filter((key) => {
+    const header = q.call(virtualServiceHeader, key);
+    return header !== undefined && importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api");
+  });
 });
 
 /** The hosts of an egress listener's VirtualServices, each to the one that has it: the first, where several do. */

@@ -1,13 +1,15 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { type Registry, type Service, service, serviceOrder } from "@istiod/service-discovery";
 import { mesh } from "../mesh/mesh-config.js";
-import { exportScope, type ExportScope } from "./export-to.js";
+import { exportScope, type ExportScope, isExportedTo } from "./export-to.js";
 
 /** What decides which clients see a service, apart from what it offers: a change of ports or addresses does not change it. */
 export interface ServiceHeader {
   readonly id: string;
   readonly hostname: string;
   readonly namespace: string;
+  /** Name of the Kubernetes Service; the hostname of a ServiceEntry. */
+  readonly name: string;
   readonly registry: Registry;
   readonly creationTimestamp: number;
   readonly exportedTo: ExportScope;
@@ -20,6 +22,7 @@ export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHead
     id,
     hostname: found.hostname,
     namespace: found.namespace,
+    name: found.name,
     registry: found.registry,
     creationTimestamp: found.creationTimestamp,
     exportedTo: serviceExportScope(q, found),
@@ -30,11 +33,34 @@ export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHead
  * The services that clients of a namespace may see: those exported to it alone, then public ones, each group the oldest first.
  * Without a namespace: the public ones.
  */
-export const visibleServices = query("visibleServices", (q, namespace: string | undefined): readonly ServiceHeader[] => {
-  const headers = q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? []);
-  const exported = headers.filter(({ exportedTo }) => !exportedTo.everyone && namespace !== undefined && exportedTo.namespaces.includes(namespace));
-  return [...exported, ...headers.filter(({ exportedTo }) => exportedTo.everyone)];
+export const visibleServices = query("visibleServices", (q, namespace: string | undefined): readonly ServiceHeader[] =>
+  visibleAmong(q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? []), namespace),
+);
+
+/** The same, of some namespaces' services only: others are not read. */
+export function visibleServicesOf(q: QueryContext, owners: readonly string[], namespace: string | undefined): readonly ServiceHeader[] {
+  return visibleAmong(owners.flatMap((owner) => q.call(headersOfNamespace, owner)).sort(byAge), namespace);
+}
+
+/** The oldest first, then by name and namespace. */
+export function byAge(a: ServiceHeader, b: ServiceHeader): number {
+  return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
+}
+
+const headersByNamespace = query("serviceHeadersByNamespace", (q): Readonly<Record<string, readonly ServiceHeader[]>> => {
+  const out: Record<string, ServiceHeader[]> = {};
+  for (const header of q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? [])) {
+    (out[header.namespace] ??= []).push(header);
+  }
+  return out;
 });
+
+const headersOfNamespace = query("serviceHeadersOfNamespace", (q, namespace: string): readonly ServiceHeader[] => q.call(headersByNamespace)[namespace] ?? []);
+
+function visibleAmong(headers: readonly ServiceHeader[], namespace: string | undefined): readonly ServiceHeader[] {
+  const exported = headers.filter(({ exportedTo }) => !exportedTo.everyone && isExportedTo(exportedTo, namespace));
+  return [...exported, ...headers.filter(({ exportedTo }) => exportedTo.everyone)];
+}
 
 /**
  * Whom a service is exported to: its own `exportTo` or the mesh's default, and no further than MeshConfig.serviceEntryVisibility
@@ -47,4 +73,8 @@ function serviceExportScope(q: QueryContext, { exportTo, namespace, visibility }
   }
   const reachesOwn = declared.everyone || declared.namespaces.includes(namespace);
   return { everyone: false, namespaces: visibility === "namespace" && reachesOwn ? [namespace] : [] };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

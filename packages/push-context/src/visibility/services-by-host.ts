@@ -1,0 +1,58 @@
+import type { QueryContext } from "@istiod/incremental";
+import type { Service } from "@istiod/service-discovery";
+import { scopedService, type ScopedService } from "./scoped-service.js";
+
+/** Services by host, where a host that is met again is merged or left out (pilot/pkg/model/sidecar.go, appendSidecarServices). */
+export class ServicesByHost {
+  readonly #byHost = new Map<string, ScopedService>();
+
+  constructor(private readonly q: QueryContext) {}
+
+  get list(): readonly ScopedService[] {
+    return [...this.#byHost.values()];
+  }
+
+  add(scoped: ScopedService): void {
+    const existing = this.#byHost.get(scoped.hostname);
+    const replacement = existing === undefined ? scoped : this.#merged(existing, scoped);
+    if (replacement !== existing) {
+      this.#byHost.set(scoped.hostname, replacement);
+    }
+  }
+
+  #merged(existing: ScopedService, scoped: ScopedService): ScopedService {
+    if (existing.service === scoped.service && existing.ports === undefined) {
+      return existing;
+    }
+    const [a, b] = [this.q.call(scopedService, existing), this.q.call(scopedService, scoped)];
+    if (a === undefined || b === undefined || (a.registry === "Kubernetes" && b.registry !== "Kubernetes")) {
+      return existing;
+    }
+    if (a.registry !== "Kubernetes" && b.registry === "Kubernetes") {
+      return scoped;
+    }
+    const missing = b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number);
+    if (missing.length === 0 || !mergeable(a, b)) {
+      return existing;
+    }
+    if (existing.service === scoped.service && existing.added === undefined) {
+      return { ...existing, ports: [...(existing.ports ?? []), ...missing] };
+    }
+    return { ...existing, added: [...(existing.added ?? []), ...missing.map((port) => ({ service: scoped.service, port }))] };
+  }
+}
+
+function mergeable(a: Service, b: Service): boolean {
+  const same = (x: unknown, y: unknown): boolean => JSON.stringify(x) === JSON.stringify(y);
+  return (
+    a.namespace === b.namespace &&
+    a.resolution === b.resolution &&
+    same(sorted(a.labels), sorted(b.labels)) &&
+    same(sorted(a.selector), sorted(b.selector)) &&
+    same([...a.exportTo].sort(), [...b.exportTo].sort())
+  );
+}
+
+function sorted(labels: Readonly<Record<string, string>> = {}): readonly (readonly [string, string])[] {
+  return Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+}
