@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import type { Resource, ResourceSet } from "@istiod/resources";
+import { ResourceSet, type Resource } from "@istiod/resources";
 import type { Clock } from "./clock.js";
 import type { XdsEvent } from "./events.js";
 import type { AdsStream, ClientSource, Receipt, XdsResponse } from "./protocol/ads-stream.js";
 import { DeltaStream } from "./protocol/delta-stream.js";
+import type { TypeState } from "./protocol/type-state.js";
 import { SotwStream } from "./protocol/sotw-stream.js";
 import type { PushQueue, Pushed } from "./push/push-queue.js";
 import type { Connection as Snapshot, Subscription } from "./server.js";
@@ -146,20 +147,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       variant: stream.variant,
       connectedAt: at,
       outstandingBytes: this.#call.outstandingBytes,
-      subscriptions: [...stream.types.values()].map(
-        (type): Subscription => ({
-          typeUrl: type.typeUrl,
-          wildcard: type.wildcard,
-          names: [...type.names],
-          sent: type.known,
-          nonceSent: type.last?.nonce ?? "",
-          nonceAcked: type.nonceAcked,
-          versionSent: type.last?.version ?? "",
-          versionAcked: type.versionAcked,
-          ...(type.last && { sentAt: type.last.at }),
-          ...(type.lastError && { lastError: type.lastError }),
-        }),
-      ),
+      subscriptions: [...stream.types.values()].map(subscriptionOf),
     };
   }
 
@@ -281,6 +269,26 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #identity({ id, node, stream }: Opened<C>): { connection: string; nodeId: string; variant: "delta" | "sotw" } {
     return { connection: id, nodeId: node.id, variant: stream.variant };
   }
+}
+
+function subscriptionOf(type: TypeState): Subscription {
+  const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
+  const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
+  return {
+    typeUrl,
+    wildcard,
+    names,
+    get sent() {
+      if (known === undefined || (wildcard && outside.length === 0)) return known;
+      return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...outside]);
+    },
+    nonceSent: last?.nonce ?? "",
+    nonceAcked,
+    versionSent: last?.version ?? "",
+    versionAcked,
+    ...(last && { sentAt: last.at }),
+    ...(lastError && { lastError }),
+  };
 }
 
 function asConnectError(error: unknown): ConnectError {

@@ -54,6 +54,8 @@ export interface AckEvent extends OfType {
   readonly revision?: number;
   /** Milliseconds since the response was handed to the transport. */
   readonly afterMs: number;
+  /** Milliseconds since the request or change that led to the response. */
+  readonly sinceMs: number;
 }
 
 export interface NackEvent extends OfType {

@@ -110,8 +110,8 @@ export interface Subscription {
   readonly typeUrl: string;
   readonly wildcard: boolean;
   /** Names subscribed to explicitly. */
-  readonly names: readonly string[];
-  /** The client's resources as they were last sent: by name, if not wildcard. Undefined before the first response. */
+  readonly names: ReadonlySet<string>;
+  /** The client's resources as they were last sent. Undefined before the first response. */
   readonly sent: ResourceSet | undefined;
   /** Empty before the first response. */
   readonly nonceSent: string;

@@ -97,10 +97,11 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     test("are looked up when asked for, and again after each change", async () => {
       const secrets = new Map([["one", made("one", "1")], ["other", made("other", "1")]]);
       const source = withSecrets(secrets);
-      const { client } = await setup(variant, transport, {}, {}, source);
+      const { client, server } = await setup(variant, transport, {}, {}, source);
       const c = client();
       c.subscribe(secretType, ["in-set", "one", "none"]);
       expect(await c.accept(secretType)).toMatchObject({ names: ["in-set", "one"], removed: delta ? ["none"] : [] });
+      expect([...(server.connections()[0]?.subscriptions[0]?.sent ?? [])].map(({ name }) => name)).toEqual(["in-set", "one"]);
 
       secrets.set("other", made("other", "2"));
       source.set({});

@@ -38,7 +38,7 @@ export interface XdsResponse {
 export interface Receipt {
   readonly typeUrl: string;
   readonly stale: boolean;
-  readonly ack?: { readonly nonce: string; readonly version: string; readonly revision?: number; readonly afterMs: number };
+  readonly ack?: { readonly nonce: string; readonly version: string; readonly revision?: number; readonly afterMs: number; readonly sinceMs: number };
   readonly nack?: Rejection;
 }
 
@@ -90,8 +90,10 @@ export abstract class AdsStream {
     const nack = request.errorDetail === undefined ? undefined : this.#rejected(type, request, request.errorDetail, answers);
     let ack: Receipt["ack"];
     if (answers && nack === undefined) {
-      const { nonce, version, revision, at } = last;
-      ack = { nonce, version, ...(revision !== undefined && { revision }), afterMs: this.#clock.now() - at };
+      const { nonce, version, at } = last;
+      const { revision, since } = last.due;
+      const now = this.#clock.now();
+      ack = { nonce, version, ...(revision !== undefined && { revision }), afterMs: now - at, sinceMs: now - since };
       type.nonceAcked = nonce;
       type.versionAcked = version;
       type.lastError = undefined;
@@ -182,7 +184,7 @@ export abstract class AdsStream {
     const version = versionOf(set, type.outside);
     const carried = projected ?? nothing;
     const at = this.#clock.now();
-    type.last = { nonce, version, at, revision: due.revision, selection: carried };
+    type.last = { nonce, version, at, due, selection: carried };
     return { typeUrl: type.typeUrl, nonce, version, selection: carried, due, startedAt, buildMs: tookMs + at - composedFrom };
   }
 
@@ -213,7 +215,7 @@ export abstract class AdsStream {
       message: error.message,
       resources: carried.filter(({ name }) => carried.length === 1 || error.message.includes(name)).map(({ name }) => name),
       at: this.#clock.now(),
-      ...(last?.revision !== undefined && { revision: last.revision }),
+      ...(last?.due.revision !== undefined && { revision: last.due.revision }),
     };
     type.lastError = rejection;
     return rejection;

@@ -102,7 +102,7 @@ export interface LastResponse {
   readonly nonce: string;
   readonly version: string;
   readonly at: number;
-  readonly revision: number | undefined;
+  readonly due: Due;
   /** What it carried. Until it is acknowledged. */
   selection: Selection | undefined;
 }

@@ -2,7 +2,6 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { DeltaDiscoveryRequestSchema, DiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { StatusSchema } from "@istiod/envoy-api/google/rpc/status";
 import type { Variant } from "../events.js";
 import { openChannel, type Channel, type Target } from "./channel.js";
 import { decodeResponse, type ReceivedResponse } from "./response.js";
@@ -119,7 +118,7 @@ export class XdsClient {
   /** Sends a request as it is given; only the first one gets the node, unless it says otherwise. */
   send(request: RawRequest): void {
     const { typeUrl = "", nonce = "", error } = request;
-    const errorDetail = error === undefined ? {} : { errorDetail: create(StatusSchema, { code: 13, message: error }) };
+    const errorDetail = error === undefined ? {} : { errorDetail: { code: 13, message: error } };
     const node = "node" in request ? request.node : this.#first ? this.node : undefined;
     this.#first = false;
     const common = { ...(node && { node }), typeUrl, responseNonce: nonce, ...errorDetail };
