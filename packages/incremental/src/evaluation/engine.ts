@@ -8,7 +8,7 @@ import { Retention } from "../retention/retention.js";
 import type { Activation } from "./activation.js";
 import type { Frame } from "./frame.js";
 
-/** Which questions a computation has noted, by their ids: see `Frame`. */
+/** Which questions a computation has noted, by their ids: see `Recording`. */
 export interface Seen {
   marks: Int32Array;
   last: number;
