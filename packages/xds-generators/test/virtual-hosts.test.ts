@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { virtualHostPlan } from "../src/routes/virtual-host-plan.js";
+import { shadowedHosts } from "../src/index.js";
 import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
 import { cart, cartVirtualService, type MeshOptions, RouteMesh, toCart } from "./route-mesh.js";
 
@@ -58,7 +58,7 @@ describe("a domain that two hosts claim", () => {
     mesh.apply(istioYaml("VirtualService", "late", { hosts: ["cart"], http: [{ name: "second", ...toCart }] }));
     const client = mesh.sidecar();
     expect(client.cartRoutes().map((route) => route["name"])).toEqual(["first"]);
-    expect(client.view.call(virtualHostPlan, { scope: {}, listener: 0, port: 80 }).shadowed).toEqual([{ host, port: 80, winner: "shop/cart", loser: "shop/late" }]);
+    expect(client.view.call(shadowedHosts, "80")).toEqual([{ host, port: 80, winner: "shop/cart", loser: "shop/late" }]);
   });
 });
 

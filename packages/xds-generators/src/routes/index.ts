@@ -1,4 +1,5 @@
 export { defaultOutboundRoute } from "./default-route.js";
 export { inboundRouteConfiguration, type InboundPort } from "./inbound-route-configuration.js";
 export { routeOf, routes } from "./routes.js";
-export { httpProxyRoute } from "./sidecar-route-configuration.js";
+export { httpProxyRoute, shadowedHosts } from "./sidecar-route-configuration.js";
+export type { ShadowedHost } from "./virtual-host-plan.js";

@@ -8,6 +8,7 @@ import type { PortOfListener } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
 import { encodedChunk } from "./virtual-host-chunks.js";
 import { virtualHost } from "./virtual-host.js";
+import { type ShadowedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** The route configuration of requests through a generic HTTP proxy, to any port. */
 export const httpProxyRoute = "http_proxy";
@@ -32,6 +33,13 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
   return encodedRouteConfiguration(settings, parsed.detectedHost === undefined ? [...hosts, q.call(catchAllHost, scope)] : hosts);
+});
+
+/** Hosts of the route configuration of this name for which a VirtualService is without effect, because an older one or the service itself has them. */
+export const shadowedHosts = query("shadowedHosts", (q, name: string): readonly ShadowedHost[] => {
+  const parsed = parseRouteName(name);
+  const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
+  return listener === undefined ? [] : q.call(virtualHostPlan, listener).shadowed;
 });
 
 function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly Uint8Array[] {
