@@ -2,7 +2,17 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Database } from "@istiod/incremental";
-import { allKinds, DirectorySource, formatProblem, Ingestion, kubernetesKinds, serviceEntries, services, type Clock, type DirectorySourceOptions } from "@istiod/config-ingestion";
+import {
+  allKinds,
+  DirectorySource,
+  formatProblem,
+  Ingestion,
+  kubernetesKinds,
+  serviceEntries,
+  services,
+  type Clock,
+  type DirectorySourceOptions,
+} from "@istiod/config-ingestion";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 let directory: string;
@@ -78,7 +88,10 @@ describe("reading a directory", () => {
   });
 
   test("a further cluster gives its Kubernetes kinds only, under its own ID", async () => {
-    await writeFile(path("all.yaml"), `${entry("one")}---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}\n`);
+    await writeFile(
+      path("all.yaml"),
+      `${entry("one")}---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}\n`,
+    );
     await open({ cluster: "remote", kinds: kubernetesKinds });
     expect(commits).toEqual([["remote/shop/web"]]);
     expect(database.read(services, "remote/shop/web")?.cluster).toBe("remote");
@@ -115,7 +128,10 @@ describe("following a directory", () => {
   test("a half-written file keeps what it held until it is whole", async () => {
     await writeFile(path("one.yaml"), `${entry("one")}---${entry("two")}`);
     await open();
-    await writeFile(path("one.yaml"), `${entry("one", "new.example.com")}---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: tw`);
+    await writeFile(
+      path("one.yaml"),
+      `${entry("one", "new.example.com")}---\napiVersion: networking.istio.io/v1\nkind: ServiceEntry\nmetadata: {name: tw`,
+    );
     await eventually(() => expect(host("one")).toBe("new.example.com"));
     expect(host("two")).toBe("two.example.com");
     expect(problems).toEqual([expect.stringMatching(/one\.yaml:\d+: is not YAML: /)]);
@@ -137,7 +153,10 @@ describe("following a directory", () => {
   });
 
   test("a link that is swapped, as in a mounted ConfigMap", async () => {
-    for (const [version, name] of [["..v1", "old.example.com"], ["..v2", "new.example.com"]] as const) {
+    for (const [version, name] of [
+      ["..v1", "old.example.com"],
+      ["..v2", "new.example.com"],
+    ] as const) {
       await mkdir(path(version));
       await writeFile(path(version, "one.yaml"), entry("one", name));
     }
@@ -222,7 +241,9 @@ describe("a document that is refused", () => {
     await writeFile(path("one.yaml"), `${bad}---${entry("two", "new.example.com")}`);
     await eventually(() => expect(host("two")).toBe("new.example.com"));
     expect(host("one")).toBe("one.example.com");
-    expect(problems).toEqual([`${path("one.yaml")}:5: ServiceEntry shop/one: ports[0].number: is "eighty", expected an integer of 0 or more`]);
+    expect(problems).toEqual([
+      `${path("one.yaml")}:5: ServiceEntry shop/one: ports[0].number: is "eighty", expected an integer of 0 or more`,
+    ]);
     await writeFile(path("one.yaml"), `${bad}---${entry("two", "newer.example.com")}`);
     await eventually(() => expect(host("two")).toBe("newer.example.com"));
     expect(problems).toHaveLength(1);
@@ -246,7 +267,9 @@ describe("a document that is refused", () => {
     await writeFile(path("b.yaml"), entry("one", "b.example.com"));
     await open();
     expect(host("one")).toBe("a.example.com");
-    expect(problems).toEqual([`${path("b.yaml")}:2: ServiceEntry shop/one: is also defined at ${path("a.yaml")}:2, which counts; expected it to be defined once`]);
+    expect(problems).toEqual([
+      `${path("b.yaml")}:2: ServiceEntry shop/one: is also defined at ${path("a.yaml")}:2, which counts; expected it to be defined once`,
+    ]);
     await unlink(path("a.yaml"));
     await eventually(() => expect(host("one")).toBe("b.example.com"));
     expect(ingestion.problems()).toEqual([]);

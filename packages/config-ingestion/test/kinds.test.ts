@@ -96,12 +96,23 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd00::1
   });
 
   test("an EndpointSlice is found by its Service; absent conditions mean ready", () => {
-    const found = ask(database, query("slices", (q) => q.read(endpointSlicesByService, "Kubernetes/shop/web")));
+    const found = ask(
+      database,
+      query("slices", (q) => q.read(endpointSlicesByService, "Kubernetes/shop/web")),
+    );
     expect(found[0]?.spec).toEqual({
       addressType: "IPv4",
       service: "web",
       endpoints: [
-        { addresses: ["10.1.0.1"], ready: true, serving: true, terminating: false, nodeName: "n1", zone: "z1", targetRef: { kind: "Pod", namespace: "shop", name: "web-0" } },
+        {
+          addresses: ["10.1.0.1"],
+          ready: true,
+          serving: true,
+          terminating: false,
+          nodeName: "n1",
+          zone: "z1",
+          targetRef: { kind: "Pod", namespace: "shop", name: "web-0" },
+        },
         { addresses: ["10.1.0.2"], ready: false, serving: true, terminating: true },
       ],
       ports: [{ name: "http", port: 8080, protocol: "TCP" }],
@@ -127,7 +138,11 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd00::1
 
   test("others", () => {
     expect(database.read(nodes, "Kubernetes/n1")?.spec.addresses).toEqual([{ type: "InternalIP", address: "10.9.0.1" }]);
-    expect(database.read(namespaces, "Kubernetes/shop")).toMatchObject({ namespace: "", labels: { "istio-injection": "enabled" }, annotations: {} });
+    expect(database.read(namespaces, "Kubernetes/shop")).toMatchObject({
+      namespace: "",
+      labels: { "istio-injection": "enabled" },
+      annotations: {},
+    });
     expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.crt"] ?? []).toString()).toBe("cert");
     expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.key"] ?? []).toString()).toBe("key");
     expect(database.read(secrets, "Kubernetes/shop/release")).toBeUndefined();
@@ -160,8 +175,18 @@ spec:
     );
     const object = database.read(virtualServices, "shop/web");
     expect(object?.spec.http[0]?.timeout?.seconds).toBe(90n);
-    expect(ask(database, query("hosts", (q) => q.keys(virtualServicesByHost)))).toEqual(["*.example.com", "shop/web"]);
-    expect(ask(database, query("gateways", (q) => q.keys(virtualServicesByGateway)))).toEqual(["edge/west", "mesh", "shop/east", "shop/ingress"]);
+    expect(
+      ask(
+        database,
+        query("hosts", (q) => q.keys(virtualServicesByHost)),
+      ),
+    ).toEqual(["*.example.com", "shop/web"]);
+    expect(
+      ask(
+        database,
+        query("gateways", (q) => q.keys(virtualServicesByGateway)),
+      ),
+    ).toEqual(["edge/west", "mesh", "shop/east", "shop/ingress"]);
     expect(hostBuckets("web.shop.svc.cluster.local", "cluster.local")).toContain("shop/web");
     expect(hostBuckets("web.shop.svc.other", "cluster.local")).toEqual(["web.shop.svc.other"]);
   });

@@ -32,7 +32,9 @@ describe("mesh configuration", () => {
   });
 
   test("a field takes the place of its default, also with a zero", () => {
-    const { mesh } = apply("{enableTracing: false, enableAutoMtls: false, connectTimeout: 1m30s, outboundTrafficPolicy: {mode: REGISTRY_ONLY}}");
+    const { mesh } = apply(
+      "{enableTracing: false, enableAutoMtls: false, connectTimeout: 1m30s, outboundTrafficPolicy: {mode: REGISTRY_ONLY}}",
+    );
     expect(mesh.enableTracing).toBe(false);
     expect(mesh.enableAutoMtls).toBe(false);
     expect(mesh.connectTimeout?.seconds).toBe(90n);
@@ -42,9 +44,18 @@ describe("mesh configuration", () => {
   test("the proxy configuration is merged field by field, its metadata entry by entry", () => {
     const base = apply("defaultConfig: {concurrency: 2, proxyMetadata: {A: '1', B: '1'}, proxyHeaders: {server: {disabled: true}}}").mesh;
     const report = reports();
-    const mesh = applyMeshConfig(parse("defaultConfig: {statusPort: 15021, proxyMetadata: {B: '2'}, proxyHeaders: {requestId: {disabled: true}}}"), report, base);
+    const mesh = applyMeshConfig(
+      parse("defaultConfig: {statusPort: 15021, proxyMetadata: {B: '2'}, proxyHeaders: {requestId: {disabled: true}}}"),
+      report,
+      base,
+    );
     expect(report.errors).toEqual([]);
-    expect(mesh?.defaultConfig).toMatchObject({ concurrency: 2, statusPort: 15021, proxyMetadata: { A: "1", B: "2" }, proxyAdminPort: 15000 });
+    expect(mesh?.defaultConfig).toMatchObject({
+      concurrency: 2,
+      statusPort: 15021,
+      proxyMetadata: { A: "1", B: "2" },
+      proxyAdminPort: 15000,
+    });
     expect(mesh?.defaultConfig?.proxyHeaders?.server?.disabled).toBe(true);
     expect(mesh?.defaultConfig?.proxyHeaders?.requestId?.disabled).toBe(true);
     expect(base.defaultConfig?.statusPort).toBe(15020);
@@ -65,7 +76,10 @@ defaultProviders: {metrics: [prometheus]}`);
 
   test("unknown fields are warnings", () => {
     const { report } = apply("{notAField: 1, defaultConfig: {alsoNot: {a: 1}}}");
-    expect(report.warnings).toEqual(["notAField: is not a field of MeshConfig; it is ignored", "defaultConfig.alsoNot: is not a field of ProxyConfig; it is ignored"]);
+    expect(report.warnings).toEqual([
+      "notAField: is not a field of MeshConfig; it is ignored",
+      "defaultConfig.alsoNot: is not a field of ProxyConfig; it is ignored",
+    ]);
   });
 
   test.each([
@@ -75,7 +89,10 @@ defaultProviders: {metrics: [prometheus]}`);
     ["trustDomain: 'a b'", 'trustDomain: is "a b", expected a domain name'],
     ["defaultConfig: {drainDuration: 1500ms}", "defaultConfig.drainDuration: is 1.5s, expected whole seconds"],
     ["defaultConfig: {discoveryAddress: nowhere}", 'defaultConfig.discoveryAddress: is "nowhere", expected host:port'],
-    ["outboundTrafficPolicy: {mode: SOMETIMES}", 'outboundTrafficPolicy.mode: is "SOMETIMES", expected one of REGISTRY_ONLY, ALLOW_ANY, ALLOW_ANY_DYNAMIC_DNS'],
+    [
+      "outboundTrafficPolicy: {mode: SOMETIMES}",
+      'outboundTrafficPolicy.mode: is "SOMETIMES", expected one of REGISTRY_ONLY, ALLOW_ANY, ALLOW_ANY_DYNAMIC_DNS',
+    ],
     ["[]", "is no mapping, expected fields of the mesh configuration"],
   ])("%s is refused", (yaml, expected) => {
     const report = reports();
@@ -87,7 +104,10 @@ defaultProviders: {metrics: [prometheus]}`);
 describe("mesh networks", () => {
   test("are read", () => {
     const report = reports();
-    const networks = readMeshNetworks(parse("networks: {n1: {endpoints: [{fromRegistry: cluster1}], gateways: [{address: 1.2.3.4, port: 15443}]}}"), report);
+    const networks = readMeshNetworks(
+      parse("networks: {n1: {endpoints: [{fromRegistry: cluster1}], gateways: [{address: 1.2.3.4, port: 15443}]}}"),
+      report,
+    );
     expect(report.errors).toEqual([]);
     expect(networks?.networks["n1"]?.gateways[0]).toMatchObject({ gw: { case: "address", value: "1.2.3.4" }, port: 15443 });
   });

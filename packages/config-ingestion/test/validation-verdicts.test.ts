@@ -24,8 +24,12 @@ describe.each(suites)("verdicts of $name", ({ folder }) => {
         const outcomes = decode(object);
         const errors = outcomes.flatMap((o) => (o.outcome === "ignored" ? [] : o.issues)).filter((i) => i.severity === "error");
         const refused = outcomes.some((o) => o.outcome === "refused");
-        if (outcomes.some((o) => o.outcome === "ignored")) wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 200)}: ignored`);
-        else if (refused !== (expected !== undefined)) wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 400)}\n   expected ${String(expected ?? "valid")}, found ${errors.map((e) => `${e.path.join(".")} ${e.message}`).join("; ")}`);
+        if (outcomes.some((o) => o.outcome === "ignored"))
+          wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 200)}: ignored`);
+        else if (refused !== (expected !== undefined))
+          wrong.push(
+            `${relative(folder, file)}: ${JSON.stringify(object).slice(0, 400)}\n   expected ${String(expected ?? "valid")}, found ${errors.map((e) => `${e.path.join(".")} ${e.message}`).join("; ")}`,
+          );
       }
     }
     console.log(`${total - wrong.length} of ${total} verdicts are equal (${((100 * (total - wrong.length)) / total).toFixed(1)} %)`);

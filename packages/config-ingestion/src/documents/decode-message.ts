@@ -7,7 +7,12 @@ import type { FieldPath, Report } from "./report.js";
  * A message from its JSON form, unknown fields refused. Undefined if it is not well formed; then each fault has been
  * reported at its own path. Durations may be in Go's form.
  */
-export function decodeMessage<D extends DescMessage>(schema: D, json: unknown, path: FieldPath, report: Report): MessageShape<D> | undefined {
+export function decodeMessage<D extends DescMessage>(
+  schema: D,
+  json: unknown,
+  path: FieldPath,
+  report: Report,
+): MessageShape<D> | undefined {
   const first = attempt(schema, json);
   if (first.message !== undefined) return first.message;
   const rewritten = withProtobufDurations(schema, json);

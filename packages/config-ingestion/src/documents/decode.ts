@@ -33,8 +33,23 @@ export interface Subject {
 
 /** What became of one object of a document. */
 export type Decoded =
-  | { readonly outcome: "accepted"; readonly subject: Subject; readonly kind: Kind; readonly key: string; readonly object: ConfigObject<unknown, unknown>; readonly issues: readonly Issue[]; readonly path: FieldPath }
-  | { readonly outcome: "refused"; readonly subject?: Subject; readonly kind?: Kind; readonly key?: string; readonly issues: readonly Issue[]; readonly path: FieldPath }
+  | {
+      readonly outcome: "accepted";
+      readonly subject: Subject;
+      readonly kind: Kind;
+      readonly key: string;
+      readonly object: ConfigObject<unknown, unknown>;
+      readonly issues: readonly Issue[];
+      readonly path: FieldPath;
+    }
+  | {
+      readonly outcome: "refused";
+      readonly subject?: Subject;
+      readonly kind?: Kind;
+      readonly key?: string;
+      readonly issues: readonly Issue[];
+      readonly path: FieldPath;
+    }
   | { readonly outcome: "ignored"; readonly kind: string };
 
 /**
@@ -68,7 +83,10 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
   const key = named.key({ cluster, namespace, name });
   const refused: Decoded = { outcome: "refused", subject, kind: named, key, issues, path };
   if (!named.versions.includes(envelope.version)) {
-    report.error(["apiVersion"], `is ${envelope.apiVersion}, expected ${named.versions.map((v) => (named.group === "" ? v : `${named.group}/${v}`)).join(" or ")}`);
+    report.error(
+      ["apiVersion"],
+      `is ${envelope.apiVersion}, expected ${named.versions.map((v) => (named.group === "" ? v : `${named.group}/${v}`)).join(" or ")}`,
+    );
     return refused;
   }
   if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind };

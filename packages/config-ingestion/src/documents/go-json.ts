@@ -15,9 +15,11 @@ export function withProtobufDurations(schema: DescMessage, json: unknown): unkno
       const field = schema.fields.find((f) => f.jsonName === key || f.name === key);
       const message = field?.message;
       if (field === undefined || message === undefined) return [key, value];
-      if (field.fieldKind === "list" && Array.isArray(value)) return [key, value.map((item: unknown) => withProtobufDurations(message, item))];
+      if (field.fieldKind === "list" && Array.isArray(value))
+        return [key, value.map((item: unknown) => withProtobufDurations(message, item))];
       const entries = field.fieldKind === "map" ? record(value) : undefined;
-      if (entries !== undefined) return [key, Object.fromEntries(Object.entries(entries).map(([k, v]) => [k, withProtobufDurations(message, v)]))];
+      if (entries !== undefined)
+        return [key, Object.fromEntries(Object.entries(entries).map(([k, v]) => [k, withProtobufDurations(message, v)]))];
       return [key, withProtobufDurations(message, value)];
     }),
   );

@@ -80,7 +80,8 @@ function fieldFaults(field: DescField, json: unknown, found: JsonFaults, path: F
 function valueFaults(field: DescField, json: unknown, found: JsonFaults, path: FieldPath): void {
   if (field.message !== undefined) findJsonFaults(field.message, json, found, path);
   else if (field.enum !== undefined) enumFault(field.enum, json, found, path);
-  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
+  else if (!isScalar(field.scalar ?? ScalarType.STRING, json))
+    found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
 }
 
 function enumFault(desc: DescEnum, json: unknown, found: JsonFaults, path: FieldPath): void {
@@ -138,7 +139,9 @@ function decodes(schema: DescMessage, json: unknown): boolean {
 
 function suggestion(schema: DescMessage, key: string): string {
   const wanted = key.toLowerCase().replaceAll(/[_-]/g, "");
-  const near = schema.fields.find((f) => f.jsonName.toLowerCase() === wanted || f.jsonName.toLowerCase() === `${wanted}s` || `${f.jsonName.toLowerCase()}s` === wanted);
+  const near = schema.fields.find(
+    (f) => f.jsonName.toLowerCase() === wanted || f.jsonName.toLowerCase() === `${wanted}s` || `${f.jsonName.toLowerCase()}s` === wanted,
+  );
   if (near !== undefined) return `; ${near.jsonName} is`;
   const names = schema.fields.map((f) => f.jsonName);
   return names.length === 0 ? ", which has none" : names.length > 12 ? "" : `, which has ${names.join(", ")}`;

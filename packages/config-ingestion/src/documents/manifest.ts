@@ -22,7 +22,10 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
   let complete = true;
   for (const [name, value] of Object.entries({ apiVersion, kind })) {
     if (typeof value === "string" && value !== "") continue;
-    report.error([name], `is ${describe(value)}, expected ${name === "kind" ? "a kind such as VirtualService" : "a version such as networking.istio.io/v1"}`);
+    report.error(
+      [name],
+      `is ${describe(value)}, expected ${name === "kind" ? "a kind such as VirtualService" : "a version such as networking.istio.io/v1"}`,
+    );
     complete = false;
   }
   if (!complete || typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
@@ -36,7 +39,10 @@ export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster"
   const metadata = record(body["metadata"]);
   const name = metadata?.["name"];
   if (!isName(name)) {
-    report.error(metadata === undefined ? ["metadata"] : ["metadata", "name"], `is ${describe(metadata === undefined ? body["metadata"] : name)}, expected ${metadata === undefined ? "a mapping with a name" : "a name"}`);
+    report.error(
+      metadata === undefined ? ["metadata"] : ["metadata", "name"],
+      `is ${describe(metadata === undefined ? body["metadata"] : name)}, expected ${metadata === undefined ? "a mapping with a name" : "a name"}`,
+    );
     return undefined;
   }
   const given = metadata?.["namespace"] ?? "";
@@ -49,7 +55,12 @@ export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster"
 }
 
 /** The entries of `metadata.labels` or `metadata.annotations` that something reads. */
-export function readKeys(manifest: Manifest, field: "labels" | "annotations", read: KeysRead, report: Report): Readonly<Record<string, string>> {
+export function readKeys(
+  manifest: Manifest,
+  field: "labels" | "annotations",
+  read: KeysRead,
+  report: Report,
+): Readonly<Record<string, string>> {
   const value = record(manifest.body["metadata"])?.[field] ?? undefined;
   const entries = record(value);
   if (entries === undefined) {
@@ -68,7 +79,10 @@ export function readKeys(manifest: Manifest, field: "labels" | "annotations", re
 export function readCreationTimestamp(manifest: Manifest, report: Report): number {
   const value = record(manifest.body["metadata"])?.["creationTimestamp"] ?? undefined;
   if (value === undefined) return 0;
-  const time = typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(value) ? Date.parse(value) : Number.NaN;
+  const time =
+    typeof value === "string" && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(value)
+      ? Date.parse(value)
+      : Number.NaN;
   if (!Number.isNaN(time)) return time;
   report.error(["metadata", "creationTimestamp"], `is ${describe(value)}, expected a time such as 2024-01-31T12:00:00Z`);
   return 0;

@@ -2,7 +2,8 @@ import { CORE_SCHEMA, load, Type } from "js-yaml";
 
 const yesNo = new Type("tag:yaml.org,2002:bool", {
   kind: "scalar",
-  resolve: (text: unknown) => typeof text === "string" && /^(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/.test(text),
+  resolve: (text: unknown) =>
+    typeof text === "string" && /^(?:true|True|TRUE|false|False|FALSE|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF)$/.test(text),
   construct: (text: string) => /^(?:true|yes|on)$/i.test(text),
 });
 

@@ -23,7 +23,12 @@ export function problemOf(issue: Issue, file: string, line: number, at: FieldPat
 export function formatProblem(problem: Problem): string {
   const { file, line, subject, path, message } = problem;
   const field = formatPath(path);
-  return [line === 0 ? file : `${file}:${line}`, ...(subject ? [formatSubject(subject)] : []), ...(field === "" ? [] : [field]), message].join(": ");
+  return [
+    line === 0 ? file : `${file}:${line}`,
+    ...(subject ? [formatSubject(subject)] : []),
+    ...(field === "" ? [] : [field]),
+    message,
+  ].join(": ");
 }
 
 /** `Kind ns/name`, or `Kind name` for cluster-scoped kinds. */

@@ -58,7 +58,14 @@ export function readDocument(document: DocumentText, file: string, options: Read
     for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     const { kind, key } = decoded;
     if (kind === undefined || key === undefined) unreadable = true;
-    else objects.push({ kind, key, object: decoded.outcome === "accepted" ? decoded.object : undefined, file, line: parsed.lineOf(decoded.path) });
+    else
+      objects.push({
+        kind,
+        key,
+        object: decoded.outcome === "accepted" ? decoded.object : undefined,
+        file,
+        line: parsed.lineOf(decoded.path),
+      });
   }
   return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };
 }
@@ -66,6 +73,7 @@ export function readDocument(document: DocumentText, file: string, options: Read
 /** The same reading of a document that stands some lines further down. */
 export function moveReading(reading: Reading, lines: number): Reading {
   if (lines === 0) return reading;
-  const moved = <T extends { readonly line: number }>(items: readonly T[]): T[] => items.map((item) => ({ ...item, line: item.line + lines }));
+  const moved = <T extends { readonly line: number }>(items: readonly T[]): T[] =>
+    items.map((item) => ({ ...item, line: item.line + lines }));
   return { ...reading, objects: moved(reading.objects), problems: moved(reading.problems) };
 }

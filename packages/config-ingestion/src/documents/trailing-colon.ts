@@ -38,5 +38,9 @@ function scalarWithColon(node: unknown, text: string): Scalar | undefined {
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === null || value === undefined || (isScalar(value) && value.value === null && ((value as Node).range?.[0] ?? 0) >= ((value as Node).range?.[1] ?? 0));
+  return (
+    value === null ||
+    value === undefined ||
+    (isScalar(value) && value.value === null && ((value as Node).range?.[0] ?? 0) >= ((value as Node).range?.[1] ?? 0))
+  );
 }

@@ -76,7 +76,13 @@ export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault 
 /** Parses with the parser that keeps positions, and that says what is wrong with a document. */
 export function parseWithPositions(document: DocumentText): ParsedDocument | SyntaxFault {
   const lines = new LineCounter();
-  const parsed = parseDocument(document.text, { lineCounter: lines, merge: true, customTags: (tags) => [...yesNo, ...tags], prettyErrors: false, logLevel: "silent" });
+  const parsed = parseDocument(document.text, {
+    lineCounter: lines,
+    merge: true,
+    customTags: (tags) => [...yesNo, ...tags],
+    prettyErrors: false,
+    logLevel: "silent",
+  });
   mendTrailingColons(parsed, document.text);
   const line = (offset: number): number => document.line + Math.max(0, lines.linePos(offset).line - 1);
   const fault = parsed.errors[0];

@@ -24,7 +24,16 @@ import { workloadEntryKind } from "./workload-entry.js";
 import { workloadGroupKind } from "./workload-group.js";
 
 /** The Kubernetes kinds, which every cluster of a mesh has of its own. */
-export const kubernetesKinds: readonly Kind[] = [namespaceKind, nodeKind, serviceKind, endpointSliceKind, podKind, serviceAccountKind, secretKind, configMapKind];
+export const kubernetesKinds: readonly Kind[] = [
+  namespaceKind,
+  nodeKind,
+  serviceKind,
+  endpointSliceKind,
+  podKind,
+  serviceAccountKind,
+  secretKind,
+  configMapKind,
+];
 
 /** Istio's kinds, which are read from the config cluster only. */
 export const istioKinds: readonly Kind[] = [

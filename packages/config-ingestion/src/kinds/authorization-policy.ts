@@ -1,5 +1,9 @@
 import { collection, index } from "@istiod/incremental";
-import { AuthorizationPolicy_Action as Action, AuthorizationPolicySchema, type AuthorizationPolicy } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import {
+  AuthorizationPolicy_Action as Action,
+  AuthorizationPolicySchema,
+  type AuthorizationPolicy,
+} from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import type { ConfigObject } from "../config-object.js";
 import { each, type Place } from "../validation/place.js";
 import { atMost, required, type Shape } from "../validation/shape.js";
@@ -41,7 +45,9 @@ function validate({ spec }: AuthorizationPolicyObject, place: Place): void {
   if ((action === Action.CUSTOM || action === Action.DENY) && rules.length === 0) {
     place.at("rules").error(`is empty, expected a rule ({} for every request): without one ${Action[action]} does nothing`);
   }
-  if (action === Action.CUSTOM && rules.length > 0 && (provider?.name ?? "") === "") place.at("provider", "name").error("is missing, expected the name of an extension provider");
-  if (action !== Action.CUSTOM && provider !== undefined) place.at("provider").error(`is set beside action ${Action[action]}, expected it beside CUSTOM only`);
+  if (action === Action.CUSTOM && rules.length > 0 && (provider?.name ?? "") === "")
+    place.at("provider", "name").error("is missing, expected the name of an extension provider");
+  if (action !== Action.CUSTOM && provider !== undefined)
+    place.at("provider").error(`is set beside action ${Action[action]}, expected it beside CUSTOM only`);
   each(rules, place.at("rules"), (rule, at) => checkRule(rule, action, at));
 }

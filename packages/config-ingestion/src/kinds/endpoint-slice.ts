@@ -39,7 +39,9 @@ export type EndpointSliceObject = ConfigObject<EndpointSliceSpec>;
 export const endpointSlices = collection<EndpointSliceObject>("EndpointSlice");
 
 /** By the service that they belong to, `cluster/ns/service`. */
-export const endpointSlicesByService = index(endpointSlices, "byService", (s) => (s.spec.service === "" ? [] : [`${s.cluster}/${s.namespace}/${s.spec.service}`]));
+export const endpointSlicesByService = index(endpointSlices, "byService", (s) =>
+  s.spec.service === "" ? [] : [`${s.cluster}/${s.namespace}/${s.spec.service}`],
+);
 
 const serviceNameLabel = "kubernetes.io/service-name";
 const mcsServiceNameLabel = "multicluster.kubernetes.io/service-name";
@@ -72,7 +74,11 @@ export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
             ...e.optionalString("nodeName"),
             ...e.optionalString("zone"),
             ...(target.present && {
-              targetRef: { kind: target.string("kind"), namespace: target.string("namespace", manifest.namespace), name: target.string("name") },
+              targetRef: {
+                kind: target.string("kind"),
+                namespace: target.string("namespace", manifest.namespace),
+                name: target.string("name"),
+              },
             }),
           };
         }),

@@ -35,15 +35,18 @@ export const gatewayKind = istioKind({
 
 /** As Istio's `ValidateGateway`. */
 function validate({ spec, name }: GatewayObject, place: Place): void {
-  if (!isDnsLabel(name)) place.error(`belongs to a Gateway named ${JSON.stringify(name)}, expected a name of at most 63 letters, digits and inner hyphens`);
+  if (!isDnsLabel(name))
+    place.error(`belongs to a Gateway named ${JSON.stringify(name)}, expected a name of at most 63 letters, digits and inner hyphens`);
   if (spec.servers.length === 0) place.at("servers").error("is empty, expected at least one server");
   const portNames = new Set<string>();
   each(spec.servers, place.at("servers"), (server, at) => {
     checkServer(server, at);
     if (server.port === undefined) return;
-    if (portNames.has(server.port.name)) at.at("port", "name").error(`is ${JSON.stringify(server.port.name)} a second time, expected each name once`);
+    if (portNames.has(server.port.name))
+      at.at("port", "name").error(`is ${JSON.stringify(server.port.name)} a second time, expected each name once`);
     portNames.add(server.port.name);
-    if (!isHttp(server.port.protocol) && server.tls?.httpsRedirect === true) at.at("tls", "httpsRedirect").warning("has no effect on a server that is not of HTTP");
+    if (!isHttp(server.port.protocol) && server.tls?.httpsRedirect === true)
+      at.at("tls", "httpsRedirect").warning("has no effect on a server that is not of HTTP");
   });
 }
 
@@ -59,8 +62,16 @@ function checkServer(server: Server, place: Place): void {
   } else if (isTls(port.protocol)) {
     if (tls === undefined) place.at("tls").error(`is missing, expected TLS settings beside the protocol ${port.protocol}`);
   } else if (tls !== undefined) {
-    const redirects = isHttp(port.protocol) && (tls.mode === Mode.PASSTHROUGH || tls.mode === Mode.AUTO_PASSTHROUGH) && tls.caCertificates === "" && tls.privateKey === "" && tls.serverCertificate === "";
-    if (!redirects) place.at("tls").error(`is set beside the protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`);
+    const redirects =
+      isHttp(port.protocol) &&
+      (tls.mode === Mode.PASSTHROUGH || tls.mode === Mode.AUTO_PASSTHROUGH) &&
+      tls.caCertificates === "" &&
+      tls.privateKey === "" &&
+      tls.serverCertificate === "";
+    if (!redirects)
+      place
+        .at("tls")
+        .error(`is set beside the protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`);
   }
 }
 

@@ -4,5 +4,12 @@ const domains = ["gateway.networking.k8s.io", "resource.opentelemetry.io"];
 export function isIstioKey(key: string): boolean {
   const slash = key.indexOf("/");
   const domain = slash < 0 ? key : key.slice(0, slash);
-  return domain === "istio.io" || domain.endsWith(".istio.io") || key === "istio-injection" || key === "istio-locality" || key === "istio" || domains.includes(domain);
+  return (
+    domain === "istio.io" ||
+    domain.endsWith(".istio.io") ||
+    key === "istio-injection" ||
+    key === "istio-locality" ||
+    key === "istio" ||
+    domains.includes(domain)
+  );
 }

@@ -28,7 +28,9 @@ export const peerAuthenticationKind = istioKind({
 /** As Istio's `ValidatePeerAuthentication`. */
 function validate({ spec }: PeerAuthenticationObject, place: Place): void {
   const ports = Object.keys(spec.portLevelMtls);
-  if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0) place.at("portLevelMtls").error("is set, expected a selector with labels beside it");
-  for (const port of ports) if (!isPort(Number(port))) place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);
+  if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0)
+    place.at("portLevelMtls").error("is set, expected a selector with labels beside it");
+  for (const port of ports)
+    if (!isPort(Number(port))) place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);
   checkSelector(spec.selector, place.at("selector"));
 }

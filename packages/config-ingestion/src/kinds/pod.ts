@@ -71,7 +71,10 @@ export const podKind = declareKind<PodSpec, PodStatus>({
     const status = body.object("status");
     const owner = metadata.list("ownerReferences").find((o) => o.boolean("controller"));
     const podIP = status.string("podIP");
-    const podIPs = status.list("podIPs").map((i) => i.string("ip")).filter((ip) => ip !== "" && ip !== podIP);
+    const podIPs = status
+      .list("podIPs")
+      .map((i) => i.string("ip"))
+      .filter((ip) => ip !== "" && ip !== podIP);
     const running = [...spec.list("containers"), ...spec.list("initContainers").filter((c) => c.string("restartPolicy") === "Always")];
     return {
       spec: {
@@ -81,9 +84,13 @@ export const podKind = declareKind<PodSpec, PodStatus>({
         hostname: spec.string("hostname"),
         subdomain: spec.string("subdomain"),
         ports: running.flatMap((c) =>
-          c.list("ports").map((p) => ({ name: p.string("name"), containerPort: p.port("containerPort"), protocol: p.string("protocol", "TCP") })),
+          c
+            .list("ports")
+            .map((p) => ({ name: p.string("name"), containerPort: p.port("containerPort"), protocol: p.string("protocol", "TCP") })),
         ),
-        ...(owner !== undefined && { controller: { apiVersion: owner.string("apiVersion"), kind: owner.string("kind"), name: owner.string("name") } }),
+        ...(owner !== undefined && {
+          controller: { apiVersion: owner.string("apiVersion"), kind: owner.string("kind"), name: owner.string("name") },
+        }),
         generateName: metadata.string("generateName"),
         terminating: metadata.string("deletionTimestamp") !== "",
       },

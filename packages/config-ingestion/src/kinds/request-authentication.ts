@@ -50,7 +50,8 @@ function validate({ spec }: RequestAuthenticationObject, place: Place): void {
   checkAttachment(spec, place);
   each(spec.jwtRules, place.at("jwtRules"), (rule, at) => {
     if (rule.issuer === "" && rule.jwksUri === "") at.at("issuer").error("is missing, expected it or jwksUri");
-    if (rule.jwksUri !== "" && !(httpUrl.test(rule.jwksUri) && URL.canParse(rule.jwksUri))) at.at("jwksUri").error(`is ${JSON.stringify(rule.jwksUri)}, expected a URL with http:// or https://`);
+    if (rule.jwksUri !== "" && !(httpUrl.test(rule.jwksUri) && URL.canParse(rule.jwksUri)))
+      at.at("jwksUri").error(`is ${JSON.stringify(rule.jwksUri)}, expected a URL with http:// or https://`);
     if (rule.jwks !== "") checkJwks(rule.jwks, at.at("jwks"));
     checkOptionalDuration(rule.timeout, at.at("timeout"));
   });

@@ -56,8 +56,6 @@ export const serviceEntryKind = istioKind({
   validate: checkServiceEntry,
 });
 
-
-
 function decodeStatus(status: unknown): ServiceEntryStatus | undefined {
   const addresses = records(record(status)?.["addresses"]).flatMap((a) => {
     const value = text(a["value"]);

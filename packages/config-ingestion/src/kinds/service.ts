@@ -60,7 +60,11 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);
     const spec = body.object("spec");
-    const loadBalancer = body.object("status").object("loadBalancer").list("ingress").map((i) => ({ ...i.optionalString("ip"), ...i.optionalString("hostname") }));
+    const loadBalancer = body
+      .object("status")
+      .object("loadBalancer")
+      .list("ingress")
+      .map((i) => ({ ...i.optionalString("ip"), ...i.optionalString("hostname") }));
     return {
       spec: {
         type: spec.string("type", "ClusterIP"),

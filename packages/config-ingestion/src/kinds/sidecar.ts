@@ -46,7 +46,8 @@ function validate({ spec, namespace }: SidecarObject, place: Place): void {
   checkIngress(ingress, place.at("ingress"));
   checkConnectionPool(inboundConnectionPool, place.at("inboundConnectionPool"));
   checkEgress(egress, namespace, place.at("egress"));
-  if (policy !== undefined && OutboundMode[policy.mode] === undefined) place.at("outboundTrafficPolicy", "mode").error(`is ${policy.mode}, expected REGISTRY_ONLY or ALLOW_ANY`);
+  if (policy !== undefined && OutboundMode[policy.mode] === undefined)
+    place.at("outboundTrafficPolicy", "mode").error(`is ${policy.mode}, expected REGISTRY_ONLY or ALLOW_ANY`);
   if (policy?.egressProxy === undefined) return;
   const at = place.at("outboundTrafficPolicy", "egressProxy");
   if (policy.mode !== OutboundMode.ALLOW_ANY) at.error("is set, expected mode ALLOW_ANY beside it");

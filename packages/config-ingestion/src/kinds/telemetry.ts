@@ -1,5 +1,11 @@
 import { collection, index } from "@istiod/incremental";
-import { MetricsOverrides_TagOverride_Operation as Operation, TelemetrySchema, type ProviderRef, type Telemetry, type Tracing } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
+import {
+  MetricsOverrides_TagOverride_Operation as Operation,
+  TelemetrySchema,
+  type ProviderRef,
+  type Telemetry,
+  type Tracing,
+} from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import type { ConfigObject } from "../config-object.js";
 import { checkOptionalDuration } from "../validation/durations.js";
 import { checkRange } from "../validation/numbers.js";

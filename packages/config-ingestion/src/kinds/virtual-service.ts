@@ -1,5 +1,10 @@
 import { collection, index } from "@istiod/incremental";
-import { L4MatchAttributesSchema, TLSMatchAttributesSchema, VirtualServiceSchema, type VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import {
+  L4MatchAttributesSchema,
+  TLSMatchAttributesSchema,
+  VirtualServiceSchema,
+  type VirtualService,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ConfigObject } from "../config-object.js";
 import { checkExportTo } from "../validation/export-to.js";
 import { overlap } from "../validation/hosts.js";
@@ -62,7 +67,8 @@ function validate({ spec, namespace }: VirtualServiceObject, place: Place): void
   const { hosts, gateways, http, tls, tcp } = spec;
   const delegate = hosts.length === 0;
   if (delegate) {
-    for (const field of ["gateways", "tls", "tcp"] as const) if (spec[field].length > 0) place.at(field).error("is set, expected none without hosts: the VirtualService is one to delegate to");
+    for (const field of ["gateways", "tls", "tcp"] as const)
+      if (spec[field].length > 0) place.at(field).error("is set, expected none without hosts: the VirtualService is one to delegate to");
   }
   checkGatewayNames(gateways, place.at("gateways"));
   const toGateway = gateways.length > 0 && !gateways.includes("mesh");

@@ -54,7 +54,8 @@ function checkProbe(probe: ReadinessProbe, place: Place): void {
     case "httpGet": {
       const at = place.at("httpGet");
       checkPort(method.value.port, at.at("port"));
-      if (!["", "HTTP", "HTTPS"].includes(method.value.scheme)) at.at("scheme").error(`is ${JSON.stringify(method.value.scheme)}, expected HTTP or HTTPS`);
+      if (!["", "HTTP", "HTTPS"].includes(method.value.scheme))
+        at.at("scheme").error(`is ${JSON.stringify(method.value.scheme)}, expected HTTP or HTTPS`);
       each(method.value.httpHeaders, at.at("httpHeaders"), ({ name }, header) => {
         if (!/^[-A-Za-z0-9]+$/.test(name)) header.at("name").error(`is ${JSON.stringify(name)}, expected the name of a header`);
       });

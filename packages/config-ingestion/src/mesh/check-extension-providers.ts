@@ -19,12 +19,16 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
     const within = at.at(provider.case);
     if ("service" in provider.value) {
       checkProviderService(provider.value.service, within.at("service"));
-      if (!isPort(provider.value.port)) within.at("port").warning(`is ${provider.value.port === 0 ? "0 or missing" : provider.value.port}, expected a port from 1 to 65535`);
+      if (!isPort(provider.value.port))
+        within
+          .at("port")
+          .warning(`is ${provider.value.port === 0 ? "0 or missing" : provider.value.port}, expected a port from 1 to 65535`);
     }
     switch (provider.case) {
       case "envoyExtAuthzHttp":
         checkStatusOnError(provider.value.statusOnError, within.at("statusOnError"));
-        if (provider.value.pathPrefix !== "" && !provider.value.pathPrefix.startsWith("/")) within.at("pathPrefix").warning(`is ${JSON.stringify(provider.value.pathPrefix)}, expected it to begin with /`);
+        if (provider.value.pathPrefix !== "" && !provider.value.pathPrefix.startsWith("/"))
+          within.at("pathPrefix").warning(`is ${JSON.stringify(provider.value.pathPrefix)}, expected it to begin with /`);
         break;
       case "envoyExtAuthzGrpc":
         checkStatusOnError(provider.value.statusOnError, within.at("statusOnError"));
@@ -41,10 +45,14 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
 function checkProviderService(service: string, place: Place): void {
   const slash = service.indexOf("/");
   const host = service.slice(slash + 1);
-  const sound = slash < 0 ? fqdnFault(host) === undefined || isIpAddress(host) : slash > 0 && host.includes(".") && (fqdnFault(host) === undefined || host.startsWith("*."));
+  const sound =
+    slash < 0
+      ? fqdnFault(host) === undefined || isIpAddress(host)
+      : slash > 0 && host.includes(".") && (fqdnFault(host) === undefined || host.startsWith("*."));
   if (!sound) place.warning(`is ${service === "" ? "missing" : JSON.stringify(service)}, expected host or namespace/host`);
 }
 
 function checkStatusOnError(status: string, place: Place): void {
-  if (status !== "" && !(/^\d+$/.test(status) && STATUS_CODES[Number(status)] !== undefined)) place.warning(`is ${JSON.stringify(status)}, expected the number of an HTTP status`);
+  if (status !== "" && !(/^\d+$/.test(status) && STATUS_CODES[Number(status)] !== undefined))
+    place.warning(`is ${JSON.stringify(status)}, expected the number of an HTTP status`);
 }

@@ -18,8 +18,10 @@ const curves = ["P-224", "P-256", "P-521", "P-384", "X25519", "X25519Kyber768Dra
 export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkPort(mesh.proxyListenPort, place.at("proxyListenPort"));
   checkDuration(mesh.connectTimeout, place.at("connectTimeout"));
-  if (nanoseconds(mesh.connectTimeout) > hour) place.at("connectTimeout").error(`is ${formatDuration(mesh.connectTimeout)}, expected at most 1h`);
-  if (nanoseconds(mesh.protocolDetectionTimeout) % 1_000_000n !== 0n) place.at("protocolDetectionTimeout").error(`is ${formatDuration(mesh.protocolDetectionTimeout)}, expected whole milliseconds`);
+  if (nanoseconds(mesh.connectTimeout) > hour)
+    place.at("connectTimeout").error(`is ${formatDuration(mesh.connectTimeout)}, expected at most 1h`);
+  if (nanoseconds(mesh.protocolDetectionTimeout) % 1_000_000n !== 0n)
+    place.at("protocolDetectionTimeout").error(`is ${formatDuration(mesh.protocolDetectionTimeout)}, expected whole milliseconds`);
   if (mesh.defaultConfig === undefined) place.at("defaultConfig").error("is missing, expected a proxy configuration");
   else checkProxyConfig(mesh.defaultConfig, place.at("defaultConfig"));
   checkLocalityLb(mesh.localityLbSetting, true, place.at("localityLbSetting"));
@@ -28,7 +30,8 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
   checkExtensionProviders(mesh.extensionProviders, place.at("extensionProviders"));
-  if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0) place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
+  if ((mesh.meshMTLS?.ecdhCurves.length ?? 0) > 0)
+    place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
   const seen = new Set<string>();
   each(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"), (curve, at) => {
     if (curve !== "" && !curves.includes(curve)) at.warning(`is ${JSON.stringify(curve)}, expected one of ${curves.join(", ")}`);
@@ -44,7 +47,8 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
 function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void {
   if (retries === undefined) return;
   checkHttpRetry(retries, place);
-  if (retries.attempts === 0 && retries.backoff !== undefined) place.at("backoff").error("is set beside attempts 0, which turns retries off, expected none");
+  if (retries.attempts === 0 && retries.backoff !== undefined)
+    place.at("backoff").error("is set beside attempts 0, which turns retries off, expected none");
   for (const field of ["perTryTimeout", "retryRemoteLocalities", "retryIgnorePreviousHosts"] as const) {
     if (retries[field] !== undefined) place.at(field).warning("has no effect on inbound routes");
   }

@@ -11,9 +11,11 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     if (config[field] === "") place.at(field).error("is empty, expected a value");
   }
   if (config.clusterName.case === undefined) place.at("serviceCluster").error("is missing, expected it or tracingServiceName");
-  else if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "") place.at("serviceCluster").error("is empty, expected a name");
+  else if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "")
+    place.at("serviceCluster").error("is empty, expected a name");
   checkDuration(config.drainDuration, place.at("drainDuration"));
-  if (nanoseconds(config.drainDuration) % 1_000_000_000n !== 0n) place.at("drainDuration").error(`is ${formatDuration(config.drainDuration)}, expected whole seconds`);
+  if (nanoseconds(config.drainDuration) % 1_000_000_000n !== 0n)
+    place.at("drainDuration").error(`is ${formatDuration(config.drainDuration)}, expected whole seconds`);
   for (const field of ["discoveryAddress", "statsdUdpAddress", "envoyMetricsServiceAddress"] as const) {
     if (config[field] !== "") checkServerAddress(config[field], place.at(field));
   }
@@ -21,14 +23,18 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     const address = config[field]?.address ?? "";
     if (address !== "") checkServerAddress(address, place.at(field, "address"));
   }
-  if (config.envoyMetricsServiceAddress !== "") place.at("envoyMetricsServiceAddress").warning("is deprecated, expected envoyMetricsService");
-  if ("ISTIO_META_DNS_AUTO_ALLOCATE" in config.proxyMetadata) place.at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE").warning("is deprecated: addresses are allocated without it");
+  if (config.envoyMetricsServiceAddress !== "")
+    place.at("envoyMetricsServiceAddress").warning("is deprecated, expected envoyMetricsService");
+  if ("ISTIO_META_DNS_AUTO_ALLOCATE" in config.proxyMetadata)
+    place.at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE").warning("is deprecated: addresses are allocated without it");
   checkTracing(config, place.at("tracing"));
   checkPort(config.proxyAdminPort, place.at("proxyAdminPort"));
   checkPort(config.statusPort, place.at("statusPort"));
   const provider = config.privateKeyProvider?.provider;
-  if (config.privateKeyProvider !== undefined && provider?.case === undefined) place.at("privateKeyProvider").error("is empty, expected cryptomb or qat");
-  if (provider?.case !== undefined && nanoseconds(provider.value.pollDelay) === 0n) place.at("privateKeyProvider", provider.case, "pollDelay").error("is 0 or missing, expected a duration");
+  if (config.privateKeyProvider !== undefined && provider?.case === undefined)
+    place.at("privateKeyProvider").error("is empty, expected cryptomb or qat");
+  if (provider?.case !== undefined && nanoseconds(provider.value.pollDelay) === 0n)
+    place.at("privateKeyProvider", provider.case, "pollDelay").error("is 0 or missing, expected a duration");
   if (config.connectionSettings !== undefined) checkConnectionSettings(config.connectionSettings, place.at("connectionSettings"));
 }
 
@@ -64,7 +70,15 @@ function checkConnectionSettings(settings: ConnectionSettings, place: Place): vo
     const value = settings[field];
     if (typeof value === "number" && value < minimum) place.at(field).error(`is ${value}, expected ${minimum} or more`);
   }
-  for (const field of ["httpIdleTimeout", "httpMaxConnectionDuration", "httpDrainTimeout", "httpRequestTimeout", "httpRequestHeadersTimeout", "httpStreamIdleTimeout", "httpMaxStreamDuration"] as const) {
+  for (const field of [
+    "httpIdleTimeout",
+    "httpMaxConnectionDuration",
+    "httpDrainTimeout",
+    "httpRequestTimeout",
+    "httpRequestHeadersTimeout",
+    "httpStreamIdleTimeout",
+    "httpMaxStreamDuration",
+  ] as const) {
     const value: Duration | undefined = settings[field];
     if (nanoseconds(value) < 0n) place.at(field).error(`is ${formatDuration(value)}, expected 0 or more`);
   }

@@ -31,11 +31,21 @@ export function applyMeshConfig(document: unknown, report: Report, base: MeshCon
   if (given === undefined) return undefined;
   override(MeshConfigSchema, merged, given, json);
   merged.defaultConfig = base.defaultConfig;
-  if (given.defaultConfig !== undefined) merged.defaultConfig = mergeProxyConfig(base.defaultConfig, given.defaultConfig, record(json["defaultConfig"] ?? json["default_config"]) ?? {});
+  if (given.defaultConfig !== undefined)
+    merged.defaultConfig = mergeProxyConfig(
+      base.defaultConfig,
+      given.defaultConfig,
+      record(json["defaultConfig"] ?? json["default_config"]) ?? {},
+    );
   merged.defaultProviders = base.defaultProviders;
   if (given.defaultProviders !== undefined && merged.defaultProviders !== undefined) {
     merged.defaultProviders = clone(MeshConfig_DefaultProvidersSchema, merged.defaultProviders);
-    override(MeshConfig_DefaultProvidersSchema, merged.defaultProviders, given.defaultProviders, record(json["defaultProviders"] ?? json["default_providers"]) ?? {});
+    override(
+      MeshConfig_DefaultProvidersSchema,
+      merged.defaultProviders,
+      given.defaultProviders,
+      record(json["defaultProviders"] ?? json["default_providers"]) ?? {},
+    );
   }
   merged.extensionProviders = mergeByName(base.extensionProviders, given.extensionProviders);
   merged.trustDomainAliases = [...new Set([...base.trustDomainAliases, ...given.trustDomainAliases])].sort();

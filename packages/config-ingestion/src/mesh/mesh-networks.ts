@@ -22,12 +22,14 @@ export function readMeshNetworks(document: unknown, report: Report): MeshNetwork
   for (const [name, network] of Object.entries(networks.networks)) {
     each(network.endpoints, place.at("networks", name, "endpoints"), ({ ne }, at) => {
       if (ne.case === "fromCidr") checkSubnet(ne.value, at.at("fromCidr"));
-      else if (ne.case === "fromRegistry" && !isDnsLabel(ne.value)) at.at("fromRegistry").error(`is ${JSON.stringify(ne.value)}, expected the ID of a cluster: letters, digits and inner hyphens`);
+      else if (ne.case === "fromRegistry" && !isDnsLabel(ne.value))
+        at.at("fromRegistry").error(`is ${JSON.stringify(ne.value)}, expected the ID of a cluster: letters, digits and inner hyphens`);
     });
     each(network.gateways, place.at("networks", name, "gateways"), (gateway, at) => {
       const { gw } = gateway;
       if (gw.case === "registryServiceName") checkFqdn(gw.value, at.at("registryServiceName"));
-      else if (gw.case === "address" && !isIpAddress(gw.value) && fqdnFault(gw.value) !== undefined) at.at("address").error(`is ${JSON.stringify(gw.value)}, expected an IP address or a domain name`);
+      else if (gw.case === "address" && !isIpAddress(gw.value) && fqdnFault(gw.value) !== undefined)
+        at.at("address").error(`is ${JSON.stringify(gw.value)}, expected an IP address or a domain name`);
       checkPort(gateway.port, at.at("port"));
     });
   }

@@ -19,7 +19,12 @@ export function decodeTolerantly<D extends DescMessage>(schema: D, json: unknown
 }
 
 /** Sets those fields of `target` that `json`, the form that `given` was decoded from, names. */
-export function override<D extends DescMessage>(schema: D, target: MessageShape<D>, given: MessageShape<D>, json: Readonly<Record<string, unknown>>): void {
+export function override<D extends DescMessage>(
+  schema: D,
+  target: MessageShape<D>,
+  given: MessageShape<D>,
+  json: Readonly<Record<string, unknown>>,
+): void {
   const to = reflect(schema, target, false);
   const from = reflect(schema, given, false);
   for (const field of schema.fields) {

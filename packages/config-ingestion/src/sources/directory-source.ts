@@ -55,7 +55,8 @@ export class DirectorySource implements Source {
     const stats = await stat(this.directory).catch((cause: unknown) => {
       throw new IngestionError("unreadable", `${this.directory} ${reason(cause)}, expected a directory of YAML files`, { cause });
     });
-    if (!stats.isDirectory()) throw new IngestionError("unreadable", `${this.directory} is no directory, expected a directory of YAML files`);
+    if (!stats.isDirectory())
+      throw new IngestionError("unreadable", `${this.directory} is no directory, expected a directory of YAML files`);
     this.parentWatch = this.watches.watchParent(this.directory);
   }
 

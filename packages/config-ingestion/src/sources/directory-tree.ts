@@ -62,7 +62,8 @@ export class DirectoryTree {
     this.dirty.clear();
     this.changed = [];
     this.removed = [];
-    for (const path of directories) if (path === this.root || this.records.has(path)) await this.scanDirectory(path, this.ancestorsOf(path));
+    for (const path of directories)
+      if (path === this.root || this.records.has(path)) await this.scanDirectory(path, this.ancestorsOf(path));
     return { changed: this.changed, removed: this.removed };
   }
 
@@ -77,7 +78,13 @@ export class DirectoryTree {
       entries = (await readdir(path, { withFileTypes: true })).filter(({ name }) => !name.startsWith("."));
     } catch (cause) {
       if (path !== this.root && isAbsent(cause)) this.drop(path);
-      else this.records.set(path, { id: "", files: before?.files ?? new Map(), directories: before?.directories ?? new Set(), fault: reason(cause) });
+      else
+        this.records.set(path, {
+          id: "",
+          files: before?.files ?? new Map(),
+          directories: before?.directories ?? new Set(),
+          fault: reason(cause),
+        });
       return;
     }
     const record: DirectoryRecord = { id, files: new Map(), directories: new Set(), fault: undefined };
@@ -92,7 +99,13 @@ export class DirectoryTree {
     for (const directory of before?.directories ?? []) if (!record.directories.has(directory)) this.drop(directory);
   }
 
-  private takeFile(file: string, stats: BigIntStats | undefined, fault: unknown, record: DirectoryRecord, before: DirectoryRecord | undefined): void {
+  private takeFile(
+    file: string,
+    stats: BigIntStats | undefined,
+    fault: unknown,
+    record: DirectoryRecord,
+    before: DirectoryRecord | undefined,
+  ): void {
     const known = before?.files.get(file);
     if (stats === undefined) {
       if (known !== undefined && !isAbsent(fault)) record.files.set(file, known);

@@ -92,17 +92,30 @@ export class FileSource<V> implements Source {
       problems.push({ severity: "error", file, line: parsed.line, path: [], message: `is not YAML: ${parsed.message}` });
       return undefined;
     }
-    const note = (severity: Problem["severity"]): Report["error"] => (path, message) => void problems.push({ severity, file, line: parsed.lineOf(path), path, message });
+    const note =
+      (severity: Problem["severity"]): Report["error"] =>
+      (path, message) =>
+        void problems.push({ severity, file, line: parsed.lineOf(path), path, message });
     return this.options.read(parsed.value, { error: note("error"), warning: note("warning") });
   }
 }
 
 /** The file of the mesh configuration. Absent: Istio's defaults. */
 export function meshConfigFile(file: string | undefined, clock?: Clock): Source {
-  return new FileSource({ file, read: (document, report) => applyMeshConfig(document, report), write: (tx, value) => tx.set(meshConfig, meshConfigKey, value), ...(clock && { clock }) });
+  return new FileSource({
+    file,
+    read: (document, report) => applyMeshConfig(document, report),
+    write: (tx, value) => tx.set(meshConfig, meshConfigKey, value),
+    ...(clock && { clock }),
+  });
 }
 
 /** The file of the mesh networks. Absent: none. */
 export function meshNetworksFile(file: string | undefined, clock?: Clock): Source {
-  return new FileSource({ file, read: readMeshNetworks, write: (tx, value) => tx.set(meshNetworks, meshNetworksKey, value), ...(clock && { clock }) });
+  return new FileSource({
+    file,
+    read: readMeshNetworks,
+    write: (tx, value) => tx.set(meshNetworks, meshNetworksKey, value),
+    ...(clock && { clock }),
+  });
 }

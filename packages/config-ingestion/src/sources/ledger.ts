@@ -63,7 +63,8 @@ export class Ledger {
     const documents = splitDocuments(text).map((document) => {
       const digest = createHash("sha1").update(document.text).digest("base64");
       const same = known.get(digest);
-      const reading = same === undefined ? readDocument(document, file, this.options) : moveReading(same.reading, document.line - same.line);
+      const reading =
+        same === undefined ? readDocument(document, file, this.options) : moveReading(same.reading, document.line - same.line);
       return { digest, line: document.line, reading };
     });
     const readings = documents.map((d) => d.reading);
@@ -76,7 +77,8 @@ export class Ledger {
       else problems.push(contest(object, first));
     }
     if (readings.some((r) => r.unreadable)) {
-      for (const claim of before?.claims ?? []) if (!claims.has(identity(claim))) claims.set(identity(claim), { ...claim, object: undefined });
+      for (const claim of before?.claims ?? [])
+        if (!claims.has(identity(claim))) claims.set(identity(claim), { ...claim, object: undefined });
     }
     this.record(file, { documents, claims: [...claims.values()], problems });
   }

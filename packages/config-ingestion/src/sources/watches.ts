@@ -30,7 +30,10 @@ export class Watches {
   /** Watches a directory, anew if it was watched: the path may have become another directory. */
   renew(directory: string): void {
     this.directories.get(directory)?.close();
-    this.directories.set(directory, this.open(directory, isRelevant, () => this.changed(directory)));
+    this.directories.set(
+      directory,
+      this.open(directory, isRelevant, () => this.changed(directory)),
+    );
   }
 
   /** Whether a directory is watched and its watch has not failed. */
@@ -41,7 +44,11 @@ export class Watches {
   /** Watches one name in a directory's parent: what happens to the directory itself. */
   watchParent(directory: string): Watch {
     const name = basename(directory);
-    return this.open(dirname(directory), (_, changedName) => changedName === null || changedName === name, () => this.changed(directory));
+    return this.open(
+      dirname(directory),
+      (_, changedName) => changedName === null || changedName === name,
+      () => this.changed(directory),
+    );
   }
 
   /** Watches the directories that a directory's links lead to, and no others for it. */
@@ -59,7 +66,14 @@ export class Watches {
       if (entry !== undefined) entry.followers.add(directory);
       else {
         const followers = new Set([directory]);
-        this.targets.set(target, { followers, watch: this.open(target, () => true, () => followers.forEach(this.changed)) });
+        this.targets.set(target, {
+          followers,
+          watch: this.open(
+            target,
+            () => true,
+            () => followers.forEach(this.changed),
+          ),
+        });
       }
     }
     if (targets.size === 0) this.targetsOf.delete(directory);
@@ -98,7 +112,12 @@ export class Watches {
   }
 
   private poll(directory: string, changed: () => void, cause: unknown): Watch {
-    const why = errorCode(cause) === "ENOSPC" ? "the limit of inotify watches is reached (fs.inotify.max_user_watches)" : cause instanceof Error ? cause.message : String(cause);
+    const why =
+      errorCode(cause) === "ENOSPC"
+        ? "the limit of inotify watches is reached (fs.inotify.max_user_watches)"
+        : cause instanceof Error
+          ? cause.message
+          : String(cause);
     this.polled.set(directory, `cannot be watched and is read every ${pollInterval / 1000}s instead: ${why}`);
     let cancel = (): void => undefined;
     const again = (): void => {

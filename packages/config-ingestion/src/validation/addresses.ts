@@ -8,7 +8,8 @@ export function checkIpAddress(text: string, place: Place): void {
 
 /** An address or a CIDR range. */
 export function checkSubnet(text: string, place: Place): void {
-  if (text.includes("/") ? !isCidr(text) : !isIpAddress(text)) place.error(`is ${JSON.stringify(text)}, expected an IP address or a range such as 10.0.0.0/8`);
+  if (text.includes("/") ? !isCidr(text) : !isIpAddress(text))
+    place.error(`is ${JSON.stringify(text)}, expected an IP address or a range such as 10.0.0.0/8`);
 }
 
 export function isPort(port: number): boolean {
@@ -22,7 +23,8 @@ export function checkPort(port: number, place: Place): void {
 /** The path of a Unix domain socket, what follows `unix://`: absolute and no directory, or `@` and a name. */
 export function checkUnixSocket(path: string, place: Place): void {
   if (path.startsWith("@")) return;
-  if (!path.startsWith("/") || path.endsWith("/")) place.error(`is ${JSON.stringify(`unix://${path}`)}, expected unix:// with the absolute path of a file, or with @name`);
+  if (!path.startsWith("/") || path.endsWith("/"))
+    place.error(`is ${JSON.stringify(`unix://${path}`)}, expected unix:// with the absolute path of a file, or with @name`);
 }
 
 /** Host and port of `host:port` or `[IPv6]:port`; undefined if a text is not of that form. */
@@ -34,6 +36,10 @@ export function splitHostPort(text: string): { readonly host: string; readonly p
 /** The address of a server: `host:port`, the host a domain name or an IP address. */
 export function checkServerAddress(address: string, place: Place): void {
   const parts = splitHostPort(address);
-  const sound = parts !== undefined && /^\d+$/.test(parts.port) && isPort(Number(parts.port)) && (isIpAddress(parts.host) || fqdnFault(parts.host) === undefined);
+  const sound =
+    parts !== undefined &&
+    /^\d+$/.test(parts.port) &&
+    isPort(Number(parts.port)) &&
+    (isIpAddress(parts.host) || fqdnFault(parts.host) === undefined);
   if (!sound) place.error(`is ${JSON.stringify(address)}, expected host:port`);
 }

@@ -10,8 +10,10 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   checkConfigMapName(credentialName, namespace, place.at("credentialName"));
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;
-    if (mode === Mode.SIMPLE && (verifies || credentialName !== "")) place.at("insecureSkipVerify").error("is true beside caCertificates, credentialName or subjectAltNames, expected none of them");
-    if (mode === Mode.MUTUAL && verifies) place.at("insecureSkipVerify").error("is true beside caCertificates or subjectAltNames, expected none of them");
+    if (mode === Mode.SIMPLE && (verifies || credentialName !== ""))
+      place.at("insecureSkipVerify").error("is true beside caCertificates, credentialName or subjectAltNames, expected none of them");
+    if (mode === Mode.MUTUAL && verifies)
+      place.at("insecureSkipVerify").error("is true beside caCertificates or subjectAltNames, expected none of them");
   }
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
@@ -30,5 +32,8 @@ function checkConfigMapName(credentialName: string, namespace: string, place: Pl
   if (!credentialName.startsWith(configMapPrefix)) return;
   const [owner = "", name = ""] = credentialName.slice(configMapPrefix.length).split("/");
   if (owner === "" || name === "") place.error(`is ${JSON.stringify(credentialName)}, expected configmap://namespace/name`);
-  else if (owner !== namespace) place.error(`is ${JSON.stringify(credentialName)}, expected a ConfigMap of the object's own namespace${namespace === "" ? "" : `, ${namespace}`}`);
+  else if (owner !== namespace)
+    place.error(
+      `is ${JSON.stringify(credentialName)}, expected a ConfigMap of the object's own namespace${namespace === "" ? "" : `, ${namespace}`}`,
+    );
 }

@@ -1,4 +1,7 @@
-import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy, type ConnectionPoolSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy,
+  type ConnectionPoolSettings,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkDuration, checkOptionalDuration, nanoseconds } from "./durations.js";
 import { checkNotNegative } from "./numbers.js";
 import type { Place } from "./place.js";
@@ -9,11 +12,18 @@ export function checkConnectionPool(settings: ConnectionPoolSettings | undefined
   if (http === undefined && tcp === undefined) place.error("is empty, expected http or tcp");
   if (http !== undefined) {
     const at = place.at("http");
-    for (const field of ["http1MaxPendingRequests", "http2MaxRequests", "maxRequestsPerConnection", "maxRetries", "maxConcurrentStreams"] as const) {
+    for (const field of [
+      "http1MaxPendingRequests",
+      "http2MaxRequests",
+      "maxRequestsPerConnection",
+      "maxRetries",
+      "maxConcurrentStreams",
+    ] as const) {
       checkNotNegative(http[field], at.at(field));
     }
     checkOptionalDuration(http.idleTimeout, at.at("idleTimeout"));
-    if (http.h2UpgradePolicy === H2UpgradePolicy.UPGRADE && http.useClientProtocol) at.at("useClientProtocol").error("is true beside h2UpgradePolicy UPGRADE, expected one of them");
+    if (http.h2UpgradePolicy === H2UpgradePolicy.UPGRADE && http.useClientProtocol)
+      at.at("useClientProtocol").error("is true beside h2UpgradePolicy UPGRADE, expected one of them");
     if (http.http2KeepAlive !== undefined) {
       checkDuration(http.http2KeepAlive.interval, at.at("http2KeepAlive", "interval"));
       checkDuration(http.http2KeepAlive.timeout, at.at("http2KeepAlive", "timeout"));

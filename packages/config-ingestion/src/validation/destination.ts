@@ -13,5 +13,6 @@ export function checkDestination(destination: Destination | undefined, place: Pl
 }
 
 export function checkSubsetName(name: string, place: Place): void {
-  if (!isDnsLabel(name)) place.error(`is ${name === "" ? "missing" : JSON.stringify(name)}, expected at most 63 letters, digits and inner hyphens`);
+  if (!isDnsLabel(name))
+    place.error(`is ${name === "" ? "missing" : JSON.stringify(name)}, expected at most 63 letters, digits and inner hyphens`);
 }

@@ -9,17 +9,25 @@ export interface ExportToRules {
 }
 
 /** Namespaces that an object is exported to: `*` for all, `.` for its own. */
-export function checkExportTo(exportTo: readonly string[], namespace: string, place: Place, { nobodyAllowed = false, ownNamespaceOnly = false }: ExportToRules = {}): void {
+export function checkExportTo(
+  exportTo: readonly string[],
+  namespace: string,
+  place: Place,
+  { nobodyAllowed = false, ownNamespaceOnly = false }: ExportToRules = {},
+): void {
   if (exportTo.length === 0) return;
   const seen = new Set<string>();
   for (const [i, entry] of exportTo.entries()) {
     const meant = entry === "." ? namespace : entry;
-    if (seen.has(meant)) place.at(i).error(`is ${JSON.stringify(entry)}, which is there already${meant === entry ? "" : ` as ${namespace}`}`);
+    if (seen.has(meant))
+      place.at(i).error(`is ${JSON.stringify(entry)}, which is there already${meant === entry ? "" : ` as ${namespace}`}`);
     else if (entry === "~" && nobodyAllowed) seen.add(meant);
-    else if (entry !== "*" && meant !== "." && !isDnsLabel(meant)) place.at(i).error(`is ${JSON.stringify(entry)}, expected ${nobodyAllowed ? "*, ., ~" : "*, ."} or the name of a namespace`);
+    else if (entry !== "*" && meant !== "." && !isDnsLabel(meant))
+      place.at(i).error(`is ${JSON.stringify(entry)}, expected ${nobodyAllowed ? "*, ., ~" : "*, ."} or the name of a namespace`);
     else seen.add(meant);
   }
-  if (ownNamespaceOnly && seen.size > 0 && !(seen.size === 1 && seen.has(namespace))) place.error("is beyond the object's own namespace, expected . only beside a workloadSelector");
+  if (ownNamespaceOnly && seen.size > 0 && !(seen.size === 1 && seen.has(namespace)))
+    place.error("is beyond the object's own namespace, expected . only beside a workloadSelector");
   if (exportTo.length > 1 && seen.has("*")) place.error("has * beside others, expected * alone");
   if (exportTo.length > 1 && seen.has("~")) place.error("has ~ beside others, expected ~ alone");
 }

@@ -27,14 +27,18 @@ const conditions = new Set([
 export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): void {
   if (retries === undefined) return;
   checkNotNegative(retries.attempts, place.at("attempts"));
-  if (retries.attempts === 0 && (retries.perTryTimeout !== undefined || retries.retryOn !== "" || retries.retryRemoteLocalities !== undefined)) {
+  if (
+    retries.attempts === 0 &&
+    (retries.perTryTimeout !== undefined || retries.retryOn !== "" || retries.retryRemoteLocalities !== undefined)
+  ) {
     place.at("attempts").error("is 0, which turns retries off, expected nothing else to be set beside it");
   }
   checkOptionalDuration(retries.perTryTimeout, place.at("perTryTimeout"));
   if (retries.retryOn !== "") {
     for (const condition of retries.retryOn.split(",")) {
       const isStatus = /^[+-]?\d+$/.test(condition) && STATUS_CODES[Number(condition)] !== undefined;
-      if (!isStatus && !conditions.has(condition)) place.at("retryOn").error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
+      if (!isStatus && !conditions.has(condition))
+        place.at("retryOn").error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
     }
   }
   checkOptionalDuration(retries.backoff, place.at("backoff"));

@@ -25,7 +25,8 @@ export function checkJwks(text: string, place: Place): void {
   for (const [i, key] of keys.entries()) {
     const fields = record(key) ?? {};
     const type = members[String(fields["kty"])];
-    if (type === undefined) place.error(`has key ${i} of type ${JSON.stringify(fields["kty"])}, expected one of ${Object.keys(members).join(", ")}`);
+    if (type === undefined)
+      place.error(`has key ${i} of type ${JSON.stringify(fields["kty"])}, expected one of ${Object.keys(members).join(", ")}`);
     else {
       const missing = type.needs.find((name) => typeof fields[name] !== "string");
       if (missing !== undefined) place.error(`has key ${i} without ${missing}, expected it in a key of type ${String(fields["kty"])}`);

@@ -1,4 +1,7 @@
-import type { LoadBalancerSettings, LoadBalancerSettings_ConsistentHashLB as ConsistentHash } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type {
+  LoadBalancerSettings,
+  LoadBalancerSettings_ConsistentHashLB as ConsistentHash,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkDuration } from "./durations.js";
 import { checkLocalityLb, checkZoneAwareLb } from "./locality.js";
 import { each, type Place } from "./place.js";
@@ -18,7 +21,8 @@ export function checkLoadBalancer(settings: LoadBalancerSettings | undefined, ha
   if (warmup === undefined) return;
   checkDuration(warmup.duration, place.at("warmup", "duration"));
   if ((warmup.minimumPercent ?? 0) > 100) place.at("warmup", "minimumPercent").error(`is ${warmup.minimumPercent}, expected at most 100`);
-  if (warmup.aggression !== undefined && !(warmup.aggression > 0)) place.at("warmup", "aggression").error(`is ${warmup.aggression}, expected more than 0`);
+  if (warmup.aggression !== undefined && !(warmup.aggression > 0))
+    place.at("warmup", "aggression").error(`is ${warmup.aggression}, expected more than 0`);
 }
 
 function checkConsistentHash(hash: ConsistentHash, place: Place): void {
@@ -34,11 +38,13 @@ function checkConsistentHash(hash: ConsistentHash, place: Place): void {
   }
   if (hash.minimumRingSize !== 0n) {
     place.at("minimumRingSize").warning("is deprecated, expected ringHash.minimumRingSize");
-    if (hash.hashAlgorithm.case !== undefined) place.at("minimumRingSize").error(`is set beside ${hash.hashAlgorithm.case}, expected one of them`);
+    if (hash.hashAlgorithm.case !== undefined)
+      place.at("minimumRingSize").error(`is set beside ${hash.hashAlgorithm.case}, expected one of them`);
   }
   if (hash.hashAlgorithm.case !== "maglev") return;
   const { tableSize } = hash.hashAlgorithm.value;
-  if (tableSize === 0n || tableSize >= maglevTableLimit || !isPrime(Number(tableSize))) place.at("maglev", "tableSize").error(`is ${tableSize}, expected a prime below ${maglevTableLimit}`);
+  if (tableSize === 0n || tableSize >= maglevTableLimit || !isPrime(Number(tableSize)))
+    place.at("maglev", "tableSize").error(`is ${tableSize}, expected a prime below ${maglevTableLimit}`);
 }
 
 /** Counts 1 as a prime, as Envoy does. */

@@ -40,7 +40,12 @@ export function checkZoneAwareLb(setting: ZoneAwareLoadBalancerSetting | undefin
   checkFailover(setting.failover, setting.failover.length > 0 || setting.failoverPriority.length > 0, hasOutlierDetection, place);
 }
 
-function checkFailover(failover: readonly { readonly from: string; readonly to: string }[], configured: boolean, hasOutlierDetection: boolean, place: Place): void {
+function checkFailover(
+  failover: readonly { readonly from: string; readonly to: string }[],
+  configured: boolean,
+  hasOutlierDetection: boolean,
+  place: Place,
+): void {
   if (configured && !hasOutlierDetection) place.warning("has no effect without outlierDetection, by which endpoints are found failing");
   each(failover, place.at("failover"), ({ from, to }, at) => {
     if (from === to) at.error(`goes from ${JSON.stringify(from)} to itself, expected another region`);

@@ -45,8 +45,10 @@ export function checkGatewayHost(host: string, place: Place): void {
   const slash = host.indexOf("/");
   if (slash >= 0) {
     const namespace = host.slice(0, slash);
-    if (namespace === "" || slash === host.length - 1) place.error(`is ${JSON.stringify(host)}, expected namespace/host with neither part empty`);
-    else if (namespace !== "*" && namespace !== "." && !isDnsLabel(namespace)) place.error(`has the namespace ${JSON.stringify(namespace)}, expected *, . or the name of one`);
+    if (namespace === "" || slash === host.length - 1)
+      place.error(`is ${JSON.stringify(host)}, expected namespace/host with neither part empty`);
+    else if (namespace !== "*" && namespace !== "." && !isDnsLabel(namespace))
+      place.error(`has the namespace ${JSON.stringify(namespace)}, expected *, . or the name of one`);
   }
   const name = host.slice(slash + 1);
   if (!isIpAddress(name)) checkScopedHost(name, place);
@@ -61,13 +63,15 @@ export function checkSidecarHost(host: string, place: Place): void {
   }
   const namespace = host.slice(0, slash).replace(/^~/, "");
   if (slash === 0 || slash === host.length - 1) place.error(`is ${JSON.stringify(host)}, expected namespace/host with neither part empty`);
-  if (namespace !== "" && namespace !== "*" && namespace !== "." && !isDnsLabel(namespace)) place.error(`has the namespace ${JSON.stringify(namespace)}, expected *, . or the name of one`);
+  if (namespace !== "" && namespace !== "*" && namespace !== "." && !isDnsLabel(namespace))
+    place.error(`has the namespace ${JSON.stringify(namespace)}, expected *, . or the name of one`);
   checkScopedHost(host.slice(slash + 1), place);
 }
 
 /** Name of a port: a DNS label. */
 export function checkPortName(name: string, place: Place): void {
-  if (!isDnsLabel(name)) place.error(`${name === "" ? "is missing" : `is ${JSON.stringify(name)}`}, expected at most 63 letters, digits and inner hyphens`);
+  if (!isDnsLabel(name))
+    place.error(`${name === "" ? "is missing" : `is ${JSON.stringify(name)}`}, expected at most 63 letters, digits and inner hyphens`);
 }
 
 /** Keys and values of labels, as Kubernetes allows them (the key's prefix may be of one label). */
@@ -76,14 +80,18 @@ export function checkLabels(labels: Readonly<Record<string, string>>, place: Pla
     const slash = key.lastIndexOf("/");
     const name = key.slice(slash + 1);
     const prefix = slash < 0 ? undefined : key.slice(0, slash);
-    if (!qualifiedName.test(name) || name.length > 63) place.at(key).error(`has an invalid key, expected [prefix/]name with at most 63 letters, digits, -, _ and . in the name`);
-    else if (prefix !== undefined && (prefix.length > 253 || !prefix.split(".").every((p) => label.test(p) && p.length <= 63))) place.at(key).error("has an invalid prefix, expected a domain name");
-    if (value !== "" && (value.length > 63 || !qualifiedName.test(value))) place.at(key).error(`is ${JSON.stringify(value)}, expected at most 63 letters, digits, -, _ and .`);
+    if (!qualifiedName.test(name) || name.length > 63)
+      place.at(key).error(`has an invalid key, expected [prefix/]name with at most 63 letters, digits, -, _ and . in the name`);
+    else if (prefix !== undefined && (prefix.length > 253 || !prefix.split(".").every((p) => label.test(p) && p.length <= 63)))
+      place.at(key).error("has an invalid prefix, expected a domain name");
+    if (value !== "" && (value.length > 63 || !qualifiedName.test(value)))
+      place.at(key).error(`is ${JSON.stringify(value)}, expected at most 63 letters, digits, -, _ and .`);
   }
 }
 
 function checkScopedHost(name: string, place: Place): void {
-  if (name !== "*" && !name.includes(".")) place.error(`is ${JSON.stringify(name)}, expected a full name with a dot: short names are not allowed here`);
+  if (name !== "*" && !name.includes("."))
+    place.error(`is ${JSON.stringify(name)}, expected a full name with a dot: short names are not allowed here`);
   checkWildcardDomain(name, place);
   if (hasPartialWildcard(name)) place.error(`is ${JSON.stringify(name)}, expected * to be the whole first label`);
 }

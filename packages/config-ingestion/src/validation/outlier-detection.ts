@@ -7,7 +7,8 @@ export function checkOutlierDetection(outlier: OutlierDetection | undefined, pla
   if (outlier === undefined) return;
   checkOptionalDuration(outlier.baseEjectionTime, place.at("baseEjectionTime"));
   checkOptionalDuration(outlier.interval, place.at("interval"));
-  if (outlier.consecutiveErrors !== 0) place.at("consecutiveErrors").warning("is deprecated, expected consecutiveGatewayErrors or consecutive5xxErrors");
+  if (outlier.consecutiveErrors !== 0)
+    place.at("consecutiveErrors").warning("is deprecated, expected consecutiveGatewayErrors or consecutive5xxErrors");
   if (!outlier.splitExternalLocalOriginErrors && (outlier.consecutiveLocalOriginFailures ?? 0) > 0) {
     place.at("consecutiveLocalOriginFailures").error("is set, expected splitExternalLocalOriginErrors to be true beside it");
   }

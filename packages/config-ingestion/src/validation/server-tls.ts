@@ -1,4 +1,8 @@
-import { ServerTLSSettings_TLSmode as Mode, ServerTLSSettings_TLSProtocol as Version, type ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  ServerTLSSettings_TLSmode as Mode,
+  ServerTLSSettings_TLSProtocol as Version,
+  type ServerTLSSettings,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { each, type Place } from "./place.js";
 import { atMostOne, size, type Shape } from "./shape.js";
 
@@ -34,13 +38,29 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
   checkCiphers(tls, place);
   switch (tls.mode) {
     case Mode.ISTIO_MUTUAL:
-      for (const field of ["serverCertificate", "privateKey", "caCertificates", "tlsCertificates", "credentialName", "credentialNames"] as const) {
-        if (tls[field].length > 0) place.at(field).error("is set, expected none: in mode ISTIO_MUTUAL the certificate is the workload's own");
+      for (const field of [
+        "serverCertificate",
+        "privateKey",
+        "caCertificates",
+        "tlsCertificates",
+        "credentialName",
+        "credentialNames",
+      ] as const) {
+        if (tls[field].length > 0)
+          place.at(field).error("is set, expected none: in mode ISTIO_MUTUAL the certificate is the workload's own");
       }
       return;
     case Mode.PASSTHROUGH:
     case Mode.AUTO_PASSTHROUGH:
-      for (const field of ["caCrl", "serverCertificate", "privateKey", "caCertificates", "tlsCertificates", "credentialName", "credentialNames"] as const) {
+      for (const field of [
+        "caCrl",
+        "serverCertificate",
+        "privateKey",
+        "caCertificates",
+        "tlsCertificates",
+        "credentialName",
+        "credentialNames",
+      ] as const) {
         if (tls[field].length > 0) place.at(field).warning(`has no effect in mode ${Mode[tls.mode]}`);
       }
       checkOneSource(tls, place);
@@ -57,17 +77,28 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
 }
 
 function checkOneSource(tls: ServerTLSSettings, place: Place): void {
-  const sources = [tls.serverCertificate !== "" && tls.privateKey !== "", tls.credentialName !== "", tls.credentialNames.length > 0, tls.tlsCertificates.length > 0];
-  if (sources.filter(Boolean).length > 1) place.error("has several certificates, expected one of credentialName, credentialNames, tlsCertificates, or serverCertificate with privateKey");
+  const sources = [
+    tls.serverCertificate !== "" && tls.privateKey !== "",
+    tls.credentialName !== "",
+    tls.credentialNames.length > 0,
+    tls.tlsCertificates.length > 0,
+  ];
+  if (sources.filter(Boolean).length > 1)
+    place.error(
+      "has several certificates, expected one of credentialName, credentialNames, tlsCertificates, or serverCertificate with privateKey",
+    );
 }
 
 function checkFiles(tls: ServerTLSSettings, place: Place): void {
   const mutual = tls.mode === Mode.MUTUAL || tls.mode === Mode.OPTIONAL_MUTUAL;
-  if (mutual && tls.caCertificates === "") place.at("caCertificates").error(`is missing, expected the path of a CA bundle for clients in mode ${Mode[tls.mode]}`);
+  if (mutual && tls.caCertificates === "")
+    place.at("caCertificates").error(`is missing, expected the path of a CA bundle for clients in mode ${Mode[tls.mode]}`);
   if (tls.tlsCertificates.length > 2) place.at("tlsCertificates").warning(`has ${tls.tlsCertificates.length} elements, expected at most 2`);
   const check = (certificate: { readonly serverCertificate: string; readonly privateKey: string }, at: Place): void => {
-    if (certificate.serverCertificate === "") at.at("serverCertificate").error(`is missing, expected the path of a certificate, or credentialName, in mode ${Mode[tls.mode]}`);
-    if (certificate.privateKey === "") at.at("privateKey").error(`is missing, expected the path of a key, or credentialName, in mode ${Mode[tls.mode]}`);
+    if (certificate.serverCertificate === "")
+      at.at("serverCertificate").error(`is missing, expected the path of a certificate, or credentialName, in mode ${Mode[tls.mode]}`);
+    if (certificate.privateKey === "")
+      at.at("privateKey").error(`is missing, expected the path of a key, or credentialName, in mode ${Mode[tls.mode]}`);
   };
   if (tls.tlsCertificates.length > 0) each(tls.tlsCertificates, place.at("tlsCertificates"), check);
   else check(tls, place);

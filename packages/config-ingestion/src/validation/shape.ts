@@ -59,7 +59,8 @@ export function atMostOne(...names: readonly string[]): ShapeRule {
 /** Characters of a string, elements of a list or entries of a map. */
 export function size(least: number, most: number): ShapeRule {
   return (value, place) => {
-    const count = typeof value === "string" ? [...value].length : Array.isArray(value) ? value.length : Object.keys(record(value) ?? {}).length;
+    const count =
+      typeof value === "string" ? [...value].length : Array.isArray(value) ? value.length : Object.keys(record(value) ?? {}).length;
     const unit = typeof value === "string" ? "characters" : Array.isArray(value) ? "elements" : "entries";
     if (count < least) place.error(count === 0 ? "is empty, expected a value" : `has ${count} ${unit}, expected at least ${least}`);
     if (count > most) place.error(`has ${count} ${unit}, expected at most ${most}`);
@@ -74,7 +75,8 @@ export function atMost(most: number): ShapeRule {
 
 export function range(least: number, most: number): ShapeRule {
   return (value, place) => {
-    if (typeof value === "number" && !(value >= least && value <= most)) place.error(`is ${value}, expected ${least} to ${most === Number.POSITIVE_INFINITY ? "any" : most}`);
+    if (typeof value === "number" && !(value >= least && value <= most))
+      place.error(`is ${value}, expected ${least} to ${most === Number.POSITIVE_INFINITY ? "any" : most}`);
   };
 }
 

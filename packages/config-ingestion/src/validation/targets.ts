@@ -3,11 +3,19 @@ import { each, type Place } from "./place.js";
 import { atMost, atMostOne, matches, required, size, type Shape } from "./shape.js";
 
 /** What can be a policy's target, as `group/kind`. */
-const targets = ["core/Service", "networking.istio.io/ServiceEntry", "gateway.networking.k8s.io/Gateway", "gateway.networking.k8s.io/GatewayClass"];
+const targets = [
+  "core/Service",
+  "networking.istio.io/ServiceEntry",
+  "gateway.networking.k8s.io/Gateway",
+  "gateway.networking.k8s.io/GatewayClass",
+];
 
 const reference = (at: string): Shape => ({
   [at]: required("kind", "name"),
-  [`${at}.group`]: [atMost(253), matches(/^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "an API group, or nothing for core")],
+  [`${at}.group`]: [
+    atMost(253),
+    matches(/^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "an API group, or nothing for core"),
+  ],
   [`${at}.kind`]: [size(1, 63), matches(/^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/, "a kind")],
   [`${at}.name`]: size(1, 253),
 });
@@ -57,14 +65,16 @@ function checkSelectorLabels(labels: Readonly<Record<string, string>>, place: Pl
   if (entries.length === 0) place.warning("has no labels and selects every workload of the namespace");
   for (const [key, value] of entries) {
     if (key === "") place.at(field).error("has an empty key, expected names of labels");
-    if (key.includes("*") || value.includes("*")) place.at(field, key).error(`is ${JSON.stringify(value)}, expected no wildcard in key or value`);
+    if (key.includes("*") || value.includes("*"))
+      place.at(field, key).error(`is ${JSON.stringify(value)}, expected no wildcard in key or value`);
   }
 }
 
 function checkTarget(target: PolicyTargetReference | undefined, place: Place): void {
   if (target === undefined) return;
   if (target.name === "") place.at("name").error("is empty, expected the name of an object");
-  if (target.namespace !== "") place.at("namespace").error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
+  if (target.namespace !== "")
+    place.at("namespace").error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
   const kind = `${target.group === "" ? "core" : target.group}/${target.kind}`;
   if (!targets.includes(kind)) place.error(`is to ${kind}, expected one of ${targets.join(", ")}`);
 }

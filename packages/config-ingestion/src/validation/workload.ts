@@ -40,7 +40,8 @@ export function checkWorkload(workload: WorkloadEntry, { namesAllowed, servicePo
   } else if (socket) {
     checkUnixSocket(address.slice(unix.length), place.at("address"));
     if (Object.keys(ports).length > 0) place.at("ports").error("is set, expected none beside a Unix socket");
-    if (servicePorts !== undefined && servicePorts.size !== 1) place.at("address").error(`is a Unix socket, expected the service to have one port and not ${servicePorts.size}`);
+    if (servicePorts !== undefined && servicePorts.size !== 1)
+      place.at("address").error(`is a Unix socket, expected the service to have one port and not ${servicePorts.size}`);
   } else if (!isIpAddress(address) && !(namesAllowed && fqdnFault(address) === undefined)) {
     place.at("address").error(`is ${JSON.stringify(address)}, expected an IP address${namesAllowed ? " or a domain name" : ""}`);
   }
@@ -49,7 +50,11 @@ export function checkWorkload(workload: WorkloadEntry, { namesAllowed, servicePo
 }
 
 /** Ports of a workload by the names that its service has for them. */
-export function checkWorkloadPorts(ports: Readonly<Record<string, number>>, servicePorts: ReadonlySet<string> | undefined, place: Place): void {
+export function checkWorkloadPorts(
+  ports: Readonly<Record<string, number>>,
+  servicePorts: ReadonlySet<string> | undefined,
+  place: Place,
+): void {
   for (const [name, port] of Object.entries(ports)) {
     if (servicePorts !== undefined && !servicePorts.has(name)) place.at(name).error("is no port of the service, expected one of its names");
     checkPortName(name, place.at(name));

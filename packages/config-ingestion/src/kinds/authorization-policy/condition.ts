@@ -30,9 +30,18 @@ export function checkCondition({ key, values, notValues }: Condition, place: Pla
   }
   if (values.length === 0 && notValues.length === 0) place.error(`has the key ${key} only, expected values or notValues`);
   const check = Object.hasOwn(keys, key) ? keys[key] : undefined;
-  if (check === undefined && !entryKeys.some((k) => key.startsWith(k))) place.at("key").error(`is ${JSON.stringify(key)}, expected one of ${[...Object.keys(keys), ...entryKeys.slice(0, 2).map((k) => `${k}[…]`)].join(", ")}`);
-  else if (check === undefined && !/^[^[]+\[.+\]$/s.test(key)) place.at("key").error(`is ${JSON.stringify(key)}, expected a name in brackets at its end`);
-  for (const [field, list] of [["values", values], ["notValues", notValues]] as const) {
+  if (check === undefined && !entryKeys.some((k) => key.startsWith(k)))
+    place
+      .at("key")
+      .error(
+        `is ${JSON.stringify(key)}, expected one of ${[...Object.keys(keys), ...entryKeys.slice(0, 2).map((k) => `${k}[…]`)].join(", ")}`,
+      );
+  else if (check === undefined && !/^[^[]+\[.+\]$/s.test(key))
+    place.at("key").error(`is ${JSON.stringify(key)}, expected a name in brackets at its end`);
+  for (const [field, list] of [
+    ["values", values],
+    ["notValues", notValues],
+  ] as const) {
     (check ?? checkNotEmpty)(list, place.at(field));
   }
 }

@@ -9,7 +9,8 @@ const segment = /^[a-zA-Z0-9\-._~%!$&'()+,;:@=]+$/;
 
 export function checkOperation(operation: Operation, place: Place): void {
   if (fields.every((field) => operation[field].length === 0)) place.error("is empty, expected at least one field");
-  for (const field of ["hosts", "notHosts", "methods", "notMethods", "paths", "notPaths"] as const) checkNotEmpty(operation[field], place.at(field));
+  for (const field of ["hosts", "notHosts", "methods", "notMethods", "paths", "notPaths"] as const)
+    checkNotEmpty(operation[field], place.at(field));
   for (const field of ["ports", "notPorts"] as const) checkPorts(operation[field], place.at(field));
   for (const field of ["paths", "notPaths"] as const) each(operation[field], place.at(field), checkPathTemplate);
 }
@@ -22,7 +23,8 @@ function checkPathTemplate(path: string, place: Place): void {
     const operator = part === "{*}" || part === "{**}";
     if (operator && anySeen) place.error(`is ${JSON.stringify(path)}, expected nothing after {**} that is an operator`);
     else if (!operator && /[{}]/.test(part)) place.error(`is ${JSON.stringify(path)}, expected braces in {*} and {**} only`);
-    else if (!operator && isTemplate && !segment.test(part)) place.error(`is ${JSON.stringify(path)}, expected segments of a path beside {*} and {**}`);
+    else if (!operator && isTemplate && !segment.test(part))
+      place.error(`is ${JSON.stringify(path)}, expected segments of a path beside {*} and {**}`);
     if (part === "{**}") anySeen = true;
   }
 }

@@ -21,7 +21,18 @@ const notForCustom = [
 const identityKeys = ["source.namespace", "source.serviceAccount", "source.trustDomain", "source.principal"];
 
 /** Fields that match a connection and not only an HTTP request. */
-const ofConnections = ["principals", "notPrincipals", "ipBlocks", "notIpBlocks", "namespaces", "notNamespaces", "remoteIpBlocks", "notRemoteIpBlocks", "serviceAccounts", "notServiceAccounts"] as const;
+const ofConnections = [
+  "principals",
+  "notPrincipals",
+  "ipBlocks",
+  "notIpBlocks",
+  "namespaces",
+  "notNamespaces",
+  "remoteIpBlocks",
+  "notRemoteIpBlocks",
+  "serviceAccounts",
+  "notServiceAccounts",
+] as const;
 
 export function checkRule(rule: Rule, action: Action, place: Place): void {
   const sources = rule.from.flatMap(({ source }) => source ?? []);
@@ -38,13 +49,16 @@ export function checkRule(rule: Rule, action: Action, place: Place): void {
   if (action === Action.CUSTOM) checkForCustom(rule, place);
   const sourceOfConnection = sources.some((s) => ofConnections.some((field) => s[field].length > 0));
   const operationOfConnection = operations.some((o) => o.ports.length > 0 || o.notPorts.length > 0);
-  const onlyHttp = (sources.length > 0 && operations.length === 0 && !sourceOfConnection) || (operations.length > 0 && !operationOfConnection);
-  if (action === Action.DENY && onlyHttp) place.warning("matches HTTP only and so denies every connection to TCP ports, expected ports beside it");
+  const onlyHttp =
+    (sources.length > 0 && operations.length === 0 && !sourceOfConnection) || (operations.length > 0 && !operationOfConnection);
+  if (action === Action.DENY && onlyHttp)
+    place.warning("matches HTTP only and so denies every connection to TCP ports, expected ports beside it");
 }
 
 function checkForCustom(rule: Rule, place: Place): void {
   each(rule.from, place.at("from"), ({ source }, at) => {
-    for (const field of notForCustom) if ((source?.[field].length ?? 0) > 0) at.at("source", field).error("is set, expected none in a CUSTOM rule");
+    for (const field of notForCustom)
+      if ((source?.[field].length ?? 0) > 0) at.at("source", field).error("is set, expected none in a CUSTOM rule");
   });
   each(rule.when, place.at("when"), ({ key }, at) => {
     if (identityKeys.includes(key) || key.startsWith("request.auth.")) at.at("key").error(`is ${key}, expected another in a CUSTOM rule`);

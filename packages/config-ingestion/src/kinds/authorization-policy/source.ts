@@ -8,7 +8,8 @@ const accounts = ["serviceAccounts", "notServiceAccounts"] as const;
 const trustDomains = ["trustDomains", "notTrustDomains"] as const;
 
 export function checkSource(source: Source, place: Place): void {
-  if ([...named, ...addresses, ...accounts, ...trustDomains].every((field) => source[field].length === 0)) place.error("is empty, expected at least one field");
+  if ([...named, ...addresses, ...accounts, ...trustDomains].every((field) => source[field].length === 0))
+    place.error("is empty, expected at least one field");
   for (const field of named) checkNotEmpty(source[field], place.at(field));
   for (const field of addresses) checkIpBlocks(source[field], place.at(field));
   for (const field of accounts) {

@@ -9,7 +9,8 @@ export function checkNotEmpty(values: readonly string[], place: Place): void {
 
 export function checkIpBlocks(values: readonly string[], place: Place): void {
   each(values, place, (value, at) => {
-    if (value.includes("/") ? !isCidr(value) : !isIpAddress(value)) at.error(`is ${JSON.stringify(value)}, expected an IP address or a range such as 10.0.0.0/8`);
+    if (value.includes("/") ? !isCidr(value) : !isIpAddress(value))
+      at.error(`is ${JSON.stringify(value)}, expected an IP address or a range such as 10.0.0.0/8`);
   });
 }
 
@@ -25,7 +26,8 @@ export function checkWildcards(values: readonly string[], place: Place): void {
   checkNotEmpty(values, place);
   each(values, place, (value, at) => {
     const star = value.indexOf("*");
-    if (star !== value.lastIndexOf("*") || (star > 0 && star < value.length - 1)) at.error(`is ${JSON.stringify(value)}, expected one *, at the start or the end`);
+    if (star !== value.lastIndexOf("*") || (star > 0 && star < value.length - 1))
+      at.error(`is ${JSON.stringify(value)}, expected one *, at the start or the end`);
   });
 }
 
@@ -33,6 +35,7 @@ export function checkWildcards(values: readonly string[], place: Place): void {
 export function checkServiceAccounts(values: readonly string[], place: Place): void {
   if (values.length > 16) place.error(`has ${values.length} elements, expected at most 16`);
   each(values, place, (value, at) => {
-    if (value.includes("*") || value.length > 320 || !/^[^/]+(?:\/[^/]+)?$/.test(value)) at.error(`is ${JSON.stringify(value)}, expected name or namespace/name without wildcard, of at most 320 characters`);
+    if (value.includes("*") || value.length > 320 || !/^[^/]+(?:\/[^/]+)?$/.test(value))
+      at.error(`is ${JSON.stringify(value)}, expected name or namespace/name without wildcard, of at most 320 characters`);
   });
 }

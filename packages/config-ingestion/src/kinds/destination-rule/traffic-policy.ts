@@ -24,7 +24,10 @@ export function trafficPolicyShape(at: string): Shape {
 export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace: string, place: Place): void {
   if (policy === undefined) return;
   const { outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget, portLevelSettings } = policy;
-  if (portLevelSettings.length === 0 && [outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget].every((p) => p === undefined)) {
+  if (
+    portLevelSettings.length === 0 &&
+    [outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget].every((p) => p === undefined)
+  ) {
     place.error("is empty, expected at least one policy");
     return;
   }
@@ -42,7 +45,11 @@ export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace:
   if (tunnel !== undefined) checkTunnel(tunnel, place.at("tunnel"));
 }
 
-function checkPolicy(policy: Pick<TrafficPolicy, "outlierDetection" | "connectionPool" | "loadBalancer" | "tls">, namespace: string, place: Place): void {
+function checkPolicy(
+  policy: Pick<TrafficPolicy, "outlierDetection" | "connectionPool" | "loadBalancer" | "tls">,
+  namespace: string,
+  place: Place,
+): void {
   checkOutlierDetection(policy.outlierDetection, place.at("outlierDetection"));
   checkConnectionPool(policy.connectionPool, place.at("connectionPool"));
   checkLoadBalancer(policy.loadBalancer, policy.outlierDetection !== undefined, place.at("loadBalancer"));
@@ -50,8 +57,10 @@ function checkPolicy(policy: Pick<TrafficPolicy, "outlierDetection" | "connectio
 }
 
 function checkTunnel(tunnel: TunnelSettings, place: Place): void {
-  if (!["", "CONNECT", "POST"].includes(tunnel.protocol)) place.at("protocol").error(`is ${JSON.stringify(tunnel.protocol)}, expected CONNECT or POST`);
-  if (!isIpAddress(tunnel.targetHost) && fqdnFault(tunnel.targetHost) !== undefined) place.at("targetHost").error(`is ${JSON.stringify(tunnel.targetHost)}, expected a domain name or an IP address`);
+  if (!["", "CONNECT", "POST"].includes(tunnel.protocol))
+    place.at("protocol").error(`is ${JSON.stringify(tunnel.protocol)}, expected CONNECT or POST`);
+  if (!isIpAddress(tunnel.targetHost) && fqdnFault(tunnel.targetHost) !== undefined)
+    place.at("targetHost").error(`is ${JSON.stringify(tunnel.targetHost)}, expected a domain name or an IP address`);
   checkPort(tunnel.targetPort, place.at("targetPort"));
 }
 

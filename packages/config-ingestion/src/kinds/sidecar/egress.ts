@@ -34,7 +34,8 @@ function checkListenerPort({ port, bind, captureMode }: EgressListener, place: P
   }
   if (bind.startsWith(unix)) checkUnixSocket(bind.slice(unix.length), place.at("bind"));
   else place.at("bind").error(`is ${bind === "" ? "missing" : JSON.stringify(bind)}, expected unix://PATH beside port 0`);
-  if (captureMode !== CaptureMode.DEFAULT && captureMode !== CaptureMode.NONE) place.at("captureMode").error(`is ${CaptureMode[captureMode]}, expected DEFAULT or NONE beside a Unix socket`);
+  if (captureMode !== CaptureMode.DEFAULT && captureMode !== CaptureMode.NONE)
+    place.at("captureMode").error(`is ${CaptureMode[captureMode]}, expected DEFAULT or NONE beside a Unix socket`);
 }
 
 function checkHosts(hosts: readonly string[], namespace: string, place: Place): void {
@@ -47,7 +48,8 @@ function checkHosts(hosts: readonly string[], namespace: string, place: Place): 
     const of = host.slice(0, slash) === "." ? namespace : host.slice(0, slash);
     const name = host.slice(slash + 1);
     const names = seen.get(of) ?? new Set();
-    if (name === "*" ? names.size > 0 : names.has(name) || names.has("*")) at.warning(`is ${JSON.stringify(host)}, which others there hold or repeat`);
+    if (name === "*" ? names.size > 0 : names.has(name) || names.has("*"))
+      at.warning(`is ${JSON.stringify(host)}, which others there hold or repeat`);
     seen.set(of, names.add(name));
   });
   if (seen.get("*")?.has("*") === true && seen.size > 1) place.warning("has */*, which holds all others");

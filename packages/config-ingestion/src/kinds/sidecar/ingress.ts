@@ -26,7 +26,10 @@ export function checkIngress(listeners: readonly IngressListener[], place: Place
     if (listener.defaultEndpoint !== "") checkDefaultEndpoint(listener.defaultEndpoint, at.at("defaultEndpoint"));
     checkTls(listener, at.at("tls"));
     checkConnectionPool(listener.connectionPool, at.at("connectionPool"));
-    if (listener.connectionPool?.http !== undefined && !isHttp(port.protocol)) at.at("connectionPool", "http").warning(`has no effect beside the protocol ${port.protocol === "" ? "that is not named" : port.protocol}`);
+    if (listener.connectionPool?.http !== undefined && !isHttp(port.protocol))
+      at.at("connectionPool", "http").warning(
+        `has no effect beside the protocol ${port.protocol === "" ? "that is not named" : port.protocol}`,
+      );
   });
 }
 
@@ -47,7 +50,9 @@ function checkTls({ tls, port }: IngressListener, place: Place): void {
     if (tls[field].length > 0) place.at(field).error("is set, expected none: it is not supported on a Sidecar");
   }
   if (tls.httpsRedirect) place.at("httpsRedirect").error("is true, expected false: it is not supported on a Sidecar");
-  if (tls.mode === Mode.ISTIO_MUTUAL || tls.mode === Mode.AUTO_PASSTHROUGH) place.at("mode").error(`is ${Mode[tls.mode]}, expected another mode on a Sidecar`);
-  if (!isTls(port?.protocol ?? "")) place.error(`is set beside the protocol ${JSON.stringify(port?.protocol ?? "")}, expected HTTPS or TLS`);
+  if (tls.mode === Mode.ISTIO_MUTUAL || tls.mode === Mode.AUTO_PASSTHROUGH)
+    place.at("mode").error(`is ${Mode[tls.mode]}, expected another mode on a Sidecar`);
+  if (!isTls(port?.protocol ?? ""))
+    place.error(`is set beside the protocol ${JSON.stringify(port?.protocol ?? "")}, expected HTTPS or TLS`);
   checkServerTls(tls, place);
 }

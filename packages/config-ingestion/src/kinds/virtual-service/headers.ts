@@ -4,7 +4,6 @@ import { each, type Place } from "../../validation/place.js";
 /** Envoy's custom headers: text, `%%`, and `%NAME%` or `%NAME(argument)%` or `%NAME(["…", "…"])%`. */
 const headerFormat = /^(?:[^%]|%%|%(?!%)[^%(]*(?:%|\( *(?:\[ *"|[^[ ])(?:\\.|[^\\)"])*(?:" *, *"(?:\\.|[^\\)"])*)*(?:\)|" *\] *\)) *%))*$/s;
 
-// eslint-disable-next-line no-control-regex
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
 /** What is done to headers: the authority of a request may be replaced, no other internal header may be touched. */
@@ -30,10 +29,12 @@ function checkOperations(operations: Operations | undefined, place: Place, autho
 
 function checkName(name: string, authorityAllowed: boolean, place: Place): void {
   if (name === "") place.error("has an empty name, expected the name of a header");
-  else if ((name.startsWith(":") || name.toLowerCase() === "host") && !(authorityAllowed && isAuthority(name))) place.error(`is ${name}, expected a header that may be changed here`);
+  else if ((name.startsWith(":") || name.toLowerCase() === "host") && !(authorityAllowed && isAuthority(name)))
+    place.error(`is ${name}, expected a header that may be changed here`);
 }
 
 function checkValue(value: string, place: Place): void {
   if (controlCharacter.test(value)) place.error("has a control character, expected text");
-  else if (!headerFormat.test(value)) place.error(`is ${JSON.stringify(value)}, expected every % to begin or end a variable such as %HOSTNAME%, or to be doubled`);
+  else if (!headerFormat.test(value))
+    place.error(`is ${JSON.stringify(value)}, expected every % to begin or end a variable such as %HOSTNAME%, or to be doubled`);
 }

@@ -25,7 +25,8 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
   if (match.port !== 0) checkPort(match.port, place.at("port"));
   checkLabels(match.sourceLabels, place.at("sourceLabels"));
   checkGatewayNames(match.gateways, place.at("gateways"));
-  if (match.sourceNamespace !== "" && !isDnsLabel(match.sourceNamespace)) place.at("sourceNamespace").error(`is ${JSON.stringify(match.sourceNamespace)}, expected the name of a namespace`);
+  if (match.sourceNamespace !== "" && !isDnsLabel(match.sourceNamespace))
+    place.at("sourceNamespace").error(`is ${JSON.stringify(match.sourceNamespace)}, expected the name of a namespace`);
 }
 
 /** `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. */
@@ -35,5 +36,6 @@ export function isClaim(name: string): boolean {
 
 function checkHeaderName(name: string, place: Place): void {
   if (name === "") place.error("has an empty name, expected the name of a header");
-  else if (!isClaim(name) && !pseudoHeaders.includes(name) && !headerName.test(name)) place.error(`is ${JSON.stringify(name)}, expected the name of a header`);
+  else if (!isClaim(name) && !pseudoHeaders.includes(name) && !headerName.test(name))
+    place.error(`is ${JSON.stringify(name)}, expected the name of a header`);
 }

@@ -44,7 +44,8 @@ function checkActions(route: HTTPRoute, delegate: boolean, place: Place): void {
     if (route.route.length > 0) place.at("route").error("is set beside delegate, expected one of them");
     return;
   }
-  if (route.delegate !== undefined) place.at("delegate").error("is set in a VirtualService without hosts, expected no delegate of a delegate");
+  if (route.delegate !== undefined)
+    place.at("delegate").error("is set in a VirtualService without hosts, expected no delegate of a delegate");
   const action = route.redirect !== undefined ? "redirect" : route.directResponse !== undefined ? "directResponse" : undefined;
   if (action === undefined && route.route.length === 0) place.error("does nothing, expected route, redirect or directResponse");
   if (action !== undefined) {
@@ -83,10 +84,14 @@ function checkRedirect({ redirect, match }: HTTPRoute, place: Place): void {
 
 function checkRedirectTarget(redirect: HTTPRedirect, place: Place): void {
   const { uri, prefixRewrite, authority, redirectPort, scheme, redirectCode } = redirect;
-  if (uri === "" && prefixRewrite === "" && authority === "" && redirectPort.case === undefined && scheme === "") place.error("is empty, expected uri, authority, scheme or port");
-  if (redirectCode !== 0 && (redirectCode < 300 || redirectCode > 399)) place.at("redirectCode").error(`is ${redirectCode}, expected 300 to 399`);
-  if (scheme !== "" && scheme !== "http" && scheme !== "https") place.at("scheme").error(`is ${JSON.stringify(scheme)}, expected http or https`);
-  if (redirectPort.case === "port" && redirectPort.value !== 0 && !isPort(redirectPort.value)) place.at("port").error(`is ${redirectPort.value}, expected a port from 1 to 65535`);
+  if (uri === "" && prefixRewrite === "" && authority === "" && redirectPort.case === undefined && scheme === "")
+    place.error("is empty, expected uri, authority, scheme or port");
+  if (redirectCode !== 0 && (redirectCode < 300 || redirectCode > 399))
+    place.at("redirectCode").error(`is ${redirectCode}, expected 300 to 399`);
+  if (scheme !== "" && scheme !== "http" && scheme !== "https")
+    place.at("scheme").error(`is ${JSON.stringify(scheme)}, expected http or https`);
+  if (redirectPort.case === "port" && redirectPort.value !== 0 && !isPort(redirectPort.value))
+    place.at("port").error(`is ${redirectPort.value}, expected a port from 1 to 65535`);
 }
 
 function checkDirectResponse({ directResponse }: HTTPRoute, place: Place): void {
@@ -102,9 +107,11 @@ function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   if (rewrite === undefined) return;
   const { uri, authority, uriRegexRewrite } = rewrite;
   if (uri !== "" && uriRegexRewrite !== undefined) place.at("uriRegexRewrite").error("is set beside uri, expected one of them");
-  else if (uri === "" && uriRegexRewrite === undefined && authority === "") place.error("is empty, expected uri, uriRegexRewrite or authority");
+  else if (uri === "" && uriRegexRewrite === undefined && authority === "")
+    place.error("is empty, expected uri, uriRegexRewrite or authority");
   else if (uriRegexRewrite !== undefined) {
-    if (uriRegexRewrite.match === "" || uriRegexRewrite.rewrite === "") place.at("uriRegexRewrite").error("is incomplete, expected match and rewrite");
+    if (uriRegexRewrite.match === "" || uriRegexRewrite.rewrite === "")
+      place.at("uriRegexRewrite").error("is incomplete, expected match and rewrite");
     else checkRegex(uriRegexRewrite.match, place.at("uriRegexRewrite", "match"));
   }
 }

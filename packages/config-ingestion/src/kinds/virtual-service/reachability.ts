@@ -1,9 +1,18 @@
 import { toJsonString, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
-import { HTTPMatchRequestSchema, type HTTPMatchRequest, type HTTPRoute, type StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import {
+  HTTPMatchRequestSchema,
+  type HTTPMatchRequest,
+  type HTTPRoute,
+  type StringMatch,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { Place } from "../../validation/place.js";
 
 /** Warns of routes and matches that an earlier one leaves nothing to. */
-export function warnOfUnreachable<D extends DescMessage>(schema: D, routes: readonly { readonly match: readonly MessageShape<D>[] }[], place: Place): void {
+export function warnOfUnreachable<D extends DescMessage>(
+  schema: D,
+  routes: readonly { readonly match: readonly MessageShape<D>[] }[],
+  place: Place,
+): void {
   const seen = new Map<string, string>();
   let catchAll: number | undefined;
   for (const [r, { match }] of routes.entries()) {
@@ -42,11 +51,18 @@ interface PrefixMatch {
 export function warnOfUnreachableHttp(routes: readonly HTTPRoute[], place: Place): void {
   warnOfUnreachable(HTTPMatchRequestSchema, routes, place);
   const prefixes = routes.flatMap(({ match }, route) =>
-    match.flatMap((m, i): PrefixMatch[] => (m.uri?.matchType.case === "prefix" && m.uri.matchType.value !== "" ? [{ place: place.at(route, "match", i), route, prefix: m.uri.matchType.value, match: m }] : [])),
+    match.flatMap((m, i): PrefixMatch[] =>
+      m.uri?.matchType.case === "prefix" && m.uri.matchType.value !== ""
+        ? [{ place: place.at(route, "match", i), route, prefix: m.uri.matchType.value, match: m }]
+        : [],
+    ),
   );
   for (const [i, later] of prefixes.entries()) {
-    const earlier = prefixes.slice(0, i).find((p) => p.prefix !== later.prefix && later.prefix.startsWith(p.prefix) && covers(p.match, later.match));
-    if (earlier !== undefined) later.place.warning(`has no effect: the prefix ${earlier.prefix} of #${earlier.route} takes ${later.prefix} before it`);
+    const earlier = prefixes
+      .slice(0, i)
+      .find((p) => p.prefix !== later.prefix && later.prefix.startsWith(p.prefix) && covers(p.match, later.match));
+    if (earlier !== undefined)
+      later.place.warning(`has no effect: the prefix ${earlier.prefix} of #${earlier.route} takes ${later.prefix} before it`);
   }
 }
 

@@ -9,5 +9,7 @@ export function virtualHostFault(host: string, sniOfGateway: boolean): string | 
   const parts = host.split("_");
   const port = parts[1] ?? "";
   const name = parts[3] ?? "";
-  return parts.length >= 4 && /[0-9]/.test(port) && /[a-zA-Z]/.test(name) ? undefined : `is ${JSON.stringify(host)}, expected outbound_.<port>_.<subset>_.<host>`;
+  return parts.length >= 4 && /[0-9]/.test(port) && /[a-zA-Z]/.test(name)
+    ? undefined
+    : `is ${JSON.stringify(host)}, expected outbound_.<port>_.<subset>_.<host>`;
 }

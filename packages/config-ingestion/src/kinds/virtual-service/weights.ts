@@ -14,5 +14,6 @@ export function checkWeights(route: readonly Weighted[], place: Place): void {
     checkDestination(destination, at.at("destination"));
     if (weight < 0) at.at("weight").error(`is ${weight}, expected 0 or more`);
   });
-  if (route.length > 1 && route.reduce((sum, { weight }) => sum + weight, 0) === 0) place.error("has weights of 0 in all, expected some traffic to go somewhere");
+  if (route.length > 1 && route.reduce((sum, { weight }) => sum + weight, 0) === 0)
+    place.error("has weights of 0 in all, expected some traffic to go somewhere");
 }
