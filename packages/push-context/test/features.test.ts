@@ -7,6 +7,7 @@ const jitter = query("test.jitter", (q) => features.dnsJitter(q));
 const dualStack = query("test.dualStack", (q) => features.dualStack(q));
 const queries = query("test.queries", (q) => features.dnsCaresUdpMaxQueries(q));
 const hbone = query("test.hbone", (q) => features.sendHbone(q));
+const suffix = query("test.suffix", (q) => features.domainSuffix(q));
 const labels = query("test.labels", (q) => features.metadataExchangeAdditionalLabels(q));
 
 describe("an environment variable", () => {
@@ -43,6 +44,10 @@ describe("an environment variable", () => {
     expect(mesh.client().ask(hbone)).toBe(true);
     mesh.set("PILOT_ENABLE_SENDING_HBONE", "false");
     expect(mesh.client().ask(hbone)).toBe(false);
+  });
+
+  it("that names something counts as absent where it is empty", () => {
+    expect(new TestMesh().set("DOMAIN_SUFFIX", "").client().ask(suffix)).toBe("cluster.local");
   });
 
   it("with a list is sorted and without repetitions", () => {

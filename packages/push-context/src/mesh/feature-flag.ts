@@ -19,6 +19,11 @@ export function stringFeature(variable: string, fallback: string): Feature<strin
   return feature(variable, fallback, (text) => text);
 }
 
+/** Like {@link stringFeature}, but an empty value counts as absent. */
+export function nameFeature(variable: string, fallback: string): Feature<string> {
+  return feature(variable, fallback, (text) => (text === "" ? undefined : text));
+}
+
 /** A whole number. */
 export function integerFeature(variable: string, fallback: number): Feature<number> {
   return feature(variable, fallback, (text) => (/^[+-]?\d+$/.test(text) ? Number(text) : undefined));

@@ -1,4 +1,4 @@
-import { booleanFeature, durationFeature, type Feature, featureWhen, floatFeature, integerFeature, listFeature, stringFeature } from "./feature-flag.js";
+import { booleanFeature, durationFeature, type Feature, featureWhen, floatFeature, integerFeature, listFeature, nameFeature, stringFeature } from "./feature-flag.js";
 
 const ambient = booleanFeature("PILOT_ENABLE_AMBIENT", false);
 
@@ -137,11 +137,11 @@ export const features = {
 
   // Where this istiod is
   /** The cluster that this istiod belongs to. */
-  clusterId: stringFeature("CLUSTER_ID", "Kubernetes"),
+  clusterId: nameFeature("CLUSTER_ID", "Kubernetes"),
   /** Domain suffix of Kubernetes services; the flag --domain, handed in as an input. */
-  domainSuffix: stringFeature("DOMAIN_SUFFIX", "cluster.local"),
+  domainSuffix: nameFeature("DOMAIN_SUFFIX", "cluster.local"),
   /** Namespace of the control plane. */
-  systemNamespace: stringFeature("POD_NAMESPACE", "istio-system"),
+  systemNamespace: nameFeature("POD_NAMESPACE", "istio-system"),
   /** Revision of this istiod; empty for the default. */
   revision: stringFeature("REVISION", ""),
 } as const;
