@@ -86,7 +86,7 @@ function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHosts
 
 function httpChain(q: QueryContext, protocol: string, routeName: string): GatewayChain {
   const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
-  return { match: {}, filters: (listener) => [managerFilter(manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName })] };
+  return { match: {}, filters: (listener) => [managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName })] };
 }
 
 /** A server's name is that of its statistics, if it has one. */
@@ -96,6 +96,6 @@ function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
   return {
     match: { sniHosts: server.sniHosts },
     ...(tls && { tls }),
-    filters: (listener) => [managerFilter(manager, server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`), { rds: server.routeName })],
+    filters: (listener) => [managerFilter(q, "gateway", manager, server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`), { rds: server.routeName })],
   };
 }

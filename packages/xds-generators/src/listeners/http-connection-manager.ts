@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Any, AnySchema } from "@bufbuild/protobuf/wkt";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { HttpProtocolOptionsSchema, Http1ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
@@ -21,6 +21,7 @@ import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@i
 import { any } from "../envoy/any.js";
 import { cidrOf } from "../envoy/cidr.js";
 import { duration } from "../envoy/duration.js";
+import { joinEncoded } from "../envoy/encode.js";
 import { compareIpPrefixes, parseIpPrefix } from "../envoy/ip-prefix.js";
 import { accessLogs } from "../telemetry/access-log.js";
 import { httpTracing } from "../telemetry/tracing.js";
@@ -41,11 +42,10 @@ export interface ManagerOptions {
 export type RouteSource = { readonly rds: string } | { readonly inline: RouteConfiguration };
 
 /**
- * The part of a connection manager that does not depend on its listener, encoded. {@link managerFilter} adds the rest: it is encoded
- * once for many listeners, since protobuf reads the parts of a message one after the other.
+ * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link managerFilter}
+ * adds the rest: protobuf reads the parts of a message one after the other, so what many have in common is encoded once.
  */
 export function encodedManager(q: QueryContext, { listener, useRemoteAddress, filters, own }: ManagerOptions): Uint8Array {
-  const { tracing, requestIdSamples } = q.call(httpTracing, listener);
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
   const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
   const manager = create(HttpConnectionManagerSchema, own);
@@ -54,9 +54,7 @@ export function encodedManager(q: QueryContext, { listener, useRemoteAddress, fi
   manager.upgradeConfigs = [create(UpgradeConfigSchema, { upgradeType: "websocket" })];
   manager.streamIdleTimeout = duration(0);
   manager.accessLog = [...accessLogs(q, listener, "http")];
-  manager.requestIdExtension = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
   manager.proxy100Continue = features.proxy100Continue(q);
-  if (tracing !== undefined) manager.tracing = tracing;
   if (internal !== undefined) manager.internalAddressConfig = internal;
   if (idleTimeout !== undefined) manager.commonHttpProtocolOptions = create(HttpProtocolOptionsSchema, { idleTimeout });
   normalizePaths(q, manager);
@@ -67,33 +65,33 @@ export function encodedManager(q: QueryContext, { listener, useRemoteAddress, fi
   return toBinary(HttpConnectionManagerSchema, manager);
 }
 
-/** The filter with a whole connection manager: the common part, its name in statistics and its routes. */
-export function managerFilter(common: Uint8Array, statPrefix: string, routes: RouteSource): Filter {
-  const rest = toBinary(
-    HttpConnectionManagerSchema,
-    create(HttpConnectionManagerSchema, {
-      statPrefix,
-      routeSpecifier:
-        "inline" in routes
-          ? { case: "routeConfig", value: routes.inline }
-          : {
-              case: "rds",
-              value: {
-                configSource: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: duration(0), resourceApiVersion: ApiVersion.V3 },
-                routeConfigName: routes.rds,
-              },
+/** The filter with a whole connection manager: what it has in common with others, how it traces, its name in statistics and its routes. */
+export function managerFilter(q: QueryContext, listener: ListenerClass, common: Uint8Array, statPrefix: string, routes: RouteSource): Filter {
+  const rest = create(HttpConnectionManagerSchema, {
+    statPrefix,
+    routeSpecifier:
+      "inline" in routes
+        ? { case: "routeConfig", value: routes.inline }
+        : {
+            case: "rds",
+            value: {
+              configSource: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: duration(0), resourceApiVersion: ApiVersion.V3 },
+              routeConfigName: routes.rds,
             },
-    }),
-  );
-  return networkFilter("envoy.filters.network.http_connection_manager", concatenated(common, rest));
+          },
+  });
+  const value = joinEncoded([common, q.call(encodedTracing, listener), toBinary(HttpConnectionManagerSchema, rest)]);
+  return networkFilter("envoy.filters.network.http_connection_manager", create(AnySchema, { typeUrl: managerTypeUrl, value }));
 }
 
-function concatenated(first: Uint8Array, second: Uint8Array): Any {
-  const value = new Uint8Array(first.length + second.length);
-  value.set(first);
-  value.set(second, first.length);
-  return create(AnySchema, { typeUrl: `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`, value });
-}
+const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
+
+/** The part of a connection manager that says how requests are traced: it names the workload. */
+const encodedTracing = query("encodedTracing", (q, listener: ListenerClass): Uint8Array => {
+  const { tracing, requestIdSamples } = q.call(httpTracing, listener);
+  const requestIdExtension = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
+  return toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, { requestIdExtension, ...(tracing && { tracing }) }));
+});
 
 /** HTTP/1.0 is taken where istiod or the proxy says so. */
 export function acceptsHttp10(q: QueryContext): boolean {

@@ -44,7 +44,7 @@ function requestsFilter(q: QueryContext, { cluster, statPrefix, servicePort, hos
   const manager = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
-  return managerFilter(manager, delimitedStatPrefix(statPrefix), { inline: routes });
+  return managerFilter(q, "sidecar-inbound", manager, delimitedStatPrefix(statPrefix), { inline: routes });
 }
 
 interface InboundManager {

@@ -1,7 +1,8 @@
 import type { QueryContext } from "@istiod/incremental";
-import { features, type MutualTlsMode } from "@istiod/push-context";
+import type { MutualTlsMode } from "@istiod/push-context";
 import { isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import type { InsideTls } from "../security/downstream-tls.js";
+import { plaintextHttp } from "./sniffed-protocols.js";
 
 /** Which connections to a port a chain takes, and what it does with them. */
 export interface InboundMatch {
@@ -25,7 +26,7 @@ export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: P
   const detects = isUndeclared(protocol) || protocol === "HBONE";
   const http = isHttp(protocol);
   const inside = http ? "http" : "tcp";
-  const plain = features.http10(q) ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
+  const plain = plaintextHttp(q);
   switch (mode) {
     case "STRICT":
       return detects ? [mutual("http", peerHttp), mutual("tcp")] : [mutual(inside)];

@@ -24,6 +24,7 @@ import { localhosts, wildcards } from "./listener-address.js";
 import type { ChainPlan, HttpChainPlan, OutboundPlan } from "./outbound-plan.js";
 import { numberedEgressListeners, servicesAtPort } from "./outbound-ports.js";
 import { tcpChains } from "./outbound-tcp-chains.js";
+import { plaintextHttp } from "./sniffed-protocols.js";
 import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
 
 /**
@@ -190,11 +191,6 @@ function ownPlace(q: QueryContext, { binds, service, destinations = [] }: Wanted
   if (service.registry !== "External" || declared !== "0.0.0.0") return { binds: [declared, ...extra], destinations };
   const mode: IpMode = q.ask(ipMode);
   return { binds: mode === "IPv6" ? ["::", ...extra] : mode === "Dual" ? [declared, ...extra, "::"] : [declared, ...extra], destinations };
-}
-
-/** Protocols that are sniffed, but for HTTP/1.0, which Envoy would refuse unless it is enabled. */
-function plaintextHttp(q: QueryContext): readonly string[] {
-  return features.http10(q) ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
 }
 
 function httpChain(q: QueryContext, { service, port }: Wanted, bind: string, all: string, sniffed: boolean): HttpChainPlan {

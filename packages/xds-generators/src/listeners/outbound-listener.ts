@@ -64,7 +64,7 @@ function filterChain(q: QueryContext, plan: ChainPlan, listener: string): Filter
 
 function httpFilterOf(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChainPlan, listener: string): Filter {
   const manager = q.call(outboundManager, { grpcWeb: protocol === "GRPC-Web", dynamicHost: dynamicHost ?? null, proxiesUrls: routeName === "http_proxy" });
-  return managerFilter(manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
+  return managerFilter(q, "sidecar-outbound", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
 }
 
 function tcpFilters(q: QueryContext, plan: TcpProxyPlan): readonly Filter[] {

@@ -1,14 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { AnySchema } from "@bufbuild/protobuf/wkt";
-import type { Any } from "@bufbuild/protobuf/wkt";
 import { FilterConfigSchema as SniForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy";
 import { MongoProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy";
+import { MySQLProxySchema } from "@istiod/envoy-api/contrib/envoy/extensions/filters/network/mysql_proxy/v3/mysql_proxy";
 import { RedisProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy";
 import { type TcpProxy, TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { askMetadata, destinationRuleFor, features, type ListenerClass, subsetNamed } from "@istiod/push-context";
+import { askMetadata, destinationRuleFor, features, hasExtension, type ListenerClass, subsetNamed } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
@@ -18,6 +17,7 @@ import { type Filter, networkFilter } from "./named-filter.js";
 import type { TcpProxyPlan } from "./outbound-plan.js";
 
 export const tcpProxyName = "envoy.filters.network.tcp_proxy";
+const mysqlProxyName = "envoy.filters.network.mysql_proxy";
 
 /** A proxy to one cluster. Idle connections are closed after the time that the client's node states, if any. */
 export function plainTcpProxy(q: QueryContext, listener: ListenerClass, cluster: string, statPrefix = cluster): TcpProxy {
@@ -73,7 +73,10 @@ export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Prot
     return [networkFilter("envoy.filters.network.mongo_proxy", any(MongoProxySchema, { statPrefix })), tcp];
   }
   if (protocol === "Redis" && features.redisFilter(q)) return [redisFilter(proxy)];
-  if (protocol === "MySQL" && features.mysqlFilter(q)) return [networkFilter("envoy.filters.network.mysql_proxy", mysqlConfig(statPrefix)), tcp];
+  // One of Envoy's contributed extensions, which a stock build lacks.
+  if (protocol === "MySQL" && features.mysqlFilter(q) && q.ask(hasExtension, mysqlProxyName)) {
+    return [networkFilter(mysqlProxyName, any(MySQLProxySchema, { statPrefix })), tcp];
+  }
   return [tcp];
 }
 
@@ -88,19 +91,6 @@ function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
       prefixRoutes: { catchAllRoute: { cluster } },
     }),
   );
-}
-
-/** The message is one of Envoy's contributed extensions, whose types are not compiled in: its first field is the prefix of its statistics. */
-function mysqlConfig(statPrefix: string): Any {
-  const text = new TextEncoder().encode(statPrefix);
-  return create(AnySchema, {
-    typeUrl: "type.googleapis.com/envoy.extensions.filters.network.mysql_proxy.v3.MySQLProxy",
-    value: Uint8Array.of(0x0a, ...varint(text.length), ...text),
-  });
-}
-
-function varint(value: number): readonly number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
 }
 
 /** Resolves the host in the SNI, with a cache that the cluster shares by name. */

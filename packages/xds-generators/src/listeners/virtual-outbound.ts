@@ -1,20 +1,34 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
-import { query } from "@istiod/incremental";
-import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { query, type QueryContext } from "@istiod/incremental";
+import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../envoy/address.js";
 import { any } from "../envoy/any.js";
-import { blackHoleCluster, virtualOutboundBlackHoleChain, virtualOutboundCatchAllChain, virtualOutboundListener } from "../resource-names.js";
+import {
+  allowAnyDynamicDnsRoute,
+  blackHoleCluster,
+  delimitedStatPrefix,
+  virtualOutboundBlackHoleChain,
+  virtualOutboundCatchAllChain,
+  virtualOutboundListener,
+} from "../resource-names.js";
+import { catchAllHost } from "../routes/catch-all-host.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes } from "../routes/route-configuration.js";
 import { accessLogs } from "../telemetry/access-log.js";
 import { tcpStatsFilters } from "../telemetry/stats-filters.js";
 import { acceptedAtOnce } from "./downstream-connections.js";
 import { additionalAddresses, localhosts, wildcards } from "./listener-address.js";
+import { managerFilter } from "./http-connection-manager.js";
+import { httpInspector } from "./listener-filters.js";
 import { type Filter, networkFilter } from "./named-filter.js";
 import { outboundListener, unknownTrafficFilters } from "./outbound-listener.js";
+import { outboundManager } from "./outbound-managers.js";
+import { plaintextHttp } from "./sniffed-protocols.js";
 import { tcpProxyName } from "./tcp-proxy.js";
 
 /**
@@ -29,6 +43,7 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   const [bind, ...others] = wildcards[mode];
   const extra = features.dualStack(q) ? others : mode === "IPv6" && features.additionalIpv4OutboundListener(q) ? wildcards.IPv4 : [];
   const limit = acceptedAtOnce(q);
+  const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const listener = create(ListenerSchema, {
     name: virtualOutboundListener,
     address: address(bind, proxyListenPort),
@@ -37,14 +52,29 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
     useOriginalDst: true,
     trafficDirection: TrafficDirection.OUTBOUND,
     ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+    listenerFilters: resolves ? [httpInspector] : [],
     filterChains: [
       blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
+      ...(resolves ? [unknownHttpChain(q)] : []),
       create(FilterChainSchema, { name: virtualOutboundCatchAllChain, filters: [...q.call(unknownTrafficFilters)] }),
     ],
     accessLog: [...accessLogs(q, "sidecar-outbound", "listener")],
   });
   return resource(virtualOutboundListener, toBinary(ListenerSchema, listener));
 });
+
+/** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
+function unknownHttpChain(q: QueryContext): FilterChain {
+  const head = { name: allowAnyDynamicDnsRoute, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
+  const { bytes } = encodedRouteConfiguration(head, [q.call(catchAllHost, scopeOf(q))]);
+  const manager = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
+  const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
+  return create(FilterChainSchema, {
+    name: `${virtualOutboundCatchAllChain}-http`,
+    filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] },
+    filters: [managerFilter(q, "sidecar-outbound", manager, statPrefix, { inline: fromBinary(RouteConfigurationSchema, bytes) })],
+  });
+}
 
 /** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
 export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChain {

@@ -175,8 +175,13 @@ function semanticServiceName(q: QueryContext): string {
     q.ask(label, "app.kubernetes.io/instance") ||
     q.ask(label, "app.kubernetes.io/name") ||
     askMetadata(q, "WORKLOAD_NAME") ||
-    q.ask(proxyId).split(".", 1)[0] ||
+    podName(q.ask(proxyId)) ||
     (containers.includes(",") ? "" : containers) ||
     "unknown_service"
   );
+}
+
+/** Of an id `name.namespace`; empty for one of another form. */
+function podName(id: string): string {
+  return id.slice(0, Math.max(0, id.indexOf(".")));
 }

@@ -170,3 +170,18 @@ describe("capture", () => {
     expect(listenerOf(proxy, "virtualInbound").listenerFilters.map(({ name }: { name: string }) => name)).toContain("envoy.filters.listener.original_src");
   });
 });
+
+describe("ALLOW_ANY_DYNAMIC_DNS", () => {
+  const config = { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } };
+
+  it("sends requests to unknown hosts where their host resolves to, and passes other bytes on", () => {
+    const listener = listenerOf(new TestMesh(serviceYaml("cart"), config).proxy(), "virtualOutbound");
+    const [, http, rest] = chainsOf(listener);
+    expect(http).toMatchObject({ name: "virtualOutbound-catchall-tcp-http", filterChainMatch: { applicationProtocols: ["http/1.1", "h2c"] } });
+    const requests = managerOf(http);
+    expect(requests.routeConfig.virtualHosts[0]).toMatchObject({ domains: ["*"], routes: [{ route: { cluster: "AllowAnyDynamicDNSCluster" } }] });
+    expect(requests.httpFilters.at(-2).typedConfig.dnsCacheConfig).toMatchObject({ name: "allow_any_dfp_dns_cache", maxHosts: 1024 });
+    expect(filterOf(rest, tcpProxy).cluster).toBe("PassthroughCluster");
+    expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual(["envoy.filters.listener.http_inspector"]);
+  });
+});
