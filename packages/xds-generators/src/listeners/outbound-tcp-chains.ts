@@ -1,7 +1,8 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { L4MatchAttributes, TLSMatchAttributes } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { clientAddress, inNamespace, ipMode, type ScopeListener, scopedAliases, type ScopedService, selects } from "@istiod/push-context";
+import { clientAddress, hasDnsDomain, inNamespace, ipMode, kubernetesDnsSuffix, namespaceOfHostname, type ScopeListener, scopedAliases, type ScopedService, selects } from "@istiod/push-context";
 import { isTls, type Service, splitKey } from "@istiod/service-discovery";
+import { otherNames } from "../routes/domains.js";
 import { wildcards } from "./listener-address.js";
 import type { TcpChainPlan } from "./outbound-plan.js";
 import { isDynamic, layer4RoutesFor, type ListenerPort, routedProxy, serviceProxy } from "./tcp-destinations.js";
@@ -46,8 +47,16 @@ function tlsChains(q: QueryContext, target: OutboundTarget): readonly TcpChainPl
     }
   }
   if (chains.length > 0) return chains;
-  const sniHosts = needsSni(q, target, destinations) ? [service.hostname, ...scopedAliases(q, target.scoped).map((alias) => splitKey(alias)[1])] : [];
+  const sniHosts = needsSni(q, target, destinations) ? [service.hostname, ...scopedAliases(q, target.scoped).flatMap((alias) => aliasNames(q, splitKey(alias)[1]))] : [];
   return [{ kind: "tcp", match: { sniHosts, destinations }, proxy: serviceProxy(q, service, port) }];
+}
+
+/** The forms in which the client may name an ExternalName service. */
+function aliasNames(q: QueryContext, hostname: string): readonly string[] {
+  const namespace = namespaceOfHostname(hostname);
+  const suffix = q.ask(kubernetesDnsSuffix);
+  const local = namespace !== undefined && suffix !== undefined && q.ask(hasDnsDomain, `${namespace}${suffix}`);
+  return [hostname, ...otherNames(q, hostname, local ? { localNamespace: namespace } : {})];
 }
 
 /** Whether the address that is listened on does not tell which service is meant. */

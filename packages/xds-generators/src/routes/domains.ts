@@ -65,7 +65,7 @@ function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonl
 }
 
 /** Other forms of a host: with the root's dot, and shortened as far as the client's DNS domain completes it. */
-function otherNames(q: QueryContext, host: string, { localNamespace, appendedPort }: DomainRequest): readonly string[] {
+export function otherNames(q: QueryContext, host: string, { localNamespace, appendedPort }: Pick<DomainRequest, "localNamespace" | "appendedPort">): readonly string[] {
   const absolute = features.absoluteFqdnDomains(q) ? absoluteNames(host, appendedPort) : [];
   const suffix = q.ask(kubernetesDnsSuffix);
   if (suffix === undefined) {

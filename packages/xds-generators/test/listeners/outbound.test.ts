@@ -185,3 +185,14 @@ describe("ALLOW_ANY_DYNAMIC_DNS", () => {
     expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual(["envoy.filters.listener.http_inspector"]);
   });
 });
+
+describe("an ExternalName service", () => {
+  it("has no listener, and its names are those of the host that it leads to", () => {
+    const target = serviceEntry("api", { hosts: ["api.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] });
+    const alias = serviceYaml("api", { ip: "", ports: ["tls:443"], spec: { type: "ExternalName", externalName: "api.example.com", selector: undefined } });
+    const proxy = new TestMesh(target + alias).proxy();
+    expect(listenerNames(proxy)).toEqual(["0.0.0.0_443", ...captured]);
+    const [chain] = listenerOf(proxy, "0.0.0.0_443").filterChains;
+    expect(chain.filterChainMatch.serverNames).toEqual(["api", "api.example.com", "api.shop", "api.shop.svc", "api.shop.svc.cluster.local", "api.shop.svc.cluster.local."]);
+  });
+});
