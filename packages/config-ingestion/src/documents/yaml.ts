@@ -1,5 +1,6 @@
 import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
 import type { FieldPath } from "./report.js";
+import { isNestedAbsurdly, isTooDeep, maxDepth } from "./nesting.js";
 import { readPlainly } from "./plain-yaml.js";
 import { mendTrailingColons } from "./trailing-colon.js";
 
@@ -34,6 +35,9 @@ const yesNo: ScalarTag[] = [
   { tag: "tag:yaml.org,2002:bool", default: true, test: /^(?:no|No|NO|off|Off|OFF)$/, resolve: () => false, identify: () => false },
 ];
 
+/** Lines before a `---` that belong to the document after it. */
+const directives = /^(?:[^\S\r\n]*(?:#.*)?\r?\n)*%.*\r?\n(?:[^\S\r\n]*(?:[#%].*)?\r?\n)*$/;
+
 /** Splits a file at its `---` lines, so that a document that cannot be parsed takes no other with it. Empty ones are left out. */
 export function splitDocuments(text: string): readonly DocumentText[] {
   const documents: DocumentText[] = [];
@@ -48,9 +52,11 @@ export function splitDocuments(text: string): readonly DocumentText[] {
     const newline = text.indexOf("\n", at);
     const end = newline < 0 ? text.length : newline + 1;
     if (text.startsWith("---", at) && /^---(?:\s|$)/.test(text.slice(at, Math.min(end, at + 5)))) {
-      take(at);
-      from = at;
-      fromLine = line;
+      if (!directives.test(text.slice(from, at))) {
+        take(at);
+        from = at;
+        fromLine = line;
+      }
     }
     at = end;
   }
@@ -58,10 +64,12 @@ export function splitDocuments(text: string): readonly DocumentText[] {
   return documents;
 }
 
-/** Parses one document, which must not hold another. */
+/** Parses one document, which must not hold another. Never throws. */
 export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault {
+  if (isNestedAbsurdly(document.text)) return tooDeep(document);
   const quick = readPlainly(document.text);
   if (quick === undefined) return parseWithPositions(document);
+  if (isTooDeep(quick.value)) return tooDeep(document);
   let positioned: ParsedDocument | SyntaxFault | undefined;
   return {
     value: quick.value,
@@ -73,25 +81,31 @@ export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault 
   };
 }
 
-/** Parses with the parser that keeps positions, and that says what is wrong with a document. */
+/** Parses with the parser that keeps positions, and that says what is wrong with a document. Never throws. */
 export function parseWithPositions(document: DocumentText): ParsedDocument | SyntaxFault {
   const lines = new LineCounter();
-  const parsed = parseDocument(document.text, {
-    lineCounter: lines,
-    merge: true,
-    customTags: (tags) => [...yesNo, ...tags],
-    prettyErrors: false,
-    logLevel: "silent",
-  });
-  mendTrailingColons(parsed, document.text);
   const line = (offset: number): number => document.line + Math.max(0, lines.linePos(offset).line - 1);
-  const fault = parsed.errors[0];
-  if (fault !== undefined) return { line: line(fault.pos[0]), message: firstSentence(fault.message) };
   try {
-    return { value: parsed.toJS({ maxAliasCount }), lineOf: (path) => line(offsetOf(parsed, path)) };
+    const parsed = parseDocument(document.text, {
+      lineCounter: lines,
+      merge: true,
+      customTags: (tags) => [...yesNo, ...tags],
+      prettyErrors: false,
+      logLevel: "silent",
+    });
+    mendTrailingColons(parsed, document.text);
+    const fault = parsed.errors[0];
+    if (fault !== undefined) return { line: line(fault.pos[0]), message: firstSentence(fault.message) };
+    const value: unknown = parsed.toJS({ maxAliasCount });
+    return isTooDeep(value) ? tooDeep(document) : { value, lineOf: (path) => line(offsetOf(parsed, path)) };
   } catch (cause) {
+    if (cause instanceof RangeError) return tooDeep(document);
     return { line: document.line, message: firstSentence(cause instanceof Error ? cause.message : String(cause)) };
   }
+}
+
+function tooDeep(document: DocumentText): SyntaxFault {
+  return { line: document.line, message: `it is nested more than ${maxDepth} levels deep` };
 }
 
 /** Lines above the first that holds more than a marker or a comment. */

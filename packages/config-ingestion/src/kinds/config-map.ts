@@ -5,9 +5,27 @@ import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
 export interface ConfigMapSpec {
+  /** Only entries whose names have a meaning to Istio: certificates, mesh configuration, injection, and what gateways are made like. */
   readonly data: Readonly<Record<string, string>>;
 }
 export type ConfigMapObject = ConfigObject<ConfigMapSpec>;
+
+const entriesRead = new Set([
+  "ca.crt",
+  "cacert",
+  "ca.crl",
+  "crl",
+  "root-cert.pem",
+  "mesh",
+  "meshNetworks",
+  "config",
+  "values",
+  "deployment",
+  "service",
+  "serviceAccount",
+  "horizontalPodAutoscaler",
+  "podDisruptionBudget",
+]);
 
 /** Keyed `cluster/ns/name`. */
 export const configMaps = collection<ConfigMapObject>("ConfigMap");
@@ -21,5 +39,8 @@ export const configMapKind = declareKind<ConfigMapSpec, undefined>({
   labels: isIstioKey,
   annotations: isIstioKey,
   key: clusterKey,
-  decode: (manifest, report) => ({ spec: { data: Fields.of(manifest.body, report).stringMap("data") } }),
+  decode(manifest, report) {
+    const entries = Object.entries(Fields.of(manifest.body, report).stringMap("data"));
+    return { spec: { data: Object.fromEntries(entries.filter(([name]) => entriesRead.has(name))) } };
+  },
 });

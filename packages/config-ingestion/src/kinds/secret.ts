@@ -31,7 +31,7 @@ export const secretKind = declareKind<SecretSpec, undefined>({
     const body = Fields.of(manifest.body, report);
     const data: Record<string, Uint8Array> = {};
     for (const [key, value] of Object.entries(body.bytesMap("data"))) data[key] = value;
-    for (const [key, value] of Object.entries(body.stringMap("stringData"))) data[key] = Buffer.from(value, "utf8");
+    for (const [key, value] of Object.entries(body.stringMap("stringData"))) data[key] = new TextEncoder().encode(value);
     return { spec: { type: body.string("type", "Opaque"), data } };
   },
 });
