@@ -1,0 +1,115 @@
+import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Database } from "@istiod/incremental";
+import {
+  formatProblem,
+  Ingestion,
+  IngestionError,
+  meshConfig,
+  meshConfigFile,
+  meshConfigKey,
+  meshNetworks,
+  meshNetworksFile,
+  meshNetworksKey,
+  type Clock,
+} from "@istiod/config-ingestion";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+
+const quickClock: Clock = {
+  now: () => performance.now() * 10,
+  after(delay, callback) {
+    const timer = setTimeout(callback, delay / 10);
+    return () => clearTimeout(timer);
+  },
+};
+
+let directory: string;
+let database: Database<unknown>;
+let ingestion: Ingestion<unknown>;
+let problems: string[];
+
+const path = (name: string): string => join(directory, name);
+const trustDomain = (): string | undefined => database.read(meshConfig, meshConfigKey)?.trustDomain;
+const eventually = (assertion: () => void): Promise<void> => vi.waitFor(assertion, { timeout: 5_000, interval: 5 });
+
+async function open(file = path("mesh.yaml"), networks?: string): Promise<void> {
+  ingestion = new Ingestion(database, [meshConfigFile(file, quickClock), meshNetworksFile(networks, quickClock)], {
+    clock: quickClock,
+    onProblems: (found) => void problems.push(...found.map(formatProblem)),
+  });
+  await ingestion.ready;
+}
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "istiod-mesh-"));
+  database = new Database<unknown>();
+  problems = [];
+});
+
+afterEach(async () => {
+  await ingestion.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+test("without files there are defaults, in one commit", async () => {
+  await open(path("nowhere/mesh.yaml"));
+  expect(trustDomain()).toBe("cluster.local");
+  expect(database.read(meshNetworks, meshNetworksKey)?.networks).toEqual({});
+  expect(database.stats().revision).toBe(1);
+});
+
+test("a file that appears later is taken", async () => {
+  await open();
+  await writeFile(path("mesh.yaml"), "trustDomain: late.example\n");
+  await eventually(() => expect(trustDomain()).toBe("late.example"));
+});
+
+test("a change is followed, whether written in place, renamed over, or by a link that is swapped", async () => {
+  await mkdir(path("..v1"));
+  await mkdir(path("..v2"));
+  await writeFile(path("..v1/mesh.yaml"), "trustDomain: one.example\n");
+  await writeFile(path("..v2/mesh.yaml"), "trustDomain: two.example\n");
+  await symlink("..v1", path("..data"));
+  await symlink("..data/mesh.yaml", path("mesh.yaml"));
+  await open();
+  expect(trustDomain()).toBe("one.example");
+  await symlink("..v2", path("..new"));
+  await rename(path("..new"), path("..data"));
+  await eventually(() => expect(trustDomain()).toBe("two.example"));
+  await writeFile(path("beside"), "trustDomain: three.example\n");
+  await rename(path("beside"), path("mesh.yaml"));
+  await eventually(() => expect(trustDomain()).toBe("three.example"));
+  await writeFile(path("mesh.yaml"), "trustDomain: four.example\n");
+  await eventually(() => expect(trustDomain()).toBe("four.example"));
+});
+
+test("a bad value at the start ends it", async () => {
+  await writeFile(path("mesh.yaml"), "rootNamespace: x\nconnectTimeout: 2h\n");
+  await expect(open()).rejects.toThrow(new IngestionError("invalid", `${path("mesh.yaml")}:2: connectTimeout: is 7200s, expected at most 1h`));
+});
+
+test("a bad value later is reported, and the last good version stays; so it does when the file is emptied or removed", async () => {
+  await writeFile(path("mesh.yaml"), "trustDomain: good.example\n");
+  await open();
+  await writeFile(path("mesh.yaml"), "trustDomain: 'not good'\nnoSuchField: 1\n");
+  await eventually(() => expect(problems).toHaveLength(2));
+  expect(problems).toEqual([
+    `${path("mesh.yaml")}:2: noSuchField: is not a field of MeshConfig; it is ignored`,
+    `${path("mesh.yaml")}:1: trustDomain: is "not good", expected a domain name`,
+  ]);
+  await writeFile(path("mesh.yaml"), "");
+  await eventually(() => expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`));
+  await unlink(path("mesh.yaml"));
+  await eventually(() => expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays in force`));
+  expect(trustDomain()).toBe("good.example");
+  await writeFile(path("mesh.yaml"), "{}\n");
+  await eventually(() => expect(trustDomain()).toBe("cluster.local"));
+  expect(ingestion.problems()).toEqual([]);
+});
+
+test("networks are read too", async () => {
+  await writeFile(path("networks.yaml"), "networks: {north: {gateways: [{address: 203.0.113.7, port: 15443}]}}\n");
+  await open(path("mesh.yaml"), path("networks.yaml"));
+  expect(Object.keys(database.read(meshNetworks, meshNetworksKey)?.networks ?? {})).toEqual(["north"]);
+});
