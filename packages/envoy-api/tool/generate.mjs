@@ -1,6 +1,6 @@
 // Generates gen/ from the Envoy protos inside @grpc/grpc-js-xds: normalises them into build/proto, then runs buf once.
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +9,8 @@ import { extendedFiles, withAdditions } from "./additions.mjs";
 const require = createRequire(import.meta.url);
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
 const proto = join(here, "build", "proto");
+/** Generated beside gen/, which it replaces when it is whole. */
+const fresh = join(here, "build", "gen");
 const deps = join(dirname(require.resolve("@grpc/grpc-js-xds/package.json")), "deps");
 
 /** Roots of the published tree, and what of each is wanted. Superseded API versions are not. */
@@ -107,7 +109,6 @@ function protosUnder(dir, base = dir) {
 }
 
 rmSync(join(here, "build"), { recursive: true, force: true });
-rmSync(join(here, "gen"), { recursive: true, force: true });
 cpSync(join(here, "stubs"), proto, { recursive: true });
 const left = [];
 for (const [root, wanted] of roots) {
@@ -145,12 +146,14 @@ writeFileSync(
   JSON.stringify({
     version: "v2",
     inputs: [{ directory: "proto" }],
-    plugins: [{ local: [process.execPath, plugin], out: join(here, "gen"), strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
+    plugins: [{ local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
   }),
 );
 const buf = require.resolve("@bufbuild/buf/bin/buf");
 execFileSync(process.execPath, [buf, "generate", "--template", "buf.gen.json"], { cwd: join(here, "build"), stdio: "inherit" });
-writeRegistry(join(here, "gen"));
+writeRegistry(fresh);
+rmSync(join(here, "gen"), { recursive: true, force: true });
+renameSync(fresh, join(here, "gen"));
 
 /** Writes a module that exports every generated file, for those who must open any message: dumps, comparisons. */
 function writeRegistry(gen) {

@@ -1,14 +1,16 @@
 // Generates gen/ from the protos at the root of the repository.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
 const here = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Generated beside gen/, which it replaces when it is whole. */
+const fresh = join(here, "build", "gen");
 const protos = join(dirname(dirname(here)), "proto");
-rmSync(join(here, "gen"), { recursive: true, force: true });
+rmSync(fresh, { recursive: true, force: true });
 mkdirSync(join(here, "build"), { recursive: true });
 const plugin = join(dirname(require.resolve("@bufbuild/protoc-gen-es/package.json")), "bin", "protoc-gen-es");
 const template = join(here, "build", "buf.gen.json");
@@ -17,11 +19,13 @@ writeFileSync(
   JSON.stringify({
     version: "v2",
     inputs: [{ directory: "." }],
-    plugins: [{ local: [process.execPath, plugin], out: join(here, "gen"), strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
+    plugins: [{ local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
   }),
 );
 execFileSync(process.execPath, [require.resolve("@bufbuild/buf/bin/buf"), "generate", "--template", template], { cwd: protos, stdio: "inherit" });
-writeRegistry(join(here, "gen"));
+writeRegistry(fresh);
+rmSync(join(here, "gen"), { recursive: true, force: true });
+renameSync(fresh, join(here, "gen"));
 
 /** Writes a module that exports every generated file, for those who must open any message: dumps, comparisons. */
 function writeRegistry(gen) {
