@@ -5,7 +5,7 @@ import type { ResourceSet } from "./resource-set.js";
 export interface Difference {
   /** Added resources and those with another version, in the order of the later set. */
   readonly changed: readonly Resource[];
-  /** Names that the later set no longer has, in the order of the earlier set. */
+  /** Names that the later set no longer has. */
   readonly removed: readonly string[];
 }
 
@@ -13,8 +13,9 @@ const none: Difference = { changed: [], removed: [] };
 const known = new WeakMap<ResourceSet, WeakMap<ResourceSet, Difference>>();
 
 /**
- * The difference between two sets. Parts that both share by identity are not looked at. The result is computed once for
- * each pair of sets, and is the same object each time; it is kept for as long as both sets are in use.
+ * The difference between two sets. Parts that both have in common are not looked at, and parts that take each other's place are
+ * compared once for all sets that they are parts of. The result is computed once for each pair of sets, and is the same
+ * object each time; it is kept for as long as both sets are in use.
  */
 export function difference(before: ResourceSet, after: ResourceSet): Difference {
   if (before === after) return none;
@@ -26,22 +27,47 @@ export function difference(before: ResourceSet, after: ResourceSet): Difference 
 }
 
 function compare(before: ResourceSet, after: ResourceSet): Difference {
-  const shared = common(before.parts, after.parts);
-  const old = new Map<string, Resource>();
-  for (const part of before.parts) if (!shared.has(part)) for (const resource of part) old.set(resource.name, resource);
-  const changed: Resource[] = [];
-  for (const part of after.parts) {
-    if (shared.has(part)) continue;
-    for (const resource of part) {
-      const previous = old.get(resource.name);
-      if (previous !== resource && previous?.version !== resource.version) changed.push(resource);
-      old.delete(resource.name);
-    }
-  }
-  return changed.length === 0 && old.size === 0 ? none : { changed, removed: [...old.keys()] };
+  const [old, now] = apart(before.parts, after.parts);
+  if (old.length === 1 && now.length === 1 && old[0] === before && now[0] === after) return compareResources(before, after);
+  return old.length === now.length ? comparePairs(before, old, now) : compareResources(...expanded(old, now));
 }
 
-function common(some: readonly ResourceSet[], others: readonly ResourceSet[]): Set<ResourceSet> {
-  const set = new Set(others);
-  return new Set(some.filter((part) => set.has(part)));
+/** What is left of two lists without the parts that both have. */
+function apart(some: readonly ResourceSet[], others: readonly ResourceSet[]): [ResourceSet[], ResourceSet[]] {
+  const [a, b] = [new Set(some), new Set(others)];
+  return [some.filter((part) => !b.has(part)), others.filter((part) => !a.has(part))];
+}
+
+/** Takes unions apart, and what both have in common out, until there are no more unions. */
+function expanded(old: ResourceSet[], now: ResourceSet[]): [Resource[], Resource[]] {
+  while ([...old, ...now].some((part) => part.isUnion)) {
+    const partsOf = (list: ResourceSet[]): ResourceSet[] => list.flatMap((part) => [...part.parts]);
+    [old, now] = apart(partsOf(old), partsOf(now));
+  }
+  return [old.flatMap((part) => part.toArray()), now.flatMap((part) => part.toArray())];
+}
+
+/** Compares parts that take each other's place; a resource that went from one place to another is found afterwards. */
+function comparePairs(before: ResourceSet, old: ResourceSet[], now: ResourceSet[]): Difference {
+  const pairs = old.map((part, i) => difference(part, now[i] as ResourceSet));
+  const differing = pairs.filter((pair) => pair !== none);
+  if (differing.length <= 1) return differing[0] ?? none;
+  const changed = differing.flatMap((pair) => pair.changed);
+  const gone = new Set(differing.flatMap((pair) => pair.removed));
+  const moved = new Set(changed.filter(({ name }) => gone.has(name)).map(({ name }) => name));
+  return {
+    changed: changed.filter(({ name, version }) => !moved.has(name) || before.get(name)?.version !== version),
+    removed: [...gone].filter((name) => !moved.has(name)),
+  };
+}
+
+function compareResources(before: Iterable<Resource>, after: Iterable<Resource>): Difference {
+  const old = new Map(Array.from(before, (resource) => [resource.name, resource]));
+  const changed: Resource[] = [];
+  for (const resource of after) {
+    const previous = old.get(resource.name);
+    if (previous !== resource && previous?.version !== resource.version) changed.push(resource);
+    old.delete(resource.name);
+  }
+  return changed.length === 0 && old.size === 0 ? none : { changed, removed: [...old.keys()] };
 }

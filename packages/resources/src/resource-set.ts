@@ -1,26 +1,27 @@
 import type { Resource } from "./resource.js";
 
-/** Above this many parts, `get` builds one index over all of them instead of asking each. */
-const partsWithoutIndex = 4;
+/** Up to this many resources or parts, looking at each of them costs less than an index. */
+const few = 8;
 
 /**
  * An immutable set of resources with unique names, in the order in which they were given. Where a name is given more
  * than once, the first resource stands.
  *
- * A set may be a union of parts. Parts are shared by identity: many sets can hold one large part, which is then stored
- * once, and is skipped when two such sets are compared.
+ * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: many sets can hold one large
+ * part, which is then stored and indexed once, and is skipped when two such sets are compared. So give what many sets have
+ * in common as one part, and not as many small ones.
  */
 export class ResourceSet implements Iterable<Resource> {
   static readonly empty: ResourceSet = new ResourceSet([], []);
 
   readonly #resources: readonly Resource[];
   readonly #parts: readonly ResourceSet[];
-  #index: Map<string, Resource> | undefined;
+  #index: ReadonlyMap<string, Resource> | undefined;
 
   /** The number of resources. */
   readonly size: number;
 
-  private constructor(resources: readonly Resource[], parts: readonly ResourceSet[], index?: Map<string, Resource>) {
+  private constructor(resources: readonly Resource[], parts: readonly ResourceSet[], index?: ReadonlyMap<string, Resource>) {
     this.#resources = resources;
     this.#parts = parts;
     this.#index = index;
@@ -29,63 +30,87 @@ export class ResourceSet implements Iterable<Resource> {
 
   /** The set of the given resources. O(n). */
   static of(resources: Iterable<Resource>): ResourceSet {
+    const list = [...resources];
+    if (list.length <= few) {
+      const unique = list.filter(({ name }, i) => list.findIndex((other) => other.name === name) === i);
+      return unique.length === 0 ? ResourceSet.empty : new ResourceSet(unique, []);
+    }
     const index = new Map<string, Resource>();
-    for (const resource of resources) if (!index.has(resource.name)) index.set(resource.name, resource);
-    return index.size === 0 ? ResourceSet.empty : new ResourceSet([...index.values()], [], index);
+    for (const resource of list) if (!index.has(resource.name)) index.set(resource.name, resource);
+    return new ResourceSet(index.size === list.length ? list : [...index.values()], [], index);
   }
 
   /**
-   * The resources of all parts, in the order of the parts. Unions within unions are flattened, and a part given twice
-   * counts once. Costs time proportional to all parts but the largest; where two parts share a name, all of it is copied.
+   * The resources of all parts, in the order of the parts; a part given twice counts once. Costs time proportional to
+   * all parts but the largest; where two parts share a name, all of it is copied.
    */
   static union(sets: Iterable<ResourceSet>): ResourceSet {
-    const parts = new Set<ResourceSet>();
-    for (const set of sets) for (const part of set.parts) parts.add(part);
-    if (parts.size === 0) return ResourceSet.empty;
+    const parts = new Set(sets);
+    parts.delete(ResourceSet.empty);
     const list = [...parts];
+    if (list.length === 0) return ResourceSet.empty;
     if (list.length === 1 && list[0] !== undefined) return list[0];
-    return disjoint(list) ? new ResourceSet([], list) : ResourceSet.of(list.flatMap((part) => part.#resources));
+    return disjoint(list) ? new ResourceSet([], list) : ResourceSet.of(list.flatMap((part) => part.toArray()));
   }
 
   /** The resource of this name. O(1). */
   get(name: string): Resource | undefined {
-    if (this.#index === undefined && this.#parts.length <= partsWithoutIndex) {
-      for (const part of this.#parts) {
-        const found = part.#index?.get(name);
-        if (found !== undefined) return found;
-      }
-      return undefined;
+    if (this.#index !== undefined) return this.#index.get(name);
+    if (this.#parts.length > few) {
+      this.#index = new Map(this.toArray().map((resource) => [resource.name, resource]));
+      return this.#index.get(name);
     }
-    this.#index ??= new Map(Array.from(this, (resource) => [resource.name, resource]));
-    return this.#index.get(name);
+    for (const resource of this.#resources) if (resource.name === name) return resource;
+    for (const part of this.#parts) {
+      const found = part.get(name);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   has(name: string): boolean {
     return this.get(name) !== undefined;
   }
 
-  /** The sets that this is a union of, none of them itself a union; the set alone if it is not one; none if empty. */
+  /** The sets that this was made a union of; the set alone if it is not a union; none if it is empty. */
   get parts(): readonly ResourceSet[] {
     return this.#parts.length > 0 ? this.#parts : this.size > 0 ? [this] : [];
   }
 
-  *[Symbol.iterator](): Iterator<Resource> {
-    yield* this.#resources;
-    for (const part of this.#parts) yield* part.#resources;
+  /** Whether this is a union of parts. */
+  get isUnion(): boolean {
+    return this.#parts.length > 0;
   }
 
-  /** Whether both hold the same names with the same versions, in the same order. */
+  /** The resources in order: a new array. */
+  toArray(): Resource[] {
+    const list: Resource[] = [];
+    this.#addTo(list);
+    return list;
+  }
+
+  [Symbol.iterator](): Iterator<Resource> {
+    return this.toArray()[Symbol.iterator]();
+  }
+
+  /** Whether both hold the same names with the same versions, in the same order. Parts that both have in common cost nothing. */
   equals(other: ResourceSet): boolean {
     if (this === other) return true;
     if (this.size !== other.size) return false;
-    const others = other[Symbol.iterator]();
-    for (const resource of this) {
-      const counterpart = others.next().value as Resource;
-      if (resource !== counterpart && (resource.name !== counterpart.name || resource.version !== counterpart.version)) {
-        return false;
-      }
+    const [mine, others] = [this.#parts, other.#parts];
+    if (mine.length > 0 && mine.length === others.length && mine.every(({ size }, i) => size === others[i]?.size)) {
+      return mine.every((part, i) => part.equals(others[i] as ResourceSet));
     }
-    return true;
+    const counterparts = other.toArray();
+    return this.toArray().every((resource, i) => {
+      const counterpart = counterparts[i] as Resource;
+      return resource === counterpart || (resource.name === counterpart.name && resource.version === counterpart.version);
+    });
+  }
+
+  #addTo(list: Resource[]): void {
+    for (const resource of this.#resources) list.push(resource);
+    for (const part of this.#parts) part.#addTo(list);
   }
 }
 

@@ -12,7 +12,7 @@ import type { PushQueue, Pushed } from "./push/push-queue.js";
 import type { Connection as Snapshot, Subscription } from "./server.js";
 import type { ResourceSource } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
-import type { BodyCache } from "./wire/body-cache.js";
+import { countOf, type BodyCache } from "./wire/body-cache.js";
 import { encodeHead } from "./wire/head.js";
 import type { XdsRequest } from "./wire/request.js";
 
@@ -228,7 +228,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       nonce,
       version,
       ...(due.revision !== undefined && { revision: due.revision }),
-      resources: selection.resources.length,
+      resources: countOf(selection),
       removed: selection.removed.length,
       bytes: length,
       queueMs: Math.max(0, response.startedAt - due.since),

@@ -64,6 +64,17 @@ describe("a body", () => {
     expect(second[1]).not.toBe(first[1]);
   });
 
+  test("is encoded once for the stretches that long lists have in common, although one has more in the middle and another end", () => {
+    const cache = new BodyCache();
+    const list = Array.from({ length: 2000 }, (_, i) => large(`r${i}`, i % 256, 1000));
+    const other = [...list.slice(0, 500), large("new", 1, 1000), ...list.slice(500), large("own", 2, 1000)];
+    const first = new Set(pieces(cache, "delta", clusterType, { resources: list, removed: [] }));
+    const second = pieces(cache, "delta", clusterType, { resources: other, removed: [] });
+    expect(second.length).toBeLessThan(60);
+    const again = second.filter((piece) => !first.has(piece)).reduce((sum, { length }) => sum + length, 0);
+    expect(again).toBeLessThan(400_000);
+  });
+
   test("is encoded once for equal selections, whoever made them", () => {
     const cache = new BodyCache();
     const list = [large("a", 1), large("b", 2)];

@@ -175,7 +175,7 @@ export abstract class AdsStream {
       this.#source.failed(type.typeUrl, error);
       return undefined;
     }
-    if (type.typeUrl === clusterType) this.#warm(selection.resources, heldClusters, due);
+    if (type.typeUrl === clusterType) this.#warm(selection, heldClusters, due);
     if (type.typeUrl === endpointType) this.#warming.clear();
     const projected = this.project(type, selection);
     if (projected === undefined && !type.owed) return undefined;
@@ -189,13 +189,13 @@ export abstract class AdsStream {
   }
 
   /** Envoy waits for the endpoints of each cluster that it is sent, even if it has them: they must follow. */
-  #warm(clusters: readonly Resource[], reconnected: boolean, due: Due): void {
+  #warm(clusters: Selection, reconnected: boolean, due: Due): void {
     const endpoints = this.types.get(endpointType);
     if (endpoints?.known === undefined) {
-      if (reconnected || this.#warming.size > 0) for (const cluster of clusters) this.#warming.add(endpointsNameOf(cluster));
+      if (reconnected || this.#warming.size > 0) for (const cluster of clusters.resources) this.#warming.add(endpointsNameOf(cluster));
       return;
     }
-    for (const cluster of clusters) {
+    for (const cluster of clusters.resources) {
       const name = endpointsNameOf(cluster);
       if (endpoints.covers(name)) endpoints.resend.add(name);
     }

@@ -1,4 +1,4 @@
-import type { Selection } from "../wire/body-cache.js";
+import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
@@ -49,6 +49,6 @@ export class DeltaStream extends AdsStream {
   }
 
   protected project(_type: TypeState, selection: Selection): Selection | undefined {
-    return selection.resources.length + selection.removed.length > 0 ? selection : undefined;
+    return countOf(selection) + selection.removed.length > 0 ? selection : undefined;
   }
 }

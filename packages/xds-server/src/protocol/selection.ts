@@ -107,10 +107,16 @@ export function everything(type: TypeState): Selection {
   const set = type.known ?? ResourceSet.empty;
   const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
   if (type.wildcard && outside.length === 0) return all(set);
-  const resources = [...set].filter(({ name }) => type.covers(name));
+  const resources = set.toArray().filter(({ name }) => type.covers(name));
   return { resources: [...resources, ...outside], removed: [] };
 }
 
 function all(set: ResourceSet): Selection {
-  return { resources: difference(ResourceSet.empty, set).changed, removed: [], whole: set };
+  return {
+    get resources() {
+      return set.toArray();
+    },
+    removed: [],
+    whole: set,
+  };
 }

@@ -1,4 +1,4 @@
-import type { Selection } from "../wire/body-cache.js";
+import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
@@ -45,10 +45,10 @@ export class SotwStream extends AdsStream {
 
   protected project(type: TypeState, selection: Selection): Selection | undefined {
     if (isFullStateType(type.typeUrl) || type.wildcard) {
-      const changed = selection.resources.length + selection.removed.length > 0;
+      const changed = countOf(selection) + selection.removed.length > 0;
       return changed || type.owed ? this.everything(type) : undefined;
     }
-    if (selection.resources.length === 0) return undefined;
+    if (countOf(selection) === 0) return undefined;
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };
   }
 }

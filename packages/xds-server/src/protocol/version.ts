@@ -8,10 +8,19 @@ const known = new WeakMap<ResourceSet, string>();
  * and of resources outside the set that the client subscribes to.
  */
 export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resource | undefined>): string {
-  let version = known.get(set);
-  if (version === undefined) known.set(set, (version = digest(set)));
+  const version = versionOfSet(set);
   const more = [...outside.values()].filter((resource) => resource !== undefined);
   return more.length === 0 ? version : digest([{ name: "", version }, ...more]);
+}
+
+/** Of a union from those of its parts, so that a part which many sets share is looked at once. */
+function versionOfSet(set: ResourceSet): string {
+  let version = known.get(set);
+  if (version === undefined) {
+    version = digest(set.isUnion ? set.parts.map((part) => ({ name: "", version: versionOfSet(part) })) : set);
+    known.set(set, version);
+  }
+  return version;
 }
 
 function digest(resources: Iterable<Pick<Resource, "name" | "version">>): string {

@@ -1,7 +1,7 @@
-import { hash } from "node:crypto";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
+import { Runs } from "./runs.js";
 
 /** What one response carries. */
 export interface Selection {
@@ -11,30 +11,30 @@ export interface Selection {
   readonly whole?: ResourceSet;
 }
 
+/** How many resources a response carries. */
+export function countOf({ whole, resources }: Selection): number {
+  return whole?.size ?? resources.length;
+}
+
 /** Below this many bytes of resources, encoding costs less than looking for an equal body. */
 const worthSharing = 16 * 1024;
 
-/** A union of more parts than this is encoded as one. */
+/** A union of more parts than this is taken as one list. */
 const partsApart = 8;
 
 /**
- * Encodes what responses carry, once for all clients that are sent the same. Bodies are found by the identity of what
- * they were made from (a part of a set, the resources of a difference), and where a client's selection is its own, by its
- * content.
+ * Encodes what responses carry, once for all clients that are sent the same. What was made from a part of a set or from the
+ * resources of a difference is found by their identity; beyond that, stretches that different lists have in common are encoded once.
  *
  * The most recently used bodies are kept up to a limit. Beyond it a body lives for as long as somebody holds it, as a
  * transport does while it writes, and is found while it lives.
  */
 export class BodyCache {
   readonly #limit: number;
-  readonly #kinds = new Map<string, WeakMap<object, WeakRef<Body>>>();
+  readonly #runs = new Runs();
+  readonly #kinds = new Map<string, Kind>();
   readonly #recent = new Set<Body>();
   #recentBytes = 0;
-  readonly #byContent = new Map<string, WeakRef<readonly Resource[]>>();
-  readonly #canonical = new WeakMap<readonly Resource[], readonly Resource[]>();
-  readonly #collected = new FinalizationRegistry<string>((key) => {
-    if (this.#byContent.get(key)?.deref() === undefined) this.#byContent.delete(key);
-  });
 
   /** @param limit bytes of bodies to keep although nobody is writing them */
   constructor(limit = 64 * 1024 * 1024) {
@@ -43,42 +43,15 @@ export class BodyCache {
 
   /** The bodies of a response, in order. Whoever writes them must hold them until they are written. */
   encode(variant: Variant, typeUrl: string, { resources, removed, whole }: Selection): readonly Body[] {
-    const bodies: Body[] = [];
-    if (whole === undefined) bodies.push(this.#resources(variant, typeUrl, resources));
-    else if (whole.parts.length > partsApart) bodies.push(this.#body(variant, typeUrl, whole, () => [...whole]));
-    else for (const part of whole.parts) bodies.push(this.#body(variant, typeUrl, part, () => [...part]));
-    if (removed.length > 0) bodies.push(encodeRemoved(removed));
-    return bodies;
-  }
-
-  #resources(variant: Variant, typeUrl: string, resources: readonly Resource[]): Body {
-    if (!worthIt(resources)) return encodeResources(variant, typeUrl, resources);
-    let canonical = this.#canonical.get(resources);
-    if (canonical === undefined) this.#canonical.set(resources, (canonical = this.#sameContent(resources)));
-    return this.#body(variant, typeUrl, canonical, () => resources);
-  }
-
-  /** The first list that had the same resources in the same order, if it still lives. */
-  #sameContent(resources: readonly Resource[]): readonly Resource[] {
-    const key = hash("sha256", resources.map(({ name, version }) => `${name}\0${version}`).join("\0"), "base64url");
-    const known = this.#byContent.get(key)?.deref();
-    if (known !== undefined) return known;
-    this.#byContent.set(key, new WeakRef(resources));
-    this.#collected.register(resources, key);
-    return resources;
-  }
-
-  #body(variant: Variant, typeUrl: string, key: object, resources: () => readonly Resource[]): Body {
-    const kind = `${variant} ${typeUrl}`;
-    let bodies = this.#kinds.get(kind);
-    if (bodies === undefined) this.#kinds.set(kind, (bodies = new WeakMap()));
-    let body = bodies.get(key)?.deref();
-    if (body === undefined) {
-      body = encodeResources(variant, typeUrl, resources());
-      bodies.set(key, new WeakRef(body));
+    const name = `${variant} ${typeUrl}`;
+    let kind = this.#kinds.get(name);
+    if (kind === undefined) {
+      const encode = (run: readonly Resource[]): Body => encodeResources(variant, typeUrl, run);
+      this.#kinds.set(name, (kind = new Kind(this.#runs, encode)));
     }
-    this.#keep(body);
-    return body;
+    const bodies = whole === undefined ? kind.bodies(resources, () => resources) : kind.bodiesOfSet(whole);
+    for (const body of bodies) if (body.length >= worthSharing) this.#keep(body);
+    return removed.length === 0 ? bodies : [...bodies, encodeRemoved(removed)];
   }
 
   #keep(body: Body): void {
@@ -90,6 +63,47 @@ export class BodyCache {
       this.#recent.delete(oldest);
       this.#recentBytes -= oldest.length;
     }
+  }
+}
+
+/** The bodies of one variant of one type. */
+class Kind {
+  readonly #runs: Runs;
+  readonly #encode: (run: readonly Resource[]) => Body;
+  readonly #byOrigin = new WeakMap<object, readonly WeakRef<Body>[]>();
+  readonly #byRun = new Map<string, WeakRef<Body>>();
+  readonly #collected = new FinalizationRegistry<string>((key) => {
+    if (this.#byRun.get(key)?.deref() === undefined) this.#byRun.delete(key);
+  });
+
+  constructor(runs: Runs, encode: (run: readonly Resource[]) => Body) {
+    this.#runs = runs;
+    this.#encode = encode;
+  }
+
+  bodiesOfSet(set: ResourceSet): readonly Body[] {
+    if (!set.isUnion || set.parts.length > partsApart) return this.bodies(set, () => set.toArray());
+    return set.parts.flatMap((part) => this.bodiesOfSet(part));
+  }
+
+  /** @param origin what the resources come from, to find them again */
+  bodies(origin: object, resources: () => readonly Resource[]): readonly Body[] {
+    const known = this.#byOrigin.get(origin)?.map((reference) => reference.deref());
+    if (known?.every((body) => body !== undefined)) return known;
+    const list = resources();
+    if (!worthIt(list)) return [this.#encode(list)];
+    const bodies = this.#runs.cut(list).map((run) => this.#ofRun(run.key, run.resources));
+    this.#byOrigin.set(origin, bodies.map((body) => new WeakRef(body)));
+    return bodies;
+  }
+
+  #ofRun(key: string, resources: readonly Resource[]): Body {
+    const known = this.#byRun.get(key)?.deref();
+    if (known !== undefined) return known;
+    const body = this.#encode(resources);
+    this.#byRun.set(key, new WeakRef(body));
+    this.#collected.register(body, key);
+    return body;
   }
 }
 
