@@ -136,6 +136,11 @@ test.each<[string, string, string]>([
     '7: RequestAuthentication n/x: jwtRules[0].jwksUri: is "ftp://a.b", expected a URL with http:// or https://',
   ],
   [
+    "an expression",
+    object("Telemetry", 'accessLogging:\n- filter: {expression: ")++"}', "apiVersion: telemetry.istio.io/v1\n"),
+    "6: Telemetry n/x: accessLogging[0].filter.expression: is no CEL expression: ",
+  ],
+  [
     "a port of a Service",
     "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec:\n  ports:\n  - port: http\n",
     '6: Service default/x: ports[0].port: is "http", expected a port number from 1 to 65535',

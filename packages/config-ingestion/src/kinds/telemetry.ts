@@ -8,6 +8,7 @@ import {
 } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import type { ConfigObject } from "../config-object.js";
 import { checkOptionalDuration } from "../validation/durations.js";
+import { checkExpression } from "../validation/expression.js";
 import { checkRange } from "../validation/numbers.js";
 import { each, type Place } from "../validation/place.js";
 import { notEmpty, range, required, type Shape } from "../validation/shape.js";
@@ -43,7 +44,7 @@ export const telemetryKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateTelemetry`. Expressions of access log filters are compiled where they are used. */
+/** As Istio's `ValidateTelemetry`. */
 function validate({ spec }: TelemetryObject, place: Place): void {
   checkAttachment(spec, place);
   each(spec.metrics, place.at("metrics"), (metrics, at) => {
@@ -59,7 +60,10 @@ function validate({ spec }: TelemetryObject, place: Place): void {
     });
   });
   checkTracing(spec.tracing, place.at("tracing"));
-  each(spec.accessLogging, place.at("accessLogging"), (logging, at) => checkProviders(logging.providers, at.at("providers")));
+  each(spec.accessLogging, place.at("accessLogging"), (logging, at) => {
+    checkProviders(logging.providers, at.at("providers"));
+    if (logging.filter !== undefined) checkExpression(logging.filter.expression, at.at("filter", "expression"));
+  });
 }
 
 function checkTracing(tracing: readonly Tracing[], place: Place): void {
