@@ -30,9 +30,13 @@ import { outboundCluster } from "./outbound-cluster.js";
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
   if (type === "ztunnel" || type === "agentgateway" || q.ask(proxylessGrpc)) return ResourceSet.empty;
-  const services = q.call(clientServices).map((scoped) => q.call(serviceClusters, scoped));
-  return ResourceSet.union([...services, q.call(ownClusters)]);
+  return ResourceSet.union([q.call(outboundClusters), q.call(ownClusters)]);
 });
+
+/** The clusters of all services that the client knows: one set for all clients alike in this, and so one part of the sets of all of them. */
+const outboundClusters = query("outboundClusters", (q): ResourceSet =>
+  ResourceSet.union(q.call(clientServices).map((scoped) => q.call(serviceClusters, scoped))),
+);
 
 /** The clusters of one service: of each port, and of each subset that the client knows. Clients alike share the set. */
 const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): ResourceSet => {
