@@ -1,6 +1,7 @@
 import type { ClientView } from "./client-view.js";
 import type { Engine } from "./evaluation/engine.js";
 import type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./explanation.js";
+import type { IndexTable } from "./inputs/index-table.js";
 import { Input } from "./inputs/input.js";
 import { Call } from "./records/call.js";
 import type { Dependency, Memo } from "./records/memo.js";
@@ -39,7 +40,7 @@ class Explainer {
       const call = memo.owner as Call;
       const parts: Parts = { reads: [], facts: [], calls: [] };
       const outcome = memo.failed ? "error" : "value";
-      known = { query: call.query.name, arg: call.arg as Key, outcome, changedAt: memo.changedAt, ...parts };
+      known = { query: call.query.name, arg: call.arg as Key, outcome, result: memo.value, changedAt: memo.changedAt, ...parts };
       this.#queries.set(memo, known);
       this.#collect(memo.dependencies, parts);
     }
@@ -80,7 +81,10 @@ class Explainer {
 function read(input: Input, of: NonNullable<Input["home"]["of"]>): ExplainedRead {
   const { key, changedAt } = input;
   if (input.kind === "keys") return { kind: "keys", of: of.name, changedAt };
-  if (of.kind === "index") return { kind: "bucket", index: of.name, collection: of.collection.name, bucket: key, changedAt };
+  if (of.kind === "index") {
+    const members = (input.home as IndexTable).members(key);
+    return { kind: "bucket", index: of.name, collection: of.collection.name, bucket: key, members, changedAt };
+  }
   if (input.kind === "all") return { kind: "all", collection: of.name, changedAt };
   return { kind: "entry", collection: of.name, key, present: input.present, changedAt };
 }

@@ -3,7 +3,15 @@ import type { Key } from "./values/key.js";
 /** One read of an input. `changedAt` is the revision of its last change; 0 where it never changed. */
 export type ExplainedRead =
   | { readonly kind: "entry"; readonly collection: string; readonly key: string; readonly present: boolean; readonly changedAt: number }
-  | { readonly kind: "bucket"; readonly index: string; readonly collection: string; readonly bucket: string; readonly changedAt: number }
+  | {
+      readonly kind: "bucket";
+      readonly index: string;
+      readonly collection: string;
+      readonly bucket: string;
+      /** The keys of the entries in it, sorted. */
+      readonly members: readonly string[];
+      readonly changedAt: number;
+    }
   | { readonly kind: "keys"; readonly of: string; readonly changedAt: number }
   | { readonly kind: "all"; readonly collection: string; readonly changedAt: number };
 
@@ -23,6 +31,8 @@ export interface ExplainedQuery {
   readonly query: string;
   readonly arg: Key;
   readonly outcome: "value" | "error";
+  /** What the query gave, or the error that it threw. */
+  readonly result: unknown;
   readonly changedAt: number;
   readonly reads: readonly ExplainedRead[];
   readonly facts: readonly ExplainedFact[];

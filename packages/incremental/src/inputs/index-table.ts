@@ -38,6 +38,11 @@ export class IndexTable implements Home {
     return this.#buckets.get(name)?.members.list().map((entry) => entry.value) ?? [];
   }
 
+  /** The keys of the entries that a bucket holds, sorted. */
+  members(name: string): readonly string[] {
+    return this.#buckets.get(name)?.members.list().map((entry) => entry.key) ?? [];
+  }
+
   /** The buckets that are not empty, sorted. */
   names(): readonly string[] {
     return this.#filled.list().map((input) => input.key);
