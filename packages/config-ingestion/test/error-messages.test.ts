@@ -12,6 +12,7 @@ const route = "route: [{destination: {host: a.b}}]";
 test.each<[string, string, string]>([
   ["a document that is no object", "just text", '1: is "just text", expected a Kubernetes object: apiVersion, kind, metadata'],
   ["no kind", "apiVersion: v1\nmetadata: {name: x}\n", "1: kind: is missing, expected a kind such as VirtualService"],
+  ["a mapping that is no object", "swagger: '2.0'\n", "1: has neither apiVersion nor kind, expected a Kubernetes object"],
   ["no name", `${networking}kind: Gateway\nmetadata: {namespace: n}\n`, "3: metadata.name: is missing, expected a name"],
   ["a name that is a number", `${networking}kind: Gateway\nmetadata:\n  name: 7\n`, "4: metadata.name: is 7, expected a name"],
   [

@@ -3,7 +3,8 @@ import { Ingestion, formatProblem, services, type Source } from "@istiod/config-
 import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
 import { expect, test } from "vitest";
 
-const service = (name: string, port: number): string => `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`;
+const service = (name: string, port: number): string =>
+  `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`;
 
 async function start(...sources: Source[]) {
   const clock = new FakeClock();

@@ -202,7 +202,7 @@ spec:
 `,
     );
     expect(database.read(serviceEntries, "n/a")?.status).toEqual({ addresses: [{ value: "240.240.0.1", host: "a.example.com" }] });
-    expect(database.read(workloadEntries, "n/a")?.status).toEqual({ healthy: false });
+    expect(database.read(workloadEntries, "Kubernetes/n/a")?.status).toEqual({ healthy: false });
   });
 });
 

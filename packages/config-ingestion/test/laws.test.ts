@@ -156,12 +156,10 @@ describe("following any sequence of edits ends where a fresh reading does", () =
       bad,
       text: `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: ${name}, namespace: ns}, spec: {hosts: [${bad ? "'*'" : host}], ports: [{number: 80, name: http, protocol: HTTP}]}}\n`,
     }));
-  const service = fc
-    .record({ name: fc.constantFrom(...names), port: fc.integer({ min: 1, max: 3 }) })
-    .map(({ name, port }) => ({
-      bad: false,
-      text: `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`,
-    }));
+  const service = fc.record({ name: fc.constantFrom(...names), port: fc.integer({ min: 1, max: 3 }) }).map(({ name, port }) => ({
+    bad: false,
+    text: `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`,
+  }));
   const garbage = fc.constant({ bad: true, text: "{apiVersion: v1, kind: [}\n" });
   const documents = fc.array(
     fc.oneof({ weight: 4, arbitrary: entry }, { weight: 4, arbitrary: service }, { weight: 1, arbitrary: garbage }),

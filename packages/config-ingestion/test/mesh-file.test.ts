@@ -86,7 +86,9 @@ test("a change is followed, whether written in place, renamed over, or by a link
 
 test("a bad value at the start ends it", async () => {
   await writeFile(path("mesh.yaml"), "rootNamespace: x\nconnectTimeout: 2h\n");
-  await expect(open()).rejects.toThrow(new IngestionError("invalid", `${path("mesh.yaml")}:2: connectTimeout: is 7200s, expected at most 1h`));
+  await expect(open()).rejects.toThrow(
+    new IngestionError("invalid", `${path("mesh.yaml")}:2: connectTimeout: is 7200s, expected at most 1h`),
+  );
 });
 
 test("a bad value later is reported, and the last good version stays; so it does when the file is emptied or removed", async () => {
@@ -99,7 +101,9 @@ test("a bad value later is reported, and the last good version stays; so it does
     `${path("mesh.yaml")}:1: trustDomain: is "not good", expected a domain name`,
   ]);
   await writeFile(path("mesh.yaml"), "");
-  await eventually(() => expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`));
+  await eventually(() =>
+    expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`),
+  );
   await unlink(path("mesh.yaml"));
   await eventually(() => expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays in force`));
   expect(trustDomain()).toBe("good.example");

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
-import { decode, formatProblem, readText } from "@istiod/config-ingestion";
+import { applyMeshConfig, decode, formatPath, formatProblem, readMeshNetworks, readText, type Report } from "@istiod/config-ingestion";
 import { describe, expect, test } from "vitest";
 import { parseYaml, splitDocuments } from "../src/documents/yaml.js";
 import { filesBelow, sharedFolder } from "./shared.js";
@@ -51,5 +51,23 @@ describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder
     }
     console.log(`${objects} objects of ${files.length} files were read`);
     expect(refused).toEqual([]);
+  });
+});
+
+describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("mesh configuration of $name", ({ folder }) => {
+  test.skipIf(folder === undefined)("is accepted without a warning", () => {
+    if (folder === undefined) return;
+    const found: string[] = [];
+    for (const file of filesBelow(folder, "/mesh.yaml", "/networks.yaml")) {
+      const parsed = parseYaml({ text: readFileSync(file, "utf8"), line: 1 });
+      const note: Report["error"] = (path, message) => void found.push(`${relative(folder, file)}: ${formatPath(path)}: ${message}`);
+      const report = { error: note, warning: note };
+      const value =
+        "message" in parsed
+          ? note([], parsed.message)
+          : (file.endsWith("mesh.yaml") ? applyMeshConfig : readMeshNetworks)(parsed.value, report);
+      if (value === undefined) found.push(`${file}: refused`);
+    }
+    expect(found).toEqual([]);
   });
 });

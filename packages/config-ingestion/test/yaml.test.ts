@@ -67,7 +67,15 @@ describe("values", () => {
     const mapping = "{a: ".repeat(levels) + "}".repeat(levels);
     const block = levels > 1000 ? "" : Array.from({ length: levels }, (_, i) => `${" ".repeat(i)}a:`).join("\n");
     const compact = `${"- ".repeat(levels)}a`;
-    for (const text of [flow, `&a ${flow}`, mapping, `&a ${mapping}`, compact, `- &a b\n${compact}`, ...(block === "" ? [] : [block, `${block} &a b`])]) {
+    for (const text of [
+      flow,
+      `&a ${flow}`,
+      mapping,
+      `&a ${mapping}`,
+      compact,
+      `- &a b\n${compact}`,
+      ...(block === "" ? [] : [block, `${block} &a b`]),
+    ]) {
       expect(parseYaml({ text, line: 3 })).toEqual({ line: 3, message: "it is nested more than 200 levels deep" });
     }
     expect(parseYaml({ text: "[".repeat(150) + "]".repeat(150), line: 1 })).toHaveProperty("value");

@@ -83,7 +83,8 @@ export class Fields {
     const decoded: Record<string, Uint8Array> = {};
     for (const [key, value] of Object.entries(this.stringMap(name))) {
       const compact = value.replace(/[\r\n]/g, "");
-      if (/^[A-Za-z0-9+/]*={0,2}$/.test(compact) && compact.length % 4 === 0) decoded[key] = Uint8Array.from(Buffer.from(compact, "base64"));
+      if (/^[A-Za-z0-9+/]*={0,2}$/.test(compact) && compact.length % 4 === 0)
+        decoded[key] = Uint8Array.from(Buffer.from(compact, "base64"));
       else this.report.error([...this.path, name, key], "is not base64, as values of data are (plain text goes under stringData)");
     }
     return decoded;

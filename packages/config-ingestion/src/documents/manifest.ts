@@ -19,6 +19,10 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
     return undefined;
   }
   const { apiVersion, kind } = body;
+  if (apiVersion === undefined && kind === undefined) {
+    report.error([], "has neither apiVersion nor kind, expected a Kubernetes object");
+    return undefined;
+  }
   let complete = true;
   for (const [name, value] of Object.entries({ apiVersion, kind })) {
     if (typeof value === "string" && value !== "") continue;

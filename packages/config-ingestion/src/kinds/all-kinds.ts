@@ -35,7 +35,7 @@ export const kubernetesKinds: readonly Kind[] = [
   configMapKind,
 ];
 
-/** Istio's kinds, which are read from the config cluster only. */
+/** Istio's kinds, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
 export const istioKinds: readonly Kind[] = [
   virtualServiceKind,
   destinationRuleKind,
@@ -53,5 +53,8 @@ export const istioKinds: readonly Kind[] = [
   wasmPluginKind,
   trafficExtensionKind,
 ];
+
+/** What is read of the clusters of a mesh that do not hold its configuration (pilot/pkg/serviceregistry/kube/controller/multicluster.go). */
+export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...istioKinds];

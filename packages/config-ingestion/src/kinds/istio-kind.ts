@@ -14,6 +14,8 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly versions: readonly string[];
   readonly schema: D;
   readonly collection: Collection<ConfigObject<MessageShape<D>, T>>;
+  /** Default: `ns/name`, for what exists once in a mesh. */
+  readonly key?: Kind["key"];
   /** Default: the keys in Istio's domains. */
   readonly labels?: KeysRead;
   /** What the kind's schema demands beyond the types of the message. */
@@ -27,7 +29,7 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   validate(object: ConfigObject<MessageShape<D>, T>, place: Place): void;
 }
 
-/** A kind of Istio's: its spec is a message of the API, in JSON form, and it exists once in a mesh. */
+/** A kind of Istio's: its spec is a message of the API, in JSON form. */
 export function istioKind<D extends DescMessage, T = undefined>(options: IstioKindOptions<D, T>): Kind {
   const { kind, group, versions, schema, collection, labels = isIstioKey, shape = {}, specRequired = false } = options;
   const checkShape = shapeCheck(shape);
@@ -39,7 +41,7 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     collection,
     labels,
     annotations: isIstioKey,
-    key: meshKey,
+    key: options.key ?? meshKey,
     decode(manifest, report) {
       const json = manifest.body["spec"] ?? undefined;
       if (json === undefined && specRequired) {

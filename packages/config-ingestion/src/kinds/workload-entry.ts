@@ -1,6 +1,6 @@
 import { collection, index } from "@istiod/incremental";
 import { WorkloadEntrySchema, type WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
-import type { ConfigObject } from "../config-object.js";
+import { clusterKey, type ConfigObject } from "../config-object.js";
 import { record, records } from "../documents/json.js";
 import type { Place } from "../validation/place.js";
 import type { Shape } from "../validation/shape.js";
@@ -14,6 +14,7 @@ export interface WorkloadEntryStatus {
 
 export type WorkloadEntryObject = ConfigObject<WorkloadEntry, WorkloadEntryStatus>;
 
+/** Keyed `cluster/ns/name`: each cluster of a mesh has its own. */
 export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry");
 
 export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
@@ -26,6 +27,7 @@ export const workloadEntryKind = istioKind({
   versions: ["v1", "v1beta1", "v1alpha3"],
   schema: WorkloadEntrySchema,
   collection: workloadEntries,
+  key: clusterKey,
   labels: "all",
   status: decodeStatus,
   shape,

@@ -16,7 +16,7 @@ export interface DirectorySourceOptions {
   readonly directory: string;
   /** ID of the cluster that the directory stands for. Default `Kubernetes`, as istiod's own. */
   readonly cluster?: string;
-  /** The kinds that are read. Default: all. `kubernetesKinds` for the clusters of a mesh that do not hold its configuration. */
+  /** The kinds that are read. Default: all. `remoteKinds` for the clusters of a mesh that do not hold its configuration. */
   readonly kinds?: readonly Kind[];
   readonly clock?: Clock;
 }
