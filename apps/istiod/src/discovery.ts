@@ -81,12 +81,12 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
       const events = certificateMetrics(registry, authority.authority);
-      let listener: Listening | undefined;
-      const use = (tls: TlsOptions): void => listener?.renew(tls);
+      const opened: { listener?: Listening } = {};
+      const use = (tls: TlsOptions): void => opened.listener?.renew(tls);
       const tls = await servingTls(values, authority, use, stops, log);
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
-      addresses["secureGRPCAddr"] = listener;
+      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
+      addresses["secureGRPCAddr"] = opened.listener;
     }
 
     const guard: Guard = (request, path) => (path.startsWith("/debug") && !isLoopback(request.socket.remoteAddress) ? "unauthenticated" : undefined);
