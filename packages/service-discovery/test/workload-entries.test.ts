@@ -45,6 +45,22 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
   });
 });
 
+describe("WorkloadEntries of several clusters", () => {
+  test("may share a name, and stand behind the Service of their own cluster", () => {
+    const mesh = new Mesh(serviceYaml("cart")).apply(entryYaml()).apply(serviceYaml("cart"), "east").apply(entryYaml("address: 192.0.2.8, labels: {app: cart}"), "east");
+    expect([...at(mesh)].sort()).toEqual(["192.0.2.8:8080", "192.0.2.9:8080"]);
+    mesh.remove(entryYaml(), "east");
+    expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
+  });
+
+  test("count only as istiod's environment allows", () => {
+    for (const variable of ["PILOT_ENABLE_CROSS_CLUSTER_WORKLOAD_ENTRY", "PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES"]) {
+      const mesh = new Mesh().apply(entryYaml(), "east").set(variable, "false");
+      expect(mesh.ask(workloadByAddress, "192.0.2.9")).toBeUndefined();
+    }
+  });
+});
+
 test("a WorkloadEntry is a workload with its group's name, and mutual TLS where it has an identity", () => {
   const mesh = new Mesh(entryYaml("address: 192.0.2.9, serviceAccount: vm, labels: {app: a, v: one}", "labels: {app: b}, annotations: {istio.io/autoRegistrationGroup: vms}"));
   expect(mesh.ask(workloadByAddress, "192.0.2.9")).toMatchObject({

@@ -160,7 +160,7 @@ const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceInCluste
   const spec = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec;
   if (spec === undefined || spec.clusterIP === "None" || spec.type === "ExternalName") return [];
   const workloads = entries
-    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${namespace}/${name}`) ?? [])
+    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${at.cluster}/${namespace}/${name}`) ?? [])
     .filter((workload) => !workload.dnsOnly && selects(spec.selector, workload.labels));
   return spec.ports.flatMap((servicePort) =>
     workloads.flatMap((workload) => {

@@ -74,7 +74,7 @@ function selectedWorkloads(q: QueryContext, entry: ServiceEntryObject): readonly
   const selectedPods = settings.serviceEntrySelectsPods(q)
     ? q.read(podsByName, namespace).filter((pod) => isSelectable(pod) && isSeen(q, pod)).flatMap((pod) => podOf(q, pod))
     : [];
-  const entries = q.read(workloadEntriesByNamespace, namespace).flatMap(({ name }) => q.call(entryWorkload, `${namespace}/${name}`) ?? []);
+  const entries = q.read(workloadEntriesByNamespace, namespace).flatMap(({ cluster, name }) => q.call(entryWorkload, `${cluster}/${namespace}/${name}`) ?? []);
   return [...selectedPods.sort(byName), ...entries.sort(byName)].filter(({ labels }) => hasLabels(labels, wanted));
 }
 

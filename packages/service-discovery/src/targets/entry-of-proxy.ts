@@ -15,8 +15,9 @@ export function entryOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdent
   const [address = ""] = proxy.addresses;
   const found = q
     .read(workloadEntriesByAddress, address)
-    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${namespace}/${name}`) ?? [])
-    .filter((workload) => workload.cluster === cluster && !workload.dnsOnly);
+    .filter((entry) => entry.cluster === cluster)
+    .flatMap(({ namespace, name }) => q.call(entryWorkload, `${cluster}/${namespace}/${name}`) ?? [])
+    .filter((workload) => !workload.dnsOnly);
   const name = objectNameOf(proxy);
   return (
     found.find((workload) => workload.name === name && workload.namespace === proxy.namespace) ??

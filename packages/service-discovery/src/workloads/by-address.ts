@@ -9,8 +9,8 @@ import { entryWorkload } from "./workload-entry.js";
 export const workloadByAddress = query("workloadByAddress", (q, address: string): Workload | undefined => {
   const pod = q.read(podsByAddress, address).find((candidate) => !candidate.spec.hostNetwork && isSelectable(candidate));
   if (pod !== undefined) return q.call(podWorkload, `${pod.cluster}/${pod.namespace}/${pod.name}`);
-  for (const { namespace, name } of q.read(workloadEntriesByAddress, address)) {
-    const workload = q.call(entryWorkload, `${namespace}/${name}`);
+  for (const { cluster, namespace, name } of q.read(workloadEntriesByAddress, address)) {
+    const workload = q.call(entryWorkload, `${cluster}/${namespace}/${name}`);
     if (workload !== undefined) return workload;
   }
   return undefined;

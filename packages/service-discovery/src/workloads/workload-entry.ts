@@ -17,7 +17,7 @@ const HEALTH_CHECKS = "proxy.istio.io/health-checks-enabled";
 const REGISTRATION_GROUP = "istio.io/autoRegistrationGroup";
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
 
-/** The workload of a WorkloadEntry (`namespace/name`); undefined where it does not exist, or its health checks do not succeed. */
+/** The workload of a WorkloadEntry (`cluster/namespace/name`); undefined where it does not exist, or its health checks do not succeed. */
 export const entryWorkload = query("entryWorkload", (q, key: string): Workload | undefined => {
   const object = q.read(workloadEntries, key);
   if (object === undefined || !isUsable(q, object)) return undefined;
@@ -32,7 +32,8 @@ export const entryWorkload = query("entryWorkload", (q, key: string): Workload |
 });
 
 function isUsable(q: QueryContext, { cluster, annotations, status }: WorkloadEntryObject): boolean {
-  if (cluster !== settings.configCluster(q) && !settings.crossClusterWorkloadEntries(q)) return false;
+  const crosses = (): boolean => settings.crossClusterWorkloadEntries(q) && settings.serviceSelectsWorkloadEntries(q);
+  if (cluster !== settings.configCluster(q) && !crosses()) return false;
   const checked = settings.workloadEntryHealthChecks(q) && TRUE.includes(annotations[HEALTH_CHECKS] ?? "");
   return !checked || status?.healthy === true;
 }
