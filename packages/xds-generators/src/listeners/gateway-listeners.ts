@@ -15,7 +15,8 @@ import { acceptedAtOnce, exactBalance, handshakeTimeout } from "./downstream-con
 import { filterChainMatch } from "./filter-chain-match.js";
 import { type GatewayChain, tlsOf } from "./gateway-chain.js";
 import { gatewayManager } from "./gateway-managers.js";
-import { gatewayTcpChains, SniHosts } from "./gateway-tcp-chains.js";
+import type { SniHosts } from "./gateway-tcp-chains.js";
+import { gatewayTcpChains } from "./gateway-tcp-chains.js";
 import { managerFilter } from "./http-connection-manager.js";
 import { additionalAddresses, listenerName, wildcards } from "./listener-address.js";
 import { proxyProtocol, tlsInspector } from "./listener-filters.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type Json, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, serviceYaml } from "../mesh-yaml.js";
-import { chainsOf, filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
+import { filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
 
 const router = { type: "router", namespace: "istio-system", name: "ingress", labels: { istio: "ingress" } } as const;
 const gateway = (servers: readonly object[], name = "gateway"): string => istioYaml("Gateway", name, { selector: { istio: "ingress" }, servers }, "istio-system");
