@@ -1,0 +1,75 @@
+import { createServer as createHttpServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { Duplex } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** A request as an application saw it. */
+export interface Seen {
+  /** The workload that was asked. */
+  readonly workload: string;
+  readonly version: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** The caller's SPIFFE identity, as the proxy in front of the application verified it. */
+  readonly peer: string;
+}
+
+/** What an application does with a request: 200 at once where it says nothing else. `times`: how many requests came before. */
+export type Answer = (seen: Seen, times: number) => { readonly status?: number; readonly afterMs?: number; readonly headers?: Readonly<Record<string, string>>; readonly reset?: boolean } | undefined;
+
+export interface ApplicationOptions {
+  readonly name: string;
+  readonly version?: string;
+  readonly address: string;
+  readonly port: number;
+  readonly answer?: Answer;
+  readonly tls?: { readonly key: string; readonly cert: string };
+}
+
+/** A running application: it answers with what it was asked, and remembers it. */
+export interface Application {
+  readonly seen: readonly Seen[];
+  close(): Promise<void>;
+}
+
+/** Starts an application. @throws Error where its port is taken */
+export async function startApplication(options: ApplicationOptions): Promise<Application> {
+  const { address, port, answer, tls } = options;
+  const all: Seen[] = [];
+  const respond: RequestListener = (incoming, response) => {
+    void (async () => {
+      incoming.resume();
+      const seen = see(incoming, options);
+      const { status = 200, afterMs = 0, headers = {}, reset = false } = answer?.(seen, all.length) ?? {};
+      all.push(seen);
+      if (reset) return void incoming.socket.destroy();
+      if (afterMs > 0) await sleep(afterMs);
+      response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(seen));
+    })();
+  };
+  const server: Server = tls ? createHttpsServer(tls, respond) : createHttpServer(respond);
+  const sockets = new Set<Duplex>();
+  server.on("connection", (socket: Duplex) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address, () => resolve());
+  });
+  return {
+    seen: all,
+    close: () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      return closed;
+    },
+  };
+}
+
+function see({ method = "", url = "", headers }: IncomingMessage, { name, version = "" }: ApplicationOptions): Seen {
+  const certificates = headers["x-forwarded-client-cert"];
+  const peer = /(?:^|;)URI=([^;,]+)[^,]*$/.exec(typeof certificates === "string" ? certificates : "")?.[1] ?? "";
+  return { workload: name, version, method, path: url, headers, peer };
+}

@@ -1,0 +1,69 @@
+import { request as httpRequest, type Agent, type IncomingHttpHeaders } from "node:http";
+import { request as httpsRequest } from "node:https";
+import type { TLSSocket } from "node:tls";
+import type { Seen } from "./application.js";
+
+export interface CallOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent?: Agent | false;
+  /** Milliseconds. Default: 15 s. */
+  readonly timeout?: number;
+  /** For `https:`; names are checked unless said otherwise. */
+  readonly tls?: { readonly ca?: string; readonly key?: string; readonly cert?: string; readonly anyName?: boolean };
+}
+
+/** What came back. */
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** What the application saw, where an application answered. */
+  readonly seen: Seen | undefined;
+  /** Milliseconds from the call to the answer's end. */
+  readonly ms: number;
+  /** The server's certificate, for `https:`. */
+  readonly certificate: ReturnType<TLSSocket["getPeerX509Certificate"]>;
+}
+
+/** Asks for a URL at an address that need not be the URL's host. @throws Error of the socket where there is no answer */
+export function call(address: string, url: string, options: CallOptions = {}): Promise<Answered> {
+  const { protocol, hostname, port, host, pathname, search } = new URL(url);
+  const started = performance.now();
+  const tls = options.tls ?? {};
+  const common = {
+    host: address,
+    port: Number(port || (protocol === "https:" ? 443 : 80)),
+    method: options.method ?? "GET",
+    path: pathname + search,
+    headers: { host, ...options.headers },
+    agent: options.agent ?? false,
+    timeout: options.timeout ?? 15_000,
+  };
+  return new Promise((resolve, reject) => {
+    const outgoing =
+      protocol === "https:"
+        ? httpsRequest({ ...common, servername: hostname, ca: tls.ca, key: tls.key, cert: tls.cert, ...(tls.anyName ? { checkServerIdentity: () => undefined } : {}) })
+        : httpRequest(common);
+    outgoing.on("response", (response) => {
+      const certificate = protocol === "https:" ? (response.socket as TLSSocket).getPeerX509Certificate() : undefined;
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => (text += chunk));
+      response.on("error", reject);
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text, seen: seenIn(text), ms: performance.now() - started, certificate }));
+    });
+    outgoing.on("timeout", () => outgoing.destroy(new Error(`${url}: no answer in ${common.timeout} ms`)));
+    outgoing.on("error", reject);
+    outgoing.end();
+  });
+}
+
+function seenIn(text: string): Seen | undefined {
+  try {
+    const value = JSON.parse(text) as Partial<Seen>;
+    return value.workload === undefined ? undefined : (value as Seen);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,92 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { flags, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { pino } from "pino";
+import { eventually } from "./eventually.js";
+
+/** Where istiod reads and what it makes. */
+export interface IstiodPlaces {
+  /** The address that it listens on, with the usual ports. */
+  readonly address: string;
+  /** The YAML that it reads. */
+  readonly config: string;
+  /** The CA's root, tokens, mesh configuration. */
+  readonly work: string;
+}
+
+/** A line of istiod's log, as far as tests read it. */
+export interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+  readonly proxy?: string;
+  /** A type URL. */
+  readonly type?: string;
+  /** How many were pushed, or the names of those refused. */
+  readonly resources?: number | readonly string[];
+}
+
+/** A running control plane. */
+export interface Istiod {
+  readonly lines: readonly LogLine[];
+  /** Ends it: a process without warning, by SIGKILL. */
+  kill(): Promise<void>;
+}
+
+const program = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin", "istiod.js");
+
+/** Why istiod cannot be started as a process of its own; undefined where it can. */
+export function whyNoProcess(): string | undefined {
+  return existsSync(join(dirname(program), "../dist/main.js")) ? undefined : "istiod is not built: npm run build";
+}
+
+function values({ address, config, work }: IstiodPlaces): Record<string, string> {
+  return {
+    configDir: config,
+    meshConfig: join(work, "mesh.yaml"),
+    networksConfig: "",
+    grpcAddr: `${address}:15010`,
+    secureGRPCAddr: `${address}:15012`,
+    httpAddr: `${address}:8080`,
+    monitoringAddr: `${address}:15014`,
+    httpsAddr: "",
+    caDir: join(work, "ca"),
+    tokensDir: join(work, "tokens"),
+    shutdownDuration: "1s",
+    log_output_level: "debug",
+  };
+}
+
+/** Starts istiod inside this process; it is ready when this resolves. */
+export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
+  const lines: LogLine[] = [];
+  const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
+  const defaults = Object.fromEntries(flags.map((f) => [f.name, typeof f.default === "function" ? f.default({}) : f.default]));
+  const discovery = await startDiscovery({ ...defaults, ...values(places) } as FlagValues, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
+  return { lines, kill: () => discovery.close() };
+}
+
+/** Starts istiod as a process of its own; it is ready when this resolves. */
+export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> {
+  const args = Object.entries(values(places)).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn(process.execPath, [program, "discovery", ...args], { cwd: places.work, env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms" }, stdio: ["ignore", "pipe", "inherit"] });
+  const lines: LogLine[] = [];
+  createInterface(child.stdout).on("line", (line) => void (line.startsWith("{") && lines.push(JSON.parse(line) as LogLine)));
+  const exited = new Promise<void>((resolve) => void child.once("exit", () => resolve()));
+  const atExit = (): void => void child.kill("SIGKILL");
+  process.once("exit", atExit);
+  await eventually("istiod is ready", async () => {
+    if (child.exitCode !== null) throw new Error(`istiod ended with ${child.exitCode}`);
+    return (await fetch(`http://${places.address}:8080/ready`)).ok;
+  });
+  return {
+    lines,
+    kill: async () => {
+      process.off("exit", atExit);
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Agent, readOptions, startAgent, stderrLog } from "@istiod/pilot-agent";
+import { eventually } from "./eventually.js";
+import type { IstiodPlaces } from "./istiod.js";
+import type { Workload } from "./workload.js";
+
+export interface ProxyOptions {
+  readonly envoy: string;
+  /** Whether Envoy asks for differences or for the whole state. */
+  readonly delta: boolean;
+}
+
+/** Starts the agent of a workload, with its Envoy; resolves when Envoy is ready to take traffic. */
+export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, delta }: ProxyOptions): Promise<Agent> {
+  const directory = join(istiod.work, "agents", of.name);
+  const secrets = join(directory, "var/run/secrets");
+  await mkdir(join(secrets, "istio"), { recursive: true });
+  await mkdir(join(secrets, "tokens"), { recursive: true });
+  await copyFile(join(istiod.work, "ca", "ca-cert.pem"), join(secrets, "istio", "root-cert.pem"));
+  await copyFile(tokenFile(istiod, of), join(secrets, "tokens", "istio-token"));
+  const env = {
+    PATH: process.env["PATH"],
+    ENVOY_PATH: envoy,
+    POD_NAME: of.name,
+    POD_NAMESPACE: of.namespace,
+    SERVICE_ACCOUNT: of.serviceAccount,
+    INSTANCE_IP: of.address,
+    AGENT_BIND_ADDRESS: of.address,
+    ISTIOD_SAN: "istiod.istio-system.svc",
+    ECC_SIGNATURE_ALGORITHM: "ECDSA",
+    ISTIO_DELTA_XDS: String(delta),
+    ISTIO_META_CLUSTER_ID: "Kubernetes",
+    ISTIO_META_INTERCEPTION_MODE: "NONE",
+    ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
+    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `${istiod.address}:15012`, concurrency: 1, terminationDrainDuration: "0s" }),
+    ...of.env,
+  };
+  const options = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
+  const agent = await startAgent({ type: of.proxy === "router" ? "router" : "sidecar", options, env, log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false) });
+  try {
+    await eventually(`the proxy of ${of.name} is ready`, () => agent.checkReady().then(() => true), 60_000, 50);
+  } catch (error) {
+    await agent.terminate();
+    throw error;
+  }
+  return agent;
+}
+
+/** Gives a workload a token of its own, by which istiod knows it. */
+export async function issueToken(istiod: IstiodPlaces, of: Workload, token: string): Promise<void> {
+  await mkdir(join(istiod.work, "tokens", of.namespace), { recursive: true });
+  await writeFile(tokenFile(istiod, of), token, { mode: 0o600 });
+}
+
+function tokenFile({ work }: IstiodPlaces, { namespace, serviceAccount }: Workload): string {
+  return join(work, "tokens", namespace, serviceAccount);
+}
