@@ -58,7 +58,12 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
     http2.once("error", reject);
-    http2.listen(options.port, host, resolve);
+    http2.listen(options.port, host, () => {
+      http2.off("error", reject);
+      // A connection that cannot be accepted is no reason to end the others.
+      http2.on("error", () => undefined);
+      resolve();
+    });
   });
   return {
     host,

@@ -40,8 +40,8 @@ const fields = {
 } as const;
 
 /**
- * Decodes a request, but its lists only as far as somebody asks: a proxy that returns lists thousands of names and versions, and it is mostly
- * enough to know whether they are those of a set.
+ * Decodes a request, but makes strings of its lists only when somebody asks: a proxy that returns lists thousands of names and versions,
+ * and it is mostly enough to know whether they are those of a set.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -118,27 +118,21 @@ class EncodedNames implements NameList {
 }
 
 class EncodedVersions implements VersionList {
+  readonly digest = new Digest();
   readonly #bytes: Buffer;
   readonly #ranges: readonly number[];
-  #digest: Digest | undefined;
 
   /** @param ranges start and end of each map entry, in turn */
   constructor(bytes: Buffer, ranges: readonly number[]) {
     this.#bytes = bytes;
     this.#ranges = ranges;
+    this.#each((name, nameEnd, version, versionEnd) => {
+      this.digest.addRange(bytes, name, nameEnd, bytes, version, versionEnd);
+    });
   }
 
   get size(): number {
     return this.#ranges.length / 2;
-  }
-
-  get digest(): Digest {
-    if (this.#digest !== undefined) return this.#digest;
-    const digest = new Digest();
-    this.#each((name, nameEnd, version, versionEnd) => {
-      digest.addRange(this.#bytes, name, nameEnd, this.#bytes, version, versionEnd);
-    });
-    return (this.#digest = digest);
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {
