@@ -43,7 +43,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const registry = new Registry();
     processMetrics(registry, version);
     const database = new Database<Proxy>();
-    const authorization: { check?: (proxy: Proxy, peer: Parameters<MeshSource["open"]>[1]) => Promise<void> } = {};
+    const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
     const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer) });
 
     const ingestion = new Ingestion(

@@ -1,10 +1,10 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, View } from "@istiod/incremental";
-import { type Proxy, ProxyNodeError, proxyFromNode } from "@istiod/push-context";
+import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { generators, lookups } from "@istiod/xds-generators";
-import type { Peer, ResourceSource, SourceChange } from "@istiod/xds-server";
+import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
+import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
 
 /** A connected proxy: its facts, and the mesh as it sees it. */
@@ -13,13 +13,15 @@ export interface MeshClient {
   readonly view: View<Proxy>;
   /** What it was last given of each type: what stands while a newer answer cannot be computed. */
   readonly last: Map<string, ResourceSet>;
+  /** Names of secrets that it asked for and is not given, with the reason that was logged. */
+  readonly refusedSecrets: Map<string, string>;
 }
 
 export interface MeshSourceOptions {
   readonly database: Database<Proxy>;
   readonly log: Logger;
-  /** Refuses a stream by throwing a ConnectError. */
-  readonly authorize?: (proxy: Proxy, peer: Peer) => void | Promise<void>;
+  /** Refuses a stream by throwing a ConnectError; gives who the caller was proven to be, if anybody. */
+  readonly authorize?: (proxy: Proxy, peer: Peer) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a set could not be computed and the last one stands. */
   readonly failed?: (typeUrl: string, error: unknown) => void;
 }
@@ -50,9 +52,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   async open(node: Node, peer: Peer): Promise<MeshClient> {
-    const proxy = readProxy(node);
-    await this.#options.authorize?.(proxy, peer);
-    return { proxy, view: this.#options.database.view(proxy), last: new Map() };
+    const claimed = readProxy(node);
+    const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
+    const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
+    return { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
@@ -72,8 +75,20 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
+    if (typeUrl === secretType) return this.#secret(client, name);
     const lookup = lookups[typeUrl];
     return lookup && client.view.call(lookup, name);
+  }
+
+  #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {
+    const answer = view.call(secretAnswer, name);
+    if ("resource" in answer) {
+      refusedSecrets.delete(name);
+      return answer.resource;
+    }
+    if (refusedSecrets.get(name) !== answer.refused) this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${answer.refused}`);
+    refusedSecrets.set(name, answer.refused);
+    return undefined;
   }
 
   watch(listener: (change: SourceChange) => void): () => void {

@@ -1,7 +1,8 @@
 import { fromBinary, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import type { Proxy } from "@istiod/push-context";
 import type { ResourceSet } from "@istiod/resources";
-import type { Connection, XdsServer } from "@istiod/xds-server";
+import { type Connection, secretType, type XdsServer } from "@istiod/xds-server";
 
 const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 const endpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment";
@@ -90,8 +91,32 @@ export function configDump(connection: Connection, registry: Registry, withEndpo
             },
           ]
         : []),
+      {
+        "@type": `${admin}.SecretsConfigDump`,
+        dynamicActiveSecrets: [...(connection.subscriptions.find((s) => s.typeUrl === secretType)?.sent ?? [])].map(({ name, version, bytes }) => ({
+          name,
+          versionInfo: version,
+          secret: { "@type": secretType, ...withoutKeys(bytes) },
+        })),
+      },
     ],
   };
+}
+
+/** What may be shown of a secret: certificates; in place of a key the word that Envoy's own dump has there. */
+function withoutKeys(bytes: Uint8Array): object {
+  const { name, type } = fromBinary(SecretSchema, bytes);
+  const shown = (source: { readonly specifier: { readonly case?: string | undefined; readonly value?: unknown } } | undefined): object | undefined =>
+    source?.specifier.case === "inlineBytes" ? { inlineBytes: Buffer.from(source.specifier.value as Uint8Array).toString("base64") } : undefined;
+  const redacted = { inlineBytes: Buffer.from("[redacted]").toString("base64") };
+  switch (type.case) {
+    case "tlsCertificate":
+      return { name, tlsCertificate: { certificateChain: shown(type.value.certificateChain), privateKey: redacted } };
+    case "validationContext":
+      return { name, validationContext: { trustedCa: shown(type.value.trustedCa) } };
+    default:
+      return { name };
+  }
 }
 
 function resourcesIn(set: ResourceSet | undefined, type: string, registry: Registry): { name: string; version: string; json: JsonValue }[] {

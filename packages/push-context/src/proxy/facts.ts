@@ -72,6 +72,15 @@ export const inCluster = fact("inCluster", (proxy: Proxy, id: string) => {
   return own === "" || id === "" || own === id;
 });
 
+/** Where the client's authenticated identity is from; undefined where it has none. What its node claims does not count. */
+export const verifiedNamespace = fact("verifiedNamespace", (proxy: Proxy) => proxy.verifiedIdentity?.namespace);
+
+/** Whether the client is authenticated and its identity is of this namespace. */
+export const verifiedIn = fact("verifiedIn", (proxy: Proxy, namespace: string) => proxy.verifiedIdentity?.namespace === namespace);
+
+/** Whether the client is authenticated as this service account, of whatever namespace. */
+export const verifiedAs = fact("verifiedAs", (proxy: Proxy, serviceAccount: string) => proxy.verifiedIdentity?.serviceAccount === serviceAccount);
+
 /** The suffix of short host names where the client runs, for example `shop.svc.cluster.local`. */
 export const dnsDomain = fact("dnsDomain", (proxy: Proxy) => proxy.dnsDomain);
 

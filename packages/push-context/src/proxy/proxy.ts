@@ -15,6 +15,12 @@ export interface Locality {
   readonly subzone: string;
 }
 
+/** Who a proxy was authenticated as. */
+export interface VerifiedIdentity {
+  readonly namespace: string;
+  readonly serviceAccount: string;
+}
+
 /** A client of the model: one proxy, as its node describes it. Plain data; what the mesh knows of it is found by facts. */
 export interface Proxy {
   readonly type: ProxyType;
@@ -39,4 +45,6 @@ export interface Proxy {
   readonly rawMetadata: JsonObject;
   /** Names of the extensions that the proxy was built with; absent: Istio's own build is assumed. */
   readonly extensions?: readonly string[];
+  /** Absent where nobody authenticated the proxy, as on a plaintext port: then it is given no secrets. */
+  readonly verifiedIdentity?: VerifiedIdentity;
 }

@@ -1,0 +1,34 @@
+import { ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { gateways } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
+import { verifiedAs, verifiedIn } from "../proxy/facts.js";
+import { mergedGateway } from "./merged-gateway.js";
+
+const gatewaySecretPrefix = "kubernetes-gateway://";
+const rootsSuffix = "-cacert";
+const serviceAccountAnnotation = "internal.istio.io/service-account-name";
+const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
+
+/**
+ * Whether a Gateway that the client serves refers to a credential `kubernetes-gateway://namespace/name` of its own namespace, the client being
+ * authenticated as of that namespace (and as the service account that the Gateway was made for, if any).
+ * Source: `VerifiedCertificateReferences` of pilot/pkg/model/gateway.go.
+ */
+export const refersToCredential = query("refersToCredential", (q, resourceName: string): boolean => {
+  const [namespace = ""] = resourceName.slice(gatewaySecretPrefix.length).split("/");
+  if (!resourceName.startsWith(gatewaySecretPrefix) || !q.ask(verifiedIn, namespace)) return false;
+  const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];
+  return servers.some(({ gateway, tls }) => {
+    if (tls === undefined || !gateway.startsWith(`${namespace}/`) || !isMeantFor(q, gateway)) return false;
+    const names = tls.credentialNames.length > 0 ? tls.credentialNames : [tls.credentialName];
+    const mutual = tls.mode === TlsMode.MUTUAL || tls.mode === TlsMode.OPTIONAL_MUTUAL;
+    return tls.caCertCredentialName === resourceName || names.some((name) => name === resourceName || (mutual && name + rootsSuffix === resourceName));
+  });
+});
+
+function isMeantFor(q: QueryContext, key: string): boolean {
+  const annotations = q.read(gateways, key)?.annotations ?? {};
+  const account = annotations[serviceAccountAnnotation] ?? "";
+  const owner = annotations[parentNamespaceAnnotation];
+  return (account === "" || q.ask(verifiedAs, account)) && (!owner || q.ask(verifiedIn, owner));
+}

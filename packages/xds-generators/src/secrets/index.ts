@@ -1,0 +1,1 @@
+export { secretAnswer, secretOf, secrets, type SecretAnswer } from "./secrets.js";

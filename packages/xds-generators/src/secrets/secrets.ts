@@ -1,0 +1,77 @@
+import { configMaps, secrets as secretObjects } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
+import { cluster, features, proxyConfig, refersToCredential, verifiedIn, verifiedNamespace } from "@istiod/push-context";
+import { type Resource, ResourceSet } from "@istiod/resources";
+import { type Entries, keyPairIn, rootsIn } from "./certificates.js";
+import { credentialReference, rootsSuffix } from "./credential-name.js";
+import { keyPairResource, rootsResource } from "./secret-message.js";
+
+/** What becomes of a request for a secret: the resource, or why there is none, in words that tell nothing of any content. */
+export type SecretAnswer = { readonly resource: Resource } | { readonly refused: string };
+
+/** Secrets are given only to who names them: nobody has a set of them. */
+export const secrets = query("secrets", (): ResourceSet => ResourceSet.empty);
+
+/** The secret of this name, if the client may have it (SDS). */
+export const secretOf = query("secretOf", (q, name: string): Resource | undefined => {
+  const answer = q.call(secretAnswer, name);
+  return "resource" in answer ? answer.resource : undefined;
+});
+
+/**
+ * The secret of this name, or why the client is not given it. An unauthenticated client is given none; a Secret only who runs in its namespace;
+ * one of the Gateway API only who serves a Gateway that refers to it; the certificates of a ConfigMap are public.
+ * Source: pilot/pkg/xds/sds.go. The original also asks Kubernetes whether the proxy's service account may list Secrets.
+ */
+export const secretAnswer = query("secretAnswer", (q, resourceName: string): SecretAnswer => {
+  const own = q.ask(verifiedNamespace);
+  if (own === undefined) return { refused: "the proxy is not authenticated; secrets are given only on the TLS port" };
+  const reference = credentialReference(resourceName);
+  if (reference === undefined) return { refused: "no secret can have this name" };
+  const { source, name } = reference;
+  const namespace = reference.namespace ?? own;
+  if (source === "kubernetes" && !q.ask(verifiedIn, namespace)) return { refused: `it is in namespace ${namespace} and the proxy is not` };
+  if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName)) return { refused: "no Gateway of the proxy may refer to it" };
+
+  const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
+  const roots = source === "configmap" || name.endsWith(rootsSuffix);
+  const found = source === "configmap" ? configMapEntries(q, clusters, namespace, withoutSuffix(name)) : secretEntries(q, clusters, namespace, name, roots);
+  if (found === undefined) return { refused: `there is no ${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}` };
+  if (roots) {
+    const authority = rootsIn(found);
+    return authority ? { resource: rootsResource(resourceName, authority) } : { refused: lacking("cacert or ca.crt", found) };
+  }
+  const pair = keyPairIn(found);
+  return pair ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) } : { refused: lacking("cert and key, or tls.crt and tls.key", found) };
+});
+
+/** Where Secrets are looked for: in the proxy's cluster, then in istiod's own. */
+function clustersOfProxy(q: QueryContext): readonly string[] {
+  const own = features.clusterId(q);
+  const ofProxy = q.ask(cluster);
+  return ofProxy === "" || ofProxy === own ? [own] : [ofProxy, own];
+}
+
+/** The entries of a Secret; roots may stand beside the key, in the Secret without the suffix. */
+function secretEntries(q: QueryContext, clusters: readonly string[], namespace: string, name: string, roots: boolean): Entries | undefined {
+  for (const id of clusters) {
+    const secret = q.read(secretObjects, `${id}/${namespace}/${name}`) ?? (roots ? q.read(secretObjects, `${id}/${namespace}/${withoutSuffix(name)}`) : undefined);
+    if (secret !== undefined) return secret.spec.data;
+  }
+  return undefined;
+}
+
+function configMapEntries(q: QueryContext, clusters: readonly string[], namespace: string, name: string): Entries | undefined {
+  const found = clusters.flatMap((id) => q.read(configMaps, `${id}/${namespace}/${name}`) ?? [])[0];
+  return found && Object.fromEntries(Object.entries(found.spec.data).map(([entry, text]) => [entry, new TextEncoder().encode(text)]));
+}
+
+function withoutSuffix(name: string): string {
+  return name.endsWith(rootsSuffix) ? name.slice(0, -rootsSuffix.length) : name;
+}
+
+function lacking(expected: string, entries: Entries): string {
+  const names = Object.keys(entries).sort();
+  const listed = names.length < 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
+  return `it lacks ${expected} with content; it has ${listed === "" ? "nothing" : listed}`;
+}
