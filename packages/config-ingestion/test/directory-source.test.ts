@@ -218,6 +218,32 @@ describe("following a directory", () => {
     await eventually(() => expect(host("two")).toBeUndefined());
   });
 
+  test("after edits of all kinds, in any order, everything is as it is found afresh", async () => {
+    const names = ["one.yaml", "two.yaml", "note.txt", join("sub", "one.yaml"), "link.yaml"];
+    const edits: ((name: string, i: number) => Promise<unknown>)[] = [
+      (name, i) => writeFile(path(name), entry(`e${i % 3}`, `h${i}.example.com`)),
+      (name, i) => writeFile(path(`.${i}.tmp`), entry(`r${i % 3}`, `h${i}.example.com`)).then(() => rename(path(`.${i}.tmp`), path(name))),
+      (name) => rm(path(name), { force: true }),
+      () => mkdir(path("sub")),
+      () => rm(path("sub"), { recursive: true, force: true }),
+      (name) => symlink(path("two.yaml"), path(name)),
+      (name, i) => rename(path(name), path(names[i % names.length] ?? name)),
+    ];
+    await open();
+    let random = 7;
+    const next = (below: number): number => (random = (random * 48_271) % 2_147_483_647) % below;
+    for (let i = 0; i < 150; i++) {
+      await edits[next(edits.length)]?.(names[next(names.length)] ?? "", i).catch(() => undefined);
+      if (next(4) === 0) await new Promise((resolve) => setTimeout(resolve, next(60)));
+    }
+    const fresh = new Database<unknown>();
+    const inForce = (of: Database<unknown>): unknown => of.all(serviceEntries).map((found) => [found.name, found.spec.hosts]);
+    const other = new Ingestion(fresh, [new DirectorySource({ directory })]);
+    await other.ready;
+    await other.stop();
+    await eventually(() => expect(inForce(database)).toEqual(inForce(fresh)));
+  });
+
   test("when the directory itself disappears everything stays in force until it is back", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();

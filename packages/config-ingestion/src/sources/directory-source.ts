@@ -45,7 +45,7 @@ export class DirectorySource implements Source {
     const { directory, cluster, kinds = allKinds, clock = systemClock } = options;
     this.directory = resolve(directory);
     this.clock = clock;
-    this.watches = new Watches(clock, (path) => this.note(path));
+    this.watches = new Watches(clock, (path, name) => this.note(path, name));
     this.tree = new DirectoryTree(this.directory, this.watches);
     this.ledger = new Ledger({ kinds, ...(cluster !== undefined && { cluster }) });
   }
@@ -101,8 +101,8 @@ export class DirectorySource implements Source {
     return this.ledger.locate(kind, key);
   }
 
-  private note(directory: string): void {
-    this.tree.note(directory);
+  private note(directory: string, name?: string): void {
+    this.tree.note(directory, name);
     this.changed();
   }
 

@@ -1,5 +1,5 @@
 import type { BigIntStats, Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isAbsent, reason } from "./file-system.js";
 import { isConfigFile } from "./load-directory.js";
@@ -22,13 +22,18 @@ interface DirectoryRecord {
   fault: string | undefined;
 }
 
+/** Above this many names in one directory it is read as a whole: so many changes may be more than the kernel keeps for us. */
+const fewNames = 256;
+
 /**
  * The configuration files below a directory, found again after something was noted to have changed. Links are followed, to files
- * and to directories. Only directories of which something was noted are read again.
+ * and to directories. Only directories of which something was noted are read again, and where the names of files are known that
+ * changed, only these files are looked at.
  */
 export class DirectoryTree {
   private readonly records = new Map<string, DirectoryRecord>();
-  private readonly dirty = new Set<string>();
+  /** By directory: the names that were noted; "all" where it could be any. */
+  private readonly dirty = new Map<string, Set<string> | "all">();
   private changed: string[] = [];
   private removed: string[] = [];
 
@@ -36,12 +41,15 @@ export class DirectoryTree {
     readonly root: string,
     private readonly watches: Watches,
   ) {
-    this.dirty.add(root);
+    this.dirty.set(root, "all");
   }
 
-  /** Something in a directory may have changed. */
-  note(directory: string): void {
-    this.dirty.add(directory);
+  /** Something in a directory may have changed: what has this name, or anything. */
+  note(directory: string, name?: string): void {
+    const noted = this.dirty.get(directory);
+    if (name === undefined) this.dirty.set(directory, "all");
+    else if (noted === undefined) this.dirty.set(directory, new Set([name]));
+    else if (noted !== "all") noted.add(name);
   }
 
   /** A file is to be given as changed by the next scan, whatever it looks like. */
@@ -49,7 +57,7 @@ export class DirectoryTree {
     const directory = dirname(file);
     const files = this.records.get(directory)?.files;
     if (files?.has(file) === true) files.set(file, "");
-    this.dirty.add(directory);
+    this.note(directory, basename(file));
   }
 
   /** Directories that could not be read, and why. What they held is not removed. */
@@ -58,13 +66,30 @@ export class DirectoryTree {
   }
 
   async scan(): Promise<TreeDifference> {
-    const directories = [...this.dirty].sort();
+    const directories = [...this.dirty].sort(([a], [b]) => (a < b ? -1 : 1));
     this.dirty.clear();
     this.changed = [];
     this.removed = [];
-    for (const path of directories)
-      if (path === this.root || this.records.has(path)) await this.scanDirectory(path, this.ancestorsOf(path));
+    for (const [path, names] of directories) {
+      if (path !== this.root && !this.records.has(path)) continue;
+      if (names === "all" || !(await this.scanFiles(path, names))) await this.scanDirectory(path, this.ancestorsOf(path));
+    }
     return { changed: this.changed, removed: this.removed };
+  }
+
+  /** Looks at some files of a directory. Says no where that is not enough: the directory is another one, or there are directories or links. */
+  private async scanFiles(path: string, names: ReadonlySet<string>): Promise<boolean> {
+    const record = this.records.get(path);
+    if (record === undefined || record.fault !== undefined || names.size > fewNames || this.watches.followsFrom(path)) return false;
+    const id = await stat(path, { bigint: true }).then(identify, () => undefined);
+    if (id !== record.id || !this.watches.has(path)) return false;
+    const found = await Promise.all([...names].map((name) => inspectFile(join(path, name))));
+    if (found.some(({ file, stats, fault }) => record.directories.has(file) || (stats === undefined ? !isAbsent(fault) : !stats.isFile()))) return false;
+    for (const { file, stats, fault } of found) {
+      if (stats !== undefined) this.takeFile(file, stats, fault, record, record);
+      else if (record.files.delete(file)) this.removed.push(file);
+    }
+    return true;
   }
 
   private async scanDirectory(path: string, ancestors: ReadonlySet<string>): Promise<void> {
@@ -148,6 +173,13 @@ interface Inspected {
   readonly file: string;
   readonly stats?: BigIntStats;
   readonly fault?: unknown;
+}
+
+async function inspectFile(file: string): Promise<Inspected> {
+  return lstat(file, { bigint: true }).then(
+    (stats) => ({ file, stats }),
+    (fault: unknown) => ({ file, fault }),
+  );
 }
 
 /** What an entry of a directory is, links followed. Where a link leads to a file elsewhere, that file's directory is added to `linked`. */

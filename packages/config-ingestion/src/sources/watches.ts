@@ -24,7 +24,8 @@ export class Watches {
 
   constructor(
     private readonly clock: Clock,
-    private readonly changed: (directory: string) => void,
+    /** Told of a directory, and of what name in it, where that is known. */
+    private readonly changed: (directory: string, name?: string) => void,
   ) {}
 
   /** Watches a directory, anew if it was watched: the path may have become another directory. */
@@ -32,7 +33,7 @@ export class Watches {
     this.directories.get(directory)?.close();
     this.directories.set(
       directory,
-      this.open(directory, isRelevant, () => this.changed(directory)),
+      this.open(directory, isRelevant, (name) => (name === null || name.startsWith(".") ? this.changed(directory) : this.changed(directory, name))),
     );
   }
 
@@ -71,13 +72,18 @@ export class Watches {
           watch: this.open(
             target,
             () => true,
-            () => followers.forEach(this.changed),
+            () => followers.forEach((follower) => this.changed(follower)),
           ),
         });
       }
     }
     if (targets.size === 0) this.targetsOf.delete(directory);
     else this.targetsOf.set(directory, targets);
+  }
+
+  /** Whether any link of a directory is followed. */
+  followsFrom(directory: string): boolean {
+    return this.targetsOf.has(directory);
   }
 
   close(directory: string): void {
@@ -95,15 +101,15 @@ export class Watches {
     return this.polled;
   }
 
-  private open(directory: string, relevant: (event: string, name: string | null) => boolean, changed: () => void): Watch {
+  private open(directory: string, relevant: (event: string, name: string | null) => boolean, changed: (name: string | null) => void): Watch {
     try {
       const watcher = watch(directory, { persistent: true }, (event, name) => {
-        if (relevant(event, name)) changed();
+        if (relevant(event, name)) changed(name);
       });
       watcher.on("error", () => {
         watcher.close();
         this.directories.delete(directory);
-        changed();
+        changed(null);
       });
       return watcher;
     } catch (cause) {
@@ -111,7 +117,7 @@ export class Watches {
     }
   }
 
-  private poll(directory: string, changed: () => void, cause: unknown): Watch {
+  private poll(directory: string, changed: (name: null) => void, cause: unknown): Watch {
     const why =
       errorCode(cause) === "ENOSPC"
         ? "the limit of inotify watches is reached (fs.inotify.max_user_watches)"
@@ -122,7 +128,7 @@ export class Watches {
     let cancel = (): void => undefined;
     const again = (): void => {
       cancel = this.clock.after(pollInterval, () => {
-        changed();
+        changed(null);
         again();
       });
     };
