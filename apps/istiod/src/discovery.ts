@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
-import { DirectorySource, formatProblem, Ingestion, meshConfig, meshConfigFile, meshConfigKey, meshNetworksFile } from "@istiod/config-ingestion";
+import { formatProblem, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
@@ -10,13 +10,14 @@ import type { Logger } from "pino";
 import { Registry } from "prom-client";
 import { startAuthority, type RunningAuthority } from "./authority.js";
 import { debugRoutes } from "./debug/routes.js";
-import { environmentSource } from "./environment-source.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
+import { GatewayNames } from "./gateway-names.js";
 import { type Guard, type Route, serveHttp } from "./http-server.js";
 import { MeshSource } from "./mesh-source.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
 import { xdsMetrics } from "./metrics/xds-metrics.js";
+import { ignoredObjects, meshSources } from "./sources.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
 /** A running control plane. */
@@ -39,25 +40,31 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+    const sources = meshSources(values, env);
     const registry = new Registry();
     processMetrics(registry, version);
     const database = new Database<Proxy>();
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
     const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer) });
 
-    const ingestion = new Ingestion(
-      database,
-      [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), new DirectorySource({ directory: values.configDir, cluster: values.clusterID })],
-      {
-        ...debounce(env),
-        onProblems: (problems) => problems.forEach((p) => log[p.severity === "error" ? "error" : "warn"](formatProblem(p))),
-        onResolved: (problems) => problems.forEach((p) => log.info(`resolved: ${formatProblem(p)}`)),
-        onCommit: (commit) => source.committed(commit),
+    const gatewayNames = new GatewayNames({ database, onCommit: (commit) => source.committed(commit), warn: (message) => log.warn(message) });
+    stops.push(() => gatewayNames.stop());
+    const ingestion = new Ingestion(database, sources.all, {
+      ...debounce(env),
+      onProblems: (problems) => problems.forEach((p) => log[p.severity === "error" ? "error" : "warn"](formatProblem(p))),
+      onResolved: (problems) => problems.forEach((p) => log.info(`resolved: ${formatProblem(p)}`)),
+      onCommit: (commit) => {
+        source.committed(commit);
+        void gatewayNames.follow();
       },
-    );
+    });
     stops.push(() => ingestion.stop());
     await ingestion.ready;
+    await gatewayNames.follow();
+    for (const [cluster, directory] of sources.remote) {
+      const ignored = ignoredObjects(cluster, directory);
+      if (ignored !== undefined) log.warn(ignored);
+    }
     const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
 
     const authority = await startAuthority(values, trustDomain, env, log);

@@ -6,7 +6,7 @@ interface Flag {
   /** Shown in `--help` as the value's place; absent for a boolean. */
   readonly value?: string;
   readonly about: string;
-  readonly default?: string | boolean | ((env: NodeJS.ProcessEnv) => string);
+  readonly default?: string | boolean | readonly string[] | ((env: NodeJS.ProcessEnv) => string);
   /** Given more than once; each value is kept. */
   readonly repeated?: boolean;
 }
@@ -14,6 +14,7 @@ interface Flag {
 /** Flags of `pilot-discovery discovery` with the names and defaults of Istio, and ours after them. */
 export const flags = [
   { name: "configDir", value: "<dir>", about: "directory of YAML that is the source of all objects; watched", default: "" },
+  { name: "clusterDir", value: "<id=dir>", about: "directory of the Kubernetes objects of another cluster of the mesh; watched; repeatable", repeated: true, default: [] },
   { name: "meshConfig", value: "<file>", about: "mesh configuration; absent file: defaults", default: "./etc/istio/config/mesh" },
   { name: "networksConfig", value: "<file>", about: "mesh networks; absent file: none", default: "./etc/istio/config/meshNetworks" },
   { name: "domain", value: "<domain>", about: "DNS domain suffix of the cluster", default: "cluster.local" },
@@ -35,12 +36,13 @@ export const flags = [
 ] as const satisfies readonly Flag[];
 
 /** The values of the flags, by name. */
-export type FlagValues = { readonly [F in (typeof flags)[number] as F["name"]]: string };
+export type FlagValues = { readonly [F in (typeof flags)[number] as F["name"]]: F extends { readonly repeated: true } ? readonly string[] : string };
 
 /** The flags as options of the command line parser. */
-export function options(env: NodeJS.ProcessEnv): Option[] {
-  return flags.map((flag: Flag) => {
+export function options(env: NodeJS.ProcessEnv, only: readonly string[] = flags.map(({ name }) => name)): Option[] {
+  return flags.filter(({ name }) => only.includes(name)).map((flag: Flag) => {
     const option = new Option(`--${flag.name}${flag.value ? ` ${flag.value}` : ""}`, flag.about);
+    if (flag.repeated) option.argParser((value: string, before: readonly string[]) => [...before, value]);
     return option.default(typeof flag.default === "function" ? flag.default(env) : flag.default);
   });
 }

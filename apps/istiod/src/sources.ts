@@ -1,0 +1,47 @@
+import { DirectorySource, istioKinds, meshConfigFile, meshNetworksFile, remoteKinds, type Source } from "@istiod/config-ingestion";
+import { environmentSource } from "./environment-source.js";
+import type { FlagValues } from "./flags.js";
+
+/** The flags that say what a mesh is made of. */
+export type MeshFlags = Pick<FlagValues, "configDir" | "clusterDir" | "meshConfig" | "networksConfig" | "clusterID" | "domain" | "namespace">;
+
+/** Where the objects of a mesh come from, and what of it is told apart. */
+export interface MeshSources {
+  readonly all: readonly Source[];
+  /** The directories of other clusters, by the clusters' IDs. */
+  readonly remote: ReadonlyMap<string, DirectorySource>;
+}
+
+/**
+ * Environment, mesh configuration, networks and objects, as the flags name them.
+ *
+ * @throws Error that names the flag that cannot be used.
+ */
+export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
+  if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+  const remote = new Map<string, DirectorySource>();
+  for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
+    if (cluster === values.clusterID) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`);
+    if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
+    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: remoteKinds }));
+  }
+  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID });
+  const all = [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), own, ...remote.values()];
+  return { all, remote };
+}
+
+/** Which kinds a cluster's directory holds that are read of the configuration's cluster only, as a sentence; undefined if none. */
+export function ignoredObjects(cluster: string, source: DirectorySource): string | undefined {
+  const kinds = [...source.ignored()].filter(([kind]) => istioNames.has(kind)).map(([kind, count]) => `${count} ${kind}`);
+  return kinds.length === 0 ? undefined : `cluster ${cluster}: left out ${kinds.join(", ")}: Istio's configuration is read from --configDir`;
+}
+
+const istioNames = new Set(istioKinds.filter((kind) => !remoteKinds.includes(kind)).map(({ kind }) => kind));
+
+function clusterDirectory(value: string): readonly [cluster: string, directory: string] {
+  const at = value.indexOf("=");
+  const cluster = value.slice(0, at);
+  const directory = value.slice(at + 1);
+  if (at < 1 || directory === "" || cluster.includes("/")) throw new Error(`--clusterDir ${value}: expected the ID of a cluster and a directory, such as east=./clusters/east`);
+  return [cluster, directory];
+}
