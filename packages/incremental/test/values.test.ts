@@ -56,6 +56,11 @@ describe("structural equality", () => {
     for (const a of [0, 1, 4]) for (const b of [0, 3, 8]) expect(structurallyEqual(bytes(a), bytes(b))).toBe(true);
   });
 
+  it("asks an instance of a class for its fingerprint, if it has one", () => {
+    expect(fingerprint({ equals: () => true })).toBe(0);
+    expect(fingerprint({ equals: () => true, fingerprint: () => 7 })).toBe(7);
+  });
+
   it("holds for copies, and equal values have equal fingerprints", () => {
     const values = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withDate: true });
     fc.assert(

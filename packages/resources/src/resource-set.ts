@@ -17,6 +17,7 @@ export class ResourceSet implements Iterable<Resource> {
   readonly #resources: readonly Resource[];
   readonly #parts: readonly ResourceSet[];
   #index: ReadonlyMap<string, Resource> | undefined;
+  #fingerprint: number | undefined;
 
   /** The number of resources. */
   readonly size: number;
@@ -96,7 +97,7 @@ export class ResourceSet implements Iterable<Resource> {
   /** Whether both hold the same names with the same versions, in the same order. Parts that both have in common cost nothing. */
   equals(other: ResourceSet): boolean {
     if (this === other) return true;
-    if (this.size !== other.size) return false;
+    if (this.size !== other.size || this.fingerprint() !== other.fingerprint()) return false;
     const [mine, others] = [this.#parts, other.#parts];
     if (mine.length > 0 && mine.length === others.length && mine.every(({ size }, i) => size === others[i]?.size)) {
       return mine.every((part, i) => part.equals(others[i] as ResourceSet));
@@ -108,10 +109,26 @@ export class ResourceSet implements Iterable<Resource> {
     });
   }
 
+  /** An integer that equal sets have in common, and hardly any others. Found once for each part. */
+  fingerprint(): number {
+    if (this.#fingerprint !== undefined) return this.#fingerprint;
+    let sum = 0;
+    for (const part of this.#parts) sum = (sum + part.fingerprint()) | 0;
+    for (const { version } of this.#resources) sum = (sum + numberOf(version)) | 0;
+    return (this.#fingerprint = sum);
+  }
+
   #addTo(list: Resource[]): void {
     for (const resource of this.#resources) list.push(resource);
     for (const part of this.#parts) part.#addTo(list);
   }
+}
+
+/** Versions are hashes themselves: their beginning is enough. */
+function numberOf(version: string): number {
+  let number = 0;
+  for (let i = 0; i < version.length && i < 8; i++) number = (Math.imul(number, 67) + version.charCodeAt(i)) | 0;
+  return number;
 }
 
 function disjoint(parts: readonly ResourceSet[]): boolean {

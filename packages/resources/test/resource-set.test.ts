@@ -63,6 +63,14 @@ describe("ResourceSet", () => {
   });
 });
 
+describe("a set's fingerprint", () => {
+  test("is that of equal sets, however they are made of parts", () => {
+    const [a, b] = [make({ a: "1" }), make({ b: "2" })];
+    expect(ResourceSet.union([a, b]).fingerprint()).toBe(make({ a: "1", b: "2" }).fingerprint());
+    expect(make({ a: "1" }).fingerprint()).not.toBe(make({ a: "2" }).fingerprint());
+  });
+});
+
 describe("difference", () => {
   test("names what changed, was added and was removed", () => {
     const result = difference(make({ a: "1", b: "1", c: "1" }), make({ d: "1", c: "1", a: "2" }));

@@ -37,7 +37,6 @@ export const gatewayListeners = query(
     const sni = new Map<number, SniHosts>();
     return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => gatewayListener(q, name, binds, port, groups, sni) ?? []));
   },
-  { equals: (a, b) => a.equals(b) },
 );
 
 function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {

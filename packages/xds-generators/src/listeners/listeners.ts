@@ -21,7 +21,6 @@ export const listeners = query(
         return ResourceSet.empty;
     }
   },
-  { equals: (a, b) => a.equals(b) },
 );
 
 const sidecarListeners = query(
@@ -30,5 +29,4 @@ const sidecarListeners = query(
     const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...q.call(inboundListeners)].filter((found): found is Resource => found !== undefined);
     return ResourceSet.union([q.call(outboundListeners), ResourceSet.of(own)]);
   },
-  { equals: (a, b) => a.equals(b) },
 );

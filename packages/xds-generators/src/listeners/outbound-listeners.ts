@@ -6,16 +6,14 @@ import { outboundListener } from "./outbound-listener.js";
 import { outboundPorts } from "./outbound-ports.js";
 
 /** The listeners for what the client's workload sends, port by port. */
-export const outboundListeners = query("outboundListeners", (q): ResourceSet => q.call(listenersOfScope, scopeOf(q)), { equals: (a, b) => a.equals(b) });
+export const outboundListeners = query("outboundListeners", (q): ResourceSet => q.call(listenersOfScope, scopeOf(q)));
 
 const listenersOfScope = query(
   "outboundListenersOfScope",
   (q, scope: ScopeRef): ResourceSet => ResourceSet.of(q.call(outboundPorts, scope).flatMap((port) => [...q.call(listenersOfPort, { scope, port })])),
-  { equals: (a, b) => a.equals(b) },
 );
 
 const listenersOfPort = query(
   "outboundListenersOfPort",
   (q, at: { readonly scope: ScopeRef; readonly port: number }): ResourceSet => ResourceSet.of(q.call(outboundPlans, at).map((plan) => q.call(outboundListener, plan))),
-  { equals: (a, b) => a.equals(b) },
 );

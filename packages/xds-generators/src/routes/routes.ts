@@ -8,9 +8,7 @@ import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
 
 /** All route configurations that the client's listeners refer to (RDS). */
-export const routes = query("routes", (q): ResourceSet => ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))), {
-  equals: (a, b) => a.equals(b),
-});
+export const routes = query("routes", (q): ResourceSet => ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))));
 
 /** The route configuration that the client means by a name; one without virtual hosts where the name is none of its own. */
 export const routeOf = query("routeOf", (q, name: string): Resource =>
