@@ -41,6 +41,13 @@ export interface View<C> {
   release(): void;
 }
 
+/** Results as they would be after writes that are not made. */
+export interface Supposition<C> {
+  /** The query's result as it would be; the view's own object where it would be equal. Throws what the query would throw. */
+  call<R>(view: View<C>, query: Query<void, R>): R;
+  call<A, R>(view: View<C>, query: Query<A, R>, arg: A): R;
+}
+
 export interface Statistics {
   readonly revision: number;
   /** Views that are not released. */

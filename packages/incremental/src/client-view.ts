@@ -1,6 +1,6 @@
 import type { View } from "./api.js";
 import { IncrementalError } from "./errors.js";
-import { dropAnswer } from "./evaluation/answer.js";
+import { answerTo, dropAnswer } from "./evaluation/answer.js";
 import type { Engine } from "./evaluation/engine.js";
 import { resolve } from "./evaluation/resolve.js";
 import { explain } from "./explain.js";
@@ -8,6 +8,7 @@ import type { Explanation } from "./explanation.js";
 import type { AnyQuery, Call } from "./records/call.js";
 import { valid, type Memo } from "./records/memo.js";
 import type { Path } from "./records/path.js";
+import type { Question } from "./records/question.js";
 import { Root } from "./retention/roots.js";
 
 /** What is kept for one client: its answers, and the results that it was asked for. */
@@ -53,6 +54,27 @@ export class ClientView<C> implements View<C> {
     }
     for (const memo of this.answerMemos.values()) dropAnswer(this.#engine, memo);
     this.answerMemos.clear();
+  }
+
+  /** The record of a call, made if there is none; not held. */
+  record(query: AnyQuery, arg: unknown): Memo {
+    const engine = this.#engine;
+    if (this.#released) throw new IncrementalError("released", `${query.name}: the view was released`);
+    const memo = this.#pull(engine.call(query, arg));
+    if (memo.holders === 0 && memo.dependents === null) engine.retention.unused(memo, engine.revision);
+    return memo;
+  }
+
+  /** The client's answer to a question; a `Refusal` where the fact throws. */
+  answerTo(question: Question): unknown {
+    const engine = this.#engine;
+    this.reach(engine.questions.byId.length);
+    engine.client = this as ClientView<unknown>;
+    try {
+      return question.answer(answerTo(engine, this as ClientView<unknown>, question));
+    } finally {
+      engine.client = null;
+    }
   }
 
   /** Lets go of a result. */

@@ -1,11 +1,12 @@
-import type { Commit, DatabaseOptions, Statistics, Transaction, View } from "./api.js";
+import type { Commit, DatabaseOptions, Statistics, Supposition, Transaction, View } from "./api.js";
 import { ClientView } from "./client-view.js";
 import type { Collection, Index } from "./definitions/input.js";
 import { IncrementalError } from "./errors.js";
 import { Engine } from "./evaluation/engine.js";
 import { markChanged } from "./evaluation/mark.js";
-import type { Write } from "./inputs/inputs.js";
+import type { Write, Writes } from "./inputs/inputs.js";
 import { statistics } from "./statistics.js";
+import { Supposed } from "./supposition/supposition.js";
 
 const defaultKeepRevisions = 16;
 
@@ -27,22 +28,9 @@ export class Database<C = unknown> {
    * nothing: where `write` throws, or an index's function on a new value (`IncrementalError` with code `index`), nothing is changed.
    */
   commit(write: (tx: Transaction) => void): Commit {
-    const engine = this.#engine;
     this.#refuseInside("commit", true);
-    const writes = new Map<Collection<unknown>, Map<string, Write>>();
-    let open = true;
-    const put = (of: Collection<unknown>, key: string, value: Write): void => {
-      if (!open) throw new IncrementalError("purity", `${of.name} ${key}: written after its commit`);
-      const entries = writes.get(of);
-      if (entries === undefined) writes.set(of, new Map([[key, value]]));
-      else entries.set(key, value);
-    };
-    engine.committing = true;
-    try {
-      write({
-        set: (of, key, value) => put(of as Collection<unknown>, key, { value }),
-        delete: (of, key) => put(of, key, undefined),
-      });
+    const engine = this.#engine;
+    return this.#writing(write, (writes) => {
       const { changes, changed } = engine.inputs.commit(writes);
       if (changes.length > 0) {
         markChanged(changed);
@@ -50,10 +38,16 @@ export class Database<C = unknown> {
         engine.noted.length = 0;
       }
       return { revision: engine.revision, changed: changes };
-    } finally {
-      open = false;
-      engine.committing = false;
-    }
+    });
+  }
+
+  /**
+   * What results would be if something else were committed now. Nothing is changed: it can be asked until the next commit. Costs what the
+   * change itself would, each time that it is supposed.
+   */
+  suppose(write: (tx: Transaction) => void): Supposition<C> {
+    this.#refuseInside("suppose", true);
+    return this.#writing(write, (writes) => new Supposed<C>(this.#engine, writes));
   }
 
   /** The database as one client sees it. Release the view when the client is gone. */
@@ -92,6 +86,29 @@ export class Database<C = unknown> {
   /** Counts, for tests and metrics. Costs time proportional to the number of distinct paths. */
   stats(): Statistics {
     return statistics(this.#engine);
+  }
+
+  #writing<R>(write: (tx: Transaction) => void, use: (writes: Writes) => R): R {
+    const engine = this.#engine;
+    const writes = new Map<Collection<unknown>, Map<string, Write>>();
+    let open = true;
+    const put = (of: Collection<unknown>, key: string, value: Write): void => {
+      if (!open) throw new IncrementalError("purity", `${of.name} ${key}: written after its commit`);
+      const entries = writes.get(of);
+      if (entries === undefined) writes.set(of, new Map([[key, value]]));
+      else entries.set(key, value);
+    };
+    engine.committing = true;
+    try {
+      write({
+        set: (of, key, value) => put(of as Collection<unknown>, key, { value }),
+        delete: (of, key) => put(of, key, undefined),
+      });
+      return use(writes);
+    } finally {
+      open = false;
+      engine.committing = false;
+    }
   }
 
   #refuseInside(what: string, writes = false): void {

@@ -40,7 +40,7 @@ class Explainer {
       const call = memo.owner as Call;
       const parts: Parts = { reads: [], facts: [], calls: [] };
       const outcome = memo.failed ? "error" : "value";
-      known = { query: call.query.name, arg: call.arg as Key, outcome, result: memo.value, changedAt: memo.changedAt, ...parts };
+      known = { query: call.query.name, definition: call.query, arg: call.arg as Key, outcome, result: memo.value, changedAt: memo.changedAt, ...parts };
       this.#queries.set(memo, known);
       this.#collect(memo.dependencies, parts);
     }
@@ -80,7 +80,7 @@ class Explainer {
 
 function read(input: Input, of: NonNullable<Input["home"]["of"]>): ExplainedRead {
   const { key, changedAt } = input;
-  if (input.kind === "keys") return { kind: "keys", of: of.name, changedAt };
+  if (input.kind === "keys") return { kind: "keys", of: of.name, collection: of.kind === "index" ? of.collection.name : of.name, changedAt };
   if (of.kind === "index") {
     const members = (input.home as IndexTable).members(key);
     return { kind: "bucket", index: of.name, collection: of.collection.name, bucket: key, members, changedAt };

@@ -1,3 +1,4 @@
+import type { Query } from "./definitions/query.js";
 import type { Key } from "./values/key.js";
 
 /** One read of an input. `changedAt` is the revision of its last change; 0 where it never changed. */
@@ -12,7 +13,7 @@ export type ExplainedRead =
       readonly members: readonly string[];
       readonly changedAt: number;
     }
-  | { readonly kind: "keys"; readonly of: string; readonly changedAt: number }
+  | { readonly kind: "keys"; readonly of: string; readonly collection: string; readonly changedAt: number }
   | { readonly kind: "all"; readonly collection: string; readonly changedAt: number };
 
 /** A fact with the client's answer, and what the fact itself read to give it. */
@@ -29,6 +30,8 @@ export interface ExplainedFact {
 /** One memo: what it read itself, in order. A memo called from two places is one object. */
 export interface ExplainedQuery {
   readonly query: string;
+  /** The query itself: to tell it from others, or to call it again. */
+  readonly definition: Query<never, unknown>;
   readonly arg: Key;
   readonly outcome: "value" | "error";
   /** What the query gave, or the error that it threw. */

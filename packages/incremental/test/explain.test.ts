@@ -29,7 +29,7 @@ it("tells every input, fact and query that a result was made from, with sharing,
   const { tree, inputs, facts, queries } = view.explain(clusters);
   expect(db.stats()).toMatchObject({ recomputations, answers });
   expect(inputs).toEqual([
-    { kind: "keys", of: "Service", changedAt: 1 },
+    { kind: "keys", of: "Service", collection: "Service", changedAt: 1 },
     { kind: "entry", collection: "Service", key: "a", present: true, changedAt: 1 },
     { kind: "bucket", index: "byHost", collection: "Rule", bucket: "h", members: ["r"], changedAt: 0 },
     { kind: "entry", collection: "Pod", key: "shop", present: false, changedAt: 0 },
@@ -38,6 +38,7 @@ it("tells every input, fact and query that a result was made from, with sharing,
   expect(facts.map(({ fact, answer }) => [fact, answer])).toEqual([["namespace", "shop"], ["app", undefined]]);
   expect(facts[1]?.reads).toEqual([inputs[3]]);
   expect(queries.map(({ query, arg }) => [query, arg])).toEqual([["clusters", undefined], ["cluster", "a"], ["policy", "h"], ["cluster", "b"]]);
+  expect(queries[2]?.definition).toBe(policy);
   expect(queries[2]?.result).toEqual({ timeout: 5, from: "shop" });
   expect(tree.calls[0]?.calls[0]).toBe(tree.calls[1]?.calls[0]);
   expect(tree.calls[0]?.facts[0]).toBe(tree.calls[1]?.facts[0]);

@@ -33,9 +33,19 @@ export class IndexTable implements Home {
     return this.#bucket(name).input;
   }
 
+  /** The bucket, if it holds or held anything that somebody read. */
+  existing(name: string): Input | undefined {
+    return this.#buckets.get(name)?.input;
+  }
+
   /** What a bucket holds, without making it an input. */
   peek(name: string): readonly unknown[] {
-    return this.#buckets.get(name)?.members.list().map((entry) => entry.value) ?? [];
+    return this.entriesIn(name).map((entry) => entry.value);
+  }
+
+  /** The entries in a bucket, without making it an input. */
+  entriesIn(name: string): readonly Input[] {
+    return this.#buckets.get(name)?.members.list() ?? [];
   }
 
   /** The keys of the entries that a bucket holds, sorted. */

@@ -1,0 +1,90 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { collection, Database, fact, index, query, structurallyEqual, type Query } from "@istiod/incremental";
+import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item } from "./random-program.js";
+import { Reference } from "./reference.js";
+
+const prices = collection<{ readonly amount: number; readonly tags: readonly string[] }>("Price");
+const pricesByTag = index(prices, "byTag", ({ tags }) => tags);
+const club = fact("club", (client: { readonly club: string }) => client.club);
+const total = query("total", (q, tag: string) => q.read(pricesByTag, tag).reduce((sum, { amount }) => sum + amount, 0));
+const receipt = query("receipt", (q) => ({ club: q.ask(club), total: q.call(total, "fruit"), pear: q.read(prices, "pear")?.amount ?? 0 }));
+
+describe("a supposition", () => {
+  const db = new Database<{ readonly club: string }>();
+  db.commit((tx) => {
+    tx.set(prices, "apple", { amount: 2, tags: ["fruit"] });
+    tx.set(prices, "nail", { amount: 1, tags: ["tool"] });
+  });
+  const view = db.view({ club: "red" });
+
+  it("tells what a result would be, and changes nothing", () => {
+    const before = view.call(receipt);
+    const supposition = db.suppose((tx) => tx.set(prices, "pear", { amount: 5, tags: ["fruit"] }));
+    expect(supposition.call(view, receipt)).toEqual({ club: "red", total: 7, pear: 5 });
+    expect(view.call(receipt)).toBe(before);
+    expect(db.read(prices, "pear")).toBeUndefined();
+    expect(db.revision).toBe(1);
+  });
+
+  it("gives the view's own object where nothing would differ, and runs nothing that reads nothing else", () => {
+    const before = view.call(receipt);
+    expect(db.suppose((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
+    const { recomputations } = db.stats();
+    expect(db.suppose((tx) => tx.set(prices, "apple", { amount: 2, tags: ["fruit", "red"] })).call(view, receipt)).toBe(before);
+    expect(db.stats().recomputations).toBe(recomputations);
+  });
+
+  it("holds until the next commit", () => {
+    const supposition = db.suppose((tx) => tx.delete(prices, "apple"));
+    db.commit((tx) => tx.set(prices, "nail", { amount: 3, tags: [] }));
+    expect(() => supposition.call(view, receipt)).toThrow("something was committed since");
+  });
+});
+
+function outcome(call: () => unknown): unknown {
+  try {
+    return { value: call() };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
+it("is what the commit then gives, for every client", { timeout: 120_000 }, () => {
+  const roots = Array.from({ length: calls }, (_, at) => [0, 1].map((arg) => ({ at, arg }))).flat();
+  fc.assert(
+    fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), fc.boolean(), (program, people, commits, count, asked) => {
+      const { queries } = define(program, () => {}, () => {});
+      const db = new Database<Client>();
+      const model = new Map<string, Item>();
+      const views = people.map((client) => ({ client, view: db.view(client) }));
+      const asking = roots.slice(0, count).map(({ at, arg }) => ({ at, arg, query: queries[at] as Query<number, unknown> }));
+      const put = (edit: Edit, set: (key: string, item: Item) => void, drop: (key: string) => void): void => {
+        for (const { key, item } of edit) if (item === undefined) drop(key); else set(key, item);
+      };
+      for (const edit of commits) {
+        const current = new Map<string, unknown>();
+        if (asked) views.forEach(({ view }, v) => asking.forEach(({ query, arg }, i) => current.set(`${v} ${i}`, outcome(() => view.call(query, arg)))));
+        const supposition = db.suppose((tx) => put(edit, (key, item) => tx.set(items, key, item), (key) => tx.delete(items, key)));
+        const supposed = views.map(({ view }) => asking.map(({ query, arg }) => outcome(() => supposition.call(view, query, arg))));
+        put(edit, (key, item) => model.set(key, item), (key) => model.delete(key));
+        views.forEach(({ client }, v) => {
+          const reference = new Reference(program, model, client);
+          asking.forEach(({ at, arg }, i) => {
+            const { value, error } = reference.call(at, arg);
+            const now = supposed[v]![i] as { readonly value: unknown };
+            expect(now).toEqual(error === undefined ? { value } : { error });
+            const before = current.get(`${v} ${i}`) as typeof now | undefined;
+            if (before !== undefined && error === undefined && structurallyEqual(before.value, now.value)) expect(now.value).toBe(before.value);
+          });
+        });
+        db.commit((tx) => put(edit, (key, item) => tx.set(items, key, item), (key) => tx.delete(items, key)));
+      }
+      for (const { view } of views) view.release();
+      db.evict();
+      db.evict();
+      expect(db.stats()).toMatchObject({ views: 0, memos: 0, edges: 0, facts: 0 });
+    }),
+    { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 150) },
+  );
+});
