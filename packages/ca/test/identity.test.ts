@@ -143,6 +143,16 @@ describe("a directory of tokens", () => {
     await expect(tokens.authenticate(bearer("cart-0123456789abcdef"))).rejects.toMatchObject({ code: "unauthenticated" });
     expect(await tokens.authenticate(bearer(""))).toBeUndefined();
   });
+
+  it("is read once for all who call at the same time", async () => {
+    const directory = await scratch();
+    const names = Array.from({ length: 20 }, (_, n) => `account-${n}`);
+    await mkdir(join(directory, "shop"));
+    for (const name of names) await writeFile(join(directory, "shop", name), `${name}-0123456789abcdef`);
+    const tokens = tokenDirectory({ directory, trustDomain: "td", clock: new FakeClock(0) });
+    const callers = await Promise.all(names.map((name) => tokens.authenticate(bearer(`${name}-0123456789abcdef`))));
+    expect(callers.map((c) => c?.identities)).toEqual(names.map((name) => [`spiffe://td/ns/shop/sa/${name}`]));
+  });
 });
 
 describe("several authenticators", () => {

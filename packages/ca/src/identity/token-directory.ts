@@ -25,16 +25,22 @@ export function tokenDirectory(options: TokenDirectoryOptions): Authenticator {
   const { directory, trustDomain, freshFor = 1000, clock = systemClock } = options;
   let index = new Map<string, TokenFile>();
   let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  const read = async (): Promise<void> => {
+    readAt = clock.now();
+    try {
+      index = await readIndex(directory, trustDomain);
+    } finally {
+      reading = undefined;
+    }
+  };
   return {
     name: "token directory",
     async authenticate(credentials) {
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
       const key = digest(token).toString("hex");
-      if (!index.has(key) && clock.now() - readAt >= freshFor) {
-        readAt = clock.now();
-        index = await readIndex(directory, trustDomain);
-      }
+      if (!index.has(key) && (reading || clock.now() - readAt >= freshFor)) await (reading ??= read());
       const file = index.get(key);
       const still = file && (await readToken(file.path));
       if (!file || still === undefined || !timingSafeEqual(digest(still), digest(token))) {
