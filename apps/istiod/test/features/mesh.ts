@@ -1,0 +1,231 @@
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { create, type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
+import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
+import type { LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
+import { type Discovery, flags, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { clusterType, endpointType, listenerType, routeType, secretType, type Variant } from "@istiod/xds-server";
+import { EnvoyClient, type EnvoyClientOptions, XdsClient } from "@istiod/xds-server/testing";
+import { pino } from "pino";
+import { afterEach } from "vitest";
+import { documents, service, workloads } from "./objects.js";
+
+/** Both variants of the protocol: every feature is tested on each. */
+export const variants = ["delta", "sotw"] as const;
+
+const shortNames: Readonly<Record<string, string>> = { [clusterType]: "CDS", [endpointType]: "EDS", [listenerType]: "LDS", [routeType]: "RDS", [secretType]: "SDS" };
+const fullState = new Set([clusterType, listenerType]);
+
+/** What came to which proxy: its name, the types, the names of resources; `-name` for one that is no more. */
+export type Received = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+export interface ProxyOptions extends Pick<EnvoyClientOptions, "also" | "reject"> {
+  readonly type?: "sidecar" | "router";
+  /** Default: its name. */
+  readonly app?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly variant?: Variant;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** A node as the agent of a pod describes it. `host` is `name.namespace`. */
+export function node(host: string, ip: string, { type = "sidecar", app, labels, metadata }: ProxyOptions = {}): Node {
+  const [name = "", namespace = ""] = host.split(".");
+  return create(NodeSchema, {
+    id: `${type}~${ip}~${name}-v1.${namespace}~${namespace}.svc.cluster.local`,
+    cluster: `${name}.${namespace}`,
+    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", SERVICE_ACCOUNT: name, LABELS: { app: app ?? name, version: "v1", ...labels }, ...metadata },
+  });
+}
+
+/** The flags with their defaults, over which some are set; it listens for plaintext xDS on a free port of loopback. */
+function flagValues(set: Partial<FlagValues>): FlagValues {
+  const defaults = Object.fromEntries(flags.map((flag) => [flag.name, typeof flag.default === "function" ? flag.default({}) : flag.default]));
+  const quiet = { meshConfig: "", networksConfig: "", grpcAddr: "127.0.0.1:0", secureGRPCAddr: "", httpAddr: "127.0.0.1:0", httpsAddr: "", monitoringAddr: "", shutdownDuration: "0s" };
+  return { ...defaults, ...quiet, ...set } as FlagValues;
+}
+
+const sentinel = "outbound|80||sentinel.sentinel.svc.cluster.local";
+const sentinelFile = "sentinel.yaml";
+const sentinelService = service("sentinel.sentinel", "10.255.255.1", { annotations: '{networking.istio.io/exportTo: "."}' });
+
+/** A directory of YAML, an istiod that serves it in this process, and the proxies that are connected to it. */
+export class Mesh {
+  readonly directory: string;
+  readonly meshConfig: string;
+  /** What istiod logged as warnings and errors. */
+  readonly complaints: string[] = [];
+  readonly #variant: Variant;
+  readonly #proxies = new Map<string, EnvoyClient>();
+  #discovery: Discovery | undefined;
+  #witness: XdsClient | undefined;
+  #edits = 0;
+
+  private constructor(directory: string, variant: Variant) {
+    this.directory = join(directory, "config");
+    this.meshConfig = join(directory, "mesh.yaml");
+    this.#variant = variant;
+  }
+
+  /** Writes the files and starts istiod. A file named `../mesh.yaml` is the mesh configuration. */
+  static async start(variant: Variant, files: Readonly<Record<string, string>>): Promise<Mesh> {
+    const root = await mkdtemp(join(tmpdir(), "istiod-feature-"));
+    ends.push(() => rm(root, { recursive: true, force: true }));
+    const mesh = new Mesh(root, variant);
+    await mesh.write(files);
+    await mesh.#move(0);
+    await mesh.run();
+    ends.push(() => mesh.stop());
+    return mesh;
+  }
+
+  /** Starts istiod, and one who tells when it has committed an edit. */
+  async run(): Promise<void> {
+    const log = pino({ level: "warn" }, { write: (line: string) => void this.complaints.push((JSON.parse(line) as { msg: string }).msg) });
+    const values = flagValues({ configDir: this.directory, meshConfig: this.meshConfig });
+    this.#discovery = await startDiscovery(values, { PILOT_DEBOUNCE_AFTER: "10ms" }, log, "test");
+    this.#witness = new XdsClient(this.address, { variant: "delta", node: node("witness.sentinel", "10.255.0.1") });
+    this.#witness.subscribe(endpointType, [sentinel]);
+    await this.#witness.accept(endpointType);
+  }
+
+  async stop(): Promise<void> {
+    this.#witness?.close();
+    await this.#discovery?.close();
+    for (const proxy of this.#proxies.values()) proxy.close();
+  }
+
+  get address(): { readonly host: string; readonly port: number } {
+    const found = this.#discovery?.addresses["grpcAddr"];
+    if (found === undefined) throw new Error("istiod does not listen for plaintext xDS");
+    return found;
+  }
+
+  /** Connects a proxy, `name.namespace`, as Envoy does, and waits until it has everything. */
+  async proxy(host: string, ip: string, options: ProxyOptions = {}): Promise<EnvoyClient> {
+    const { also, reject, variant = this.#variant } = options;
+    const proxy = new EnvoyClient(this.address, { variant, node: node(host, ip, options), ...(also && { also }), ...(reject && { reject }) });
+    this.#proxies.set(host, proxy);
+    await proxy.initialized();
+    await proxy.settled();
+    return proxy;
+  }
+
+  async write(files: Readonly<Record<string, string>>): Promise<void> {
+    for (const [name, text] of Object.entries(files)) {
+      const file = join(this.directory, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(`${file}.tmp`, text);
+      await rename(`${file}.tmp`, file);
+    }
+  }
+
+  /** Replaces text in a file, as a person does in an editor, and gives what came to whom. */
+  async change(file: string, from: string | RegExp, to: string): Promise<Received> {
+    const before = await readFile(join(this.directory, file), "utf8");
+    const after = before.replace(from, to);
+    if (before === after) throw new Error(`${file} does not have ${from}`);
+    return this.edit({ [file]: after });
+  }
+
+  /** Writes files (null removes one), and gives what came to whom until istiod had done with it. */
+  edit(files: Readonly<Record<string, string | null>>): Promise<Received> {
+    return this.received(async () => {
+      for (const [name, text] of Object.entries(files)) {
+        if (text === null) await rm(join(this.directory, name));
+        else await this.write({ [name]: text });
+      }
+    });
+  }
+
+  /** Does something, waits until istiod has committed what was written, and until it owes nothing to any proxy; gives what came. */
+  async received(work: () => unknown): Promise<Received> {
+    const before = new Map([...this.#proxies].map(([name, proxy]) => [name, { xds: proxy.xds, count: proxy.xds.responses.length, held: held(proxy) }]));
+    await work();
+    await this.#committed();
+    await Promise.all([...this.#proxies.values()].map((proxy) => proxy.settled()));
+    const all: [string, Readonly<Record<string, readonly string[]>>][] = [];
+    for (const [name, proxy] of this.#proxies) {
+      const then = before.get(name);
+      const since = then?.xds === proxy.xds ? then.count : 0;
+      const came = namesReceived(proxy, since, then?.held ?? new Map());
+      if (Object.keys(came).length > 0) all.push([name, came]);
+    }
+    return Object.fromEntries(all);
+  }
+
+  /** An edit after all others, which no proxy but the witness sees: when it was pushed, so was all before it. */
+  async #committed(): Promise<void> {
+    await this.#move(++this.#edits);
+    const witness = this.#witness;
+    if (witness === undefined) throw new Error("istiod does not run");
+    const expected = sentinelAddress(this.#edits);
+    for (;;) {
+      const { resources } = await witness.accept(endpointType);
+      if (resources.some(({ bytes }) => Buffer.from(bytes).includes(expected))) return;
+    }
+  }
+
+  #move(to: number): Promise<void> {
+    return this.write({ [sentinelFile]: documents(sentinelService, workloads("sentinel.sentinel", [{ ip: sentinelAddress(to) }])) });
+  }
+}
+
+const sentinelAddress = (edit: number): string => `10.254.${edit >> 8}.${edit & 255}`;
+
+/** What the proxy has, by type and name. */
+export function held(proxy: EnvoyClient): Map<string, Map<string, string>> {
+  const types = [clusterType, endpointType, listenerType, routeType, secretType];
+  const texts = (type: string): [string, string][] => [...proxy.resources(type)].map(([name, { bytes }]) => [name, Buffer.from(bytes).toString("base64")]);
+  return new Map(types.map((type) => [type, new Map(texts(type))]));
+}
+
+/**
+ * Names in the responses. Where a state-of-the-world response must repeat everything, those that are new or other than before. Removals of
+ * named types are left out: a proxy unsubscribes from what it no longer refers to, with or without being told.
+ */
+function namesReceived(proxy: EnvoyClient, since: number, before: ReturnType<typeof held>): Record<string, readonly string[]> {
+  const found = new Map<string, Set<string>>();
+  const now = held(proxy);
+  for (const { typeUrl, names, removed } of proxy.xds.responses.slice(since)) {
+    if (typeUrl.startsWith("fence/")) continue;
+    const short = shortNames[typeUrl] ?? typeUrl;
+    const all = found.get(short) ?? new Set<string>();
+    found.set(short, all);
+    const old = before.get(typeUrl) ?? new Map<string, string>();
+    const current = now.get(typeUrl) ?? new Map<string, string>();
+    if (proxy.variant === "sotw" && fullState.has(typeUrl)) {
+      for (const [name, text] of current) if (old.get(name) !== text) all.add(name);
+    } else for (const name of names) all.add(name);
+    if (fullState.has(typeUrl)) {
+      const gone = proxy.variant === "sotw" ? [...old.keys()].filter((name) => !current.has(name)) : removed;
+      for (const name of gone) all.add(`-${name}`);
+    }
+  }
+  return Object.fromEntries([...found].map(([type, names]) => [type, [...names].sort()]).sort());
+}
+
+/** Where a cluster's endpoints are, as the proxy has it. */
+export function endpointAddresses(proxy: EnvoyClient, cluster: string): string[] {
+  return resource(proxy, ClusterLoadAssignmentSchema, cluster).endpoints.flatMap(({ lbEndpoints }) => lbEndpoints.map(addressOf)).sort();
+}
+
+function addressOf({ hostIdentifier: host }: LbEndpoint): string {
+  const address = host.case === "endpoint" ? host.value.address?.address : undefined;
+  return address?.case === "socketAddress" ? `${address.value.address}:${address.value.portSpecifier.value}` : `no socket address: ${host.case}`;
+}
+
+/** A resource that the proxy has, decoded. */
+export function resource<D extends DescMessage>(proxy: EnvoyClient, schema: D, name: string): MessageShape<D> {
+  const typeUrl = `type.googleapis.com/${schema.typeName}`;
+  const found = proxy.resources(typeUrl).get(name);
+  if (found === undefined) throw new Error(`the proxy has no ${name}, but ${[...proxy.resources(typeUrl).keys()].join(", ")}`);
+  return fromBinary(schema, found.bytes);
+}
