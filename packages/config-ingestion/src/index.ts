@@ -11,6 +11,8 @@ export * from "./kinds/destination-rule.js";
 export * from "./kinds/endpoint-slice.js";
 export * from "./kinds/envoy-filter.js";
 export * from "./kinds/gateway.js";
+export * from "./kinds/ingress-class.js";
+export * from "./kinds/ingress.js";
 export * from "./kinds/namespace.js";
 export * from "./kinds/node.js";
 export * from "./kinds/peer-authentication.js";

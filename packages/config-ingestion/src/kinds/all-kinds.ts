@@ -4,6 +4,8 @@ import { destinationRuleKind } from "./destination-rule.js";
 import { endpointSliceKind } from "./endpoint-slice.js";
 import { envoyFilterKind } from "./envoy-filter.js";
 import { gatewayKind } from "./gateway.js";
+import { ingressClassKind } from "./ingress-class.js";
+import { ingressKind } from "./ingress.js";
 import type { Kind } from "./kind.js";
 import { namespaceKind } from "./namespace.js";
 import { nodeKind } from "./node.js";
@@ -35,8 +37,10 @@ export const kubernetesKinds: readonly Kind[] = [
   configMapKind,
 ];
 
-/** Istio's kinds, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
+/** Istio's kinds, and Kubernetes' of the same purpose, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
 export const istioKinds: readonly Kind[] = [
+  ingressKind,
+  ingressClassKind,
   virtualServiceKind,
   destinationRuleKind,
   gatewayKind,

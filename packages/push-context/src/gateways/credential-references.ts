@@ -1,8 +1,7 @@
 import { ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { gateways } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
 import { verifiedAs, verifiedIn } from "../proxy/facts.js";
-import { mergedGateway } from "./merged-gateway.js";
+import { gatewayObject, mergedGateway } from "./merged-gateway.js";
 
 const gatewaySecretPrefix = "kubernetes-gateway://";
 const rootsSuffix = "-cacert";
@@ -27,7 +26,7 @@ export const refersToCredential = query("refersToCredential", (q, resourceName: 
 });
 
 function isMeantFor(q: QueryContext, key: string): boolean {
-  const annotations = q.read(gateways, key)?.annotations ?? {};
+  const annotations = q.call(gatewayObject, key)?.annotations ?? {};
   const account = annotations[serviceAccountAnnotation] ?? "";
   const owner = annotations[parentNamespaceAnnotation];
   return (account === "" || q.ask(verifiedAs, account)) && (!owner || q.ask(verifiedIn, owner));

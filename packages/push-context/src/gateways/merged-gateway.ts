@@ -2,6 +2,7 @@ import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/confi
 import { query, type QueryContext } from "@istiod/incremental";
 import { keyOfId, service } from "@istiod/service-discovery";
 import { oldestFirst } from "../authorization/oldest-first.js";
+import { ingressGateways } from "../ingress/index.js";
 import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";
 import { serviceTargets } from "../proxy/service-targets.js";
@@ -12,7 +13,7 @@ import { mergeServers, type SelectedGateway } from "./merge-servers.js";
 export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefined => {
   if (q.ask(proxyType) !== "router") return undefined;
   const selected = q.call(gatewayOrder, features.scopeGatewayToNamespace(q) ? q.ask(ownNamespace) : null).flatMap((key) => {
-    const gateway = q.read(gateways, key);
+    const gateway = q.call(gatewayObject, key);
     return gateway === undefined ? [] : (selection(q, gateway) ?? []);
   });
   const kept = features.strictGatewayMerging(q) ? besideManaged(selected) : selected;
@@ -62,10 +63,15 @@ export const serversOfRoute = query("serversOfRoute", (q, routeName: string): re
   q.call(mergedGateway)?.serversByRouteName[routeName],
 );
 
-/** Keys of all Gateways, or of one namespace's, the oldest first. */
+/** The Gateway `namespace/name`; one that stands for an Ingress if nobody declared it. */
+export const gatewayObject = query("gatewayObject", (q, key: string): GatewayObject | undefined => q.read(gateways, key) ?? q.call(ingressGateways)[key]);
+
+/** Keys of all Gateways, or of one namespace's, the oldest first; those that stand for Ingresses have no age and come before all others. */
 const gatewayOrder = query("gatewayOrder", (q, namespace: string | null): readonly string[] => {
-  const all: readonly GatewayObject[] = namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
-  return [...all].sort(oldestFirst).map((gateway) => `${gateway.namespace}/${gateway.name}`);
+  const declared: readonly GatewayObject[] = namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
+  const ofIngresses = Object.values(q.call(ingressGateways)).filter((gateway) => namespace === null || gateway.namespace === namespace);
+  const keys = [...ofIngresses, ...declared].sort(oldestFirst).map((gateway) => `${gateway.namespace}/${gateway.name}`);
+  return [...new Set(keys)];
 });
 
 /** Opts a Service out of having its ports translated; Knative relies on it. */

@@ -142,6 +142,8 @@ export const features = {
   domainSuffix: nameFeature("DOMAIN_SUFFIX", "cluster.local"),
   /** Namespace of the control plane. */
   systemNamespace: nameFeature("POD_NAMESPACE", "istio-system"),
+  /** Namespace of the gateways that serve Kubernetes Ingresses. */
+  ingressNamespace: nameFeature("K8S_INGRESS_NS", "istio-system"),
   /** Revision of this istiod; empty for the default. */
   revision: stringFeature("REVISION", ""),
 } as const;

@@ -1,5 +1,6 @@
 import { virtualServices } from "@istiod/config-ingestion";
 import { fact, type FactContext, query } from "@istiod/incremental";
+import { ingressVirtualServiceKeys } from "../ingress/index.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { type ExportScope, isExportedTo } from "../visibility/export-to.js";
 import { destinationsOf } from "./resolve-names.js";
@@ -39,10 +40,12 @@ export const virtualServiceHeader = query("virtualServiceHeader", (q, key: strin
   return { key, namespace, name, creationTimestamp, semantics, hosts: spec.hosts, gateways, exportedTo };
 });
 
-/** All VirtualServices but delegates, the oldest first, then by name and namespace: in a conflict the first one wins. */
+/**
+ * All VirtualServices but delegates, the oldest first, then by name and namespace: in a conflict the first one wins. Those that stand for
+ * Ingresses have no age and come before all others.
+ */
 export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly string[] =>
-  q
-    .keys(virtualServices)
+  [...new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])]
     .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
     .sort(byAge)
     .map((header) => header.key),

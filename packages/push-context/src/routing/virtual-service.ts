@@ -3,6 +3,7 @@ import { type VirtualServiceObject, virtualServices } from "@istiod/config-inges
 import { query, type QueryContext } from "@istiod/incremental";
 import { type HTTPRoute, type VirtualService, VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features } from "../mesh/features.js";
+import { ingressVirtualService } from "../ingress/index.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "../visibility/export-to.js";
 import { delegateRoutes } from "./delegates.js";
@@ -38,7 +39,7 @@ const semanticsAnnotation = "internal.istio.io/route-semantics";
 
 /** The VirtualService `namespace/name` as it applies; undefined where there is none, or where it is a delegate (it has no hosts). */
 export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
-  const object = q.read(virtualServices, key);
+  const object = q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
   if (object === undefined || object.spec.hosts.length === 0) {
     return undefined;
   }

@@ -1,0 +1,64 @@
+import { create } from "@bufbuild/protobuf";
+import { type GatewayObject, type IngressObject, ingresses } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
+import { GatewaySchema, type Server, ServerSchema, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { features } from "../mesh/features.js";
+import { mesh } from "../mesh/mesh-config.js";
+import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
+
+/**
+ * The Gateways that stand for Ingresses, by `namespace/name`: each listens on port 80 for all hosts, and on 443 for those to which it gives a
+ * certificate. They are in the namespace of the ingress controller and have no age. Source: pilot/pkg/config/kube/ingress/gateways.go.
+ */
+export const ingressGateways = query("ingressGateways", (q): Readonly<Record<string, GatewayObject>> =>
+  Object.fromEntries(
+    q.call(servedIngresses).flatMap((key) => {
+      const gateway = q.call(ingressGateway, key);
+      return gateway === undefined ? [] : [[`${gateway.namespace}/${gateway.name}`, gateway]];
+    }),
+  ),
+);
+
+/** Name of the Gateway that stands for an Ingress. */
+export function ingressGatewayName({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${name}-${ingressSuffix}-${namespace}`;
+}
+
+const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject | undefined => {
+  const ingress = q.read(ingresses, key);
+  return (
+    ingress && {
+      kind: "Gateway",
+      namespace: features.ingressNamespace(q),
+      name: ingressGatewayName(ingress),
+      labels: {},
+      annotations: {},
+      creationTimestamp: 0,
+      cluster: ingress.cluster,
+      spec: create(GatewaySchema, { selector: { istio: selectedGateway(q) }, servers: [...httpsServers(ingress), httpServer(ingress)] }),
+    }
+  );
+});
+
+function httpsServers({ namespace, name, spec }: IngressObject): readonly Server[] {
+  return spec.tls.flatMap(({ hosts, secretName }, i) =>
+    secretName === ""
+      ? []
+      : create(ServerSchema, {
+          port: { number: 443, protocol: "HTTPS", name: `https-443-ingress-${name}-${namespace}-${i}` },
+          hosts: hosts.length === 0 ? ["*"] : [...hosts],
+          tls: { mode: TlsMode.SIMPLE, credentialName: secretName },
+        }),
+  );
+}
+
+function httpServer({ namespace, name }: IngressObject): Server {
+  return create(ServerSchema, { port: { number: 80, protocol: "HTTP", name: `http-80-ingress-${name}-${namespace}` }, hosts: ["*"] });
+}
+
+/** The label `istio` of the gateways that serve Ingresses: as the mesh says, or the name of the Service that it names. */
+function selectedGateway(q: QueryContext): string {
+  const { ingressSelector, ingressService } = mesh(q);
+  if (ingressSelector !== "") return ingressSelector;
+  return ingressService === "" || ingressService === "istio-ingressgateway" ? "ingressgateway" : ingressService;
+}
