@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { PushQueue, type Pushed } from "../src/push/push-queue.js";
+import { FakeClock, idle } from "./fake-clock.js";
+
+class Client implements Pushed {
+  blocked = false;
+  copiedBytes = 0;
+  readonly #name: string;
+  readonly #log: string[];
+
+  constructor(name: string, log: string[]) {
+    this.#name = name;
+    this.#log = log;
+  }
+
+  push(): "done" | "blocked" {
+    this.#log.push(this.#name);
+    return this.blocked ? "blocked" : "done";
+  }
+}
+
+function queueOf(options: { concurrent?: number; maxCopiedBytes?: number } = {}) {
+  const clock = new FakeClock();
+  const queue = new PushQueue({ concurrent: 2, patienceMs: 1000, maxCopiedBytes: 100, clock, ...options });
+  const log: string[] = [];
+  const client = (name: string, state: Partial<Client> = {}) => Object.assign(new Client(name, log), state);
+  return { clock, queue, log, client };
+}
+
+test("whoever asks comes before whoever is told of a change; each once", async () => {
+  const { queue, log, client } = queueOf();
+  const [a, b, c] = [client("a"), client("b"), client("c")];
+  queue.add(a, "change");
+  queue.add(b, "change");
+  queue.add(a, "change");
+  queue.add(c, "request");
+  queue.add(b, "request");
+  await idle();
+  expect(log).toEqual(["c", "b", "a"]);
+});
+
+test("no more than the allowed number are blocked at once; who goes on comes first", async () => {
+  const { queue, log, client } = queueOf();
+  const [a, b, c, d] = [client("a", { blocked: true }), client("b", { blocked: true }), client("c"), client("d")];
+  for (const each of [a, b, c, d]) queue.add(each, "request");
+  await idle();
+  expect(log).toEqual(["a", "b"]);
+  expect(queue.length).toBe(2);
+  b.blocked = false;
+  queue.resume(b);
+  await idle();
+  expect(log).toEqual(["a", "b", "b", "c", "d"]);
+});
+
+test("one that stays blocked loses its place after a while", async () => {
+  const { queue, log, client, clock } = queueOf({ concurrent: 1 });
+  const [stuck, next] = [client("stuck", { blocked: true }), client("next")];
+  queue.add(stuck, "request");
+  queue.add(next, "change");
+  await idle();
+  clock.advance(900);
+  await idle();
+  expect(log).toEqual(["stuck"]);
+  clock.advance(400);
+  await idle();
+  expect(log).toEqual(["stuck", "next"]);
+  stuck.blocked = false;
+  queue.resume(stuck);
+  await idle();
+  expect(log).toEqual(["stuck", "next", "stuck"]);
+});
+
+test("nothing is begun while transports hold too many bytes in copies", async () => {
+  const { queue, log, client } = queueOf({ concurrent: 10 });
+  const [big, next] = [client("big", { blocked: true, copiedBytes: 100 }), client("next")];
+  queue.add(big, "request");
+  queue.add(next, "request");
+  await idle();
+  expect(log).toEqual(["big"]);
+  queue.remove(big);
+  await idle();
+  expect(log).toEqual(["big", "next"]);
+});

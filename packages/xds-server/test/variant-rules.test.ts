@@ -1,0 +1,162 @@
+import { clusterType, endpointType, listenerType } from "@istiod/xds-server";
+import { describe, expect, test } from "vitest";
+import { setup, transports } from "./harness.js";
+import { made } from "./resources.js";
+
+describe.each(transports)("delta over %s", (transport) => {
+  const serve = (sets: Parameters<typeof setup>[2]) => setup("delta", transport, sets);
+
+  test("a name that is subscribed to again is sent again: the client may have forgotten it", async () => {
+    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a", "b"]);
+    await c.accept(endpointType);
+    c.subscribe(endpointType, ["a"]);
+    expect((await c.next()).names).toEqual(["a"]);
+  });
+
+  test("a name given up beside a wildcard is answered: it is still there, or gone", async () => {
+    const { client, source } = await serve({ [clusterType]: [made("a")] });
+    Object.assign(source, { lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? made(name) : undefined) });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.accept(clusterType);
+    c.subscribe(clusterType, ["a", "on-demand"]);
+    await c.accept(clusterType);
+    c.unsubscribe(clusterType, ["a"]);
+    expect(await c.accept(clusterType)).toMatchObject({ names: ["a"], removed: [] });
+    c.unsubscribe(clusterType, ["on-demand"]);
+    expect(await c.accept(clusterType)).toMatchObject({ names: [], removed: ["on-demand"] });
+  });
+
+  test("a name given up twice, or never asked for, is of no account", async () => {
+    const { client } = await serve({ [endpointType]: [made("a")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    await c.accept(endpointType);
+    c.unsubscribe(endpointType, ["a", "a", "never"]);
+    c.unsubscribe(endpointType, ["a"]);
+    expect(await c.settled()).toEqual([]);
+  });
+
+  test("* subscribed to and given up in one request means nothing at all", async () => {
+    const { client, source } = await serve({ [listenerType]: [made("a", "1")] });
+    const c = client();
+    c.send({ typeUrl: listenerType, node: c.node, names: ["*"], unsubscribe: ["*"] });
+    expect(await c.settled()).toEqual([]);
+    source.put(listenerType, made("a", "2"));
+    expect(await c.settled()).toEqual([]);
+  });
+
+  test("a name beside the wildcard goes on without it, and comes back with it", async () => {
+    const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(clusterType, ["*", "a"]);
+    expect((await c.accept(clusterType)).names).toEqual(["a", "b"]);
+    c.unsubscribe(clusterType, ["*"]);
+    expect(await c.settled()).toEqual([]);
+    c.subscribe(clusterType, ["*"]);
+    expect((await c.accept(clusterType)).names).toEqual(["a", "b"]);
+  });
+
+  test("a subscription in a request with a stale nonce counts", async () => {
+    const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    const first = await c.next();
+    source.put(endpointType, made("a", "2"));
+    await c.next();
+    c.send({ typeUrl: endpointType, nonce: first.nonce, names: ["b"] });
+    expect((await c.next()).names).toEqual(["b"]);
+  });
+
+  test("an acknowledgement may subscribe as well", async () => {
+    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    const { nonce } = await c.next();
+    c.send({ typeUrl: endpointType, nonce, names: ["b"], unsubscribe: ["a"] });
+    expect((await c.next()).names).toEqual(["b"]);
+  });
+
+  test("nonces of one stream differ from those of another", async () => {
+    const { client } = await serve({ [clusterType]: [] });
+    const nonces = new Set<string>();
+    for (const c of [client(), client()]) {
+      c.subscribe(clusterType);
+      nonces.add((await c.next()).nonce);
+    }
+    expect(nonces.size).toBe(2);
+  });
+});
+
+describe.each(transports)("state-of-the-world over %s", (transport) => {
+  const serve = (sets: Parameters<typeof setup>[2]) => setup("sotw", transport, sets);
+
+  test("a request with a stale nonce is ignored altogether", async () => {
+    const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    const first = await c.next();
+    source.put(endpointType, made("a", "2"));
+    const second = await c.next();
+    c.send({ typeUrl: endpointType, nonce: first.nonce, version: first.version, names: ["a", "b"] });
+    expect(await c.settled()).toEqual([]);
+    c.send({ typeUrl: endpointType, nonce: second.nonce, version: second.version, names: ["a", "b"] });
+    expect((await c.next()).names).toEqual(["b"]);
+  });
+
+  test("a request without a nonce begins the type anew", async () => {
+    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a", "b"]);
+    await c.accept(endpointType);
+    c.send({ typeUrl: endpointType, names: ["a", "b"] });
+    expect((await c.next()).names).toEqual(["a", "b"]);
+  });
+
+  test("a nonce from an earlier stream is no reason to stay silent", async () => {
+    const { client } = await serve({ [clusterType]: [made("a")] });
+    const c = client();
+    c.send({ typeUrl: clusterType, node: c.node, nonce: "from another life", version: "x" });
+    expect((await c.next()).names).toEqual(["a"]);
+  });
+
+  test("a rejection may name more, which is sent", async () => {
+    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    const { nonce } = await c.next();
+    c.send({ typeUrl: endpointType, nonce, names: ["a", "b"], error: "a is bad" });
+    expect((await c.next()).names).toEqual(["b"]);
+  });
+
+  test("names of clusters that are added bring all that are named", async () => {
+    const { client } = await serve({ [clusterType]: [made("a"), made("b"), made("c")] });
+    const c = client();
+    c.subscribe(clusterType, ["a"]);
+    await c.accept(clusterType);
+    c.subscribe(clusterType, ["c"]);
+    expect((await c.next()).names).toEqual(["a", "c"]);
+  });
+
+  test("the same names in another order are the same subscription", async () => {
+    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const c = client();
+    c.subscribe(endpointType, ["a", "b"]);
+    const { nonce, version } = await c.accept(endpointType);
+    c.send({ typeUrl: endpointType, nonce, version, names: ["b", "a"] });
+    expect(await c.settled()).toEqual([]);
+  });
+
+  test("all names given up and one taken up again: it is sent", async () => {
+    const { client } = await serve({ [endpointType]: [made("a")] });
+    const c = client();
+    c.subscribe(endpointType, ["a"]);
+    await c.accept(endpointType);
+    c.unsubscribe(endpointType, ["a"]);
+    expect(await c.settled()).toEqual([]);
+    c.subscribe(endpointType, ["a"]);
+    expect((await c.next()).names).toEqual(["a"]);
+  });
+});
