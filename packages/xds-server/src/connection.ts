@@ -1,16 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { ResourceSet, type Resource } from "@istiod/resources";
+import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Clock } from "./clock.js";
 import type { XdsEvent } from "./events.js";
 import type { AdsStream, ClientSource, Receipt, XdsResponse } from "./protocol/ads-stream.js";
 import { DeltaStream } from "./protocol/delta-stream.js";
-import type { TypeState } from "./protocol/type-state.js";
 import { SotwStream } from "./protocol/sotw-stream.js";
 import type { PushQueue, Pushed } from "./push/push-queue.js";
-import type { Connection as Snapshot, Subscription } from "./server.js";
+import type { Connection as Snapshot } from "./server.js";
+import { subscriptionOf } from "./snapshot.js";
 import type { ResourceSource } from "./source.js";
+import { addressed } from "./transport/addressed.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { countOf, type BodyCache } from "./wire/body-cache.js";
 import { encodeHead } from "./wire/head.js";
@@ -74,7 +75,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     try {
       const { stream } = (this.#opened ??= await this.#open(message.node));
       if (this.#over) return;
-      const request = this.#addressed(message);
+      const request = addressed(message, this.#call.method);
       this.#report(request.typeUrl, stream.request(request), bytes);
       if (stream.due) this.#queue("request");
     } catch (error) {
@@ -190,19 +191,6 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     };
   }
 
-  /** A request of a service of one type need not name it. */
-  #addressed(message: XdsRequest): XdsRequest {
-    const { typeUrl } = this.#call.method;
-    if (message.typeUrl === "") {
-      if (typeUrl === undefined) throw new ConnectError("the aggregated service needs a type URL", Code.InvalidArgument);
-      return { ...message, typeUrl };
-    }
-    if (typeUrl !== undefined && message.typeUrl !== typeUrl) {
-      throw new ConnectError(`this service has ${typeUrl} only, not ${message.typeUrl}`, Code.InvalidArgument);
-    }
-    return message;
-  }
-
   #report(typeUrl: string, { stale, ack, nack }: Receipt, bytes: number | undefined): void {
     if (this.#opened === undefined) return;
     const { observe } = this.#engine;
@@ -269,26 +257,6 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #identity({ id, node, stream }: Opened<C>): { connection: string; nodeId: string; variant: "delta" | "sotw" } {
     return { connection: id, nodeId: node.id, variant: stream.variant };
   }
-}
-
-function subscriptionOf(type: TypeState): Subscription {
-  const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
-  const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
-  return {
-    typeUrl,
-    wildcard,
-    names,
-    get sent() {
-      if (known === undefined || (wildcard && outside.length === 0)) return known;
-      return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...outside]);
-    },
-    nonceSent: last?.nonce ?? "",
-    nonceAcked,
-    versionSent: last?.version ?? "",
-    versionAcked,
-    ...(last && { sentAt: last.at }),
-    ...(lastError && { lastError }),
-  };
 }
 
 function asConnectError(error: unknown): ConnectError {

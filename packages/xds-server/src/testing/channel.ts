@@ -135,7 +135,8 @@ function overGrpc(address: Address, path: string, headers: Readonly<Record<strin
   const readStatus = (fields: object): void => {
     if (!("grpc-status" in fields)) return;
     hasStatus = true;
-    status = findTrailerError(new Headers(Object.entries(fields).filter(([name]) => !name.startsWith(":")).map(([name, value]) => [name, String(value)])));
+    const plain = Object.entries(fields).filter(([name]) => !name.startsWith(":"));
+    status = findTrailerError(new Headers(plain.map(([name, value]) => [name, String(value)])));
   };
   stream.on("response", (fields) => {
     readStatus(fields);

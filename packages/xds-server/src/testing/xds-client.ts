@@ -33,6 +33,12 @@ export interface XdsClientOptions {
   readonly onResponse?: (response: ReceivedResponse) => void;
 }
 
+interface Waiting {
+  matches(response: ReceivedResponse): boolean;
+  resolve(response: ReceivedResponse): void;
+  reject(error: Error): void;
+}
+
 interface TypeState {
   names: Set<string>;
   nonce: string;
@@ -55,7 +61,7 @@ export class XdsClient {
   readonly #channel: Channel;
   readonly #types = new Map<string, TypeState>();
   readonly #unread: ReceivedResponse[] = [];
-  readonly #waiting: { matches: (response: ReceivedResponse) => boolean; resolve: (response: ReceivedResponse) => void; reject: (e: Error) => void }[] = [];
+  readonly #waiting: Waiting[] = [];
   #first = true;
   #over: Error | undefined;
   #fences = 0;

@@ -1,0 +1,24 @@
+import { ResourceSet } from "@istiod/resources";
+import type { TypeState } from "./protocol/type-state.js";
+import type { Subscription } from "./server.js";
+
+/** What can be told of one type on a stream. The set is made when somebody looks at it. */
+export function subscriptionOf(type: TypeState): Subscription {
+  const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
+  const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
+  return {
+    typeUrl,
+    wildcard,
+    names,
+    get sent() {
+      if (known === undefined || (wildcard && outside.length === 0)) return known;
+      return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...outside]);
+    },
+    nonceSent: last?.nonce ?? "",
+    nonceAcked,
+    versionSent: last?.version ?? "",
+    versionAcked,
+    ...(last && { sentAt: last.at }),
+    ...(lastError && { lastError }),
+  };
+}
