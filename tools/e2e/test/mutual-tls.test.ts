@@ -25,18 +25,18 @@ describe("mutual TLS", () => {
     mesh = await startMesh({
       objects: mode("strict", "STRICT") + "---" + mode("permissive", "PERMISSIVE"),
       workloads: [
-        { app: "client", env: { SECRET_TTL: "8s", OUTPUT_CERTS: "certs" } },
+        { app: "client", env: { SECRET_TTL: "8s" } },
         { app: "strict", env: { SECRET_TTL: "8s" } },
-        { app: "permissive" },
+        { app: "permissive", env: { OUTPUT_CERTS: "certs" } },
         { app: "legacy", proxy: "none" },
       ],
     });
   }, 90_000);
   afterAll(() => mesh?.close());
 
-  /** The client's own key and certificate, as its agent wrote them. */
-  const certificateOf = async (name: string): Promise<{ key: string; cert: string; ca: string }> => {
-    const [key = "", cert = "", ca = ""] = await Promise.all(["key.pem", "cert-chain.pem", "root-cert.pem"].map((f) => readFile(join(mesh.work, "agents", name, "certs", f), "utf8")));
+  /** A workload's key and certificate, as its agent wrote them. */
+  const identityOfPermissive = async (): Promise<{ key: string; cert: string; ca: string }> => {
+    const [key = "", cert = "", ca = ""] = await Promise.all(["key.pem", "cert-chain.pem", "root-cert.pem"].map((f) => readFile(join(mesh.work, "agents", "permissive", "certs", f), "utf8")));
     return { key, cert, ca };
   };
 
@@ -60,7 +60,7 @@ describe("mutual TLS", () => {
   });
 
   it("refuses a caller without a certificate under STRICT", async () => {
-    const { ca } = await certificateOf("client");
+    const { ca } = await identityOfPermissive();
     await expect(mesh.enter("strict", "https://strict:8000/", { tls: { ca, anyName: true } })).rejects.toThrow();
   });
 
@@ -71,9 +71,9 @@ describe("mutual TLS", () => {
   });
 
   it("shows a chain that openssl verifies, with the workload's SPIFFE ID as its only name", async () => {
-    const identity = await certificateOf("client");
+    const identity = await identityOfPermissive();
     const { seen, certificate } = await mesh.enter("strict", "https://strict:8000/", { tls: { ...identity, anyName: true } });
-    expect(seen?.peer).toBe("spiffe://cluster.local/ns/shop/sa/client");
+    expect(seen?.peer).toBe("spiffe://cluster.local/ns/shop/sa/permissive");
     expect(certificate?.subjectAltName).toBe("URI:spiffe://cluster.local/ns/shop/sa/strict");
     const [leaf, root] = [join(mesh.work, "leaf.pem"), join(mesh.work, "root.pem")];
     await writeFile(leaf, certificate!.toString());
@@ -91,11 +91,11 @@ describe("mutual TLS", () => {
   });
 
   it("renews certificates while requests flow, and none fails", async () => {
+    const identity = await identityOfPermissive();
     const serials = new Set<string>();
     let requests = 0;
     const started = Date.now();
     while (serials.size < 3 && Date.now() - started < 40_000) {
-      const identity = await certificateOf("client");
       const { certificate } = await mesh.enter("strict", "https://strict:8000/", { tls: { ...identity, anyName: true } });
       serials.add(certificate!.serialNumber);
       const answers = await Promise.all(Array.from({ length: 5 }, () => mesh.call("client", "http://strict:8000/")));
