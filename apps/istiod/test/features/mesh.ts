@@ -102,6 +102,12 @@ export class Mesh {
     for (const proxy of this.#proxies.values()) proxy.close();
   }
 
+  /** Ends istiod and starts another over the same files. The proxies that were connected are not; `reconnect` them. */
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.run();
+  }
+
   get address(): { readonly host: string; readonly port: number } {
     const found = this.#discovery?.addresses["grpcAddr"];
     if (found === undefined) throw new Error("istiod does not listen for plaintext xDS");

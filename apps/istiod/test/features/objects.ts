@@ -35,7 +35,7 @@ export function workloads(host: string, pods: readonly Workload[], portName = "h
   const [name, namespace] = host.split(".");
   const endpoints = pods.map(
     ({ ip, version = "v1", ready = true }) =>
-      `- {addresses: [${ip}], conditions: {ready: ${ready}, serving: ${ready}}, targetRef: {kind: Pod, name: ${name}-${version}, namespace: ${namespace}}}`,
+      `- {addresses: [${ip}], conditions: {ready: ${ready}, serving: ${ready}, terminating: false}, targetRef: {kind: Pod, name: ${name}-${version}, namespace: ${namespace}}}`,
   );
   const each = pods.map(
     ({ ip, version = "v1", sidecar = true }) => `

@@ -44,9 +44,9 @@ describe.each(variants)("endpoints, by %s", (variant) => {
     expect(health(web, cart)).toEqual({ "10.1.0.2:8080": "HEALTHY", "10.1.0.3:8080": "HEALTHY" });
   });
 
-  test("the last pod that goes leaves a cluster without endpoints", async () => {
+  test("the last pod that goes leaves a cluster without endpoints, and without an identity to be expected of them", async () => {
     const { mesh, web } = await start(variant);
-    expect(await mesh.edit({ "cart-pods.yaml": null })).toEqual({ "web.shop": { EDS: [cart] }, "bank.bank": { EDS: [cart] } });
+    expect(await mesh.edit({ "cart-pods.yaml": null })).toEqual({ "web.shop": { CDS: [cart], EDS: [cart] }, "bank.bank": { CDS: [cart], EDS: [cart] } });
     expect(endpointAddresses(web, cart)).toEqual([]);
   });
 });
