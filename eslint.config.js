@@ -11,7 +11,9 @@ const order = [
   "service-discovery",
   "push-context",
   "xds-generators",
+  "explain",
   "xds-server",
+  "push-report",
   "ca",
   "injector",
 ];
@@ -20,9 +22,10 @@ const ignorant = {
   "config-ingestion": ["envoy-api", "resources"],
   "service-discovery": ["envoy-api", "resources"],
   "push-context": ["envoy-api", "resources"],
-  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators"],
-  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "xds-server"],
-  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "xds-generators", "xds-server", "ca"],
+  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "explain"],
+  "push-report": ["envoy-api", "istio-api", "service-discovery", "push-context", "xds-generators", "explain"],
+  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "explain", "xds-server", "push-report"],
+  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "xds-generators", "explain", "xds-server", "push-report", "ca"],
 };
 const depConstraints = [
   ...order.map((name, at) => ({

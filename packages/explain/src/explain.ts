@@ -1,0 +1,91 @@
+import type { Database, ExplainedFact, Explanation, Key, View } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import type { Resource } from "@istiod/resources";
+import { generators, lookups } from "@istiod/xds-generators";
+import { type Budget, type Effect, effectOf } from "./fields-that-mattered.js";
+import { type Loss, losses } from "./losses/index.js";
+import { listsRead, type ObjectRead, objectsRead } from "./made-from.js";
+import { type Maker, Makers, walk } from "./maker.js";
+import { type ResourceType, resourceTypes } from "./resource-types.js";
+
+export interface ExplainOptions {
+  /** Default: every type. */
+  readonly types?: readonly ResourceType[];
+  /** Default: every resource that the proxy has. One that it could ask for by name is found too. */
+  readonly name?: string;
+  /** How many times a resource may be computed to find which objects and fields mattered; 0: not tried. Default 0. */
+  readonly tries?: number;
+}
+
+/** A fact of the client that was asked, with its answer. */
+export interface AskedFact {
+  readonly fact: string;
+  readonly arg?: Key;
+  readonly answer: unknown;
+}
+
+/** Why a resource is what it is. */
+export interface ResourceExplanation {
+  readonly type: string;
+  readonly name: string;
+  readonly version: string;
+  /** What it was made from, in order of first reading. Without `effect` where it was not tried. */
+  readonly objects: readonly (ObjectRead & { readonly effect?: Effect })[];
+  /** Kinds of which all names, or all objects, were looked through. */
+  readonly lists: readonly string[];
+  readonly facts: readonly AskedFact[];
+  readonly losses: readonly Loss[];
+}
+
+/** Explains what a client has, from the records of how it was computed. */
+export function explain(database: Database<Proxy>, view: View<Proxy>, { types = resourceTypes, name, tries = 0 }: ExplainOptions = {}): readonly ResourceExplanation[] {
+  const budget: Budget = { tries };
+  return types.flatMap((type) => made(view, type, name).map(({ resource, maker }) => explanationOf(database, view, type, resource, maker, budget)));
+}
+
+interface Made {
+  readonly resource: Resource;
+  readonly maker: Maker;
+}
+
+function made(view: View<Proxy>, { typeUrl }: ResourceType, name: string | undefined): readonly Made[] {
+  const generator = generators[typeUrl];
+  if (generator === undefined) return [];
+  const set = view.call(generator);
+  const makers = new Makers(view.explain(generator));
+  const wanted = name === undefined ? [...set] : [set.get(name)].filter((found) => found !== undefined);
+  const found = wanted.flatMap((resource) => {
+    const maker = makers.of(resource);
+    return maker === undefined ? [] : [{ resource, maker }];
+  });
+  return found.length > 0 || name === undefined ? found : lookedUp(view, typeUrl, name);
+}
+
+/** A resource that is not in the client's set, and that it would get if it asked for it by name. */
+function lookedUp(view: View<Proxy>, typeUrl: string, name: string): readonly Made[] {
+  const lookup = lookups[typeUrl];
+  const resource = lookup && view.call(lookup, name);
+  if (lookup === undefined || resource === undefined) return [];
+  const explanation: Explanation = view.explain(lookup, name);
+  return [{ resource, maker: walk(explanation.tree) }];
+}
+
+function explanationOf(database: Database<Proxy>, view: View<Proxy>, type: ResourceType, resource: Resource, maker: Maker, budget: Budget): ResourceExplanation {
+  const objects = objectsRead(maker.reads).map((object) => {
+    const effect = budget.tries > 0 && object.read !== "absent" ? effectOf(database, view, maker, resource, object, budget) : undefined;
+    return effect === undefined ? object : { ...object, effect };
+  });
+  return {
+    type: type.short,
+    name: resource.name,
+    version: resource.version,
+    objects,
+    lists: listsRead(maker.reads),
+    facts: maker.facts.map(asked),
+    losses: losses(database, view, type, resource.name, maker),
+  };
+}
+
+function asked({ fact, arg, answer }: ExplainedFact): AskedFact {
+  return { fact, ...(arg !== undefined && { arg }), answer: answer instanceof Error ? `error: ${answer.message}` : answer };
+}

@@ -1,0 +1,25 @@
+import type { Database, View } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import type { Maker } from "../maker.js";
+import type { ResourceType } from "../resource-types.js";
+import { losingDestinationRules } from "./destination-rules.js";
+import { refusedServers } from "./gateways.js";
+import type { Loss } from "./loss.js";
+import { youngerPeerAuthentications } from "./peer-authentications.js";
+import { losingSidecars } from "./sidecars.js";
+import { delegateProblems, shadowedVirtualServices } from "./virtual-services.js";
+
+export type { Loss } from "./loss.js";
+
+/** The objects that a resource could have been made from, and was not, or only in part. */
+export function losses(database: Database<Proxy>, view: View<Proxy>, type: ResourceType, name: string, maker: Maker): readonly Loss[] {
+  const all = [
+    ...(type.short === "rds" ? shadowedVirtualServices(view, name) : []),
+    ...delegateProblems(maker),
+    ...losingDestinationRules(database, view, maker),
+    ...refusedServers(maker),
+    ...losingSidecars(database, view, maker),
+    ...youngerPeerAuthentications(database, view, maker),
+  ];
+  return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
+}

@@ -1,0 +1,21 @@
+import type { View } from "@istiod/incremental";
+import { type Proxy, type ResolvedVirtualService, virtualService } from "@istiod/push-context";
+import { shadowedHosts } from "@istiod/xds-generators";
+import type { Maker } from "../maker.js";
+import { type Loss, loss } from "./loss.js";
+
+/** VirtualServices that a sidecar's route configuration has no routes of, because other routes have their hosts. */
+export function shadowedVirtualServices(view: View<Proxy>, routeName: string): readonly Loss[] {
+  if (view.client.type !== "sidecar") return [];
+  return view.call(shadowedHosts, routeName).map(({ host, port, winner, loser }) =>
+    loss("VirtualService", loser, `does not route ${host}:${port}: ${winner === undefined ? "the service's own routes have that host" : `VirtualService ${winner}, which comes first, has that host`}`),
+  );
+}
+
+/** Delegates that could not be included. */
+export function delegateProblems({ queries }: Maker): readonly Loss[] {
+  return queries
+    .filter(({ definition, outcome }) => definition === virtualService && outcome === "value")
+    .flatMap(({ result }) => (result as ResolvedVirtualService | undefined)?.problems ?? [])
+    .map(({ object, message }) => loss("VirtualService", object, `is left out in part: ${message}`));
+}
