@@ -95,6 +95,7 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
       }),
     );
   } catch (error) {
+    if (process.env["E2E_DUMP"]) for (const l of istiod?.lines ?? []) console.log(JSON.stringify(l));
     await close();
     throw error;
   }

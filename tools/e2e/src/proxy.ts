@@ -34,7 +34,7 @@ export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, de
     ISTIO_META_INTERCEPTION_MODE: "NONE",
     ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
     PROXY_CONFIG: JSON.stringify({ discoveryAddress: `${istiod.address}:15012`, concurrency: 1, terminationDrainDuration: "0s" }),
-    ...of.env,
+    ...Object.fromEntries(Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)])),
   };
   const options = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
   const agent = await startAgent({ type: of.proxy === "router" ? "router" : "sidecar", options, env, log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false) });

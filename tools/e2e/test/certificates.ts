@@ -1,0 +1,15 @@
+import { CertificateAuthority, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
+
+export interface TestCertificates {
+  /** PEM. */
+  readonly root: string;
+  readonly server: { readonly key: string; readonly cert: string };
+}
+
+/** A certificate for a name, from a root of its own. */
+export async function certificateFor(name: string): Promise<TestCertificates> {
+  const root = await makeSelfSignedRoot({ organization: "outside", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+  const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()) });
+  const { key, cert } = await issueServingCertificate(authority, [name], 3_600_000, Date.now());
+  return { root: root.certificate, server: { key, cert } };
+}
