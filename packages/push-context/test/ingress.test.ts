@@ -64,6 +64,7 @@ describe("Kubernetes Ingress", () => {
     ["STRICT", {}, "unknown", false],
     ["DEFAULT", {}, "unknown", true],
     ["OFF", istio, undefined, false],
+    ["OFF", {}, "ours", false],
   ])("in mode %s with annotations %j and class %s: served %s", (mode, annotations, ingressClassName, served) => {
     const classes = Object.entries({ ours: "istio.io/ingress-controller", theirs: "example.com/controller" }).map(([name, controller]) =>
       document({ kind: "IngressClass", metadata: { name }, spec: { controller } }),

@@ -20,12 +20,13 @@ export const servedIngresses = query("servedIngresses", (q): readonly string[] =
 
 /**
  * Whether an Ingress is of Istio's class. An annotation decides before the class that it names by a field; one without a class counts only where
- * the mesh's mode is DEFAULT, and none that the annotation decides on where it is OFF.
+ * the mesh's mode is DEFAULT, and none where it is OFF.
  */
 const isServed = query("isServedIngress", (q, key: string): boolean => {
   const ingress = q.read(ingresses, key);
   if (ingress === undefined) return false;
   const mode = mesh(q).ingressControllerMode;
+  if (mode === Mode.OFF) return false;
   const annotated = annotatedClass(ingress);
   if (annotated !== undefined) return (mode === Mode.STRICT || mode === Mode.DEFAULT) && annotated === mesh(q).ingressClass;
   const { ingressClassName } = ingress.spec;
