@@ -1,0 +1,83 @@
+import type { Connection, Rejection, XdsEvent } from "@istiod/xds-server";
+
+interface TypeDelivery {
+  /** Revisions of responses that are not answered, by nonce. */
+  readonly sent: Map<string, number>;
+  /** Everything up to this revision was acknowledged. */
+  acknowledged: number;
+  /** Resources that were refused, with the version that was. */
+  readonly refused: Map<string, { readonly version: string | undefined; readonly error: Rejection }>;
+  /** A response was refused without saying for which resource. */
+  refusedWhole: Rejection | undefined;
+}
+
+/** What clients have said to what they were sent, beyond the last response: for each stream and type. */
+export class Deliveries {
+  readonly #streams = new Map<string, Map<string, TypeDelivery>>();
+  readonly #connection: (id: string) => Connection | undefined;
+
+  /** @param connection the state of a stream now; asked when one refuses something */
+  constructor(connection: (id: string) => Connection | undefined) {
+    this.#connection = connection;
+  }
+
+  /** To be called with each event of the server. */
+  observe(event: XdsEvent): void {
+    switch (event.kind) {
+      case "push": {
+        const { sent } = this.#type(event.connection, event.typeUrl);
+        if (event.revision !== undefined) sent.set(event.nonce, event.revision);
+        break;
+      }
+      case "ack": {
+        const type = this.#type(event.connection, event.typeUrl);
+        type.acknowledged = Math.max(type.acknowledged, type.sent.get(event.nonce) ?? 0);
+        type.sent.clear();
+        type.refusedWhole = undefined;
+        if (type.refused.size > 0) this.#forgetReplaced(event.connection, event.typeUrl, type);
+        break;
+      }
+      case "nack": {
+        const type = this.#type(event.connection, event.typeUrl);
+        type.sent.delete(event.error.nonce);
+        if (event.error.resources.length === 0) type.refusedWhole = event.error;
+        const versions = this.#versions(event.connection, event.typeUrl);
+        for (const name of event.error.resources) type.refused.set(name, { version: versions(name), error: event.error });
+        break;
+      }
+      case "disconnect":
+        this.#streams.delete(event.connection);
+        break;
+    }
+  }
+
+  /** Whether everything that a revision means for a stream and type was acknowledged, as far as acknowledgements tell. */
+  acknowledged(connection: string, typeUrl: string, revision: number): boolean {
+    return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? 0) >= revision;
+  }
+
+  /** Why a client does not use a resource as it was last sent; undefined if it does, or has not answered. */
+  refusal(connection: string, typeUrl: string, name: string, version: string | undefined): Rejection | undefined {
+    const type = this.#streams.get(connection)?.get(typeUrl);
+    const refused = type?.refused.get(name);
+    return refused !== undefined && refused.version === version ? refused.error : type?.refusedWhole;
+  }
+
+  #type(connection: string, typeUrl: string): TypeDelivery {
+    let types = this.#streams.get(connection);
+    if (types === undefined) this.#streams.set(connection, (types = new Map()));
+    let type = types.get(typeUrl);
+    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: 0, refused: new Map(), refusedWhole: undefined }));
+    return type;
+  }
+
+  #versions(connection: string, typeUrl: string): (name: string) => string | undefined {
+    const sent = this.#connection(connection)?.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent;
+    return (name) => sent?.get(name)?.version;
+  }
+
+  #forgetReplaced(connection: string, typeUrl: string, { refused }: TypeDelivery): void {
+    const versions = this.#versions(connection, typeUrl);
+    for (const [name, { version }] of refused) if (versions(name) !== version) refused.delete(name);
+  }
+}

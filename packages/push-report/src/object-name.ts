@@ -1,0 +1,58 @@
+import { allKinds, type Kind } from "@istiod/config-ingestion";
+import type { Change, Collection, Database } from "@istiod/incremental";
+
+/** An object of the mesh by the words of a user. */
+export interface ObjectName {
+  /** Kind without its group; for what is not an object of a kind, the name of its collection. */
+  readonly kind: string;
+  /** Empty for what is in no namespace. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Where an object stands among the inputs; in a mesh of several clusters there may be one in each. */
+export interface Place {
+  readonly collection: Collection<unknown>;
+  readonly key: string;
+}
+
+const kindOf = new Map<Collection<unknown>, Kind>(allKinds.map((kind) => [kind.collection, kind]));
+
+/** The name of what changed. */
+export function nameOf({ collection, key }: Change): ObjectName {
+  const parts = key.split("/");
+  const name = parts.at(-1) ?? key;
+  const kind = kindOf.get(collection);
+  if (kind === undefined) return { kind: collection.name, namespace: "", name };
+  return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (parts.at(-2) ?? ""), name };
+}
+
+/** `Kind/namespace/name`, or `Kind/name`. */
+export function formatName({ kind, namespace, name }: ObjectName): string {
+  return namespace === "" ? `${kind}/${name}` : `${kind}/${namespace}/${name}`;
+}
+
+/**
+ * Reads `Kind/namespace/name`, or `Kind/name` of a kind without namespaces; the kind in any case of letters.
+ *
+ * @throws Error that says what is expected.
+ */
+export function parseName(text: string): ObjectName {
+  const [kindName = "", ...rest] = text.split("/");
+  const kind = allKinds.find((k) => k.kind.toLowerCase() === kindName.toLowerCase());
+  if (kind === undefined) throw new Error(`${text}: there is no kind ${kindName}; known are ${allKinds.map((k) => k.kind).sort().join(", ")}`);
+  const expected = kind.scope === "cluster" ? `${kind.kind}/NAME` : `${kind.kind}/NAMESPACE/NAME`;
+  if (rest.length !== (kind.scope === "cluster" ? 1 : 2) || rest.includes("")) throw new Error(`${text}: expected ${expected}`);
+  return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (rest[0] ?? ""), name: rest.at(-1) ?? "" };
+}
+
+/** Where the objects of a name stand; none where there is no such object. */
+export function placesOf<C>(database: Database<C>, { kind, namespace, name }: ObjectName): readonly Place[] {
+  const known = allKinds.find((k) => k.kind === kind);
+  if (known === undefined) return [];
+  const { collection } = known;
+  const tail = namespace === "" ? name : `${namespace}/${name}`;
+  const present = (key: string): boolean => database.read(collection, key) !== undefined;
+  if (present(tail)) return [{ collection, key: tail }];
+  return database.keys(collection).filter((key) => key.endsWith(`/${tail}`) && key.split("/").length === tail.split("/").length + 1).map((key) => ({ collection, key }));
+}

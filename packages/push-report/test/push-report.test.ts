@@ -1,0 +1,116 @@
+import { formatStatus, parseName } from "@istiod/push-report";
+import { XdsClient } from "@istiod/xds-server/testing";
+import { beforeEach, describe, expect, it } from "vitest";
+import { ToyMesh, toyType, virtualService } from "./toy-mesh.js";
+
+describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
+  let now: { at: number; timers: (() => void)[] };
+  let mesh: ToyMesh;
+  let web: XdsClient;
+  let api: XdsClient;
+
+  beforeEach(async () => {
+    now = { at: 1000, timers: [] };
+    mesh = new ToyMesh(now);
+    mesh.commit(virtualService("shop/cart", "1s") + virtualService("pay/card", "1s"));
+    web = new XdsClient(mesh.server, { variant, node: "web.shop" });
+    api = new XdsClient(mesh.server, { variant, node: "api.pay" });
+    for (const client of [web, api]) {
+      client.subscribe(toyType);
+      await client.accept(toyType);
+      await client.settled();
+    }
+  });
+
+  it("tells of a change whom it touched, with what, and when it was acknowledged", async () => {
+    const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
+    const response = await web.next(toyType);
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, resources: 1, pending: 1, acks: 0 });
+    now.at += 40;
+    web.ack(response);
+    await web.settled();
+    await api.settled();
+    const report = mesh.log.report(revision);
+    expect(report).toMatchObject({
+      revision,
+      at: 1000,
+      objects: [{ kind: "VirtualService", namespace: "shop", name: "cart" }],
+      proxies: 1,
+      responses: 1,
+      removed: 0,
+      firstSentMs: 0,
+      firstAckMs: 40,
+      lastAckMs: 40,
+      acks: 1,
+      nackCount: 0,
+      pending: 0,
+    });
+    expect(report?.bytes).toBeGreaterThan(10);
+    expect(report?.types[toyType]).toEqual({ responses: 1, resources: 1, bytes: report?.bytes });
+    now.at += 200;
+    now.timers.splice(0).forEach((fire) => fire());
+    expect(mesh.settled.at(-1)).toEqual(report);
+  });
+
+  it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {
+    expect(formatStatus(mesh.status("VirtualService/shop/cart"))).toBe("VirtualService/shop/cart: live on 1 of 1 proxy");
+    mesh.commit(virtualService("shop/cart", "2s"));
+    const response = await web.next(toyType);
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({
+      found: true,
+      revision: 2,
+      reached: 1,
+      live: 0,
+      missing: [{ proxy: "web.shop", reason: "not acknowledged", typeUrl: toyType, resources: ["shop/cart"] }],
+    });
+    expect(mesh.status("VirtualService/pay/card")).toMatchObject({ reached: 1, live: 1 });
+    web.ack(response);
+    await web.settled();
+    expect(mesh.status("virtualservice/shop/cart")).toMatchObject({ reached: 1, live: 1, missing: [] });
+  });
+
+  it("is not misled by another object's change that is under way", async () => {
+    mesh.commit(virtualService("shop/cart", "2s"));
+    await web.accept(toyType);
+    mesh.commit(virtualService("shop/other", "2s"));
+    await web.next(toyType);
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1 });
+    expect(mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 0 });
+  });
+
+  it("shows a refusal with its reason, until what was refused is replaced and accepted", async () => {
+    const { revision } = mesh.commit(virtualService("shop/cart", "3s"));
+    web.nack(await web.next(toyType), "shop/cart: too long");
+    await web.settled();
+    expect(mesh.log.report(revision)).toMatchObject({
+      nackCount: 1,
+      nacks: [{ proxy: "web.shop", resources: ["shop/cart"], message: "shop/cart: too long" }],
+      pending: 0,
+    });
+    const refused = { live: 0, refused: 1, missing: [{ reason: "refused", message: "shop/cart: too long", resources: ["shop/cart"] }] };
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    mesh.commit(virtualService("shop/other", "1s"));
+    await web.accept(toyType);
+    await web.settled();
+    if (variant === "delta") expect(mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    mesh.commit(virtualService("shop/cart", "2s"));
+    await web.accept(toyType);
+    await web.settled();
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+  });
+
+  it("does not wait for a client that is gone", async () => {
+    const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
+    await web.next(toyType);
+    web.close();
+    await api.settled();
+    expect(mesh.log.report(revision)).toMatchObject({ pending: 0, acks: 0 });
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 0, live: 0 });
+  });
+});
+
+it("reads names of objects, and says what is wrong with one", () => {
+  expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
+  expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
+  expect(() => parseName("Cart/a/b")).toThrow("there is no kind Cart");
+});

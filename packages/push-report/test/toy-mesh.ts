@@ -1,0 +1,89 @@
+import { virtualServices } from "@istiod/config-ingestion";
+import { commitYaml } from "@istiod/config-ingestion/testing";
+import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
+import { ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus } from "@istiod/push-report";
+import { resource, ResourceSet } from "@istiod/resources";
+import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
+
+/** A client is its namespace. */
+export interface Client {
+  readonly namespace: string;
+}
+
+export const toyType = "toy";
+
+const inNamespace = fact("inNamespace", (client: Client, namespace: string) => client.namespace === namespace);
+const route = query("route", (q, key: string) => {
+  const timeout = q.read(virtualServices, key)?.spec.http[0]?.timeout?.seconds ?? 0n;
+  return resource(key, new TextEncoder().encode(`timeout ${timeout}`));
+});
+const routes = query(
+  "routes",
+  (q) => ResourceSet.of(q.keys(virtualServices).filter((key) => q.ask(inNamespace, key.split("/")[0] ?? "")).map((key) => q.call(route, key))),
+  { equals: (a, b) => a.equals(b) },
+);
+
+/** A mesh where each VirtualService is one resource for the clients of its namespace. */
+export class ToyMesh {
+  readonly database = new Database<Client>();
+  readonly settled: ChangeReport[] = [];
+  readonly log: ChangeLog;
+  readonly server: XdsServer;
+  readonly deliveries = new Deliveries((id) => this.server.connections().find((c) => c.id === id));
+  readonly #views = new Map<unknown, View<Client>>();
+  #tell: (change: SourceChange) => void = () => undefined;
+
+  constructor(now: { at: number; timers: (() => void)[] }) {
+    const clock = { now: () => now.at, after: (_: number, callback: () => void) => (now.timers.push(callback), () => undefined) };
+    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100 });
+    const source: ResourceSource<View<Client>> = {
+      ready: () => true,
+      open: (node) => {
+        const view = this.database.view({ namespace: node.id.split(".")[1] ?? "" });
+        this.#views.set(node, view);
+        return view;
+      },
+      resources: (view, typeUrl) => (typeUrl === toyType ? view.call(routes) : undefined),
+      watch: (listener) => ((this.#tell = listener), () => undefined),
+      close: (view) => view.release(),
+    };
+    this.server = createXdsServer(source, {
+      observe: (event) => {
+        this.log.observe(event);
+        this.deliveries.observe(event);
+      },
+    });
+  }
+
+  commit(yaml: string): Commit {
+    const commit = commitYaml(this.database, yaml);
+    this.log.committed(commit);
+    if (commit.changed.length > 0) this.#tell({ revision: commit.revision });
+    return commit;
+  }
+
+  status(name: string): ObjectStatus {
+    return statusOf(
+      {
+        database: this.database,
+        deliveries: this.deliveries,
+        connections: () => this.server.connections(),
+        viewOf: ({ node }) => this.#views.get(node),
+        generators: { [toyType]: routes },
+        lookups: {},
+        lastChangeOf: (object) => this.log.lastChangeOf(object),
+      },
+      parseName(name),
+    );
+  }
+}
+
+export function virtualService(name: string, timeout: string): string {
+  const [namespace, local] = name.split("/");
+  return `---
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: ${local}, namespace: ${namespace}}
+spec: {hosts: [${local}.example.com], http: [{timeout: ${timeout}, route: [{destination: {host: ${local}}}]}]}
+`;
+}
