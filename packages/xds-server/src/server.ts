@@ -110,7 +110,7 @@ export interface Subscription {
   readonly typeUrl: string;
   readonly wildcard: boolean;
   /** Names subscribed to explicitly. */
-  readonly names: ReadonlySet<string>;
+  readonly names: SubscribedNames;
   /** The client's resources as they were last sent. Undefined before the first response. */
   readonly sent: ResourceSet | undefined;
   /** Empty before the first response. */
@@ -123,4 +123,10 @@ export interface Subscription {
   readonly sentAt?: number;
   /** The last response was refused. Cleared by the next acknowledgement. */
   readonly lastError?: Rejection;
+}
+
+/** The names of a subscription, as they are at the moment of looking. */
+export interface SubscribedNames extends Iterable<string> {
+  readonly size: number;
+  has(name: string): boolean;
 }

@@ -5,7 +5,7 @@ import type { Selection } from "../wire/body-cache.js";
 import type { NameList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
-import { namesDigest, namesOf } from "./set-digest.js";
+import { NameSet } from "./name-set.js";
 import { endpointsNameOf } from "./warming.js";
 import { TypeState, type Due } from "./type-state.js";
 import { clusterType, endpointType, pushRank } from "./types.js";
@@ -225,15 +225,16 @@ export abstract class AdsStream {
     return everything(type);
   }
 
-  /** The listed names; if they are those of the source's set, the object that all who list them share. */
-  protected namesIn(type: TypeState, list: NameList): ReadonlySet<string> {
+  /** The listed names. */
+  protected namesIn(type: TypeState, list: NameList): NameSet {
+    if (list.size === 0) return new NameSet();
+    let set = type.known;
     try {
-      const set = type.known ?? this.#source.resources(type.typeUrl);
-      if (set?.size === list.size && list.digest.equals(namesDigest(set))) return namesOf(set);
+      set ??= this.#source.resources(type.typeUrl);
     } catch (error) {
       this.#source.failed(type.typeUrl, error);
     }
-    return new Set(list);
+    return NameSet.of(list, set);
   }
 }
 

@@ -15,7 +15,7 @@ export class DeltaStream extends AdsStream {
     else if (request.names.size > 0) this.#add(type, request.names, unsubscribe);
     for (const name of unsubscribe) {
       if (name === "*") type.wildcard = false;
-      else if (type.deleteName(name)) {
+      else if (type.names.delete(name)) {
         type.outside.delete(name);
         type.resend.delete(name);
         // The client cannot know whether the wildcard has it as well.
@@ -31,14 +31,14 @@ export class DeltaStream extends AdsStream {
     type.wasExplicit = names.size > 0;
     if (names.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
     type.names = this.namesIn(type, names);
-    if (type.deleteName("*")) type.wildcard = true;
+    if (type.names.delete("*")) type.wildcard = true;
   }
 
   #add(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
     type.wasExplicit = true;
     for (const name of names) {
       if (name !== "*") {
-        type.addName(name);
+        type.names.add(name);
         type.resend.add(name);
       } else if (!type.wildcard && !unsubscribe.includes("*")) {
         type.wildcard = true;

@@ -1,6 +1,6 @@
 import { difference, ResourceSet, type Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
-import { namesOf, versionsDigest } from "./set-digest.js";
+import { versionsDigest } from "./set-digest.js";
 import type { TypeState } from "./type-state.js";
 
 /** Looks up a resource outside the set of its type. */
@@ -18,12 +18,12 @@ export function select(type: TypeState, set: ResourceSet, lookup: Lookup | undef
   type.known = set;
   type.held = undefined;
   type.resend.clear();
-  type.shareNames(set);
+  type.names.compact(set);
   return selection;
 }
 
 function initial(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, warming: ReadonlySet<string>): Selection {
-  if (type.wildcard ? type.names.size === 0 : type.names === namesOf(set)) {
+  if (type.wildcard ? type.names.size === 0 : type.names.equals(set)) {
     if (type.held === undefined) return all(set);
     if (type.held.digest.equals(versionsDigest(set))) return { resources: [...warming].flatMap((name) => set.get(name) ?? []), removed: [] };
   }

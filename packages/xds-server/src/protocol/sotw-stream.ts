@@ -27,7 +27,7 @@ export class SotwStream extends AdsStream {
     const before = type.names;
     const wasWildcard = type.wildcard;
     type.names = this.namesIn(type, list);
-    type.wildcard = type.deleteName("*") || (!explicit && !type.wasExplicit && !isNamedType(type.typeUrl));
+    type.wildcard = type.names.delete("*") || (!explicit && !type.wasExplicit && !isNamedType(type.typeUrl));
     type.wasExplicit ||= explicit;
     for (const name of type.names) {
       if (!before.has(name) && !(wasWildcard && type.known?.has(name))) type.resend.add(name);

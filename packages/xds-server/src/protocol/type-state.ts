@@ -1,15 +1,18 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { namesOf } from "./set-digest.js";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
 import type { Selection } from "../wire/body-cache.js";
+
+import { NameSet } from "./name-set.js";
 
 /** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
 export class TypeState {
   readonly typeUrl: string;
 
   wildcard = false;
+  /** Names subscribed to explicitly. */
+  names = new NameSet();
   /** State-of-the-world: what the last request listed. */
   listed: Digest | undefined;
   /** A name was subscribed to at some time, so that no names no longer mean a wildcard. */
@@ -34,43 +37,8 @@ export class TypeState {
   versionAcked = "";
   lastError: Rejection | undefined;
 
-  #names: ReadonlySet<string> = new Set();
-  #ownNames: Set<string> | undefined;
-
   constructor(typeUrl: string) {
     this.typeUrl = typeUrl;
-  }
-
-  /** Names subscribed to explicitly. May be shared with other streams. */
-  get names(): ReadonlySet<string> {
-    return this.#names;
-  }
-
-  set names(names: ReadonlySet<string>) {
-    this.#names = names;
-    this.#ownNames = undefined;
-  }
-
-  addName(name: string): void {
-    if (!this.#names.has(name)) this.#own().add(name);
-  }
-
-  /** False if it was not subscribed to. */
-  deleteName(name: string): boolean {
-    return this.#names.has(name) && this.#own().delete(name);
-  }
-
-  /** Drops an own collection of names if it has come to be that of the set. */
-  shareNames(set: ResourceSet): void {
-    if (this.#ownNames === undefined || this.#ownNames.size !== set.size) return;
-    const names = namesOf(set);
-    for (const name of this.#ownNames) if (!names.has(name)) return;
-    this.names = names;
-  }
-
-  #own(): Set<string> {
-    if (this.#ownNames === undefined) this.#names = this.#ownNames = new Set(this.#names);
-    return this.#ownNames;
   }
 
   get subscribed(): boolean {

@@ -11,6 +11,8 @@ export interface EnvoyClientOptions {
   /** A node, or the id of one. Default "test". */
   readonly node?: Node | string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How many responses are kept, for a client that lives long. Default: all. */
+  readonly history?: number;
   /** Further types to subscribe to once listeners came, with the names to ask for; without names, by wildcard. */
   readonly also?: Readonly<Record<string, readonly string[]>>;
   /** Gives the reason for which a response is refused; undefined accepts it. A refused response changes nothing. */
@@ -32,6 +34,8 @@ export class EnvoyClient {
   #asked = new Set<string>();
   readonly #warming = new Set<string>();
   readonly #waiting = new Set<() => void>();
+  /** What came to those who wait for the server to owe nothing. */
+  readonly #settling = new Set<ReceivedResponse[]>();
 
   constructor(target: Target, options: EnvoyClientOptions) {
     this.variant = options.variant;
@@ -78,13 +82,15 @@ export class EnvoyClient {
 
   /** Waits until the server owes nothing, and gives the responses that came meanwhile. */
   async settled(): Promise<ReceivedResponse[]> {
-    const before = this.#xds.responses.length;
+    const came: ReceivedResponse[] = [];
+    this.#settling.add(came);
     let known: number;
     do {
-      known = this.#xds.responses.length;
+      known = came.length;
       await this.#xds.settled();
-    } while (this.#xds.responses.slice(known).some(({ typeUrl }) => !typeUrl.startsWith("fence/")));
-    return this.#xds.responses.slice(before).filter(({ typeUrl }) => !typeUrl.startsWith("fence/"));
+    } while (came.length > known);
+    this.#settling.delete(came);
+    return came;
   }
 
   /** Drops the stream and opens another, to another server if one is given. */
@@ -103,13 +109,16 @@ export class EnvoyClient {
   }
 
   #connect(): XdsClient {
-    const { variant, node, headers } = this.#options;
+    const { variant, node, headers, history } = this.#options;
     const xds: XdsClient = new XdsClient(this.#target, {
       variant,
       ...(node !== undefined && { node }),
       ...(headers && { headers }),
+      ...(history !== undefined && { history }),
       onResponse: (response) => {
-        if (this.#xds === xds && this.#asked.has(response.typeUrl)) this.#receive(response);
+        if (this.#xds !== xds || !this.#asked.has(response.typeUrl)) return;
+        for (const came of this.#settling) came.push(response);
+        this.#receive(response);
       },
     });
     return xds;

@@ -29,6 +29,8 @@ export interface XdsClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the aggregated service. */
   readonly path?: string;
+  /** How many responses are kept, for a client that lives long. Default: all. */
+  readonly history?: number;
   /** Called for each response before anyone waits for it. */
   readonly onResponse?: (response: ReceivedResponse) => void;
 }
@@ -53,7 +55,7 @@ interface TypeState {
 export class XdsClient {
   readonly variant: Variant;
   readonly node: Node;
-  /** Everything received, in order. */
+  /** What was received, in order: everything, or as much as the option `history` says. */
   readonly responses: ReceivedResponse[] = [];
   /** Settled when the stream ends; undefined stands for status OK. */
   readonly ended: Promise<ConnectError | undefined>;
@@ -84,6 +86,7 @@ export class XdsClient {
           const index = this.#waiting.findIndex(({ matches }) => matches(response));
           if (index === -1) this.#unread.push(response);
           else this.#waiting.splice(index, 1)[0]?.resolve(response);
+          for (const kept of [this.responses, this.#unread]) kept.splice(0, kept.length - (options.history ?? kept.length));
         },
         ended: (error) => {
           this.#over = error ?? new Error("the stream ended with status OK");

@@ -5,6 +5,7 @@ import { Runs } from "./runs.js";
 
 /** What one response carries. */
 export interface Selection {
+  /** Made on demand if `whole` is present. */
   readonly resources: readonly Resource[];
   readonly removed: readonly string[];
   /** Present if the resources are exactly those of this set. */
@@ -12,8 +13,8 @@ export interface Selection {
 }
 
 /** How many resources a response carries. */
-export function countOf({ whole, resources }: Selection): number {
-  return whole?.size ?? resources.length;
+export function countOf(selection: Selection): number {
+  return selection.whole?.size ?? selection.resources.length;
 }
 
 /** Below this many bytes of resources, encoding costs less than looking for an equal body. */
@@ -42,14 +43,15 @@ export class BodyCache {
   }
 
   /** The bodies of a response, in order. Whoever writes them must hold them until they are written. */
-  encode(variant: Variant, typeUrl: string, { resources, removed, whole }: Selection): readonly Body[] {
+  encode(variant: Variant, typeUrl: string, selection: Selection): readonly Body[] {
     const name = `${variant} ${typeUrl}`;
     let kind = this.#kinds.get(name);
     if (kind === undefined) {
       const encode = (run: readonly Resource[]): Body => encodeResources(variant, typeUrl, run);
       this.#kinds.set(name, (kind = new Kind(this.#runs, encode)));
     }
-    const bodies = whole === undefined ? kind.bodies(resources, () => resources) : kind.bodiesOfSet(whole);
+    const { whole, removed } = selection;
+    const bodies = whole === undefined ? kind.bodiesOfList(selection.resources) : kind.bodiesOfSet(whole);
     for (const body of bodies) if (body.length >= worthSharing) this.#keep(body);
     return removed.length === 0 ? bodies : [...bodies, encodeRemoved(removed)];
   }
@@ -82,12 +84,16 @@ class Kind {
   }
 
   bodiesOfSet(set: ResourceSet): readonly Body[] {
-    if (!set.isUnion || set.parts.length > partsApart) return this.bodies(set, () => set.toArray());
+    if (!set.isUnion || set.parts.length > partsApart) return this.#bodies(set, () => set.toArray());
     return set.parts.flatMap((part) => this.bodiesOfSet(part));
   }
 
+  bodiesOfList(resources: readonly Resource[]): readonly Body[] {
+    return this.#bodies(resources, () => resources);
+  }
+
   /** @param origin what the resources come from, to find them again */
-  bodies(origin: object, resources: () => readonly Resource[]): readonly Body[] {
+  #bodies(origin: object, resources: () => readonly Resource[]): readonly Body[] {
     const known = this.#byOrigin.get(origin)?.map((reference) => reference.deref());
     if (known?.every((body) => body !== undefined)) return known;
     const list = resources();

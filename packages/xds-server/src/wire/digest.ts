@@ -10,16 +10,28 @@ export class Digest {
 
   /** Adds an element of one or two parts. */
   add(first: Uint8Array, second?: Uint8Array): void {
-    this.addRange(first, 0, first.length, second, 0, second?.length ?? 0);
+    hash(viewOf(first), 0, first.length, seedHigh, seedLow);
+    if (second !== undefined) hash(viewOf(second), 0, second.length, high, low);
+    this.#sum(1);
   }
 
-  /** The same for parts that lie within larger arrays. */
-  addRange(first: Uint8Array, from: number, to: number, second?: Uint8Array, from2 = 0, to2 = 0): void {
-    hashInto(first, from, to, 0x2545f491, 0x1b873593);
-    if (second !== undefined) hashInto(second, from2, to2, a, b);
-    this.#high = (this.#high + finish(a)) | 0;
-    this.#low = (this.#low + finish(b)) | 0;
-    this.size++;
+  /** The same for an element that lies within a larger array. */
+  addRange(bytes: DataView, from: number, to: number): void {
+    hash(bytes, from, to, seedHigh, seedLow);
+    this.#sum(1);
+  }
+
+  /** The same for one of two parts. */
+  addRanges(bytes: DataView, from: number, to: number, from2: number, to2: number): void {
+    hash(bytes, from, to, seedHigh, seedLow);
+    hash(bytes, from2, to2, high, low);
+    this.#sum(1);
+  }
+
+  /** Takes away an element of one part. */
+  remove(element: Uint8Array): void {
+    hash(viewOf(element), 0, element.length, seedHigh, seedLow);
+    this.#sum(-1);
   }
 
   /** Adds all elements of another. */
@@ -32,36 +44,48 @@ export class Digest {
   equals(other: Digest): boolean {
     return this.size === other.size && this.#high === other.#high && this.#low === other.#low;
   }
+
+  #sum(sign: 1 | -1): void {
+    this.#high = (this.#high + sign * finish(high)) | 0;
+    this.#low = (this.#low + sign * finish(low)) | 0;
+    this.size += sign;
+  }
 }
 
-/** The two lanes of the hash that was computed last: numbers in module scope, as an object for each of millions would cost more than the hash. */
-let a = 0;
-let b = 0;
+export function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+}
 
-function hashInto(bytes: Uint8Array, from: number, to: number, seedA: number, seedB: number): void {
-  let high = seedA ^ (to - from);
-  let low = seedB;
+const seedHigh = 0x2545f491;
+const seedLow = 0x1b873593;
+
+/** The two halves of the hash that was computed last. In module scope, as an object for each of millions would cost more than the hash. */
+let high = 0;
+let low = 0;
+
+function hash(bytes: DataView, from: number, to: number, h: number, l: number): void {
+  h ^= to - from;
   let i = from;
-  for (; i + 4 <= to; i += 4) {
-    const word = at(bytes, i) | (at(bytes, i + 1) << 8) | (at(bytes, i + 2) << 16) | (at(bytes, i + 3) << 24);
-    high = Math.imul(high ^ word, 0x9e3779b1);
-    high ^= high >>> 15;
-    low = Math.imul(low + word, 0x85ebca77) ^ (low >>> 13);
+  for (; i + 8 <= to; i += 8) {
+    const first = bytes.getInt32(i, true);
+    const second = bytes.getInt32(i + 4, true);
+    h = Math.imul(h ^ first, 0x9e3779b1);
+    l = Math.imul(l ^ second, 0x85ebca77);
+    h = ((h ^ (h >>> 15)) + l) | 0;
+    l = ((l ^ (l >>> 13)) + first) | 0;
   }
   for (; i < to; i++) {
-    high = Math.imul(high ^ at(bytes, i), 0x9e3779b1);
-    low = Math.imul(low + at(bytes, i) + 1, 0x85ebca77) ^ (low >>> 13);
+    const byte = bytes.getUint8(i);
+    h = Math.imul(h ^ byte, 0x9e3779b1);
+    h ^= h >>> 15;
+    l = Math.imul(l + byte + 1, 0x85ebca77) ^ (l >>> 13);
   }
-  a = high;
-  b = low;
+  high = h;
+  low = l;
 }
 
-function at(bytes: Uint8Array, i: number): number {
-  return bytes[i] as number;
-}
-
-function finish(hash: number): number {
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
+function finish(value: number): number {
+  value = Math.imul(value ^ (value >>> 16), 0x85ebca6b);
+  value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);
+  return value ^ (value >>> 16);
 }

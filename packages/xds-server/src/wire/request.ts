@@ -2,7 +2,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
-import { Digest } from "./digest.js";
+import { Digest, viewOf } from "./digest.js";
 import { Reader } from "./reader.js";
 import { nameList, noNames, noVersions, versionList, type NameList, type VersionList } from "./names.js";
 
@@ -106,8 +106,9 @@ class EncodedNames implements NameList {
   get digest(): Digest {
     if (this.#digest !== undefined) return this.#digest;
     const digest = new Digest();
+    const view = viewOf(this.#bytes);
     for (let i = 0; i < this.#ranges.length; i += 2) {
-      digest.addRange(this.#bytes, this.#ranges[i] as number, this.#ranges[i + 1] as number);
+      digest.addRange(view, this.#ranges[i] as number, this.#ranges[i + 1] as number);
     }
     return (this.#digest = digest);
   }
@@ -126,9 +127,8 @@ class EncodedVersions implements VersionList {
   constructor(bytes: Buffer, ranges: readonly number[]) {
     this.#bytes = bytes;
     this.#ranges = ranges;
-    this.#each((name, nameEnd, version, versionEnd) => {
-      this.digest.addRange(bytes, name, nameEnd, bytes, version, versionEnd);
-    });
+    const view = viewOf(bytes);
+    this.#each((name, nameEnd, version, versionEnd) => this.digest.addRanges(view, name, nameEnd, version, versionEnd));
   }
 
   get size(): number {

@@ -1,0 +1,37 @@
+import { resource, ResourceSet } from "@istiod/resources";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { NameSet } from "../src/protocol/name-set.js";
+import { nameList } from "../src/wire/names.js";
+
+const name = fc.integer({ min: 0, max: 120 }).map((i) => `n${i}`);
+const setOf = (names: Iterable<string>) => ResourceSet.of(Array.from(names, (each) => resource(each, new Uint8Array())));
+
+test("law: is the set of names that it would be without sharing", () => {
+  const step = fc.oneof(
+    fc.record({ verb: fc.constantFrom("add", "delete"), names: fc.array(name, { maxLength: 100 }) }),
+    fc.record({ verb: fc.constant("compact"), names: fc.uniqueArray(name) }),
+    fc.constant({ verb: "compact to itself", names: [] as string[] }),
+  );
+  fc.assert(
+    fc.property(fc.uniqueArray(name), fc.boolean(), fc.array(step, { maxLength: 12 }), (initial, shared, steps) => {
+      const names = NameSet.of(nameList(initial), shared ? setOf(initial) : undefined);
+      const model = new Set(initial);
+      for (const { verb, names: arguments_ } of steps) {
+        if (verb === "compact") names.compact(setOf(arguments_));
+        else if (verb === "compact to itself") names.compact(setOf(model));
+        for (const each of arguments_) {
+          if (verb === "add") {
+            names.add(each);
+            model.add(each);
+          } else if (verb === "delete") expect(names.delete(each)).toBe(model.delete(each));
+        }
+        expect([...names].sort()).toEqual([...model].sort());
+        expect(names.size).toBe(model.size);
+        expect(names.equals(setOf(model))).toBe(true);
+        expect(names.equals(setOf([...model, "another"]))).toBe(false);
+        for (const each of ["n1", "n60", "n119"]) expect(names.has(each)).toBe(model.has(each));
+      }
+    }),
+  );
+});
