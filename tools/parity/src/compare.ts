@@ -24,9 +24,16 @@ function schemaOf(t: Type): DescMessage {
 
 /** Recorded JSON in one normal form: decoded and encoded again, keys sorted, unordered lists sorted. */
 export function normalExpected(t: Type, r: JsonObject): Json {
+  const found = known.get(r);
+  if (found !== undefined) return found;
   const { "@type": _, ...rest } = r;
-  return normal(t, toJson(schemaOf(t), fromJson(schemaOf(t), rest as JsonValue, { registry }), { registry }) as Json);
+  const made = normal(t, toJson(schemaOf(t), fromJson(schemaOf(t), rest as JsonValue, { registry }), { registry }) as Json);
+  known.set(r, made);
+  return made;
 }
+
+/** Normal forms of recorded resources: many scenarios share those of their base. */
+const known = new WeakMap<JsonObject, Json>();
 
 /** The bytes of a resource in the same form. */
 export function normalActual(t: Type, bytes: Uint8Array): Json {

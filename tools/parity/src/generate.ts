@@ -7,7 +7,8 @@ import { generators } from "@istiod/xds-generators";
 import { parse } from "yaml";
 import { environmentOf, fileOf, isObject, objectsOf, type Json, type JsonObject, type Scenario, type ScenarioProxy, type Type } from "./scenario.js";
 
-const typeUrls: Readonly<Record<Type, string>> = {
+/** The type URL of each kind of resources. */
+export const typeUrls: Readonly<Record<Type, string>> = {
   cds: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
   eds: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
   lds: "type.googleapis.com/envoy.config.listener.v3.Listener",
@@ -16,12 +17,16 @@ const typeUrls: Readonly<Record<Type, string>> = {
   nds: "type.googleapis.com/istio.networking.nds.v1.NameTable",
 };
 
-/** What the generators give for each proxy of a scenario: bytes by resource name, by "key type". */
-export function generate(s: Scenario, types: readonly Type[]): Map<string, Map<string, Uint8Array>> {
+/**
+ * What the generators give for each proxy of a scenario: bytes by resource name, by "key type".
+ *
+ * @param extensions names of the extensions that each proxy's Envoy has; default: those of Istio's build
+ */
+export function generate(s: Scenario, types: readonly Type[], extensions?: readonly string[]): Map<string, Map<string, Uint8Array>> {
   const database = load(s);
   const out = new Map<string, Map<string, Uint8Array>>();
   for (const proxy of s.proxies) {
-    const view = database.view(proxyOf(proxy));
+    const view = database.view(proxyOf(proxy, extensions));
     for (const t of types) out.set(`${proxy.key} ${t}`, resourcesOf(view, t));
     view.release();
   }
@@ -74,7 +79,7 @@ function resourcesOf(view: View<Proxy>, t: Type): Map<string, Uint8Array> {
   return new Map([...view.call(generator)].map((r) => [t === "nds" ? "" : r.name, r.bytes]));
 }
 
-function proxyOf({ node }: ScenarioProxy): Proxy {
+function proxyOf({ node }: ScenarioProxy, extensions?: readonly string[]): Proxy {
   const text = (v: Json | undefined): string => (typeof v === "string" ? v : "");
   const locality = { region: text(node["region"]), zone: text(node["zone"]), subzone: text(node["subzone"]) };
   return proxyFromNode({
@@ -82,6 +87,7 @@ function proxyOf({ node }: ScenarioProxy): Proxy {
     cluster: text(node["cluster"]),
     ...(locality.region + locality.zone + locality.subzone === "" ? {} : { locality }),
     metadata: (isObject(node["metadata"]) ? node["metadata"] : {}) as JsonObject,
+    ...(extensions ? { extensions } : {}),
   });
 }
 

@@ -1,4 +1,6 @@
-export { generate, load } from "./generate.js";
+export { generate, load, typeUrls } from "./generate.js";
 export { matchesGlob } from "./glob.js";
+export { laterWork } from "./judged.js";
 export { parityOf, type Parity } from "./parity.js";
-export { findScenarios, types, type Scenario, type Type } from "./scenario.js";
+export { findScenarios, type Scenario, type ScenarioProxy, type Type, types } from "./scenario.js";
+export { share, sum, table, type Row } from "./table.js";

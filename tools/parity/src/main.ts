@@ -1,11 +1,14 @@
 // Parity of the generators with recorded scenarios, in process: `npm run parity -w tools/parity -- --help`.
 import { matchesGlob } from "./glob.js";
 import { parityOf, type Parity } from "./parity.js";
+import { laterWork } from "./judged.js";
 import { findScenarios, types, type Type } from "./scenario.js";
+import { percent, sum, table } from "./table.js";
 
 const usage = `usage: parity FOLDER [--only GLOB]... [--type cds|eds|lds|rds|ecds|nds]... [--diff] [--paths N]
   --only   choose scenarios by glob, repeatedly
   --type   compare these types only
+  --judged leave out what needs features of later work
   --diff   print every difference of every resource
   --paths  how many differing paths to sum up at the end (30)`;
 
@@ -18,33 +21,24 @@ if (!folder || folder.startsWith("--")) {
 const all = (flag: string) => args.flatMap((a, i) => (a === flag ? [args[i + 1] ?? ""] : []));
 const only = all("--only");
 const chosenTypes = types.filter((t): t is Type => all("--type").length === 0 || all("--type").includes(t));
-const scenarios = findScenarios(folder).filter((s) => only.length === 0 || only.some((g) => matchesGlob(s.name, g)));
+const scenarios = findScenarios(folder)
+  .filter((s) => only.length === 0 || only.some((g) => matchesGlob(s.name, g)))
+  .filter((s) => !args.includes("--judged") || laterWork(s) === undefined);
 const paths = new Map<string, { scenarios: Set<string>; count: number; example: string }>();
-const groups = new Map<string, { equal: number; all: number; changedEqual: number; changed: number; full: number; n: number }>();
+const groups = new Map<string, Parity[]>();
 
 for (const s of scenarios) {
   const p = parityOf(s, chosenTypes);
   print(p);
   for (const group of [s.name.split("/")[0] ?? "", "total"]) {
-    const g = groups.get(group) ?? { equal: 0, all: 0, changedEqual: 0, changed: 0, full: 0, n: 0 };
-    groups.set(group, g);
-    g.equal += p.equal;
-    g.all += p.all;
-    g.changedEqual += p.changedEqual;
-    g.changed += p.changed;
-    g.full += p.equal === p.all && p.error === undefined ? 1 : 0;
-    g.n++;
+    groups.set(group, [...(groups.get(group) ?? []), p]);
   }
 }
 const top = [...paths].sort((a, b) => b[1].scenarios.size - a[1].scenarios.size || b[1].count - a[1].count);
 for (const [path, { scenarios: in_, count, example }] of top.slice(0, Number(all("--paths")[0] ?? 30))) {
   console.log(`${String(in_.size).padStart(4)} ${String(count).padStart(6)}  ${path}\n             e.g. ${example}`);
 }
-for (const [name, g] of groups) {
-  console.log(
-    `${name.padEnd(18)} resources ${percent(g.equal, g.all)}  of change ${percent(g.changedEqual, g.changed)}  in full ${g.full}/${g.n}`,
-  );
-}
+console.log(table([...groups].map(([name, list]) => sum(name, list))));
 
 function print(p: Parity): void {
   console.log(`${percent(p.equal, p.all)} ${percent(p.changedEqual, p.changed)}  ${p.scenario}${p.error ? `  ERROR ${p.error}` : ""}`);
@@ -76,8 +70,4 @@ function note(path: string, scenario: string, example: string): void {
 function short(v: unknown): string {
   const text = JSON.stringify(v) ?? "-";
   return text.length > 300 ? `${text.slice(0, 300)}…` : text;
-}
-
-function percent(a: number, b: number): string {
-  return `${(b === 0 ? 100 : (100 * a) / b).toFixed(2).padStart(6)}%`;
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { parseAllDocuments } from "yaml";
 
 /** JSON as it comes from a file. */
@@ -80,8 +80,8 @@ export function objectsOf(s: Scenario): JsonObject[] {
 }
 
 /** What the reference gave: resources by proxy key and type, the base's with the scenario's changes applied. */
-export function expectedOf(s: Scenario): Map<string, JsonObject[]> {
-  const out = new Map<string, JsonObject[]>();
+export function expectedOf(s: Scenario): Map<string, readonly JsonObject[]> {
+  const out = new Map<string, readonly JsonObject[]>();
   const folder = join(s.folder ?? s.base, "expected");
   const removed = (s.folder && existsSync(join(folder, "removed.json")) ? json(join(folder, "removed.json")) : {}) as {
     [key: string]: { [type: string]: string[] };
@@ -118,14 +118,21 @@ function identity(d: JsonObject): string {
   return `${String(d["kind"])}/${String(m["namespace"] ?? "")}/${String(m["name"])}`;
 }
 
-function documents(file: string): JsonObject[] {
-  if (!existsSync(file)) return [];
-  return parseAllDocuments(readFileSync(file, "utf8")).map((d) => d.toJS() as Json).filter((d): d is JsonObject => d !== null);
+/** What is read from a base is read once, and is then the same objects for all of its scenarios. */
+function once<T>(read: (file: string) => T): (file: string) => T {
+  const known = new Map<string, T>();
+  return (file) => {
+    const found = known.get(file) ?? read(file);
+    if (file.includes(`${sep}bases${sep}`)) known.set(file, found);
+    return found;
+  };
 }
 
-function entries(file: string): JsonObject[] {
-  return existsSync(file) ? (json(file) as JsonObject[]) : [];
-}
+const documents = once((file): readonly JsonObject[] =>
+  existsSync(file) ? parseAllDocuments(readFileSync(file, "utf8")).map((d) => d.toJS() as Json).filter((d): d is JsonObject => d !== null) : [],
+);
+
+const entries = once((file): readonly JsonObject[] => (existsSync(file) ? (json(file) as JsonObject[]) : []));
 
 function json(file: string): Json {
   return JSON.parse(readFileSync(file, "utf8")) as Json;

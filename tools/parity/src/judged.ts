@@ -1,0 +1,37 @@
+import { environmentOf, objectsOf, type Scenario } from "./scenario.js";
+
+/** Groups of scenarios that are about features of later work. */
+const groupsApart = new Set(["ambient", "envoyfilter", "gateway-api", "proxyconfig", "security", "telemetry"]);
+
+/** Kinds of later work, by what they belong to. */
+const kindsApart: Readonly<Record<string, string>> = {
+  Gateway: "Gateway API",
+  GatewayClass: "Gateway API",
+  HTTPRoute: "Gateway API",
+  GRPCRoute: "Gateway API",
+  TCPRoute: "Gateway API",
+  TLSRoute: "Gateway API",
+  EnvoyFilter: "EnvoyFilter",
+  WasmPlugin: "Wasm",
+  TrafficExtension: "Wasm",
+  Telemetry: "Telemetry",
+  ProxyConfig: "ProxyConfig",
+  AuthorizationPolicy: "policies",
+  RequestAuthentication: "policies",
+};
+
+/**
+ * What of later work a recorded situation needs; undefined where it needs nothing and so must agree. Ambient mode that is only switched on is
+ * no such need: proxies beside workloads are configured all the same.
+ */
+export function laterWork(s: Scenario): string | undefined {
+  const [group = ""] = s.name.split("/");
+  if (s.base.endsWith("/shop")) return groupsApart.has(group) ? group : undefined;
+  const types = s.proxies.map(({ node }) => String(node["id"]).split("~")[0]);
+  if (types.some((type) => type === "waypoint" || type === "ztunnel") || environmentOf(s)["AMBIENT_ENABLE_MULTI_NETWORK"] === "true") return "ambient";
+  for (const { kind, apiVersion } of objectsOf(s)) {
+    const later = kindsApart[String(kind)];
+    if (later !== undefined && !(kind === "Gateway" && !String(apiVersion).startsWith("gateway."))) return later;
+  }
+  return undefined;
+}

@@ -1,0 +1,3 @@
+import { agreementWith } from "./agreement.js";
+
+agreementWith("cases", () => true);

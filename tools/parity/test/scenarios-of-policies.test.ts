@@ -1,0 +1,5 @@
+import { agreementWith, groupOf } from "./agreement.js";
+
+const elsewhere = ["routing", "service-entry", "gateway", "gateway-api", "security"];
+
+agreementWith("scenarios", (s) => !elsewhere.includes(groupOf(s)));

@@ -1,0 +1,5 @@
+import { agreementWith, groupOf } from "./agreement.js";
+
+const groups = ["routing", "service-entry", "gateway", "gateway-api", "security"];
+
+agreementWith("scenarios", (s) => groups.includes(groupOf(s)));
