@@ -4,7 +4,7 @@ import type { Server } from "node:http";
 import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
 import { formatProblem, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Proxy } from "@istiod/push-context";
 import { createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { Registry } from "prom-client";
@@ -97,7 +97,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     }
 
     const guard: Guard = (request, path) => (path.startsWith("/debug") && !isLoopback(request.socket.remoteAddress) ? "unauthenticated" : undefined);
-    const debug = debugRoutes({ database, server: xds, proxyOf: (id) => proxyOf(id, xds.connections()) });
+    const debug = debugRoutes({ database, server: xds, problems: () => ingestion.problems() });
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [
       ["/metrics", async (_, response) => void response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics())],
@@ -182,11 +182,6 @@ async function listening<T>(flag: string, server: Promise<T>): Promise<T> {
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
-}
-
-function proxyOf(nodeId: string, connections: readonly { readonly node: { readonly id: string; readonly metadata?: Parameters<typeof proxyFromNode>[0]["metadata"] } }[]): Proxy | undefined {
-  const node = connections.find((c) => c.node.id === nodeId)?.node;
-  return node && proxyFromNode({ id: node.id, ...(node.metadata ? { metadata: node.metadata } : {}) });
 }
 
 function closed(server: Server): Promise<void> {

@@ -2,7 +2,7 @@ import { environment, type Source } from "@istiod/config-ingestion";
 import type { FlagValues } from "./flags.js";
 
 /** The environment of this process, and the flags that generators read as such, as a source that never changes. */
-export function environmentSource(env: NodeJS.ProcessEnv, values: FlagValues): Source {
+export function environmentSource(env: NodeJS.ProcessEnv, values: Pick<FlagValues, "clusterID" | "domain" | "namespace">): Source {
   const variables = new Map(Object.entries(env).filter((e): e is [string, string] => e[1] !== undefined));
   variables.set("CLUSTER_ID", values.clusterID);
   variables.set("DOMAIN_SUFFIX", values.domain);

@@ -1,6 +1,8 @@
 import { createRequire } from "node:module";
 import { Command } from "commander";
 import { pino } from "pino";
+import { diffCommand } from "./commands/diff.js";
+import { explainCommand } from "./commands/explain.js";
 import { startDiscovery } from "./discovery.js";
 import { type FlagValues, options } from "./flags.js";
 
@@ -19,8 +21,16 @@ export async function run(argv: readonly string[]): Promise<void> {
       process.exit(1);
     }
   });
+  const print = (text: string): void => void process.stdout.write(text);
+  program.addCommand(explainCommand(process.env, print));
+  program.addCommand(diffCommand(process.env, { print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
   program.command("version").description("Print the version.").action(() => console.log(version()));
-  await program.parseAsync([...argv]);
+  try {
+    await program.parseAsync([...argv]);
+  } catch (error) {
+    process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 2;
+  }
 }
 
 function version(): string {

@@ -101,7 +101,12 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 }
 
-function readProxy(node: Node): Proxy {
+/**
+ * The proxy that a node describes.
+ *
+ * @throws ConnectError where it describes none.
+ */
+export function readProxy(node: Node): Proxy {
   try {
     return proxyFromNode({
       id: node.id,

@@ -3,7 +3,9 @@ import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
 
 /** The flags that say what a mesh is made of. */
-export type MeshFlags = Pick<FlagValues, "configDir" | "clusterDir" | "meshConfig" | "networksConfig" | "clusterID" | "domain" | "namespace">;
+export const meshFlagNames = ["configDir", "clusterDir", "meshConfig", "networksConfig", "clusterID", "domain", "namespace"] as const;
+
+export type MeshFlags = Pick<FlagValues, (typeof meshFlagNames)[number]>;
 
 /** Where the objects of a mesh come from, and what of it is told apart. */
 export interface MeshSources {

@@ -16,7 +16,7 @@ export interface ResourceChange {
   readonly type: string;
   readonly name: string;
   readonly change: "added" | "removed" | "changed";
-  /** Where the two differ; of a changed resource only. Kind `missing`: it is no more; `extra`: it is new. */
+  /** Where the two differ; of a changed resource only, and never of a secret. Kind `missing`: it is no more; `extra`: it is new. */
   readonly differences: readonly JsonDifference[];
   /** Node ids, sorted. */
   readonly proxies: readonly string[];
@@ -105,6 +105,7 @@ function setChanges(before: ResourceSet | undefined, after: ResourceSet | undefi
 }
 
 function described({ change: { name, before, after }, type: { short, typeUrl }, proxies }: { readonly change: SetChange; readonly type: ResourceType; readonly proxies: string[] }): ResourceChange {
-  const differences = before && after ? jsonDifferences(resourceJson(typeUrl, before.bytes), resourceJson(typeUrl, after.bytes)) : [];
+  const secret = short === "sds";
+  const differences = before && after && !secret ? jsonDifferences(resourceJson(typeUrl, before.bytes), resourceJson(typeUrl, after.bytes)) : [];
   return { type: short, name, change: before === undefined ? "added" : after === undefined ? "removed" : "changed", differences, proxies: [...proxies].sort() };
 }

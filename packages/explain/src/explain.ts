@@ -1,4 +1,4 @@
-import type { Database, ExplainedFact, Explanation, Key, View } from "@istiod/incremental";
+import type { Database, ExplainedFact, Key, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { generators, lookups } from "@istiod/xds-generators";
@@ -40,37 +40,38 @@ export interface ResourceExplanation {
 /** Explains what a client has, from the records of how it was computed. */
 export function explain(database: Database<Proxy>, view: View<Proxy>, { types = resourceTypes, name, tries = 0 }: ExplainOptions = {}): readonly ResourceExplanation[] {
   const budget: Budget = { tries };
-  return types.flatMap((type) => made(view, type, name).map(({ resource, maker }) => explanationOf(database, view, type, resource, maker, budget)));
+  const inSets = types.flatMap((type) => made(view, type, name));
+  const found = inSets.length === 0 && name !== undefined ? types.flatMap((type) => lookedUp(view, type, name)) : inSets;
+  return found.map((each) => explanationOf(database, view, each, budget));
 }
 
 interface Made {
+  readonly type: ResourceType;
   readonly resource: Resource;
   readonly maker: Maker;
 }
 
-function made(view: View<Proxy>, { typeUrl }: ResourceType, name: string | undefined): readonly Made[] {
-  const generator = generators[typeUrl];
+function made(view: View<Proxy>, type: ResourceType, name: string | undefined): readonly Made[] {
+  const generator = generators[type.typeUrl];
   if (generator === undefined) return [];
   const set = view.call(generator);
   const makers = new Makers(view.explain(generator));
   const wanted = name === undefined ? [...set] : [set.get(name)].filter((found) => found !== undefined);
-  const found = wanted.flatMap((resource) => {
+  return wanted.flatMap((resource) => {
     const maker = makers.of(resource);
-    return maker === undefined ? [] : [{ resource, maker }];
+    return maker === undefined ? [] : [{ type, resource, maker }];
   });
-  return found.length > 0 || name === undefined ? found : lookedUp(view, typeUrl, name);
 }
 
 /** A resource that is not in the client's set, and that it would get if it asked for it by name. */
-function lookedUp(view: View<Proxy>, typeUrl: string, name: string): readonly Made[] {
-  const lookup = lookups[typeUrl];
+function lookedUp(view: View<Proxy>, type: ResourceType, name: string): readonly Made[] {
+  const lookup = lookups[type.typeUrl];
   const resource = lookup && view.call(lookup, name);
   if (lookup === undefined || resource === undefined) return [];
-  const explanation: Explanation = view.explain(lookup, name);
-  return [{ resource, maker: walk(explanation.tree) }];
+  return [{ type, resource, maker: walk(view.explain(lookup, name).tree) }];
 }
 
-function explanationOf(database: Database<Proxy>, view: View<Proxy>, type: ResourceType, resource: Resource, maker: Maker, budget: Budget): ResourceExplanation {
+function explanationOf(database: Database<Proxy>, view: View<Proxy>, { type, resource, maker }: Made, budget: Budget): ResourceExplanation {
   const objects = objectsRead(maker.reads).map((object) => {
     const effect = budget.tries > 0 && object.read !== "absent" ? effectOf(database, view, maker, resource, object, budget) : undefined;
     return effect === undefined ? object : { ...object, effect };

@@ -31,14 +31,19 @@ export function proxyNamed(database: Database<Proxy>, id: string): Proxy {
   }
   if (pod === undefined) return proxyFromNode({ id });
   const { INSTANCE_IPS: _, ...metadata } = metadataOf(database, pod);
-  return proxyFromNode({ id, metadata });
+  return { ...proxyFromNode({ id, metadata }), verifiedIdentity: identityOf(pod) };
+}
+
+/** What the Pod's certificate would say. */
+function identityOf({ namespace, spec }: PodObject): NonNullable<Proxy["verifiedIdentity"]> {
+  return { namespace, serviceAccount: spec.serviceAccountName };
 }
 
 function proxyOfPod(database: Database<Proxy>, pod: PodObject): Proxy {
   const { namespace, name, status } = pod;
   const id = `${typeOf(database, pod)}~${status?.podIPs[0] ?? ""}~${name}.${namespace}~${namespace}.svc.${domainOf(database)}`;
   const node: Node = { id, cluster: `${pod.labels["app"] ?? workloadOf(database, pod)?.workloadName ?? name}.${namespace}`, metadata: metadataOf(database, pod) };
-  return proxyFromNode(node);
+  return { ...proxyFromNode(node), verifiedIdentity: identityOf(pod) };
 }
 
 function metadataOf(database: Database<Proxy>, pod: PodObject): JsonObject {

@@ -1,0 +1,58 @@
+import { readFile } from "node:fs/promises";
+import { formatProblem } from "@istiod/config-ingestion";
+import { formatChanges, meshChanges, pairProxies, podProxies, proxyNamed } from "@istiod/explain";
+import type { Proxy } from "@istiod/push-context";
+import { Command, Option } from "commander";
+import { options } from "../flags.js";
+import { type OfflineMesh, readMesh } from "../offline-mesh.js";
+import { type MeshFlags, meshFlagNames } from "../sources.js";
+
+interface DiffValues extends Omit<MeshFlags, "configDir"> {
+  readonly before: string;
+  readonly after: string;
+  readonly afterMeshConfig?: string;
+  readonly proxy: readonly string[];
+  readonly proxies?: string;
+  readonly output: "text" | "json";
+}
+
+/** What `istiod diff` writes, and where: results, and what is wrong beside them. */
+export interface DiffOutput {
+  print(text: string): void;
+  warn(text: string): void;
+  /** 0: nothing would change; 1: something would. */
+  exit(status: 0 | 1): void;
+}
+
+/** `istiod diff`: which proxies' which resources would change if one directory took another's place. */
+export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command {
+  const command = new Command("diff")
+    .description("Tell which proxies' which resources would change, and how. Status 0: none; 1: some; 2: an error.")
+    .requiredOption("--before <dir>", "directory of objects as they are")
+    .requiredOption("--after <dir>", "directory of objects as they would be")
+    .option("--afterMeshConfig <file>", "mesh configuration as it would be (default: --meshConfig)")
+    .addOption(new Option("--proxy <id>", "name.namespace of a Pod, or a node id; repeatable (default: all Pods with sidecars, and gateways)").default([], "").argParser((value: string, before: string[]) => [...before, value]))
+    .option("--proxies <file>", "file with one such id a line")
+    .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
+  for (const option of options(env, meshFlagNames.filter((name) => name !== "configDir"))) command.addOption(option);
+  return command.action(async (values: DiffValues) => {
+    const before = await readMesh({ ...values, configDir: values.before }, env);
+    const after = await readMesh({ ...values, configDir: values.after, meshConfig: values.afterMeshConfig ?? values.meshConfig }, env);
+    for (const { severity, ...problem } of [...before.problems, ...after.problems]) {
+      if (severity === "error") output.warn(`set aside: ${formatProblem({ severity, ...problem })}\n`);
+    }
+    const ids = [...values.proxy, ...(values.proxies === undefined ? [] : await idsIn(values.proxies))];
+    const changes = meshChanges(before.database, after.database, pairProxies(proxiesOf(before, ids), proxiesOf(after, ids)));
+    output.print(values.output === "json" ? `${JSON.stringify(changes, undefined, 2)}\n` : formatChanges(changes));
+    output.exit(changes.changed.length + changes.added.length + changes.removed.length === 0 ? 0 : 1);
+  });
+}
+
+function proxiesOf({ database }: OfflineMesh, ids: readonly string[]): readonly Proxy[] {
+  return ids.length === 0 ? podProxies(database) : ids.map((id) => proxyNamed(database, id));
+}
+
+async function idsIn(file: string): Promise<readonly string[]> {
+  const lines = (await readFile(file, "utf8")).split("\n").map((line) => line.trim());
+  return lines.filter((line) => line !== "" && !line.startsWith("#"));
+}

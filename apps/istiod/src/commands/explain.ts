@@ -1,0 +1,45 @@
+import { proxyNamed } from "@istiod/explain";
+import { Command, Option } from "commander";
+import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "../explain-proxy.js";
+import { options } from "../flags.js";
+import { readMesh } from "../offline-mesh.js";
+import { type MeshFlags, meshFlagNames } from "../sources.js";
+
+interface ExplainValues extends MeshFlags, ExplainRequest {
+  readonly proxy: string;
+  readonly istiod?: string;
+  readonly output: "text" | "json";
+}
+
+/** `istiod explain`: what the resources of a proxy are made from, and what is without effect on them. */
+export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => void): Command {
+  const command = new Command("explain")
+    .description("Tell what a proxy's resources are made from, and which objects are without effect and why.")
+    .requiredOption("--proxy <id>", "the proxy: name.namespace of its Pod, or its node id")
+    .option("--resource <name>", "one resource only, such as 'outbound|80||cart.shop.svc.cluster.local'; absent: all")
+    .option("--type <type>", "one type only: cds, eds, lds, rds, …")
+    .option("--tries <n>", "how often resources may be computed again to find the fields that mattered (default: 2000 for one resource, 0 for all)")
+    .option("--istiod <url>", "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir")
+    .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
+  for (const option of options(env, meshFlagNames)) command.addOption(option);
+  return command.action(async (values: ExplainValues) => {
+    const found = values.istiod === undefined ? await fromFiles(values, env) : await fromIstiod(values.istiod, values);
+    print(values.output === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : formatProxyExplanation(found));
+    if (values.resource && found.resources.length === 0) throw new Error(`${found.proxy} has no resource ${values.resource}${values.type ? ` of type ${values.type}` : ""}`);
+  });
+}
+
+async function fromFiles(values: ExplainValues, env: NodeJS.ProcessEnv): Promise<ProxyExplanation> {
+  const { database, problems } = await readMesh(values, env);
+  return explainProxy(database, proxyNamed(database, values.proxy), problems, values);
+}
+
+async function fromIstiod(base: string, { proxy, resource, type, tries }: ExplainValues): Promise<ProxyExplanation> {
+  const url = new URL("/debug/explain", base);
+  for (const [name, value] of Object.entries({ proxyID: proxy, resource, type, tries })) if (value) url.searchParams.set(name, value);
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw new Error(`--istiod ${base}: nothing answers there`, { cause });
+  });
+  if (!response.ok) throw new Error((await response.text()).trim());
+  return (await response.json()) as ProxyExplanation;
+}

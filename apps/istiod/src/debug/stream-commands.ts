@@ -1,0 +1,92 @@
+import { messageRegistry } from "@istiod/explain";
+import type { Connection, XdsServer } from "@istiod/xds-server";
+import { readProxy } from "../mesh-source.js";
+import { metricType } from "../metrics/xds-metrics.js";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
+import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
+import { connections, syncz } from "./xds-state.js";
+
+export interface StreamCommandsOptions {
+  readonly server: XdsServer;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Debug endpoints about the proxies that are connected. */
+export function streamCommands({ server, env }: StreamCommandsOptions): readonly DebugCommand[] {
+  const typed = (type: string): DebugCommand => ({
+    name: `${type}z`,
+    about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
+    answer: (request) => ofProxy(server, request, (connection) => ({ json: resourcesSent(connection, typeUrlOf(type) ?? "", messageRegistry()) })),
+  });
+  const commands: DebugCommand[] = [
+    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: ({ query }) => adsz(server, query) },
+    { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, (c) => readProxy(c.node), query.get("namespace")) }) },
+    { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server) }) },
+    {
+      name: "config_dump",
+      about: "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
+      answer: (request) => ofProxy(server, request, (connection) => dump(connection, request.query)),
+    },
+    typed("eds"),
+    typed("nds"),
+    typed("ecds"),
+  ];
+  if (env["UNSAFE_ENABLE_ADMIN_ENDPOINTS"] === "true") {
+    commands.push({
+      name: "force_disconnect",
+      about: "Ends the stream of a proxy, by ?proxyID=",
+      answer: (request) => ofProxy(server, request, ({ id }) => refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK")),
+    });
+  }
+  return commands;
+}
+
+/** The connection of a proxy, given its node ID, its `name.namespace` or its connection ID. */
+export function connectionOf(server: XdsServer, proxyId: string): Connection | undefined {
+  return server.connections().findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId);
+}
+
+/** Answers for the proxy that a request names, if the caller may see it. */
+export function ofProxy(server: XdsServer, { query, namespace }: DebugRequest, answer: (connection: Connection) => DebugAnswer): DebugAnswer {
+  const id = query.get("proxyID");
+  if (!id) return refuse(400, "You must provide a proxyID in the query string");
+  const connection = connectionOf(server, id);
+  if (connection === undefined) return refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
+  if (namespace !== undefined && readProxy(connection.node).namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
+  return answer(connection);
+}
+
+function adsz(server: XdsServer, query: URLSearchParams): DebugAnswer {
+  if (query.get("push") === "true") {
+    server.push();
+    return { status: 200, text: `Pushed to ${server.connections().length} servers\n` };
+  }
+  const clients = server.connections();
+  return {
+    json: {
+      totalClients: clients.length,
+      clients: clients.map((c) => {
+        const { metadata } = readProxy(c.node);
+        const { region = "", zone = "", subZone = "" } = c.node.locality ?? {};
+        return {
+          connectionId: c.id,
+          connectedAt: new Date(c.connectedAt).toISOString(),
+          address: `${c.peer.address}:${c.peer.port}`,
+          labels: metadata.LABELS ?? {},
+          metadata,
+          locality: { region, zone, sub_zone: subZone },
+          watches: Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? [...(s.sent ?? [])].map(({ name }) => name) : [...s.names]])),
+        };
+      }),
+    },
+  };
+}
+
+function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
+  const types = query.get("types");
+  if (types === null || types === "") return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
+  const asked = types.split(",").map((type) => ({ type, url: typeUrlOf(type) }));
+  const unknown = asked.find(({ url }) => url === undefined);
+  if (unknown !== undefined) return refuse(400, `types: there is no type ${unknown.type}`);
+  return { json: Object.fromEntries(asked.map(({ type, url = "" }) => [metricType(url) === url ? type : metricType(url), resourcesSent(connection, url, messageRegistry())])) };
+}

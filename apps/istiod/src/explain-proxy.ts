@@ -1,0 +1,49 @@
+import type { Problem } from "@istiod/config-ingestion";
+import { formatProblem } from "@istiod/config-ingestion";
+import { explain, formatExplanations, type ResourceExplanation, resourceType, resourceTypes } from "@istiod/explain";
+import type { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+
+/** What is to be explained of a proxy, as a flag or a URL names it. */
+export interface ExplainRequest {
+  /** A resource's name; absent: all that the proxy has. */
+  readonly resource?: string | undefined;
+  /** `cds`, …, or a type URL; absent: every type. */
+  readonly type?: string | undefined;
+  /** Absent: 2000 for one resource, 0 for all. */
+  readonly tries?: string | undefined;
+}
+
+/** What is told of a proxy, on the command line and by `/debug/explain` alike. */
+export interface ProxyExplanation {
+  readonly proxy: string;
+  readonly resources: readonly ResourceExplanation[];
+  /** Objects that are set aside, and so part of nothing. */
+  readonly refused: readonly string[];
+}
+
+const triesOfOne = 2000;
+
+/**
+ * Explains what a proxy has.
+ *
+ * @throws Error where the type or the number of tries is none.
+ */
+export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: readonly Problem[], { resource, type, tries }: ExplainRequest): ProxyExplanation {
+  const found = type ? resourceType(type) : undefined;
+  if (type && found === undefined) throw new Error(`type ${type}: expected one of ${resourceTypes.map(({ short }) => short).join(", ")}`);
+  const count = tries === undefined || tries === "" ? (resource ? triesOfOne : 0) : Number(tries);
+  if (!Number.isInteger(count) || count < 0) throw new Error(`tries ${tries}: expected a whole number`);
+  const view = database.view(proxy);
+  try {
+    const resources = explain(database, view, { ...(found && { types: [found] }), ...(resource && { name: resource }), tries: count });
+    return { proxy: proxy.nodeId, resources, refused: problems.filter(({ severity }) => severity === "error").map(formatProblem) };
+  } finally {
+    view.release();
+  }
+}
+
+/** The same as text for people. */
+export function formatProxyExplanation({ resources, refused }: ProxyExplanation): string {
+  return formatExplanations(resources) + (refused.length === 0 ? "" : `\nset aside, and so part of nothing\n${refused.map((line) => `  ${line}\n`).join("")}`);
+}

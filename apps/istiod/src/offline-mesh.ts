@@ -1,0 +1,26 @@
+import { Ingestion, type Problem } from "@istiod/config-ingestion";
+import { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { type MeshFlags, meshSources } from "./sources.js";
+
+/** A mesh as its files are now. */
+export interface OfflineMesh {
+  readonly database: Database<Proxy>;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Reads what an istiod with these flags would serve, once and without serving it. Names of gateways are not resolved.
+ *
+ * @throws Error that says which flag or file cannot be used.
+ */
+export async function readMesh(values: MeshFlags, env: NodeJS.ProcessEnv): Promise<OfflineMesh> {
+  const database = new Database<Proxy>();
+  const ingestion = new Ingestion(database, meshSources(values, env).all);
+  try {
+    await ingestion.ready;
+    return { database, problems: ingestion.problems() };
+  } finally {
+    await ingestion.stop();
+  }
+}

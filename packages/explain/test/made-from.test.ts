@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { explain } from "../src/index.js";
+import { cart, meshOf, object, proxy, route, service, why } from "./mesh.js";
+
+const cluster = `outbound|80||${cart}`;
+const rule = object("DestinationRule", "cart", { host: "cart", trafficPolicy: { connectionPool: { tcp: { maxConnections: 7 } } }, subsets: [{ name: "v1", labels: { version: "v1" } }] });
+const mesh = () => meshOf(service("cart") + service("bill") + rule);
+
+describe("what a resource was made from", () => {
+  test("is found by the records: the objects of its own service, and not those of others", () => {
+    const { objects } = why(mesh(), proxy(), "cds", cluster);
+    const names = objects.filter(({ read }) => read !== "absent").map(({ kind, name }) => `${kind} ${name}`);
+    expect(names).toContain("Service cart");
+    expect(names).toContain("DestinationRule cart");
+    expect(names).not.toContain("Service bill");
+  });
+
+  test("has, when tried, the fields without which it would be another", () => {
+    const { objects } = why(mesh(), proxy(), "cds", cluster, 2000);
+    const fields = (kind: string): readonly string[] | undefined => objects.find((each) => each.kind === kind)?.effect?.fields;
+    expect(fields("DestinationRule")).toEqual(["spec.host", "spec.trafficPolicy.connectionPool.tcp.maxConnections"]);
+    expect(fields("Service")).toEqual(expect.arrayContaining(["spec.ports[0].name", "spec.ports[0].port"]));
+    expect(fields("Service")).not.toContain("spec.selector.app");
+    expect(fields("MeshConfig")).toContain("connectTimeout");
+  });
+
+  test("changes nothing by being tried, and stops when the tries are used up", () => {
+    const database = mesh();
+    const { revision } = database;
+    const view = database.view(proxy());
+    const before = explain(database, view);
+    const { objects } = why(database, proxy(), "cds", cluster, 3);
+    expect(database.revision).toBe(revision);
+    expect(explain(database, view)).toEqual(before);
+    expect(objects.filter(({ effect }) => effect !== undefined).length).toBeLessThan(3);
+  });
+
+  test("tells facts with their answers, and what was asked for and is not there", () => {
+    const { facts, objects } = why(meshOf(service("cart") + object("DestinationRule", "near", { host: "cart", workloadSelector: { matchLabels: { app: "web" } } })), proxy("sidecar", "shop", { app: "web" }), "cds", cluster);
+    expect(facts).toContainEqual({ fact: "matchesLabels", arg: { app: "web" }, answer: true });
+    expect(objects).toContainEqual(expect.objectContaining({ kind: "Environment", name: "PILOT_SEND_UNHEALTHY_ENDPOINTS", read: "absent" }));
+  });
+
+  test("is told of every resource that a proxy has, fixed ones too", () => {
+    const database = mesh();
+    const all = explain(database, database.view(proxy()));
+    expect(all.filter(({ type }) => type === "cds").map(({ name }) => name)).toEqual(expect.arrayContaining([cluster, `outbound|80|v1|${cart}`, "BlackHoleCluster", "PassthroughCluster"]));
+    expect(new Set(all.map(({ type }) => type))).toEqual(new Set(["cds", "eds", "lds", "rds", "nds"]));
+    const blackHole = all.find(({ name }) => name === "BlackHoleCluster");
+    expect(blackHole?.objects.map(({ kind }) => kind)).not.toContain("DestinationRule");
+  });
+
+  test("is told of a resource that the proxy would get if it asked for it", () => {
+    expect(why(mesh(), proxy(), "rds", "8080").objects.length).toBeGreaterThan(0);
+  });
+
+  test("names fields of VirtualServices by their place", () => {
+    const { objects } = why(meshOf(service("cart") + route("cart", cart, { http: [{ timeout: "3s", route: [{ destination: { host: cart } }] }] })), proxy(), "rds", "80", 2000);
+    expect(objects.find(({ kind }) => kind === "VirtualService")?.effect?.fields).toEqual(expect.arrayContaining(["spec.http[0].timeout", "spec.hosts[0]"]));
+  });
+});
