@@ -59,6 +59,18 @@ test("without files there are defaults, in one commit", async () => {
   expect(database.stats().revision).toBe(1);
 });
 
+test("a file that was never there is no problem, however often its folder changes; one that disappears is", async () => {
+  await open();
+  const source = meshConfigFile(path("mesh.yaml"), quickClock);
+  expect((await source.read()).problems).toEqual([]);
+  expect((await source.read()).problems).toEqual([]);
+  await writeFile(path("mesh.yaml"), "trustDomain: late.example\n");
+  expect((await source.read()).problems).toEqual([]);
+  await unlink(path("mesh.yaml"));
+  expect((await source.read()).problems.map(formatProblem)).toEqual([expect.stringContaining("does not exist; the last good version stays in force")]);
+  source.stop();
+});
+
 test("a file that appears later is taken", async () => {
   await open();
   await writeFile(path("mesh.yaml"), "trustDomain: late.example\n");

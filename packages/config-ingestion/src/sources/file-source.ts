@@ -30,6 +30,7 @@ export class FileSource<V> implements Source {
   private readonly watches: Watches;
   private text: string | undefined;
   private value: V | undefined;
+  private neverThere = true;
   private problems: readonly Problem[] = [];
 
   constructor(private readonly options: FileSourceOptions<V>) {
@@ -69,10 +70,11 @@ export class FileSource<V> implements Source {
       this.watches.follow(dirname(file), new Set(target === dirname(file) ? [] : [target]));
     } catch (cause) {
       this.text = undefined;
-      if (this.value === undefined && isAbsent(cause)) this.value = this.accept("", file);
+      if (this.neverThere && isAbsent(cause)) this.value ??= this.accept("", file);
       else this.keep(file, reason(cause));
       return;
     }
+    this.neverThere = false;
     if (text === this.text) return;
     this.text = text;
     if (this.value !== undefined && text.trim() === "") this.keep(file, "is empty (write {} for the defaults)");
