@@ -1,5 +1,5 @@
 import { Database } from "@istiod/incremental";
-import { Ingestion, formatProblem, services, type Source } from "@istiod/config-ingestion";
+import { endpointSlices, Ingestion, formatProblem, services, type Source } from "@istiod/config-ingestion";
 import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
 import { expect, test } from "vitest";
 
@@ -83,4 +83,42 @@ test("after it is stopped nothing changes", async () => {
   clock.advance(1000);
   await ingestion.idle();
   expect(commits).toEqual([]);
+});
+
+test("changes of endpoints alone need not wait for quiet; with others they do", async () => {
+  const slice = (address: string): string =>
+    `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a-1, labels: {kubernetes.io/service-name: a}}, addressType: IPv4, endpoints: [{addresses: [${address}]}], ports: [{port: 80}]}\n`;
+  const source = new MemorySource();
+  source.set("a", service("a", 1) + "---\n" + slice("10.0.0.1"));
+  const clock = new FakeClock();
+  const database = new Database<unknown>();
+  const commits: { readonly keys: readonly string[]; readonly gathered: number }[] = [];
+  const ingestion = new Ingestion(database, [source], {
+    clock,
+    atOnce: [endpointSlices],
+    onCommit: ({ changed }, gathered) => void commits.push({ keys: changed.map(({ collection }) => collection.name), gathered }),
+  });
+  await ingestion.ready;
+  commits.splice(0);
+
+  source.set("a", service("a", 1) + "---\n" + slice("10.0.0.2"));
+  expect(ingestion.gathering).toBe(true);
+  clock.advance(5);
+  await ingestion.idle();
+  expect(commits.splice(0)).toEqual([{ keys: ["EndpointSlice"], gathered: 5 }]);
+  expect(ingestion.gathering).toBe(false);
+
+  source.set("a", service("a", 2) + "---\n" + slice("10.0.0.3"));
+  clock.advance(50);
+  await ingestion.idle();
+  expect(commits).toEqual([]);
+  source.set("a", service("a", 2) + "---\n" + slice("10.0.0.4"));
+  clock.advance(5);
+  await ingestion.idle();
+  expect(commits.splice(0).map(({ keys }) => keys)).toEqual([["EndpointSlice"]]);
+  clock.advance(100);
+  await ingestion.idle();
+  expect(commits.splice(0).map(({ keys }) => keys)).toEqual([["Service"]]);
+  expect(database.all(endpointSlices)[0]?.spec.endpoints[0]?.addresses).toEqual(["10.0.0.4"]);
+  expect(ingestion.gathering).toBe(false);
 });

@@ -1,8 +1,9 @@
-import type { Commit, Database } from "@istiod/incremental";
+import type { Collection, Commit, Database } from "@istiod/incremental";
 import { formatProblem, type Problem } from "../documents/problem.js";
 import { systemClock, type Clock } from "./clock.js";
 import { Debounce } from "./debounce.js";
 import type { Source } from "./source.js";
+import { recordWrites, type Write } from "./write.js";
 
 export interface IngestionOptions {
   /** A burst of changes is over when nothing changed for this many milliseconds. Default 100, as Istio's `PILOT_DEBOUNCE_AFTER`. */
@@ -10,13 +11,21 @@ export interface IngestionOptions {
   /** It is committed after this many milliseconds even if it goes on. Default 10,000, as Istio's `PILOT_DEBOUNCE_MAX`. */
   readonly max?: number;
   readonly clock?: Clock;
+  /**
+   * Collections whose changes do not wait for quiet when nothing else changed with them, as endpoints do not where Istio's
+   * `PILOT_ENABLE_EDS_DEBOUNCE` is false. Default: none.
+   */
+  readonly atOnce?: readonly Collection<unknown>[];
   /** Told what is newly wrong. A problem is told again only after it was gone. */
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
   onResolved?(problems: readonly Problem[]): void;
-  /** Told of every commit that changed something. */
-  onCommit?(commit: Commit): void;
+  /** Told of every commit that changed something, and for how many milliseconds it was gathered. */
+  onCommit?(commit: Commit, gatheredMs: number): void;
 }
+
+/** Within this many milliseconds, changes that need not wait are taken together. */
+const together = 5;
 
 /**
  * Reads sources into a database: everything in one commit at first, then one commit for each burst of changes, of whichever
@@ -28,6 +37,12 @@ export class Ingestion<C> {
   private readonly changed = new Set<Source>();
   private readonly problemsOf = new Map<Source, readonly Problem[]>();
   private readonly debounce: Debounce;
+  private readonly clock: Clock;
+  private readonly atOnce: ReadonlySet<Collection<unknown>>;
+  /** Read, and not yet to be committed. */
+  private held: Write[] = [];
+  private since: number | undefined;
+  private cancelPeek: (() => void) | undefined;
   private told = new Map<string, Problem>();
   private started = false;
   private stopped = false;
@@ -38,7 +53,9 @@ export class Ingestion<C> {
     private readonly sources: readonly Source[],
     private readonly options: IngestionOptions = {},
   ) {
-    const { quiet = 100, max = 10_000, clock = systemClock } = options;
+    const { quiet = 100, max = 10_000, clock = systemClock, atOnce = [] } = options;
+    this.clock = clock;
+    this.atOnce = new Set(atOnce);
     this.debounce = new Debounce({ quiet, max, clock, fire: () => this.next() });
     this.ready = this.start();
     this.ready.catch(() => undefined);
@@ -54,10 +71,16 @@ export class Ingestion<C> {
     await this.reading;
   }
 
+  /** Whether something changed that is not committed yet. */
+  get gathering(): boolean {
+    return this.since !== undefined;
+  }
+
   /** Stops watching. The database keeps what it has. */
   async stop(): Promise<void> {
     this.stopped = true;
     this.debounce.cancel();
+    this.cancelPeek?.();
     for (const source of this.sources) source.stop();
     await this.reading.catch(() => undefined);
   }
@@ -71,32 +94,74 @@ export class Ingestion<C> {
       await this.stop();
       throw cause;
     }
-    if (this.changed.size > 0) this.debounce.note();
+    if (this.changed.size > 0) this.gather();
   }
 
   private note(source: Source): void {
     if (this.stopped) return;
     this.changed.add(source);
-    if (this.started) this.debounce.note();
+    if (this.started) this.gather();
+  }
+
+  private gather(): void {
+    this.since ??= this.clock.now();
+    this.debounce.note();
+    if (this.atOnce.size > 0) this.cancelPeek ??= this.clock.after(together, () => this.peek());
+  }
+
+  /** Looks at what changed, and commits it if it need not wait. */
+  private peek(): void {
+    this.cancelPeek = undefined;
+    this.queue(async (sources) => {
+      const writes = await this.writes(sources);
+      if (this.stopped) return;
+      if (!writes.every(({ collection }) => this.atOnce.has(collection))) {
+        this.held.push(...writes);
+        this.tell();
+        return;
+      }
+      this.held = this.held.filter((w) => !writes.some(({ collection, key }) => w.collection === collection && w.key === key));
+      const over = this.held.length === 0 && this.changed.size === 0;
+      if (over) this.debounce.cancel();
+      this.commit(writes, over);
+    });
   }
 
   private next(): void {
+    this.queue((sources) => this.read(sources));
+  }
+
+  private queue(work: (sources: readonly Source[]) => Promise<void>): void {
     this.reading = this.reading.then(async () => {
       const sources = this.sources.filter((s) => this.changed.has(s));
       this.changed.clear();
-      if (!this.stopped) await this.read(sources);
+      if (!this.stopped) await work(sources);
     });
   }
 
   private async read(sources: readonly Source[]): Promise<void> {
+    const writes = await this.writes(sources);
+    if (!this.stopped) this.commit([...this.held.splice(0), ...writes], this.changed.size === 0);
+  }
+
+  private async writes(sources: readonly Source[]): Promise<Write[]> {
     const updates = await Promise.all(sources.map(async (source) => ({ source, update: await source.read() })));
-    if (this.stopped) return;
-    const commit = this.database.commit((tx) => {
-      for (const { update } of updates) update.apply(tx);
-    });
     for (const { source, update } of updates) this.problemsOf.set(source, update.problems);
+    return updates.flatMap(({ update }) => recordWrites((tx) => update.apply(tx)));
+  }
+
+  /** @param over whether nothing more is being gathered */
+  private commit(writes: readonly Write[], over: boolean): void {
+    const commit = this.database.commit((tx) => {
+      for (const { collection, key, value } of writes) {
+        if (value === undefined) tx.delete(collection, key);
+        else tx.set(collection, key, value);
+      }
+    });
+    const gathered = this.since === undefined ? 0 : this.clock.now() - this.since;
+    if (over) this.since = undefined;
     this.tell();
-    if (commit.changed.length > 0) this.options.onCommit?.(commit);
+    if (commit.changed.length > 0) this.options.onCommit?.(commit, gathered);
   }
 
   private tell(): void {
