@@ -66,8 +66,18 @@ export function meshChanges(before: Database<Proxy>, after: Database<Proxy>, pai
     changed: [...changed].sort(),
     added: pairs.flatMap((pair) => (pair.before === undefined && pair.after ? [pair.after.nodeId] : [])).sort(),
     removed: pairs.flatMap((pair) => (pair.after === undefined && pair.before ? [pair.before.nodeId] : [])).sort(),
-    resources: [...found.values()].map(described).sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    resources: alike([...found.values()].map(described)).sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
   };
+}
+
+/** One change in the place of all that differ in their proxies only. */
+function alike(changes: readonly ResourceChange[]): ResourceChange[] {
+  const groups = new Map<string, ResourceChange>();
+  for (const { proxies, ...same } of changes) {
+    const id = JSON.stringify(same);
+    groups.set(id, { ...same, proxies: [...(groups.get(id)?.proxies ?? []), ...proxies].sort() });
+  }
+  return [...groups.values()];
 }
 
 interface SetChange {

@@ -1,3 +1,3 @@
 export { generators, lookups } from "./generators.js";
-export { shadowedHosts, type ShadowedHost } from "./routes/index.js";
+export { hiddenRoutes, type HiddenRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
 export { secretAnswer, type SecretAnswer } from "./secrets/index.js";

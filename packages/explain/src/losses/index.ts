@@ -7,14 +7,14 @@ import { refusedServers } from "./gateways.js";
 import type { Loss } from "./loss.js";
 import { youngerPeerAuthentications } from "./peer-authentications.js";
 import { losingSidecars } from "./sidecars.js";
-import { delegateProblems, shadowedVirtualServices } from "./virtual-services.js";
+import { delegateProblems, hiddenVirtualServices, shadowedVirtualServices } from "./virtual-services.js";
 
 export type { Loss } from "./loss.js";
 
 /** The objects that a resource could have been made from, and was not, or only in part. */
 export function losses(database: Database<Proxy>, view: View<Proxy>, type: ResourceType, name: string, maker: Maker): readonly Loss[] {
   const all = [
-    ...(type.short === "rds" ? shadowedVirtualServices(view, name) : []),
+    ...(type.short === "rds" ? [...shadowedVirtualServices(view, name), ...hiddenVirtualServices(view, name)] : []),
     ...delegateProblems(maker),
     ...losingDestinationRules(database, view, maker),
     ...refusedServers(maker),

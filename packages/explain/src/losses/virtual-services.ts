@@ -1,6 +1,6 @@
 import type { View } from "@istiod/incremental";
 import { type Proxy, type ResolvedVirtualService, virtualService } from "@istiod/push-context";
-import { shadowedHosts } from "@istiod/xds-generators";
+import { hiddenRoutes, shadowedHosts } from "@istiod/xds-generators";
 import type { Maker } from "../maker.js";
 import { type Loss, loss } from "./loss.js";
 
@@ -9,6 +9,14 @@ export function shadowedVirtualServices(view: View<Proxy>, routeName: string): r
   if (view.client.type !== "sidecar") return [];
   return view.call(shadowedHosts, routeName).map(({ host, port, winner, loser }) =>
     loss("VirtualService", loser, `does not route ${host}:${port}: ${winner === undefined ? "the service's own routes have that host" : `VirtualService ${winner}, which comes first, has that host`}`),
+  );
+}
+
+/** VirtualServices with a route at a gateway that is never reached. */
+export function hiddenVirtualServices(view: View<Proxy>, routeName: string): readonly Loss[] {
+  if (view.client.type !== "router") return [];
+  return view.call(hiddenRoutes, routeName).map(({ host, port, winner, loser }) =>
+    loss("VirtualService", loser, `has a route for every request of ${host}:${port} that is never reached: VirtualService ${winner}, which comes first, has one too`),
   );
 }
 

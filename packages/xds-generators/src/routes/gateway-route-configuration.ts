@@ -28,6 +28,25 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   );
 });
 
+/** A route of a gateway that takes every request of a host, and is never reached because another one does too. */
+export interface HiddenRoute {
+  readonly host: string;
+  readonly port: number;
+  /** The VirtualService whose route is reached. */
+  readonly winner: string;
+  readonly loser: string;
+}
+
+/** VirtualServices of which a route in the route configuration of this name is never reached: each host has one route that takes every request, the first. */
+export const hiddenRoutes = query("hiddenRoutes", (q, name: string): readonly HiddenRoute[] =>
+  (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], routes }) => {
+    const takeAll = routes.filter((request) => q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll));
+    const winner = takeAll[0]?.virtualService ?? "";
+    const losers = new Map(takeAll.filter(({ virtualService }) => virtualService !== winner).map((request) => [request.virtualService, request]));
+    return [...losers.values()].map(({ virtualService, port }) => ({ host, port, winner, loser: virtualService }));
+  }),
+);
+
 /** A virtual host of a gateway, encoded as one element of a route configuration's virtual hosts. */
 const gatewayVirtualHost = query("gatewayVirtualHost", (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
   encodedVirtualHost(

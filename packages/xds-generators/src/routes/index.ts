@@ -1,3 +1,4 @@
+export { hiddenRoutes, type HiddenRoute } from "./gateway-route-configuration.js";
 export { defaultOutboundRoute } from "./default-route.js";
 export { inboundRouteConfiguration, type InboundPort } from "./inbound-route-configuration.js";
 export { routeOf, routes } from "./routes.js";

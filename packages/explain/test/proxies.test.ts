@@ -1,0 +1,61 @@
+import { describe, expect, test } from "vitest";
+import { podProxies, proxyNamed } from "../src/index.js";
+import { meshOf, object } from "./mesh.js";
+
+const pod = (name: string, ip: string, { labels = {}, annotations = {}, phase = "Running" }: { labels?: object; annotations?: object; phase?: string } = {}): string =>
+  `---\n${JSON.stringify({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace: "shop", labels, annotations },
+    spec: { serviceAccountName: "web", nodeName: "n1", containers: [{ name: "app", ports: [{ name: "http", containerPort: 8080 }] }] },
+    status: { phase, ...(ip && { podIP: ip, podIPs: [{ ip }] }) },
+  })}\n`;
+
+const injected = { "security.istio.io/tlsMode": "istio" };
+
+describe("the proxies of a mesh's Pods", () => {
+  test("are those with a sidecar, and gateways by template, by the Gateway API, and by a Gateway's selector", () => {
+    const database = meshOf(
+      pod("web", "10.1.0.1", { labels: injected }) +
+        pod("bare", "10.1.0.2") +
+        pod("edge", "10.1.0.3", { annotations: { "inject.istio.io/templates": "gateway" } }) +
+        pod("api", "10.1.0.4", { labels: { "gateway.networking.k8s.io/gateway-name": "api" } }) +
+        pod("selected", "10.1.0.5", { labels: { app: "edge" } }) +
+        pod("done", "10.1.0.6", { labels: injected, phase: "Succeeded" }) +
+        pod("pending", "", { labels: injected }) +
+        object("Gateway", "g", { selector: { app: "edge" }, servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }] }),
+    );
+    expect(podProxies(database).map(({ nodeId }) => nodeId)).toEqual([
+      "router~10.1.0.3~edge.shop~shop.svc.cluster.local",
+      "router~10.1.0.4~api.shop~shop.svc.cluster.local",
+      "router~10.1.0.5~selected.shop~shop.svc.cluster.local",
+      "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local",
+    ]);
+  });
+
+  test("say of themselves what their agents would: of the Pod, the mesh's configuration and the Pod's annotation", () => {
+    const annotations = { "proxy.istio.io/config": "concurrency: 5\nproxyMetadata: {ISTIO_META_DNS_CAPTURE: 'true'}", "sidecar.istio.io/interceptionMode": "TPROXY" };
+    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), { defaultConfig: { proxyMetadata: { ISTIO_META_NETWORK: "far" } } });
+    const { metadata, rawMetadata } = proxyNamed(database, "web.shop");
+    expect(metadata).toMatchObject({
+      CLUSTER_ID: "Kubernetes",
+      DNS_CAPTURE: true,
+      INSTANCE_IPS: ["10.1.0.1"],
+      INTERCEPTION_MODE: "TPROXY",
+      LABELS: { app: "web" },
+      NETWORK: "far",
+      NODE_NAME: "n1",
+      POD_PORTS: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
+      SERVICE_ACCOUNT: "web",
+    });
+    expect(rawMetadata["PROXY_CONFIG"]).toMatchObject({ concurrency: 5 });
+  });
+
+  test("can be named by a node id, with what the Pod says added; an unknown name is an error that says what is expected", () => {
+    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" } }));
+    expect(proxyNamed(database, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({ type: "router", ipAddresses: ["10.9.0.1"], metadata: { LABELS: { app: "web" } } });
+    expect(proxyNamed(database, "sidecar~10.9.0.1~vm.shop~shop.svc.cluster.local").namespace).toBe("shop");
+    expect(() => proxyNamed(database, "cart.shop")).toThrow(/there is no Pod "cart.shop": expected name.namespace/);
+    expect(() => proxyNamed(database, "x~y")).toThrow(/expected type~ip~name.namespace~domain/);
+  });
+});
