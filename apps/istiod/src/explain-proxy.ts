@@ -23,6 +23,8 @@ export interface ProxyExplanation {
 }
 
 const triesOfOne = 2000;
+/** Nothing else is served meanwhile: some seconds. */
+const mostTries = 20_000;
 
 /**
  * Explains what a proxy has.
@@ -33,7 +35,7 @@ export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: 
   const found = type ? resourceType(type) : undefined;
   if (type && found === undefined) throw new Error(`type ${type}: expected one of ${resourceTypes.map(({ short }) => short).join(", ")}`);
   const count = tries === undefined || tries === "" ? (resource ? triesOfOne : 0) : Number(tries);
-  if (!Number.isInteger(count) || count < 0) throw new Error(`tries ${tries}: expected a whole number`);
+  if (!Number.isInteger(count) || count < 0 || count > mostTries) throw new Error(`tries ${tries}: expected a whole number up to ${mostTries}`);
   const view = database.view(proxy);
   try {
     const resources = explain(database, view, { ...(found && { types: [found] }), ...(resource && { name: resource }), tries: count });
