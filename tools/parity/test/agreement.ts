@@ -41,7 +41,7 @@ export function agreementWith(folder: string, belongs: (s: Scenario) => boolean)
         const later = laterWork(s);
         if (later !== undefined) note(`apart: ${later}`, parityOf(s));
       }
-    });
+    }, 300_000);
 
     afterAll(() => {
       if (done.size > 0) console.log(table([...done].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1)).map(([group, list]) => sum(group, list))));
