@@ -111,7 +111,7 @@ function newCluster(
 ): ClusterDraft | undefined {
   const name = (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port.number, subset);
   const resolves = type === Cluster_DiscoveryType.STRICT_DNS || type === Cluster_DiscoveryType.LOGICAL_DNS;
-  const endpoints = resolves ? inlineEndpointsOf(q, { clusterName: name, service, port, subset, sniDnat }, policy) : [];
+  const endpoints = resolves ? inlineEndpointsOf(q, { service, port, subset, sniDnat }, policy) : [];
   if (resolves && endpoints.length === 0) return undefined;
   const draft = clusterDraft({
     name,

@@ -16,8 +16,8 @@ import {
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { discoveryTypeOf } from "../clusters/discovery-type.js";
-import { outboundClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
-import { endpointsOf } from "./load-assignment.js";
+import { selfDiscoveryCluster } from "../resource-names.js";
+import { type EdsCluster, endpointsOf, loadAssignment } from "./load-assignment.js";
 
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
@@ -30,25 +30,24 @@ export const endpointAssignments = query("endpointAssignments", (q): ResourceSet
 const assignmentsOfService = query(
   "assignmentsOfService",
   (q, ref: { readonly service: ScopedService; readonly sniDnat: boolean }): ResourceSet =>
-    ResourceSet.of(q.call(edsClusterNames, ref).map((name) => q.call(endpointsOf, name))),
+    ResourceSet.of(q.call(edsClusters, ref).map((cluster) => q.call(loadAssignment, cluster))),
 );
 
-/** Names of the EDS clusters of a service. Where a policy passes connections through to where they were meant to go, there are no endpoints to send. */
-const edsClusterNames = query(
-  "edsClusterNames",
-  (q, { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean }): readonly string[] => {
+/** The EDS clusters of a service. Where a policy passes connections through to where they were meant to go, there are no endpoints to send. */
+const edsClusters = query(
+  "edsClusters",
+  (q, { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean }): readonly EdsCluster[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || service.resolution === "Alias" || service.resolution === "DynamicDNS") return [];
     if ((sniDnat && service.meshExternal) || discoveryTypeOf(q, service) !== Cluster_DiscoveryType.EDS) return [];
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
-    const nameOf = sniDnat ? sniDnatClusterName : outboundClusterName;
-    return service.ports.flatMap(({ number, protocol }) => {
-      const ofService = policyOfPort(rule?.trafficPolicy, number);
+    return service.ports.flatMap(({ number: port, protocol }) => {
+      const ofService = policyOfPort(rule?.trafficPolicy, port);
       if (protocol === "UDP" || passesThrough(ofService)) return [];
       const subsets = (rule?.subsets ?? []).filter(
-        ({ trafficPolicy }) => !passesThrough(trafficPolicy) && !passesThrough(policyOfSubset(ofService, trafficPolicy, number)),
+        ({ trafficPolicy }) => !passesThrough(trafficPolicy) && !passesThrough(policyOfSubset(ofService, trafficPolicy, port)),
       );
-      return ["", ...subsets.map(({ name }) => name)].map((subset) => nameOf(service.hostname, number, subset));
+      return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
     });
   },
 );

@@ -2,7 +2,6 @@ import type { Service, ServicePort } from "@istiod/service-discovery";
 
 /** A cluster whose endpoints are asked for. */
 export interface EndpointTarget {
-  readonly clusterName: string;
   readonly service: Service;
   readonly port: ServicePort;
   /** Empty: all endpoints of the service. */

@@ -1,5 +1,3 @@
-import { create, toBinary } from "@bufbuild/protobuf";
-import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   destinationRuleFor,
@@ -7,50 +5,76 @@ import {
   mesh,
   policyOfSubset,
   scopedService,
+  type ScopedService,
   scopeOf,
   serviceInScope,
   subsetNamed,
 } from "@istiod/push-context";
-import { resource, type Resource } from "@istiod/resources";
+import type { Resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
-import { parseClusterName, selfDiscoveryCluster } from "../resource-names.js";
-import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
-import { type LocalityGroup, localityLbEndpoints } from "./locality-group.js";
-import { byPreference } from "./locality-preference.js";
+import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
+import { encodedAssignment, type EncodedMember, withEncodedMembers } from "./encoded-assignment.js";
+import { isResolvedByProxy } from "./endpoint-target.js";
+import type { LocalityGroup } from "./locality-group.js";
+import { byPreference, type LocalityPreference } from "./locality-preference.js";
 import { ownWorkload } from "./own-workload.js";
 import { reachableGroups } from "./reachable-groups.js";
 import { hasUsableAddress } from "./visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {
-  const groups = clusterName === selfDiscoveryCluster ? ownWorkload(q) : groupsOf(q, clusterName);
-  const message = create(ClusterLoadAssignmentSchema, { clusterName, endpoints: groups.map(localityLbEndpoints) });
-  return resource(clusterName, toBinary(ClusterLoadAssignmentSchema, message));
+  if (clusterName === selfDiscoveryCluster) return encodedAssignment(clusterName, ownWorkload(q).map(withEncodedMembers));
+  const name = parseClusterName(clusterName);
+  const service = name && q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
+  if (name === undefined || service === undefined) return encodedAssignment(clusterName, []);
+  const cluster = { service, port: name.port, subset: name.subset, sniDnat: name.sniDnat };
+  return clusterName === nameOf(cluster) ? q.call(loadAssignment, cluster) : assignmentTo(q, clusterName, cluster);
 });
 
-function groupsOf(q: QueryContext, clusterName: string): readonly LocalityGroup[] {
-  const target = targetOf(q, clusterName);
-  return target === undefined || isResolvedByProxy(target.service) ? [] : sentEndpoints(q, target);
+/** The cluster of a port of a service whose endpoints are sent apart, as a client's scope imports the service. */
+export interface EdsCluster {
+  readonly service: ScopedService;
+  readonly port: number;
+  /** Empty: all endpoints of the service. */
+  readonly subset: string;
+  readonly sniDnat: boolean;
 }
 
-function targetOf(q: QueryContext, clusterName: string): EndpointTarget | undefined {
-  const name = parseClusterName(clusterName);
-  if (name === undefined) return undefined;
-  const scoped = q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
-  const service = scoped && q.call(scopedService, scoped);
-  const port = service && portNumbered(service, name.port);
-  return port && { clusterName, service, port, subset: name.subset, sniDnat: name.sniDnat };
+/** The endpoints of an EDS cluster for the client. Clients that prefer the same ones share it, whatever else they import. */
+export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): Resource => assignmentTo(q, nameOf(cluster), cluster));
+
+function assignmentTo(q: QueryContext, name: string, cluster: EdsCluster): Resource {
+  const { preference, groups } = q.call(reachableEndpoints, cluster);
+  return encodedAssignment(name, byPreference(q, groups, preference));
 }
 
-function sentEndpoints(q: QueryContext, target: EndpointTarget): readonly LocalityGroup[] {
-  const { service, port, subset } = target;
+function nameOf({ service, port, subset, sniDnat }: EdsCluster): string {
+  return (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port, subset);
+}
+
+/** The endpoints that a client is sent, and what it goes by to prefer some to others; clients in all localities share them. */
+const reachableEndpoints = query("reachableEndpoints", (q, cluster: EdsCluster): ReachableEndpoints => {
+  const service = q.call(scopedService, cluster.service);
+  const port = service && portNumbered(service, cluster.port);
+  if (service === undefined || port === undefined || isResolvedByProxy(service)) return none;
+  const { subset, sniDnat } = cluster;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(endpoints, { service: service.key, port: port.name }).filter(hasUsableAddress).sort(byAddress);
-  const groups = reachableGroups(q, target, rule, all, "resolved");
+  const groups = reachableGroups(q, { service, port, subset, sniDnat }, rule, all, "resolved");
   const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);
-  return byPreference(q, groups, { setting, detectsOutliers: policy?.outlierDetection !== undefined, byLabels: true });
+  return {
+    preference: { setting, detectsOutliers: policy?.outlierDetection !== undefined, byLabels: true },
+    groups: groups.map(withEncodedMembers),
+  };
+});
+
+interface ReachableEndpoints {
+  readonly preference: LocalityPreference;
+  readonly groups: readonly LocalityGroup<EncodedMember>[];
 }
+
+const none: ReachableEndpoints = { preference: { setting: undefined, detectsOutliers: false, byLabels: false }, groups: [] };
 
 /** How a registry lists endpoints means nothing to a load balancer: in order of address, a list that is only shuffled is no change. */
 function byAddress(a: Endpoint, b: Endpoint): number {

@@ -6,19 +6,23 @@ import {
 } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { type Endpoint, type Labels, splitLocality } from "@istiod/service-discovery";
 
-/** An endpoint and its form for Envoy. A gateway to another network has no endpoint of its own, but labels. */
-export interface Member {
-  readonly endpoint?: Endpoint;
+/** What clients go by when they prefer some endpoints to others. */
+export interface Weighted {
   readonly labels: Labels;
-  readonly lb: LbEndpoint;
   readonly weight: number;
 }
 
+/** An endpoint and its form for Envoy. A gateway to another network has no endpoint of its own, but labels. */
+export interface Member extends Weighted {
+  readonly endpoint?: Endpoint;
+  readonly lb: LbEndpoint;
+}
+
 /** The endpoints of one locality that have one priority. */
-export interface LocalityGroup {
+export interface LocalityGroup<M extends Weighted = Member> {
   /** `region/zone/subzone`. */
   readonly locality: string;
-  readonly members: readonly Member[];
+  readonly members: readonly M[];
   /** Undefined: Envoy takes none. */
   readonly weight: number | undefined;
   readonly priority: number;
@@ -28,7 +32,7 @@ export interface LocalityGroup {
 export const maxWeight = 0xffff_ffff;
 
 /** The sum of the members' weights, as far as it can be expressed. */
-export function totalWeight(members: readonly Member[]): number {
+export function totalWeight(members: readonly Weighted[]): number {
   return Math.min(maxWeight, members.reduce((sum, { weight }) => sum + weight, 0));
 }
 
@@ -56,8 +60,13 @@ export function localityLbEndpoints({ locality, members, weight, priority }: Loc
   const [region, zone, subZone] = splitLocality(locality);
   return create(LocalityLbEndpointsSchema, {
     locality: { region, zone, subZone },
-    lbEndpoints: members.map(({ lb, weight: ownWeight }) => (lb.loadBalancingWeight === ownWeight ? lb : { ...lb, loadBalancingWeight: ownWeight })),
+    lbEndpoints: members.map(weighted),
     ...(weight !== undefined && { loadBalancingWeight: weight }),
     priority,
   });
+}
+
+/** An endpoint for Envoy, with its weight. */
+export function weighted({ lb, weight }: Member): LbEndpoint {
+  return lb.loadBalancingWeight === weight ? lb : { ...lb, loadBalancingWeight: weight };
 }

@@ -5,7 +5,7 @@ import type {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
-import { groupedBy, type LocalityGroup, totalWeight } from "./locality-group.js";
+import { groupedBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 
 /** What a client goes by when it prefers some endpoints to others. */
 export interface LocalityPreference {
@@ -20,10 +20,14 @@ export interface LocalityPreference {
  * Groups with the weights and priorities that the client's locality gives them. The client's locality is asked for only where it decides.
  * Source: pilot/pkg/networking/core/loadbalancer.
  */
-export function byPreference(q: QueryContext, groups: readonly LocalityGroup[], preference: LocalityPreference): readonly LocalityGroup[] {
+export function byPreference<M extends Weighted>(
+  q: QueryContext,
+  groups: readonly LocalityGroup<M>[],
+  preference: LocalityPreference,
+): readonly LocalityGroup<M>[] {
   const { setting: chosen, detectsOutliers } = preference;
   if (groups.length === 0 || chosen === undefined) return groups;
-  const labelled = (labels: readonly string[]): readonly LocalityGroup[] =>
+  const labelled = (labels: readonly string[]): readonly LocalityGroup<M>[] =>
     labels.length === 0 || !preference.byLabels ? groups : byLabels(q, groups, labels);
   if (chosen.kind === "zoneAware") {
     const { enabled, failoverPriority, failover } = chosen.setting;
@@ -38,14 +42,14 @@ export function byPreference(q: QueryContext, groups: readonly LocalityGroup[], 
 }
 
 /** Weights as the first setting for the client's locality says; localities that it does not name lose their endpoints. */
-function distributed(
+function distributed<M extends Weighted>(
   own: Locality,
-  groups: readonly LocalityGroup[],
+  groups: readonly LocalityGroup<M>[],
   settings: readonly LocalityLoadBalancerSetting_Distribute[],
-): readonly LocalityGroup[] {
+): readonly LocalityGroup<M>[] {
   const setting = settings.find(({ from }) => covers(from, own));
   if (setting === undefined) return groups;
-  const weights = new Map<LocalityGroup, number>();
+  const weights = new Map<LocalityGroup<M>, number>();
   const remaining = new Set(groups);
   // The wildcard comes last, so that it takes what nothing else names.
   for (const to of Object.keys(setting.to).sort().reverse()) {
@@ -63,7 +67,11 @@ function distributed(
 }
 
 /** Priorities by how much of the locality is shared, below those that groups have. `failover` prefers one region to others. */
-function byDistance(q: QueryContext, groups: readonly LocalityGroup[], failover: LocalityLoadBalancerSetting["failover"]): readonly LocalityGroup[] {
+function byDistance<M extends Weighted>(
+  q: QueryContext,
+  groups: readonly LocalityGroup<M>[],
+  failover: LocalityLoadBalancerSetting["failover"],
+): readonly LocalityGroup<M>[] {
   const own = q.ask(locality);
   const preferred = failover.find(({ from }) => from === own.region)?.to;
   return prioritized(
@@ -77,7 +85,11 @@ function byDistance(q: QueryContext, groups: readonly LocalityGroup[], failover:
 }
 
 /** Priorities by region alone, so that zones of one region share the load. */
-function byRegion(q: QueryContext, groups: readonly LocalityGroup[], failover: readonly { readonly from: string; readonly to: string }[]): readonly LocalityGroup[] {
+function byRegion<M extends Weighted>(
+  q: QueryContext,
+  groups: readonly LocalityGroup<M>[],
+  failover: readonly { readonly from: string; readonly to: string }[],
+): readonly LocalityGroup<M>[] {
   const { region: own } = q.ask(locality);
   const preferred = failover.find(({ from }) => from === own)?.to;
   return prioritized(
@@ -92,7 +104,7 @@ function byRegion(q: QueryContext, groups: readonly LocalityGroup[], failover: r
  * Splits groups by how many of some labels, in order, their members share with the client; the first label that differs decides. `name=value`
  * compares with that value. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
  */
-function byLabels(q: QueryContext, groups: readonly LocalityGroup[], priorityLabels: readonly string[]): readonly LocalityGroup[] {
+function byLabels<M extends Weighted>(q: QueryContext, groups: readonly LocalityGroup<M>[], priorityLabels: readonly string[]): readonly LocalityGroup<M>[] {
   const wanted = priorityLabels.map((entry) => {
     const parts = entry.split("=");
     const [name = "", value] = parts;
@@ -115,7 +127,7 @@ function byLabels(q: QueryContext, groups: readonly LocalityGroup[], priorityLab
 }
 
 /** The same order of priorities without gaps, from 0 on. */
-function prioritized(groups: readonly LocalityGroup[]): readonly LocalityGroup[] {
+function prioritized<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
   const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
   return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
 }
@@ -127,7 +139,7 @@ function covers(rule: string, { region, zone, subzone }: Locality): boolean {
   return (ruleRegion === "*" || ruleRegion === region) && fits(ruleZone, zone) && fits(ruleSubzone, subzone);
 }
 
-function localityOf(group: LocalityGroup): Locality {
+function localityOf(group: LocalityGroup<Weighted>): Locality {
   const [region, zone, subzone] = splitLocality(group.locality);
   return { region, zone, subzone };
 }

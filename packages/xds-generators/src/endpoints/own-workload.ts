@@ -1,7 +1,6 @@
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata, label, locality, scopedService, scopeOf, serviceInScope, serviceTargets } from "@istiod/push-context";
 import { type Endpoint, endpoints, keyOfId, portNumbered, splitKey, splitLocality } from "@istiod/service-discovery";
-import { selfDiscoveryCluster } from "../resource-names.js";
 import type { LocalityGroup } from "./locality-group.js";
 import { reachableGroups } from "./reachable-groups.js";
 import { hasUsableAddress } from "./visible-endpoints.js";
@@ -28,5 +27,5 @@ export function ownWorkload(q: QueryContext): readonly LocalityGroup[] {
     splitLocality(endpoint.locality)[0] === region &&
     revisionLabels.every((name) => endpoint.labels[name] === q.ask(label, name));
   const own = q.call(endpoints, { service: service.key, port: port.name }).filter((endpoint) => hasUsableAddress(endpoint) && isOwn(endpoint));
-  return reachableGroups(q, { clusterName: selfDiscoveryCluster, service, port, subset: "", sniDnat: false }, undefined, own, "resolved");
+  return reachableGroups(q, { service, port, subset: "", sniDnat: false }, undefined, own, "resolved");
 }

@@ -1,5 +1,3 @@
-import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-
 /*
  * In the binary form of protobuf, messages of one type that stand after each other are their merge. So parts that were encoded apart are
  * put together without being decoded, and a part that did not change is not encoded again.
@@ -7,7 +5,9 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 /** Joins encoded parts of one message. */
 export function joinEncoded(parts: readonly Uint8Array[]): Uint8Array {
-  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const out = new Uint8Array(length);
   let at = 0;
   for (const part of parts) {
     out.set(part, at);
@@ -16,7 +16,46 @@ export function joinEncoded(parts: readonly Uint8Array[]): Uint8Array {
   return out;
 }
 
-/** An already encoded message as the value of a field of another, one part of that one's encoding. */
-export function encodedField(field: number, message: Uint8Array): Uint8Array {
-  return new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(message).finish();
+/** Already encoded parts of a message as the value of a field of another, one part of that one's encoding. */
+export function encodedField(field: number, parts: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const part of parts) length += part.length;
+  const tag = (field << 3) | lengthDelimited;
+  const out = new Uint8Array(sizeOf(tag) + sizeOf(length) + length);
+  let at = writeNumber(out, writeNumber(out, 0, tag), length);
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+/** A text as the value of a field; nothing where it is empty. */
+export function encodedText(field: number, text: string): Uint8Array {
+  return text === "" ? nothing : encodedField(field, [encoder.encode(text)]);
+}
+
+/** A number from 0 to 2^32 - 1 as the value of a field; nothing where it is 0. */
+export function encodedNumber(field: number, number: number): Uint8Array {
+  if (number === 0) return nothing;
+  const tag = (field << 3) | variableLength;
+  const out = new Uint8Array(sizeOf(tag) + sizeOf(number));
+  writeNumber(out, writeNumber(out, 0, tag), number);
+  return out;
+}
+
+const variableLength = 0;
+const lengthDelimited = 2;
+const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
+
+function sizeOf(number: number): number {
+  return number < 0x80 ? 1 : number < 0x4000 ? 2 : number < 0x20_0000 ? 3 : number < 0x1000_0000 ? 4 : 5;
+}
+
+function writeNumber(out: Uint8Array, at: number, number: number): number {
+  let rest = number;
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
+  out[at++] = rest;
+  return at;
 }

@@ -3,7 +3,7 @@ import { type Route, VirtualHostSchema } from "@istiod/envoy-api/envoy/config/ro
 import { query, type QueryContext } from "@istiod/incremental";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { encodedField, joinEncoded } from "../envoy/encode.js";
+import { encodedField } from "../envoy/encode.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultOutboundRoute } from "./default-route.js";
 import { type DestinationTraits, serviceHash } from "./destinations.js";
@@ -57,7 +57,7 @@ export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest)
 
 /** A virtual host whose routes are encoded already. */
 export function encodedVirtualHost(head: MessageInitShape<typeof VirtualHostSchema>, routes: readonly Uint8Array[] = []): Uint8Array {
-  return encodedField(virtualHostsField, joinEncoded([toBinary(VirtualHostSchema, create(VirtualHostSchema, head)), ...routes]));
+  return encodedField(virtualHostsField, [toBinary(VirtualHostSchema, create(VirtualHostSchema, head)), ...routes]);
 }
 
 /** Whether requests are told which attempt they are. */

@@ -45,7 +45,7 @@ export const virtualServiceRoutes = query("virtualServiceRoutes", (q, request: R
   const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
   const context = { port: request.port, tls: request.tls === true, traitsOf: (host: string) => traits.get(host) };
   return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
-    bytes: encodedField(routesField, toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))),
+    bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
     catchAll,
   }));
 });
