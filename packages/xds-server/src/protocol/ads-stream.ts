@@ -2,10 +2,11 @@ import { ResourceSet, type Resource } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import type { Rejection, Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
-import type { NameList } from "../wire/names.js";
+import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
 import { NameSet } from "./name-set.js";
+import { versionsDigest, versionsOf } from "./set-digest.js";
 import { endpointsNameOf } from "./warming.js";
 import { TypeState, type Due } from "./type-state.js";
 import { clusterType, endpointType, pushRank } from "./types.js";
@@ -227,14 +228,23 @@ export abstract class AdsStream {
 
   /** The listed names. */
   protected namesIn(type: TypeState, list: NameList): NameSet {
-    if (list.size === 0) return new NameSet();
-    let set = type.known;
+    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? this.#current(type));
+  }
+
+  /** The listed versions, without the request that they came in where they are those of the source's set. */
+  protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
+    if (list.size === 0) return undefined;
+    const set = this.#current(type);
+    return set !== undefined && list.digest.equals(versionsDigest(set)) ? versionsOf(set) : list;
+  }
+
+  #current(type: TypeState): ResourceSet | undefined {
     try {
-      set ??= this.#source.resources(type.typeUrl);
+      return this.#source.resources(type.typeUrl);
     } catch (error) {
       this.#source.failed(type.typeUrl, error);
+      return undefined;
     }
-    return NameSet.of(list, set);
   }
 }
 

@@ -27,7 +27,7 @@ export class DeltaStream extends AdsStream {
   }
 
   #begin(type: TypeState, { names, initialVersions }: XdsRequest, unsubscribe: readonly string[]): void {
-    if (initialVersions.size > 0) type.held = initialVersions;
+    type.held = this.versionsIn(type, initialVersions);
     type.wasExplicit = names.size > 0;
     if (names.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
     type.names = this.namesIn(type, names);

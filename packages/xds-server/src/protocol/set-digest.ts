@@ -1,5 +1,6 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
+import type { VersionList } from "../wire/names.js";
 
 interface Known {
   readonly names: Digest;
@@ -25,6 +26,15 @@ export function namesOf(set: ResourceSet): ReadonlySet<string> {
   let names = nameSets.get(set);
   if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
   return names;
+}
+
+/** The versions of a set as a client would list them. */
+export function versionsOf(set: ResourceSet): VersionList {
+  return {
+    size: set.size,
+    digest: versionsDigest(set),
+    [Symbol.iterator]: () => set.toArray().map(({ name, version }) => [name, version] as const)[Symbol.iterator](),
+  };
 }
 
 function known(set: ResourceSet): Known {
