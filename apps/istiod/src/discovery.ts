@@ -2,21 +2,24 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
-import { formatProblem, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
-import { Database } from "@istiod/incremental";
+import { type CommitTiming, endpointSlices, Ingestion, meshConfig, meshConfigKey, pods } from "@istiod/config-ingestion";
+import { type Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
+import { type Connection, createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
 import type { Logger } from "pino";
-import { Registry } from "prom-client";
+import { generators, lookups } from "@istiod/xds-generators";
+import { Counter, Registry } from "prom-client";
 import { startAuthority, type RunningAuthority } from "./authority.js";
-import { debugRoutes } from "./debug/routes.js";
+import { DebugAccess } from "./debug/access.js";
+import { debugCommands, debugRoutes } from "./debug/routes.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
 import { GatewayNames } from "./gateway-names.js";
-import { type Guard, type Route, serveHttp } from "./http-server.js";
+import { type Route, serveHttp } from "./http-server.js";
 import { MeshSource } from "./mesh-source.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
-import { processMetrics } from "./metrics/process-metrics.js";
-import { xdsMetrics } from "./metrics/xds-metrics.js";
+import { modelMetrics } from "./metrics/model-metrics.js";
+import { pushPath } from "./push-path.js";
+import { reporting } from "./reporting.js";
 import { ignoredObjects, meshSources } from "./sources.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
@@ -40,21 +43,31 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
+    const path = pushPath(env);
     const sources = meshSources(values, env);
     const registry = new Registry();
-    processMetrics(registry, version);
     const database = new Database<Proxy>();
+    let connections: () => readonly Connection[] = () => [];
+    const report = reporting({ registry, database, version, log, connections: () => connections() });
+    stops.push(() => report.stop());
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
-    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer) });
+    const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
+    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc() });
+    const committed = (commit: Commit, timing?: CommitTiming): void => {
+      if (source.ready()) report.committed(commit, timing);
+      source.committed(commit);
+    };
 
-    const gatewayNames = new GatewayNames({ database, onCommit: (commit) => source.committed(commit), warn: (message) => log.warn(message) });
+    const gatewayNames = new GatewayNames({ database, onCommit: (commit) => committed(commit), warn: (message) => log.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
-      ...debounce(env),
-      onProblems: (problems) => problems.forEach((p) => log[p.severity === "error" ? "error" : "warn"](formatProblem(p))),
-      onResolved: (problems) => problems.forEach((p) => log.info(`resolved: ${formatProblem(p)}`)),
-      onCommit: (commit) => {
-        source.committed(commit);
+      quiet: path.quietMs,
+      max: path.maxMs,
+      ...(path.debounceEndpoints ? {} : { atOnce: [endpointSlices, pods] }),
+      onProblems: (problems) => report.problems(problems),
+      onResolved: (problems) => report.resolved(problems),
+      onCommit: (commit, timing) => {
+        committed(commit, timing);
         void gatewayNames.follow();
       },
     });
@@ -73,13 +86,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       authorization.check = streamIdentity(authority.authenticators);
     }
 
-    const versions = new Map<string, string>();
-    const xds = createXdsServer(source, {
-      observe: observer(registry, versions, log),
-      concurrentPushes: positive(env["PILOT_PUSH_THROTTLE"]) ?? 100,
-      ...(positive(env["PILOT_MAX_REQUESTS_PER_SECOND"]) ? { streamsPerSecond: positive(env["PILOT_MAX_REQUESTS_PER_SECOND"]) ?? 0 } : {}),
-    });
+    const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
+    connections = () => xds.connections();
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
+    modelMetrics(registry, { database, server: xds, remoteClusters: () => sources.remote.size });
+    report.started();
     source.markReady();
 
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
@@ -96,8 +107,27 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
-    const guard: Guard = (request, path) => (path.startsWith("/debug") && !isLoopback(request.socket.remoteAddress) ? "unauthenticated" : undefined);
-    const debug = debugRoutes({ database, server: xds, problems: () => ingestion.problems() });
+    const access = new DebugAccess({ authenticators: () => authority?.authenticators ?? [], rootNamespace: () => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system", env });
+    const commands = debugCommands({
+      database,
+      server: xds,
+      env,
+      changes: report.changes,
+      clusters: () => [{ id: values.clusterID, source: values.configDir }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],
+      status: {
+        database,
+        deliveries: report.deliveries,
+        connections: () => xds.connections(),
+        viewOf: ({ node }) => source.clientOf(node)?.view,
+        generators,
+        lookups,
+        lastChangeOf: (object) => report.changes.lastChangeOf(object),
+      },
+      problems: () => ingestion.problems(),
+      gathering: () => ingestion.gathering,
+      namespaceOf: (request) => access.namespaceOf(request),
+    });
+    const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [
       ["/metrics", async (_, response) => void response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics())],
@@ -106,7 +136,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const monitoringAddr = listenAddress("monitoringAddr", values.monitoringAddr);
     const httpAddr = listenAddress("httpAddr", values.httpAddr);
     const http = async (flag: string, where: ListenAddress, routes: Iterable<[string, Route]>): Promise<void> => {
-      const server = await listening(flag, serveHttp(where, new Map(routes), guard));
+      const server = await listening(flag, serveHttp(where, new Map(routes), (request, at) => access.guard(request, at)));
       stops.push(() => closed(server));
       const { address, port } = server.address() as AddressInfo;
       addresses[flag] = { host: address, port };
@@ -120,18 +150,6 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     await stopAll();
     throw error;
   }
-}
-
-function observer(registry: Registry, versions: Map<string, string>, log: Logger): ReturnType<typeof xdsMetrics> {
-  const feed = xdsMetrics(registry, { version: (nodeId) => versions.get(nodeId) ?? "unknown" });
-  return (event) => {
-    feed(event);
-    if (event.kind === "nack") log.warn({ proxy: event.nodeId, type: event.typeUrl, resources: event.error.resources }, `refused by the proxy: ${event.error.message}`);
-    if (event.kind === "connect") log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
-    if (event.kind === "disconnect") log.info({ proxy: event.nodeId, connection: event.connection }, `disconnected: ${event.reason}`);
-    if (event.kind === "refused") log.warn({ peer: event.peer.address, code: event.code }, `refused: ${event.message}`);
-    if (event.kind === "push") log.debug({ proxy: event.nodeId, type: event.typeUrl, resources: event.resources, bytes: event.bytes }, "pushed");
-  };
 }
 
 async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: TlsOptions) => void, stops: (() => unknown)[], log: Logger): Promise<TlsOptions> {
@@ -153,17 +171,6 @@ async function servingTls(values: FlagValues, { authority, names }: RunningAutho
   return { cert, key, clientCa: roots };
 }
 
-function debounce(env: NodeJS.ProcessEnv): { quiet?: number; max?: number } {
-  const quiet = env["PILOT_DEBOUNCE_AFTER"];
-  const max = env["PILOT_DEBOUNCE_MAX"];
-  return { ...(quiet ? { quiet: duration("PILOT_DEBOUNCE_AFTER", quiet) } : {}), ...(max ? { max: duration("PILOT_DEBOUNCE_MAX", max) } : {}) };
-}
-
-function positive(text: string | undefined): number | undefined {
-  const value = Number(text);
-  return text && Number.isFinite(value) && value > 0 ? value : undefined;
-}
-
 function at({ host, port }: ListenAddress): { host: string; port: number } {
   return { host: host ?? "::", port };
 }
@@ -178,10 +185,6 @@ async function listening<T>(flag: string, server: Promise<T>): Promise<T> {
     if (code === "EACCES" || code === "EADDRNOTAVAIL") throw new Error(`--${flag}: cannot listen there: ${(error as Error).message}`, { cause: error });
     throw error;
   }
-}
-
-function isLoopback(address: string | undefined): boolean {
-  return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
 }
 
 function closed(server: Server): Promise<void> {

@@ -4,8 +4,15 @@ import type { ListenAddress } from "./flags.js";
 /** Answers one path. */
 export type Route = (request: { readonly url: URL; readonly http: IncomingMessage }, response: ServerResponse) => void | Promise<void>;
 
+/** Why a request is not answered. */
+export interface Refusal {
+  /** An HTTP status. */
+  readonly status: number;
+  readonly message: string;
+}
+
 /** Whether a request may be answered; where not, the reason. */
-export type Guard = (request: IncomingMessage, path: string) => string | undefined | Promise<string | undefined>;
+export type Guard = (request: IncomingMessage, path: string) => Refusal | undefined | Promise<Refusal | undefined>;
 
 /** Serves a table of paths; a path that ends in `/` answers everything below it. */
 export async function serveHttp(at: ListenAddress, routes: ReadonlyMap<string, Route>, guard: Guard): Promise<Server> {
@@ -31,7 +38,7 @@ async function answer(routes: ReadonlyMap<string, Route>, guard: Guard, http: In
   }
   const refused = await guard(http, url.pathname);
   if (refused !== undefined) {
-    response.writeHead(401, { "content-type": "text/plain" }).end(`${refused}\n`);
+    response.writeHead(refused.status, { "content-type": "text/plain" }).end(`${refused.message}\n`);
     return;
   }
   await route({ url, http }, response);

@@ -1,2 +1,4 @@
 export { startDiscovery, type Discovery } from "./discovery.js";
+export { exitOf, statusCommand, statusExits } from "./commands/status.js";
 export { flags, type FlagValues } from "./flags.js";
+export { pushPath, type PushPath } from "./push-path.js";

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { pino } from "pino";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
+import { statusCommand } from "./commands/status.js";
 import { startDiscovery } from "./discovery.js";
 import { type FlagValues, options } from "./flags.js";
 
@@ -24,6 +25,7 @@ export async function run(argv: readonly string[]): Promise<void> {
   const print = (text: string): void => void process.stdout.write(text);
   program.addCommand(explainCommand(process.env, print));
   program.addCommand(diffCommand(process.env, { print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
+  program.addCommand(statusCommand({ print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
   program.command("version").description("Print the version.").action(() => console.log(version()));
   try {
     await program.parseAsync([...argv]);

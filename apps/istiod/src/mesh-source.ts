@@ -24,11 +24,14 @@ export interface MeshSourceOptions {
   readonly authorize?: (proxy: Proxy, peer: Peer) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a set could not be computed and the last one stands. */
   readonly failed?: (typeUrl: string, error: unknown) => void;
+  /** Called when a secret that a client asks for is newly not served. */
+  readonly secretRefused?: () => void;
 }
 
 /** The generators, served: what each proxy should have, from the database's current revision. */
 export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
+  readonly #clients = new WeakMap<Node, MeshClient>();
   readonly #listeners = new Set<(change: SourceChange) => void>();
   #ready = false;
 
@@ -55,7 +58,14 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const claimed = readProxy(node);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
-    return { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
+    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
+    this.#clients.set(node, client);
+    return client;
+  }
+
+  /** The client that a stream was opened for, by the node that it was opened with. */
+  clientOf(node: Node): MeshClient | undefined {
+    return this.#clients.get(node);
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
@@ -86,7 +96,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
       refusedSecrets.delete(name);
       return answer.resource;
     }
-    if (refusedSecrets.get(name) !== answer.refused) this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${answer.refused}`);
+    if (refusedSecrets.get(name) !== answer.refused) {
+      this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${answer.refused}`);
+      this.#options.secretRefused?.();
+    }
     refusedSecrets.set(name, answer.refused);
     return undefined;
   }

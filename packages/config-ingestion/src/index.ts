@@ -42,7 +42,7 @@ export { applyChanges, loadDirectory, setObjects, type LoadedDirectory } from ".
 export { type Change, type Location } from "./sources/ledger.js";
 export { systemClock, type Clock } from "./sources/clock.js";
 export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
-export { Ingestion, type IngestionOptions } from "./sources/ingestion.js";
+export { Ingestion, type CommitTiming, type IngestionOptions } from "./sources/ingestion.js";
 export { type Source, type SourceUpdate } from "./sources/source.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 export { FileSource, meshConfigFile, meshNetworksFile, type FileSourceOptions } from "./sources/file-source.js";

@@ -96,7 +96,7 @@ test("changes of endpoints alone need not wait for quiet; with others they do", 
   const ingestion = new Ingestion(database, [source], {
     clock,
     atOnce: [endpointSlices],
-    onCommit: ({ changed }, gathered) => void commits.push({ keys: changed.map(({ collection }) => collection.name), gathered }),
+    onCommit: ({ changed }, { gatheredMs }) => void commits.push({ keys: changed.map(({ collection }) => collection.name), gathered: gatheredMs }),
   });
   await ingestion.ready;
   commits.splice(0);

@@ -1,4 +1,4 @@
-import type { XdsEvent } from "@istiod/xds-server";
+import type { Connection, XdsEvent } from "@istiod/xds-server";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Types as Istio's metrics name them. */
@@ -17,16 +17,23 @@ export function metricType(typeUrl: string): string {
   return metricTypes[typeUrl] ?? typeUrl;
 }
 
-/** What the metrics need to know of a connection that an event does not say. */
-export interface ConnectionFacts {
-  readonly version: (nodeId: string) => string;
-}
+/** How a client that does not read is said to have been disconnected. */
+const tookNothing = /took nothing/;
 
 /** Metrics of the xDS server with Istio's names and meanings; times are in seconds. Gives the observer that feeds them. */
-export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (event: XdsEvent) => void {
+export function xdsMetrics(registry: Registry, connections: () => readonly Connection[]): (event: XdsEvent) => void {
   const registers = [registry];
   const buckets = [0.01, 0.1, 0.5, 1, 3, 5, 10, 20, 30];
-  const clients = new Gauge({ name: "pilot_xds", help: "Proxies connected over xDS, by Istio version.", labelNames: ["version"], registers });
+  new Gauge({
+    name: "pilot_xds",
+    help: "Proxies connected over xDS, by Istio version.",
+    labelNames: ["version"],
+    registers,
+    collect() {
+      this.reset();
+      for (const { node } of connections()) this.inc({ version: versionOf(node) });
+    },
+  });
   const pushes = new Counter({ name: "pilot_xds_pushes", help: "Responses sent, by type.", labelNames: ["type"], registers });
   const pushTime = new Histogram({ name: "pilot_xds_push_time", help: "Seconds that a response took to build, by type.", labelNames: ["type"], buckets, registers });
   const queueTime = new Histogram({ name: "pilot_proxy_queue_time", help: "Seconds from a change to the work on a proxy's response.", buckets: buckets.slice(1), registers });
@@ -42,15 +49,22 @@ export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (e
   );
   const received = new Gauge({ name: "pilot_xds_recv_max", help: "Bytes of the largest request.", registers });
   const ackTime = new Histogram({ name: "istiod_xds_ack_seconds", help: "Seconds from sending a response to its acknowledgement, by type.", labelNames: ["type"], buckets, registers });
+  const sendTime = new Histogram({
+    name: "pilot_xds_send_time",
+    help: "Seconds from handing a response to the transport to its answer, which bounds the time of sending.",
+    buckets: [0.01, 0.1, 1, 3, 5, 10, 20, 30],
+    registers,
+  });
+  const writeTimeouts = new Counter({ name: "pilot_xds_write_timeout", help: "Clients disconnected because they took nothing.", registers });
   const internalErrors = new Counter({ name: "pilot_total_xds_internal_errors", help: "Internal errors of the xDS server.", registers });
   let largest = 0;
   return (event) => {
     switch (event.kind) {
-      case "connect":
-        clients.inc({ version: version(event.nodeId) });
-        break;
       case "disconnect":
-        clients.dec({ version: version(event.nodeId) });
+        if (tookNothing.test(event.reason)) writeTimeouts.inc();
+        break;
+      case "failure":
+        internalErrors.inc();
         break;
       case "refused":
         if (event.code === "Internal") internalErrors.inc();
@@ -72,6 +86,7 @@ export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (e
       }
       case "ack":
         ackTime.observe({ type: metricType(event.typeUrl) }, event.afterMs / 1000);
+        sendTime.observe(event.afterMs / 1000);
         break;
       case "nack": {
         const type = metricType(event.typeUrl);
@@ -81,4 +96,9 @@ export function xdsMetrics(registry: Registry, { version }: ConnectionFacts): (e
       }
     }
   };
+}
+
+function versionOf({ metadata }: Connection["node"]): string {
+  const version = metadata?.["ISTIO_VERSION"];
+  return typeof version === "string" && version !== "" ? version : "unknown";
 }

@@ -20,8 +20,15 @@ export interface IngestionOptions {
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
   onResolved?(problems: readonly Problem[]): void;
-  /** Told of every commit that changed something, and for how many milliseconds it was gathered. */
-  onCommit?(commit: Commit, gatheredMs: number): void;
+  /** Told of every commit that changed something. */
+  onCommit?(commit: Commit, timing: CommitTiming): void;
+}
+
+export interface CommitTiming {
+  /** Milliseconds from the first change of the burst to the commit. */
+  readonly gatheredMs: number;
+  /** Milliseconds that the commit itself took. */
+  readonly committingMs: number;
 }
 
 /** Within this many milliseconds, changes that need not wait are taken together. */
@@ -152,16 +159,17 @@ export class Ingestion<C> {
 
   /** @param over whether nothing more is being gathered */
   private commit(writes: readonly Write[], over: boolean): void {
+    const from = this.clock.now();
     const commit = this.database.commit((tx) => {
       for (const { collection, key, value } of writes) {
         if (value === undefined) tx.delete(collection, key);
         else tx.set(collection, key, value);
       }
     });
-    const gathered = this.since === undefined ? 0 : this.clock.now() - this.since;
+    const timing: CommitTiming = { gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from };
     if (over) this.since = undefined;
     this.tell();
-    if (commit.changed.length > 0) this.options.onCommit?.(commit, gathered);
+    if (commit.changed.length > 0) this.options.onCommit?.(commit, timing);
   }
 
   private tell(): void {

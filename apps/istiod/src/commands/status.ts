@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Command } from "commander";
+import { formatName, formatStatus, type ObjectStatus, parseName } from "@istiod/push-report";
+import type { StatusAnswer } from "../debug/change-commands.js";
+import { duration } from "../flags.js";
+
+export interface StatusOutput {
+  readonly print: (text: string) => void;
+  readonly warn: (text: string) => void;
+  readonly exit: (status: number) => void;
+}
+
+/** What the exit status says, for pipelines. */
+export const statusExits = {
+  live: 0,
+  /** Not live everywhere yet; with `--wait`: not within the time. */
+  notLive: 1,
+  /** The command line, or an istiod that does not answer. */
+  failed: 2,
+  /** An object is set aside by its source, or refused by a proxy: waiting does not help. */
+  refused: 3,
+} as const;
+
+interface StatusFlags {
+  readonly wait: boolean;
+  readonly timeout: string;
+  readonly output: string;
+  readonly istiod: string;
+}
+
+const pollMs = 250;
+const missingShown = 10;
+
+/** `istiod status`: on how many proxies objects are live. */
+export function statusCommand({ print, warn, exit }: StatusOutput): Command {
+  return new Command("status")
+    .description("Tell on how many of the proxies that they reach objects are live. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused.")
+    .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
+    .option("--wait", "wait until they are live on all, or refused", false)
+    .option("--timeout <duration>", "how long to wait", "60s")
+    .option("-o, --output <form>", "text or json", "text")
+    .option("--istiod <url>", "an HTTP port of istiod's", "http://127.0.0.1:8080")
+    .action(async (objects: readonly string[], flags: StatusFlags) => {
+      try {
+        if (flags.output !== "text" && flags.output !== "json") throw new Error(`--output ${flags.output}: expected text or json`);
+        const names = objects.map((object) => formatName(parseName(object)));
+        const answer = await ask(names, flags);
+        if (flags.output === "json") print(`${JSON.stringify(answer, undefined, 2)}\n`);
+        else print(text(answer));
+        exit(exitOf(answer, names));
+      } catch (error) {
+        warn(`istiod status: ${error instanceof Error ? error.message : String(error)}\n`);
+        exit(statusExits.failed);
+      }
+    });
+}
+
+async function ask(names: readonly string[], { wait, timeout, istiod }: StatusFlags): Promise<StatusAnswer> {
+  const until = Date.now() + duration("timeout", timeout);
+  const url = new URL("/debug/status", istiod);
+  for (const name of names) url.searchParams.append("object", name);
+  for (;;) {
+    const answer = await fetched(url);
+    const exit = exitOf(answer, names);
+    const over = exit === statusExits.live || exit === statusExits.refused;
+    if (!wait || (over && !answer.gathering) || Date.now() >= until) return answer;
+    await sleep(Math.min(pollMs, Math.max(1, until - Date.now())));
+  }
+}
+
+async function fetched(url: URL): Promise<StatusAnswer> {
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw new Error(`${url.origin} does not answer: is istiod running there? Give --istiod another URL`, { cause });
+  });
+  const body = await response.text();
+  if (!response.ok) throw new Error(`${url.origin} answers ${response.status}: ${body.trim()}`);
+  return JSON.parse(body) as StatusAnswer;
+}
+
+/** What a status means for a pipeline. */
+export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[]): number {
+  const setAside = problems.some(({ object, severity }) => severity === "error" && asked.includes(object));
+  if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
+  return !gathering && objects.every(({ found, live, reached }) => found && live === reached) ? statusExits.live : statusExits.notLive;
+}
+
+function text({ objects, problems }: StatusAnswer): string {
+  const lines = objects.flatMap((status) => [formatStatus(status), ...missing(status)]);
+  const wrong = problems.map(({ severity, text: problem }) => `${severity}: ${problem}`);
+  if (lines.length === 0 && wrong.length === 0) return "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n";
+  return [...lines, ...wrong].map((line) => `${line}\n`).join("");
+}
+
+function missing({ missing: list }: ObjectStatus): string[] {
+  const shown = list.slice(0, missingShown).map(({ proxy, reason, typeUrl, resources, message }) => {
+    const type = typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
+    const names = resources.length > 3 ? `${resources.slice(0, 3).join(", ")} and ${resources.length - 3} more` : resources.join(", ");
+    return `  ${proxy}: ${type} ${names} ${reason}${message === undefined ? "" : `: ${message}`}`;
+  });
+  return list.length > missingShown ? [...shown, `  and ${list.length - missingShown} more`] : shown;
+}

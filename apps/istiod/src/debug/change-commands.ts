@@ -1,0 +1,93 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { formatProblem, type Problem } from "@istiod/config-ingestion";
+import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, statusOf, type StatusSources } from "@istiod/push-report";
+import type { Proxy } from "@istiod/push-context";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
+
+export interface ChangeCommandsOptions {
+  readonly changes: ChangeLog;
+  readonly status: StatusSources<Proxy>;
+  readonly problems: () => readonly Problem[];
+  /** Whether something changed that is not committed yet. */
+  readonly gathering: () => boolean;
+}
+
+/** What `/debug/status` gives, and `istiod status` reads. */
+export interface StatusAnswer {
+  readonly revision: number;
+  /** A change is being gathered that these objects do not show yet. */
+  readonly gathering: boolean;
+  readonly objects: readonly ObjectStatus[];
+  /** What is set aside or warned of in the sources: of the objects asked for, or all. */
+  readonly problems: readonly { readonly object: string; readonly severity: "error" | "warning"; readonly text: string }[];
+}
+
+/** Debug endpoints about changes: what became of them, and on how many proxies an object is live. */
+export function changeCommands({ changes, status, problems, gathering }: ChangeCommandsOptions): readonly DebugCommand[] {
+  const known = new Map<string, { readonly revision: number; readonly state: string; readonly value: ObjectStatus }>();
+  const answerOf = async (object: ObjectName): Promise<ObjectStatus> => {
+    const name = formatName(object);
+    const revision = status.database.revision;
+    const state = stateOf(status);
+    const before = known.get(name);
+    if (before?.revision === revision && before.state === state) return before.value;
+    const value = statusOf(status, object);
+    if (known.size > 1000) known.clear();
+    known.set(name, { revision, state, value });
+    await turn();
+    return value;
+  };
+  return [
+    {
+      name: "changes",
+      about: "What became of the last changes: proxies touched, bytes, time to acknowledgement; ?revision=",
+      answer: ({ query }) => {
+        const revision = query.get("revision");
+        if (revision === null) return { json: changes.reports() };
+        const report = changes.report(Number(revision));
+        return report === undefined ? refuse(404, `no change of revision ${revision} is remembered`) : { json: report };
+      },
+    },
+    {
+      name: "status",
+      about: "On how many of the proxies that they reach objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
+      answer: async ({ query }: DebugRequest): Promise<DebugAnswer> => {
+        const asked = query.getAll("object").flatMap((names) => names.split(",")).filter((name) => name !== "");
+        let names: readonly ObjectName[];
+        try {
+          names = asked.length > 0 ? asked.map(parseName) : changes.recentObjects().filter((name) => isOfAKind(name));
+        } catch (error) {
+          return refuse(400, (error as Error).message);
+        }
+        const objects: ObjectStatus[] = [];
+        for (const name of names) objects.push(await answerOf(name));
+        const about = new Set(asked.length > 0 ? names.map(formatName) : []);
+        const json: StatusAnswer = {
+          revision: status.database.revision,
+          gathering: gathering(),
+          objects,
+          problems: problems()
+            .map((problem) => ({ object: problem.subject ? formatName(problem.subject) : "", severity: problem.severity, text: formatProblem(problem) }))
+            .filter(({ object }) => about.size === 0 || about.has(object)),
+        };
+        return { json };
+      },
+    },
+  ];
+}
+
+function isOfAKind(name: ObjectName): boolean {
+  try {
+    parseName(formatName(name));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Changes whenever a proxy comes or goes, subscribes, is sent something or answers. */
+function stateOf({ connections }: StatusSources<Proxy>): string {
+  return connections()
+    .map((c) => `${c.id}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
+    .join(";");
+}

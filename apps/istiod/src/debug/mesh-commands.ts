@@ -1,0 +1,103 @@
+import { allKinds, istioKinds, meshConfig, meshConfigKey, telemetries } from "@istiod/config-ingestion";
+import type { Database, Query, View } from "@istiod/incremental";
+import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { ChangeLog } from "@istiod/push-report";
+import type { XdsServer } from "@istiod/xds-server";
+import { readProxy } from "../mesh-source.js";
+import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
+import { plain } from "./plain.js";
+import { allAuthorizationPolicies, authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
+import { crossNetworkGateways, endpointShards, registry } from "./registry.js";
+import { ofProxy } from "./stream-commands.js";
+
+export interface MeshCommandsOptions {
+  readonly database: Database<Proxy>;
+  readonly server: XdsServer;
+  readonly changes: ChangeLog;
+  /** The clusters whose objects are read. */
+  readonly clusters: () => readonly { readonly id: string; readonly source: string }[];
+}
+
+/** Debug endpoints about the mesh: its objects, and what they mean. */
+export function meshCommands({ database, server, changes, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
+  const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown => withView(database, proxy, (view) => plain(view.call(query)));
+  const json = (value: unknown): DebugAnswer => ({ json: value });
+  const shards: DebugCommand["answer"] = () => json(ask(endpointShards));
+  return [
+    { name: "registryz", about: "Services that this istiod knows", answer: () => json(ask(registry)) },
+    { name: "endpointShardz", about: "Endpoints by service, namespace and cluster", answer: shards },
+    { name: "endpointz", about: "Obsolete, use endpointShardz", answer: shards },
+    {
+      name: "instancesz",
+      about: "Services that each connected proxy implements",
+      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.node.id, ask(instances, readProxy(c.node))]))),
+    },
+    { name: "configz", about: "Istio's objects in force", answer: () => json(configs(database)) },
+    {
+      name: "resourcesz",
+      about: "Names of resources that each connected proxy subscribes to, by type",
+      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.id, Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? ["*"] : [...s.names]]))]))),
+    },
+    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy(server, request, ({ node }) => json(ask(sidecarScope, readProxy(node)))) },
+    {
+      name: "cachez",
+      about: "Records of the incremental engine; ?clear=true drops what nobody was given last",
+      answer: ({ query }) => {
+        if (!query.get("clear")) return json(database.stats());
+        database.evict();
+        return { status: 200, text: "Cache cleared\n" };
+      },
+    },
+    {
+      name: "authorizationz",
+      about: "Authorization policies; those of one proxy by ?proxyID=",
+      answer: (request) =>
+        request.query.has("proxyID")
+          ? ofProxy(server, request, ({ node }) => json(ask(authorizationOfClient, readProxy(node))))
+          : json({ authorization_policies: ask(allAuthorizationPolicies) }),
+    },
+    {
+      name: "telemetryz",
+      about: "Telemetry settings; those of one proxy by ?proxyID=",
+      answer: (request) =>
+        request.query.has("proxyID")
+          ? ofProxy(server, request, ({ node }) => json(ask(telemetryOfClient, readProxy(node))))
+          : json({ telemetries: database.all(telemetries).map(plain) }),
+    },
+    { name: "push_status", about: "The last change that was pushed", answer: () => json(changes.reports()[0] ?? {}) },
+    {
+      name: "pushcontext",
+      about: "Policies and gateways of networks in force",
+      answer: () => json({ revision: database.revision, AuthorizationPolicies: ask(allAuthorizationPolicies), NetworkGateways: ask(crossNetworkGateways) }),
+    },
+    { name: "mesh", about: "Mesh configuration in force", answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})) },
+    { name: "clusterz", about: "Clusters whose objects are read", answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))) },
+    { name: "networkz", about: "Gateways between networks", answer: () => json(ask(crossNetworkGateways)) },
+    { name: "mcsz", about: "Services of the multi-cluster services API: not read", answer: () => json([]) },
+    { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not served") },
+    { name: "krtz", about: "Objects of each kind that is read, by number", answer: () => json(Object.fromEntries(allKinds.map(({ kind, collection }) => [kind, database.keys(collection).length]))) },
+  ];
+}
+
+/** A client of no workload and no namespace of the mesh. */
+const nobody = proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" });
+
+function withView<R>(database: Database<Proxy>, proxy: Proxy, use: (view: View<Proxy>) => R): R {
+  const view = database.view(proxy);
+  try {
+    return use(view);
+  } finally {
+    view.release();
+  }
+}
+
+function configs(database: Database<Proxy>): object[] {
+  return istioKinds.flatMap(({ kind, group, versions, collection }) =>
+    database.all(collection).map(({ namespace, name, labels, annotations, creationTimestamp, spec }) => ({
+      apiVersion: `${group}/${versions[0] ?? ""}`,
+      kind,
+      metadata: { name, namespace, labels, annotations, ...(creationTimestamp === 0 ? {} : { creationTimestamp: new Date(creationTimestamp).toISOString() }) },
+      spec: plain(spec),
+    })),
+  );
+}

@@ -1,0 +1,52 @@
+import { Session } from "node:inspector/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type DebugCommand, refuse } from "./command.js";
+
+const longest = 300;
+
+/**
+ * The paths of Go's profiler, as far as Node has what they ask for: a CPU profile (`?seconds=`, for Chrome's developer tools and others
+ * that read `.cpuprofile`), samples of allocations (`.heapprofile`), the command line.
+ */
+export function profileCommands(enabled: boolean): readonly DebugCommand[] {
+  if (!enabled) return [];
+  const json = (value: unknown): { status: number; text: string; contentType: string } => ({ status: 200, text: JSON.stringify(value), contentType: "application/json" });
+  const seconds = (query: URLSearchParams, byDefault: number): number => Math.min(longest, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
+  return [
+    { name: "pprof/", about: "Profiles: profile, heap, cmdline", answer: () => refuse(200, "profile?seconds=30 (CPU, as .cpuprofile)\nheap?seconds=10 (allocations, as .heapprofile)\ncmdline") },
+    { name: "pprof/cmdline", about: "Command line of this process", answer: () => ({ status: 200, text: process.argv.join("\0") }) },
+    {
+      name: "pprof/profile",
+      about: "CPU profile in V8's form; ?seconds=30",
+      answer: ({ query }) =>
+        inspected(async (session) => {
+          await session.post("Profiler.enable");
+          await session.post("Profiler.start");
+          await sleep(seconds(query, 30) * 1000);
+          return json((await session.post("Profiler.stop")).profile);
+        }),
+    },
+    {
+      name: "pprof/heap",
+      about: "Sampled allocations in V8's form; ?seconds=10",
+      answer: ({ query }) =>
+        inspected(async (session) => {
+          await session.post("HeapProfiler.startSampling");
+          await sleep(seconds(query, 10) * 1000);
+          return json((await session.post("HeapProfiler.stopSampling")).profile);
+        }),
+    },
+    { name: "pprof/symbol", about: "Not available", answer: () => refuse(501, "V8's profiles hold the names of functions: there are no symbols to look up") },
+    { name: "pprof/trace", about: "Not available", answer: () => refuse(501, "there is no execution trace of Go here; take pprof/profile") },
+  ];
+}
+
+async function inspected<R>(use: (session: Session) => Promise<R>): Promise<R> {
+  const session = new Session();
+  session.connect();
+  try {
+    return await use(session);
+  } finally {
+    session.disconnect();
+  }
+}

@@ -1,0 +1,130 @@
+import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-ingestion";
+import type { Commit, Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
+import type { Connection, XdsEvent } from "@istiod/xds-server";
+import { performance } from "node:perf_hooks";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { changeMetrics } from "./metrics/change-metrics.js";
+import { idleMetrics } from "./metrics/idle-metrics.js";
+import { processMetrics } from "./metrics/process-metrics.js";
+import { type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
+import { metricType, xdsMetrics } from "./metrics/xds-metrics.js";
+
+/** What is counted, remembered and logged of what happens. */
+export interface Reporting {
+  readonly changes: ChangeLog;
+  readonly deliveries: Deliveries;
+  /** To be given every event of the xDS server. */
+  observe(event: XdsEvent): void;
+  /** To be called after each commit but the first, before it is pushed. */
+  committed(commit: Commit, timing?: CommitTiming): void;
+  problems(found: readonly Problem[]): void;
+  resolved(gone: readonly Problem[]): void;
+  /** To be called when the first full state is committed. */
+  started(): void;
+  stop(): void;
+}
+
+export interface ReportingOptions {
+  readonly registry: Registry;
+  readonly database: Database<Proxy>;
+  readonly version: string;
+  readonly log: Logger;
+  readonly connections: () => readonly Connection[];
+}
+
+const objectsLogged = 10;
+const changesRemembered = 256;
+
+export function reporting({ registry, database, version, log, connections }: ReportingOptions): Reporting {
+  const stopProcess = processMetrics(registry, version);
+  const feedXds = xdsMetrics(registry, connections);
+  const feedChange = changeMetrics(registry);
+  let sources: SourceMetrics | undefined;
+  const early: Problem[] = [];
+  const changes = new ChangeLog({
+    keep: changesRemembered,
+    clock: {
+      now: () => performance.timeOrigin + performance.now(),
+      after: (ms, callback) => {
+        const timer = setTimeout(callback, ms).unref();
+        return () => clearTimeout(timer);
+      },
+    },
+    settled: (report) => {
+      feedChange(report);
+      log.info(summary(report), "change settled");
+    },
+  });
+  const deliveries = new Deliveries((id) => connections().find((c) => c.id === id));
+  idleMetrics(registry);
+  return {
+    changes,
+    deliveries,
+    observe(event) {
+      feedXds(event);
+      changes.observe(event);
+      deliveries.observe(event);
+      logEvent(log, event, (revision) => causes(changes.report(revision)));
+    },
+    committed(commit, timing) {
+      changes.committed(commit);
+      sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0 });
+      const report = changes.report(commit.revision);
+      if (report !== undefined) log.info({ revision: commit.revision, objects: causes(report), count: report.objectCount }, "changed");
+    },
+    problems(found) {
+      if (sources === undefined) early.push(...found);
+      else sources.problems(found);
+      for (const problem of found) {
+        const object = problem.subject ? formatName(problem.subject) : undefined;
+        log[problem.severity === "error" ? "error" : "warn"]({ ...(object && { object }), file: problem.file, line: problem.line }, formatProblem(problem));
+      }
+    },
+    resolved(gone) {
+      for (const problem of gone) log.info({ ...(problem.subject && { object: formatName(problem.subject) }) }, `resolved: ${formatProblem(problem)}`);
+    },
+    started() {
+      sources = sourceMetrics(registry, database);
+      sources.problems(early.splice(0));
+    },
+    stop: stopProcess,
+  };
+}
+
+function causes(report: ChangeReport | undefined): string[] {
+  return report?.objects.slice(0, objectsLogged).map(formatName) ?? [];
+}
+
+function summary(report: ChangeReport): object {
+  const { revision, objectCount, proxies, responses, resources, removed, bytes, firstAckMs, lastAckMs, acks, nackCount } = report;
+  const rounded = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.round(ms * 10) / 10);
+  return { revision, objects: causes(report), objectCount, proxies, responses, resources, removed, bytes, acks, nacks: nackCount, firstAckMs: rounded(firstAckMs), lastAckMs: rounded(lastAckMs) };
+}
+
+/** One line for what people look for: who came and went, who refused what, and what had changed. */
+function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => string[]): void {
+  const cause = "revision" in event && event.revision !== undefined ? { revision: event.revision, cause: causesOf(event.revision) } : {};
+  switch (event.kind) {
+    case "nack": {
+      const { revision, resources, message } = event.error;
+      const because = revision === undefined ? {} : { revision, cause: causesOf(revision) };
+      log.warn({ proxy: event.nodeId, type: metricType(event.typeUrl), resources, ...because }, `refused by the proxy: ${message}`);
+      break;
+    }
+    case "connect":
+      log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
+      break;
+    case "disconnect":
+      log.info({ proxy: event.nodeId, connection: event.connection }, `disconnected: ${event.reason}`);
+      break;
+    case "refused":
+      log.warn({ peer: event.peer.address, code: event.code }, `refused: ${event.message}`);
+      break;
+    case "push":
+      if (log.isLevelEnabled("debug")) log.debug({ proxy: event.nodeId, type: metricType(event.typeUrl), resources: event.resources, bytes: event.bytes, ...cause }, "pushed");
+      break;
+  }
+}

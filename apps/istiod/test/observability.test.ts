@@ -1,0 +1,194 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { statusCommand, statusExits } from "@istiod/istiod";
+import type { ChangeReport, ObjectStatus } from "@istiod/push-report";
+import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
+import { EnvoyClient } from "@istiod/xds-server/testing";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { folder, serve } from "./serving.js";
+
+const service = (name: string, ip: string): string => `
+apiVersion: v1
+kind: Service
+metadata: {name: ${name}, namespace: shop}
+spec: {clusterIP: ${ip}, selector: {app: ${name}}, ports: [{name: http, port: 80, targetPort: 8080}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: ${name}-1, namespace: shop, labels: {kubernetes.io/service-name: ${name}}}
+addressType: IPv4
+endpoints: [{addresses: [10.0.1.1], conditions: {ready: true}}]
+ports: [{name: http, port: 8080}]
+`;
+const virtualService = (timeout: string): string => `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: cart, namespace: shop}
+spec:
+  hosts: [cart.shop.svc.cluster.local]
+  exportTo: ["."]
+  http: [{timeout: ${timeout}, route: [{destination: {host: cart.shop.svc.cluster.local}}]}]
+`;
+const node = (name: string, namespace: string): Node =>
+  create(NodeSchema, {
+    id: `sidecar~10.0.0.9~${name}.${namespace}~${namespace}.svc.cluster.local`,
+    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: { app: name } },
+  });
+
+let root: string;
+let istiod: Awaited<ReturnType<typeof serve>>;
+let web: EnvoyClient;
+let other: EnvoyClient;
+let refuseRoutes: string | undefined;
+const ends: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  refuseRoutes = undefined;
+  root = await folder({ "cart.yaml": service("cart", "10.1.0.1"), "vs.yaml": virtualService("1s") });
+  istiod = await serve({ configDir: root }, { UNSAFE_ENABLE_ADMIN_ENDPOINTS: "true" });
+  const at = { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 };
+  web = new EnvoyClient(at, { variant: "delta", node: node("web", "shop"), reject: (response) => (response.typeUrl === routeType ? refuseRoutes : undefined) });
+  other = new EnvoyClient(at, { variant: "delta", node: node("api", "pay") });
+  ends.push(() => web.close(), () => other.close());
+  await Promise.all([web.initialized(), other.initialized()]);
+  await Promise.all([web.settled(), other.settled()]);
+});
+afterEach(() => ends.splice(0).forEach((end) => end()));
+
+async function debug<T>(path: string): Promise<T> {
+  const response = await fetch(`${istiod.http}/debug/${path}`);
+  expect(`${path}: ${response.status}`).toBe(`${path}: 200`);
+  return (await response.json()) as T;
+}
+
+async function status(...args: string[]): Promise<{ readonly exit: number | undefined; readonly text: string }> {
+  let exit: number | undefined;
+  let text = "";
+  const command = statusCommand({ print: (more) => (text += more), warn: (more) => (text += more), exit: (code) => (exit = code) });
+  await command.parseAsync([...args, "--istiod", istiod.http], { from: "user" });
+  return { exit, text };
+}
+
+it("tells of each change what it led to, and of each object on how many proxies it is live", async () => {
+  expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 1 of 1 proxy\n" });
+  expect((await status("Service/shop/cart")).text).toBe("Service/shop/cart: live on 2 of 2 proxies\n");
+  await writeFile(join(root, "vs.yaml"), virtualService("7s"));
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.live });
+  await vi.waitFor(async () => {
+    const [last] = await debug<ChangeReport[]>("changes");
+    expect(last).toMatchObject({ objects: [{ kind: "VirtualService", namespace: "shop", name: "cart" }], objectCount: 1, proxies: 1, acks: 1, nackCount: 0, pending: 0 });
+    expect(last?.types[routeType]).toMatchObject({ responses: 1, resources: 1 });
+    expect(last?.firstAckMs).toBeGreaterThan(0);
+  }, 5000);
+  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ msg: "change settled", objects: ["VirtualService/shop/cart"], proxies: 1, acks: 1 })), 5000);
+});
+
+it("shows a refusal with its reason and its cause, and gives up waiting", async () => {
+  refuseRoutes = "80: no such timeout";
+  await writeFile(join(root, "vs.yaml"), virtualService("9s"));
+  const { exit, text } = await status("VirtualService/shop/cart", "--wait", "--timeout", "20s");
+  expect(exit).toBe(statusExits.refused);
+  expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, refused by 1\n");
+  expect(text).toContain("RouteConfiguration 80 refused: 80: no such timeout");
+  expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", proxy: expect.stringContaining("web.shop"), type: "rds", resources: ["80"], cause: ["VirtualService/shop/cart"] }));
+});
+
+it("shows objects that are set aside, and does not find those that are not", async () => {
+  await writeFile(join(root, "vs.yaml"), virtualService("much"));
+  const { exit, text } = await vi.waitFor(async () => {
+    const found = await status("VirtualService/shop/cart");
+    expect(found.exit).toBe(statusExits.refused);
+    return found;
+  }, 5000);
+  expect(exit).toBe(statusExits.refused);
+  expect(text).toContain("error: ");
+  expect(text).toContain("http[0].timeout");
+  expect(await status("VirtualService/shop/none")).toEqual({ exit: statusExits.notLive, text: "VirtualService/shop/none: not found\n" });
+  expect(await status("VirtualService/shop")).toMatchObject({ exit: statusExits.failed });
+});
+
+it("gives JSON", async () => {
+  const { text } = await status("VirtualService/shop/cart", "-o", "json");
+  const { objects } = JSON.parse(text) as { objects: ObjectStatus[] };
+  expect(objects).toEqual([{ object: { kind: "VirtualService", namespace: "shop", name: "cart" }, found: true, reached: 1, live: 1, refused: 0, missing: [] }]);
+});
+
+/** The metrics in the queries of Istio's published control-plane dashboard, but for those of the container and of Envoy. */
+const dashboard = [
+  "istio_build", "go_memstats_heap_inuse_bytes", "go_memstats_heap_alloc_bytes", "go_memstats_stack_inuse_bytes", "go_memstats_alloc_bytes_total", "go_memstats_mallocs_total", "go_goroutines",
+  "pilot_xds", "pilot_xds_pushes", "pilot_total_xds_rejects", "pilot_total_xds_internal_errors", "pilot_push_triggers", "pilot_k8s_cfg_events", "pilot_k8s_reg_events",
+  "pilot_xds_config_size_bytes_bucket", "pilot_xds_push_time_bucket", "galley_validation_passed", "galley_validation_failed", "sidecar_injection_success_total", "sidecar_injection_failure_total",
+];
+const others = [
+  "pilot_xds_send_time_bucket", "pilot_xds_write_timeout", "pilot_xds_recv_max", "pilot_proxy_convergence_time_bucket", "pilot_proxy_queue_time_bucket", "pilot_debounce_time_bucket",
+  "pilot_pushcontext_init_seconds_bucket", "pilot_inbound_updates", "pilot_services", "pilot_virt_services", "pilot_vservice_dup_domain", "pilot_destrule_subsets", "pilot_no_ip",
+  "pilot_endpoint_not_ready", "pilot_eds_no_instances", "pilot_conflict_inbound_listener", "pilot_conflict_outbound_listener_tcp_over_current_tcp", "pilot_duplicate_envoy_clusters",
+  "pilot_dns_cluster_without_endpoints", "pilot_total_rejected_configs", "pilot_sds_certificate_errors_total", "istiod_managed_clusters", "istiod_uptime_seconds", "pilot_info",
+  "xds_cache_size", "xds_cache_reads", "xds_cache_dependent_config_size", "istiod_change_proxies_bucket", "istiod_change_last_ack_seconds_bucket",
+];
+
+it("has every metric that Istio's dashboard asks for, after a push", async () => {
+  refuseRoutes = "80: no";
+  await writeFile(join(root, "more.yaml"), service("till", "10.1.0.2"));
+  await writeFile(join(root, "vs.yaml"), virtualService("8s"));
+  await writeFile(join(root, "bad.yaml"), virtualService("soon").replace("name: cart", "name: bad"));
+  await vi.waitFor(async () => {
+    const text = await (await fetch(`${istiod.http}/metrics`)).text();
+    const samples = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+    const lacking = [...dashboard, ...others].filter((name) => !samples.some((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`)));
+    expect(lacking).toEqual([]);
+    const value = (start: string): number => Number(samples.find((line) => line.startsWith(start))?.split(" ").at(-1));
+    expect(value('pilot_xds{version="1.27.0"}')).toBe(2);
+    expect(value("pilot_services ")).toBe(2);
+    expect(value("pilot_virt_services ")).toBe(1);
+    expect(value('pilot_k8s_cfg_events{type="VirtualService",event="update"}')).toBe(1);
+    expect(value('pilot_k8s_reg_events{type="Service",event="add"}')).toBe(1);
+    expect(value('pilot_total_xds_rejects{type="rds"}')).toBeGreaterThan(0);
+    expect(value('pilot_total_rejected_configs{type="VirtualService",name="shop/bad"}')).toBe(1);
+    expect(value("istiod_change_proxies_count")).toBeGreaterThan(0);
+  }, 15_000);
+});
+
+it("answers every debug command with its content", async () => {
+  const commands = await debug<string[]>("list");
+  for (const name of commands.map((command) => command.slice("debug/".length))) {
+    if (name.startsWith("pprof/") || name === "force_disconnect") continue;
+    const response = await fetch(`${istiod.http}/debug/${name}?proxyID=web.shop`);
+    await response.text();
+    expect(`${name}: ${response.status}`).toBe(`${name}: ${name === "ambientz" ? 501 : 200}`);
+  }
+  const { totalClients, clients } = await debug<{ totalClients: number; clients: { metadata: object; watches: Record<string, string[]> }[] }>("adsz");
+  expect(totalClients).toBe(2);
+  expect(clients[0]?.watches[clusterType]).toContain("outbound|80||cart.shop.svc.cluster.local");
+  expect(await debug<object[]>("syncz?namespace=shop")).toEqual([expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" })]);
+  const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>("config_dump?proxyID=web.shop");
+  expect(dump.configs[0]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain("outbound|80||cart.shop.svc.cluster.local");
+  const typed = await debug<Record<string, { name: string }[]>>("config_dump?proxyID=web.shop&types=lds,rds");
+  expect(Object.keys(typed)).toEqual(["lds", "rds"]);
+  expect(typed["rds"]?.map(({ name }) => name)).toContain("80");
+  expect(await debug<object[]>("edsz?proxyID=web.shop")).toContainEqual(expect.objectContaining({ name: "outbound|80||cart.shop.svc.cluster.local" }));
+  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Kubernetes: [{ addresses: ["10.0.1.1"], port: 8080 }] } } });
+  expect(await debug<object[]>("configz")).toMatchObject([{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "cart" }, spec: { hosts: ["cart.shop.svc.cluster.local"] } }]);
+  expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({ egress: [{ services: ["cart.shop.svc.cluster.local"], virtualServices: ["shop/cart"] }], outboundTraffic: { mode: "ALLOW_ANY" } });
+  expect(await debug<object>("mesh")).toMatchObject({ rootNamespace: "istio-system" });
+  expect(await debug<object>("cachez")).toMatchObject({ revision: 1, recomputations: expect.any(Number) as number });
+  const resources = await debug<Record<string, Record<string, string[]>>>("resourcesz");
+  expect(Object.values(resources)[0]).toMatchObject({ [listenerType]: ["*"], [endpointType]: expect.arrayContaining(["outbound|80||cart.shop.svc.cluster.local"]) as string[] });
+});
+
+it("says what is wrong with a question, pushes and disconnects when told to, and profiles", async () => {
+  const answer = async (path: string): Promise<string> => {
+    const response = await fetch(`${istiod.http}/debug/${path}`);
+    return `${response.status} ${(await response.text()).trim().slice(0, 60)}`;
+  };
+  expect(await answer("config_dump")).toBe("400 You must provide a proxyID in the query string");
+  expect(await answer("edsz?proxyID=none.such")).toMatch(/^404 Proxy not connected to this Pilot instance/);
+  expect(await answer("config_dump?proxyID=web.shop&types=xyz")).toBe("400 types: there is no type xyz");
+  expect(await answer("adsz?push=true")).toBe("200 Pushed to 2 servers");
+  expect(await answer("pprof/profile?seconds=0.1")).toMatch(/^200 \{"nodes":/);
+  expect(await answer("pprof/heap?seconds=0.1")).toMatch(/^200 \{"head":/);
+  expect(await answer("pprof/trace")).toMatch(/^501 /);
+  expect(await answer("force_disconnect?proxyID=api.pay")).toBe("200 OK");
+});
