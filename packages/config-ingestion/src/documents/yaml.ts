@@ -1,6 +1,7 @@
 import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
 import type { FieldPath } from "./report.js";
 import { isNestedAbsurdly, isTooDeep, maxDepth } from "./nesting.js";
+import { booleanWord, plainBoolean, plainNumber } from "./plain-scalars.js";
 import { readPlainly } from "./plain-yaml.js";
 import { mendTrailingColons } from "./trailing-colon.js";
 
@@ -27,12 +28,10 @@ export interface SyntaxFault {
 /** Longest run of aliases that a document may expand to: a guard against documents made to explode. */
 const maxAliasCount = 1000;
 
-/**
- * YAML 1.2 with what kubectl's reader takes besides: merge keys, and `yes`, `no`, `on`, `off` for booleans. Times stay text.
- */
-const yesNo: ScalarTag[] = [
-  { tag: "tag:yaml.org,2002:bool", default: true, test: /^(?:yes|Yes|YES|on|On|ON)$/, resolve: () => true, identify: () => false },
-  { tag: "tag:yaml.org,2002:bool", default: true, test: /^(?:no|No|NO|off|Off|OFF)$/, resolve: () => false, identify: () => false },
+/** Unquoted words as Kubernetes reads them. Times stay text. */
+const words: ScalarTag[] = [
+  { tag: "tag:yaml.org,2002:bool", default: true, test: booleanWord, resolve: (word) => plainBoolean(word) ?? word, identify: () => false },
+  { tag: "tag:yaml.org,2002:int", default: true, test: /^[-+]?\.?[0-9]/, resolve: (word) => plainNumber(word) ?? word, identify: () => false },
 ];
 
 /** Lines before a `---` that belong to the document after it. */
@@ -89,7 +88,7 @@ export function parseWithPositions(document: DocumentText): ParsedDocument | Syn
     const parsed = parseDocument(document.text, {
       lineCounter: lines,
       merge: true,
-      customTags: (tags) => [...yesNo, ...tags],
+      customTags: (tags) => [...words, ...tags],
       prettyErrors: false,
       logLevel: "silent",
     });
