@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-import { Command } from "commander";
+import { Command, CommanderError } from "commander";
 import { pino } from "pino";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
@@ -27,9 +27,15 @@ export async function run(argv: readonly string[]): Promise<void> {
   program.addCommand(diffCommand(process.env, { print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
   program.addCommand(statusCommand({ print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
   program.command("version").description("Print the version.").action(() => console.log(version()));
+  for (const command of [program, ...program.commands]) command.exitOverride();
   try {
     await program.parseAsync([...argv]);
   } catch (error) {
+    if (error instanceof CommanderError) {
+      // The parser has said what is wrong, or shown the help that was asked for.
+      process.exitCode = error.exitCode === 0 ? 0 : 2;
+      return;
+    }
     process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;
   }
