@@ -64,7 +64,7 @@ describe.each(variants)("mesh configuration, by %s", (variant) => {
     expect(outbound()).toContain("PassthroughCluster");
     const received = await mesh.edit({ "../mesh.yaml": "outboundTrafficPolicy: {mode: REGISTRY_ONLY}\n" });
     expect(Object.keys(received).sort()).toEqual(["cart.shop", "web.shop"]);
-    for (const types of Object.values(received)) expect(types).toEqual({ LDS: ["virtualOutbound"], RDS: ["80"] });
+    for (const types of Object.values(received)) expect(types).toEqual({ LDS: ["0.0.0.0_80", "virtualOutbound"], RDS: ["80"] });
     expect(outbound()).toContain("BlackHoleCluster");
   });
 

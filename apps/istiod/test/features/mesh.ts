@@ -33,6 +33,8 @@ export interface ProxyOptions extends Pick<EnvoyClientOptions, "also" | "reject"
   readonly labels?: Readonly<Record<string, string>>;
   readonly variant?: Variant;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** What the proxy is called in what was received. Default: `name.namespace`. */
+  readonly as?: string;
 }
 
 /** A node as the agent of a pod describes it. `host` is `name.namespace`. */
@@ -62,6 +64,8 @@ export class Mesh {
   readonly meshConfig: string;
   /** What istiod logged as warnings and errors. */
   readonly complaints: string[] = [];
+  /** Those of them that were errors. */
+  readonly errors: string[] = [];
   readonly #variant: Variant;
   readonly #proxies = new Map<string, EnvoyClient>();
   #discovery: Discovery | undefined;
@@ -86,9 +90,20 @@ export class Mesh {
     return mesh;
   }
 
+  /** Another istiod over the same files, started now; it has proxies of its own. */
+  async beside(): Promise<Mesh> {
+    const other = new Mesh(dirname(this.directory), this.#variant);
+    await other.run();
+    return other;
+  }
+
   /** Starts istiod, and one who tells when it has committed an edit. */
   async run(): Promise<void> {
-    const log = pino({ level: "warn" }, { write: (line: string) => void this.complaints.push((JSON.parse(line) as { msg: string }).msg) });
+    const write = (line: string): void => {
+      const { msg, level } = JSON.parse(line) as { readonly msg: string; readonly level: number };
+      for (const list of level >= pino.levels.values["error"]! ? [this.complaints, this.errors] : [this.complaints]) list.push(msg);
+    };
+    const log = pino({ level: "warn" }, { write });
     const values = flagValues({ configDir: this.directory, meshConfig: this.meshConfig });
     this.#discovery = await startDiscovery(values, { PILOT_DEBOUNCE_AFTER: "10ms" }, log, "test");
     this.#witness = new XdsClient(this.address, { variant: "delta", node: node("witness.sentinel", "10.255.0.1") });
@@ -116,9 +131,9 @@ export class Mesh {
 
   /** Connects a proxy, `name.namespace`, as Envoy does, and waits until it has everything. */
   async proxy(host: string, ip: string, options: ProxyOptions = {}): Promise<EnvoyClient> {
-    const { also, reject, variant = this.#variant } = options;
+    const { also, reject, variant = this.#variant, as = host } = options;
     const proxy = new EnvoyClient(this.address, { variant, node: node(host, ip, options), ...(also && { also }), ...(reject && { reject }) });
-    this.#proxies.set(host, proxy);
+    this.#proxies.set(as, proxy);
     await proxy.initialized();
     await proxy.settled();
     return proxy;
