@@ -4,3 +4,7 @@ export { eventually } from "./eventually.js";
 export { type LogLine, whyNoProcess } from "./istiod.js";
 export { type Mesh, type MeshOptions, startMesh, whyNoEnvoy } from "./mesh.js";
 export { type Workload, type WorkloadOptions } from "./workload.js";
+export { certificateFor, type TestCertificates } from "./certificates.js";
+export { type BareEnvoy, type Refusal, startBareEnvoy } from "./bare-envoy.js";
+export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./askers.js";
+export { type Sample, startSample } from "./sample.js";

@@ -90,3 +90,8 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
     },
   };
 }
+
+/** What proxies refused, as istiod logged it. */
+export function refusalsIn(lines: readonly LogLine[]): string[] {
+  return lines.filter((l) => l.msg.startsWith("refused by the proxy")).map((l) => `${l.proxy}: ${JSON.stringify(l.resources)}: ${l.msg}`);
+}

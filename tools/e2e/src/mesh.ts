@@ -7,8 +7,9 @@ import type { Agent } from "@istiod/pilot-agent";
 import { type Application, type Seen, startApplication } from "./application.js";
 import { type Answered, call, type CallOptions } from "./call.js";
 import { eventually } from "./eventually.js";
-import { type Istiod, type IstiodPlaces, type LogLine, startIstiodInside, startIstiodProcess } from "./istiod.js";
+import { type Istiod, type IstiodPlaces, type LogLine, refusalsIn, startIstiodInside, startIstiodProcess } from "./istiod.js";
 import { kubernetesObjects } from "./kubernetes-objects.js";
+import { acknowledged, readStatus } from "./proxy-status.js";
 import { issueToken, startProxy } from "./proxy.js";
 import { claimSubnet } from "./subnet.js";
 import { applicationPort, place, servicePort, type Workload, type WorkloadOptions } from "./workload.js";
@@ -71,7 +72,6 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
     await writeFile(join(work, "being-written"), text);
     await rename(join(work, "being-written"), join(places.config, `${file}.yaml`));
   };
-  const debug = async <T>(path: string): Promise<T> => (await (await fetch(`http://${places.address}:8080/debug/${path}`)).json()) as T;
   const close = async (): Promise<void> => {
     await Promise.allSettled([...agents.values()].map((a) => a.terminate()));
     await Promise.allSettled([...applications.values()].map((a) => a.close()));
@@ -95,7 +95,6 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
       }),
     );
   } catch (error) {
-    if (process.env["E2E_DUMP"]) for (const l of istiod?.lines ?? []) console.log(JSON.stringify(l));
     await close();
     throw error;
   }
@@ -121,12 +120,10 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
     apply: async (file, text) => {
       await write(file, withAddresses(text));
       await write("marker", marker(++writes));
-      await eventually("istiod has read what was written", async () => JSON.stringify(await debug("registryz")).includes(`revision-${writes}.marker`));
+      await eventually("istiod has read what was written", async () => (await (await fetch(`http://${places.address}:8080/debug/registryz`)).text()).includes(`revision-${writes}.marker`));
       let quiet = 0;
       await eventually("every proxy has acknowledged", async () => {
-        const proxies = await debug<{ resources: Record<string, { sent: string; acked: string; last_error?: string }> }[]>("syncz");
-        const waiting = proxies.some((p) => Object.values(p.resources).some((r) => r.sent !== "" && r.sent !== r.acked && r.last_error === undefined));
-        quiet = waiting ? 0 : quiet + 1;
+        quiet = acknowledged(await readStatus(places.address)) ? quiet + 1 : 0;
         return quiet >= 5;
       });
     },
@@ -135,7 +132,7 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
       return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
     },
     lines: () => istiod?.lines ?? [],
-    refusals: () => (istiod?.lines ?? []).filter((l) => l.msg.startsWith("refused by the proxy")).map((l) => `${l.proxy}: ${JSON.stringify(l.resources)}: ${l.msg}`),
+    refusals: () => refusalsIn(istiod?.lines ?? []),
     close,
   };
 }

@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { eventually, type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
-import { certificateFor, type TestCertificates } from "./certificates.js";
+import { certificateFor, eventually, type Mesh, startMesh, type TestCertificates, whyNoEnvoy } from "@istiod/e2e";
 
 const reason = await whyNoEnvoy();
 

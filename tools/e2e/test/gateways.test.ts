@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type Mesh, startMesh, whyNoEnvoy } from "@istiod/e2e";
-import { certificateFor, type TestCertificates } from "./certificates.js";
+import { certificateFor, type Mesh, startMesh, type TestCertificates, whyNoEnvoy } from "@istiod/e2e";
 
 const reason = await whyNoEnvoy();
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

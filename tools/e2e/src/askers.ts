@@ -1,0 +1,76 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { AggregatedConfigSourceSchema, ApiVersion, ConfigSourceSchema, type ConfigSource } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
+import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import { type FilterChain, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
+import { type Resource, resource } from "@istiod/resources";
+
+/** The same cluster, endpoints, listener or route configuration by another name: all have theirs in field 1, and of a field given twice the later stands. */
+export function renamed({ bytes }: Resource, name: string): Resource {
+  return resource(name, concatenated(bytes, field(1, new TextEncoder().encode(name))));
+}
+
+/** The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. @param n unique, from 1 */
+export function unbound({ bytes }: Resource, name: string, n: number): Resource {
+  const listener = fromBinary(ListenerSchema, bytes);
+  listener.name = name;
+  listener.bindToPort = false;
+  [listener, ...listener.additionalAddresses].forEach(({ address }, at) => {
+    if (address?.address.case !== "socketAddress") return;
+    const socket = address.address.value;
+    socket.address = socket.address.includes(":") ? `fd00::${at.toString(16)}:${n.toString(16)}` : `10.${at}.${n >> 8}.${n & 255}`;
+  });
+  return resource(name, toBinary(ListenerSchema, listener));
+}
+
+/** A cluster for which Envoy asks for the endpoints of this name. */
+export function endpointAsker(name: string): Resource {
+  return resource(name, toBinary(ClusterSchema, create(ClusterSchema, {
+    name,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
+    edsClusterConfig: { edsConfig: ads() },
+  })));
+}
+
+/** A listener for which Envoy asks for the route configuration of this name. @param n unique, from 1 */
+export function routeAsker(name: string, n: number): Resource {
+  return listenerOf(name, n, { routeSpecifier: { case: "rds", value: { routeConfigName: name, configSource: ads() } } });
+}
+
+/** A listener for which Envoy asks for the filter of this name. @param n unique, from 1 */
+export function filterAsker({ name, bytes }: Resource, n: number): Resource {
+  const typeUrl = fromBinary(TypedExtensionConfigSchema, bytes).typedConfig?.typeUrl ?? "";
+  return listenerOf(name, n, { routeSpecifier: { case: "routeConfig", value: {} } }, { name, configType: { case: "configDiscovery", value: { configSource: ads(), typeUrls: [typeUrl] } } });
+}
+
+type Hcm = Parameters<typeof create<typeof HttpConnectionManagerSchema>>[1] & object;
+type Filter = NonNullable<Extract<Hcm, { httpFilters?: unknown }>["httpFilters"]>[number];
+
+function listenerOf(name: string, n: number, fields: Pick<Hcm, "routeSpecifier">, ...filters: Filter[]): Resource {
+  const router = { name: "envoy.filters.http.router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } } as const;
+  const manager = create(HttpConnectionManagerSchema, { statPrefix: "asker", ...fields, httpFilters: [...filters, router] });
+  const chain: Partial<FilterChain> = { filters: [{ $typeName: "envoy.config.listener.v3.Filter", name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] };
+  const address = { address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: n } } } } as const;
+  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, address, bindToPort: false, filterChains: [chain as FilterChain] })));
+}
+
+function ads(): ConfigSource {
+  return create(ConfigSourceSchema, { configSourceSpecifier: { case: "ads", value: create(AggregatedConfigSourceSchema) }, resourceApiVersion: ApiVersion.V3 });
+}
+
+function field(number: number, value: Uint8Array): Uint8Array {
+  return concatenated(varint((number << 3) | 2), varint(value.length), value);
+}
+
+function varint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
+  return Uint8Array.from([...bytes, value]);
+}
+
+function concatenated(...parts: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(parts));
+}

@@ -1,0 +1,31 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Sample, startSample, whyNoEnvoy } from "@istiod/e2e";
+
+const reason = await whyNoEnvoy();
+const folder = fileURLToPath(new URL("../../../samples/", import.meta.url));
+const names = (await readdir(folder, { withFileTypes: true })).filter((e) => e.isDirectory()).map((e) => e.name);
+
+describe.each(names)("the sample %s", (name) => {
+  beforeEach(({ skip }) => skip(reason !== undefined, reason));
+  let sample: Sample;
+  beforeAll(async () => {
+    if (!reason) sample = await startSample(join(folder, name));
+  }, 120_000);
+  afterAll(() => sample?.close());
+
+  it("is read without a complaint", () => {
+    expect(sample.lines().filter((l) => l.level !== "info" && l.level !== "debug")).toEqual([]);
+  });
+
+  it("is accepted by the Envoy of every workload, resource by resource", async () => {
+    const status = await sample.status();
+    expect(status).toHaveLength(sample.workloads.length);
+    for (const { proxy, resources } of status) {
+      for (const [type, { sent, acked, last_error }] of Object.entries(resources)) expect({ proxy, type, acked, last_error }).toEqual({ proxy, type, acked: sent, last_error: undefined });
+    }
+    expect(sample.refusals()).toEqual([]);
+  });
+});
