@@ -13,9 +13,11 @@ export interface Client {
 export const toyType = "toy";
 
 const inNamespace = fact("inNamespace", (client: Client, namespace: string) => client.namespace === namespace);
+/** As a message whose first field is the name, as those of Envoy are, and the second a number. */
 const route = query("route", (q, key: string) => {
   const timeout = q.read(virtualServices, key)?.spec.http[0]?.timeout?.seconds ?? 0n;
-  return resource(key, new TextEncoder().encode(`timeout ${timeout}`));
+  const name = new TextEncoder().encode(key);
+  return resource(key, Uint8Array.of(0x0a, name.length, ...name, 0x10, Number(timeout)));
 });
 const routes = query(
   "routes",

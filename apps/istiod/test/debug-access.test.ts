@@ -1,0 +1,31 @@
+import type { IncomingMessage } from "node:http";
+import { staticTokens } from "@istiod/ca";
+import { DebugAccess } from "@istiod/istiod";
+import { expect, it } from "vitest";
+
+const tokenOf = (namespace: string): string => `token-of-${namespace}-0123456789`;
+const authenticators = () => [staticTokens(["istio-system", "shop", "tools"].map((namespace) => [tokenOf(namespace), { trustDomain: "cluster.local", namespace, serviceAccount: "a" }] as const))];
+
+async function ask(path: string, { from = "10.0.0.1", token, env = {} }: { from?: string; token?: string; env?: NodeJS.ProcessEnv }): Promise<string> {
+  const access = new DebugAccess({ authenticators, rootNamespace: () => "istio-system", env });
+  const request = { socket: { remoteAddress: from }, headers: token === undefined ? {} : { authorization: `Bearer ${tokenOf(token)}` } } as IncomingMessage;
+  const refusal = await access.guard(request, path);
+  return refusal === undefined ? `200 ${access.namespaceOf(request) ?? "all"}` : String(refusal.status);
+}
+
+it("answers this machine anything, and nobody else who is not known", async () => {
+  expect(await ask("/debug/configz", { from: "127.0.0.1" })).toBe("200 all");
+  expect(await ask("/debug/configz", { from: "::1" })).toBe("200 all");
+  expect(await ask("/debug/configz", { from: "::ffff:127.0.0.9" })).toBe("200 all");
+  expect(await ask("/debug/configz", {})).toBe("401");
+  expect(await ask("/debug/configz", { token: "wrong" })).toBe("401");
+  expect(await ask("/metrics", {})).toBe("200 all");
+});
+
+it("confines callers of other namespaces to a few endpoints and their own proxies", async () => {
+  expect(await ask("/debug/configz", { token: "istio-system" })).toBe("200 all");
+  expect(await ask("/debug/configz", { token: "shop" })).toBe("403");
+  for (const path of ["config_dump", "ndsz", "edsz"]) expect(await ask(`/debug/${path}`, { token: "shop" })).toBe("200 shop");
+  expect(await ask("/debug/configz", { token: "tools", env: { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "other, tools" } })).toBe("200 all");
+  expect(await ask("/debug/configz", { token: "shop", env: { ENABLE_DEBUG_ENDPOINT_AUTH: "false" } })).toBe("200 all");
+});
