@@ -1,3 +1,4 @@
+import { istioKinds } from "@istiod/config-ingestion";
 import type { Database, ExplainedFact, Key, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
@@ -72,8 +73,13 @@ function lookedUp(view: View<Proxy>, type: ResourceType, name: string): readonly
 }
 
 function explanationOf(database: Database<Proxy>, view: View<Proxy>, { type, resource, maker }: Made, budget: Budget): ResourceExplanation {
-  const objects = objectsRead(maker.reads).map((object) => {
-    const effect = budget.tries > 0 && object.read !== "absent" ? effectOf(database, view, maker, resource, object, budget) : undefined;
+  const read = objectsRead(maker.reads);
+  const effects = new Map<ObjectRead, Effect | undefined>();
+  for (const object of [...read].sort((a, b) => Number(isWritten(b)) - Number(isWritten(a)))) {
+    if (budget.tries > 0 && object.read !== "absent") effects.set(object, effectOf(database, view, maker, resource, object, budget));
+  }
+  const objects = read.map((object) => {
+    const effect = effects.get(object);
     return effect === undefined ? object : { ...object, effect };
   });
   return {
@@ -85,6 +91,13 @@ function explanationOf(database: Database<Proxy>, view: View<Proxy>, { type, res
     facts: maker.facts.map(asked),
     losses: losses(database, view, type, resource.name, maker),
   };
+}
+
+const written = new Set(istioKinds.map(({ kind }) => kind));
+
+/** Whether people write such objects to shape traffic: they are tried first, since tries may not suffice for all. */
+function isWritten({ kind }: ObjectRead): boolean {
+  return written.has(kind);
 }
 
 function asked({ fact, arg, answer }: ExplainedFact): AskedFact {
