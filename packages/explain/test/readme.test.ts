@@ -6,4 +6,4 @@ const read = (path: string): string => readFileSync(new URL(path, import.meta.ur
 it("the README's example is the file that is run here", async () => {
   expect(/```ts\n([^]*?)```/.exec(read("../README.md"))?.[1]).toBe(read("./readme-example.ts"));
   await import("./readme-example.js");
-});
+}, 120_000);
