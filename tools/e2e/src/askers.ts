@@ -1,9 +1,10 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { AggregatedConfigSourceSchema, ApiVersion, ConfigSourceSchema, type ConfigSource } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
-import { type FilterChain, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
 import { type Resource, resource } from "@istiod/resources";
@@ -13,11 +14,17 @@ export function renamed({ bytes }: Resource, name: string): Resource {
   return resource(name, concatenated(bytes, field(1, new TextEncoder().encode(name))));
 }
 
-/** The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. @param n unique, from 1 */
+/**
+ * The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. It is not
+ * transparent either: Envoy 1.40 crashes where there is no socket to set that on.
+ *
+ * @param n unique, from 1
+ */
 export function unbound({ bytes }: Resource, name: string, n: number): Resource {
   const listener = fromBinary(ListenerSchema, bytes);
   listener.name = name;
   listener.bindToPort = false;
+  delete listener.transparent;
   [listener, ...listener.additionalAddresses].forEach(({ address }, at) => {
     if (address?.address.case !== "socketAddress") return;
     const socket = address.address.value;
@@ -46,15 +53,14 @@ export function filterAsker({ name, bytes }: Resource, n: number): Resource {
   return listenerOf(name, n, { routeSpecifier: { case: "routeConfig", value: {} } }, { name, configType: { case: "configDiscovery", value: { configSource: ads(), typeUrls: [typeUrl] } } });
 }
 
-type Hcm = Parameters<typeof create<typeof HttpConnectionManagerSchema>>[1] & object;
-type Filter = NonNullable<Extract<Hcm, { httpFilters?: unknown }>["httpFilters"]>[number];
+type Fields = MessageInitShape<typeof HttpConnectionManagerSchema>;
 
-function listenerOf(name: string, n: number, fields: Pick<Hcm, "routeSpecifier">, ...filters: Filter[]): Resource {
+function listenerOf(name: string, n: number, fields: Pick<Fields, "routeSpecifier">, ...filters: NonNullable<Fields["httpFilters"]>): Resource {
   const router = { name: "envoy.filters.http.router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } } as const;
   const manager = create(HttpConnectionManagerSchema, { statPrefix: "asker", ...fields, httpFilters: [...filters, router] });
-  const chain: Partial<FilterChain> = { filters: [{ $typeName: "envoy.config.listener.v3.Filter", name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] };
+  const chain = create(FilterChainSchema, { filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] });
   const address = { address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: n } } } } as const;
-  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, address, bindToPort: false, filterChains: [chain as FilterChain] })));
+  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, address, bindToPort: false, filterChains: [chain] })));
 }
 
 function ads(): ConfigSource {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Resource, ResourceSet } from "@istiod/resources";
@@ -44,7 +44,9 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
   const admin = `http://${subnet.address(1)}:15000`;
   const file = join(directory, "bootstrap.json");
   await writeFile(file, JSON.stringify(bootstrap(subnet.address(1), server)));
-  const envoy = spawn(binary, ["-c", file, "-l", process.env["E2E_ENVOY_LOG"] ?? "off", "--disable-hot-restart", "--concurrency", "1"], { cwd: directory, stdio: ["ignore", "inherit", "inherit"] });
+  // Access logs open /dev/stdout, which cannot be done where that is a socket, as it is under a test runner.
+  const output = await open(join(directory, "output"), "w");
+  const envoy = spawn(binary, ["-c", file, "-l", process.env["E2E_ENVOY_LOG"] ?? "off", "--disable-hot-restart", "--concurrency", "1"], { cwd: directory, stdio: ["ignore", output.fd, "inherit"] });
   const exited = new Promise<void>((resolve) => void envoy.once("exit", () => resolve()));
   const atExit = (): void => void envoy.kill("SIGKILL");
   process.once("exit", atExit);
@@ -52,6 +54,7 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
     process.off("exit", atExit);
     envoy.kill("SIGKILL");
     await exited;
+    await output.close();
     await server.close();
     subnet.release();
     await rm(directory, { recursive: true, force: true });

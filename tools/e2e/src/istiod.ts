@@ -64,7 +64,7 @@ export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
   const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
   const defaults = Object.fromEntries(flags.map((f) => [f.name, typeof f.default === "function" ? f.default({}) : f.default]));
-  const discovery = await startDiscovery({ ...defaults, ...values(places) } as FlagValues, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
+  const discovery = await startDiscovery({ ...defaults, ...values(places) } as unknown as FlagValues, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
   return { lines, kill: () => discovery.close() };
 }
 
