@@ -7,7 +7,7 @@ export interface Child {
   readonly pid: number;
   /** Settles when it has ended, with its exit code. */
   readonly ended: Promise<number | null>;
-  /** Asks it to end, and ends it with all that it started after `graceMs`. */
+  /** Asks it to end, and ends it with all that it started after `graceMs`. Default: 2500. */
   stop(graceMs?: number): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export function startChild(name: string, args: readonly string[], env: NodeJS.Pr
     name,
     pid: child.pid ?? -1,
     ended,
-    async stop(graceMs = 8000) {
+    async stop(graceMs = 2500) {
       if (child.exitCode !== null) return;
       child.kill("SIGTERM");
       const hard = setTimeout(() => killGroup(child.pid), graceMs);

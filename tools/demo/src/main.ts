@@ -16,13 +16,14 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 const places: Places = { config: join(root, "samples", "bookinfo"), work: join(root, "build", "demo") };
 const say = (text = ""): void => void process.stdout.write(`${text}\n`);
 
-/** Everything that must be ended, in the order in which it was started. */
+/** Everything that must be ended. */
 const running: { stop(): Promise<void> | void }[] = [];
 let ending: Promise<void> | undefined;
 
+/** Ends all parts at once. */
 function end(code: number): Promise<void> {
   ending ??= (async () => {
-    for (const part of running.splice(0).reverse()) await part.stop();
+    await Promise.allSettled(running.splice(0).map(async (part) => part.stop()));
     process.exit(code);
   })();
   return ending;
@@ -113,7 +114,7 @@ function fail(what: string, log: string): Promise<void> {
   return end(1);
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end(0));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void end(0));
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   process.stderr.write(`Node 20.19 or later is needed; this is ${process.versions.node}\n`);

@@ -39,6 +39,7 @@ export async function startIstiod({ config, work }: Places): Promise<Child> {
     ["caDir", join(work, "ca")],
     ["tokensDir", join(work, "tokens")],
     ["readyFile", ready],
+    ["shutdownDuration", "1s"],
   ].flatMap(([name, value]) => [`--${name}`, value ?? ""]);
   await writeFile(join(work, "mesh.yaml"), meshConfiguration);
   const child = startChild("istiod", [istiodProgram, "discovery", ...flags], process.env, work, log);
@@ -75,7 +76,7 @@ export async function startAgent(of: Workload, places: Places, envoy: string): P
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_INTERCEPTION_MODE: "NONE",
     ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
-    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `127.0.0.1:${ports.secure}`, concurrency: 1, terminationDrainDuration: "1s" }),
+    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `127.0.0.1:${ports.secure}`, concurrency: 1, terminationDrainDuration: "0.5s" }),
   };
   const log = join(places.work, "logs", `${of.name}.log`);
   const child = startChild(of.name, [agentProgram, "proxy", of.role, "--directory", directory], env, directory, log);
