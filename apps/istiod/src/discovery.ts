@@ -11,6 +11,7 @@ import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
 import { startAuthority, type RunningAuthority } from "./authority.js";
 import { DebugAccess } from "./debug/access.js";
+import { debugOverXds } from "./debug/over-xds.js";
 import { debugCommands, debugRoutes } from "./debug/routes.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
 import { GatewayNames } from "./gateway-names.js";
@@ -50,9 +51,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     let connections: () => readonly Connection[] = () => [];
     const report = reporting({ registry, database, version, log, connections: () => connections() });
     stops.push(() => report.stop());
+    const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
     const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
-    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc() });
+    const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: debugOverXds({ commands: [], rootNamespace }) };
+    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, name) => overXds.answer(proxy, name) });
     const committed = (commit: Commit, timing?: CommitTiming): void => {
       if (source.ready()) report.committed(commit, timing);
       source.committed(commit);
@@ -107,7 +110,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
-    const access = new DebugAccess({ authenticators: () => authority?.authenticators ?? [], rootNamespace: () => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system", env });
+    const access = new DebugAccess({ authenticators: () => authority?.authenticators ?? [], rootNamespace, env });
     const commands = debugCommands({
       database,
       server: xds,
@@ -127,6 +130,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       gathering: () => ingestion.gathering,
       namespaceOf: (request) => access.namespaceOf(request),
     });
+    overXds.answer = debugOverXds({ commands, rootNamespace });
     const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [

@@ -1,5 +1,6 @@
 export { startDiscovery, type Discovery } from "./discovery.js";
 export { DebugAccess } from "./debug/access.js";
+export { debugOverXds, debugType } from "./debug/over-xds.js";
 export { exitOf, statusCommand, statusExits } from "./commands/status.js";
 export { flags, type FlagValues } from "./flags.js";
 export { pushPath, type PushPath } from "./push-path.js";

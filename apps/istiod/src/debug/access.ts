@@ -10,7 +10,7 @@ export interface DebugAccessOptions {
 }
 
 /** What callers of other namespaces may ask for, about their own proxies (pilot/pkg/xds/debuggen.go). */
-const ofOwnProxies = new Set(["config_dump", "ndsz", "edsz"]);
+export const ofOwnProxies = new Set(["config_dump", "ndsz", "edsz"]);
 
 /**
  * Who may ask debug endpoints: this machine anything; others whom the authenticators of xDS know. With ENABLE_DEBUG_ENDPOINT_AUTH, which
