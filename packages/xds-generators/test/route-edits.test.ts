@@ -4,6 +4,14 @@ import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "./mesh-ya
 import { type RouteClient, RouteMesh } from "./route-mesh.js";
 import { routes } from "../src/routes/index.js";
 
+const ingress = (host: string, path: string, port: object): string =>
+  `---\n${JSON.stringify({
+    apiVersion: "networking.k8s.io/v1",
+    kind: "Ingress",
+    metadata: { name: "front", namespace: "shop", annotations: { "kubernetes.io/ingress.class": "istio" } },
+    spec: { rules: [{ host, http: { paths: [{ path, pathType: "Prefix", backend: { service: { name: "a", port } } }] } }] },
+  })}\n`;
+
 const to = (host: string, subset = "") => ({ route: [{ destination: { host, ...(subset === "" ? {} : { subset }) } }] });
 const http = { number: 80, name: "http", protocol: "HTTP" };
 
@@ -24,7 +32,11 @@ const objects: readonly (readonly string[])[] = [
   [istioYaml("Sidecar", "default", { egress: [{ hosts: ["./*"] }] }), istioYaml("Sidecar", "default", { workloadSelector: { labels: { app: "web" } }, egress: [{ hosts: ["*/*", "~payments/a.payments.svc.cluster.local"] }], outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } })],
   [istioYaml("Sidecar", "root", { egress: [{ hosts: ["./*", "payments/*"] }] }, "istio-system")],
   [destinationRule("a", { trafficPolicy: { loadBalancer: { consistentHash: { httpHeaderName: "x" } } } }), destinationRule("a", { exportTo: ["."], subsets: [{ name: "v1", trafficPolicy: { loadBalancer: { consistentHash: { useSourceIp: true } } } }] })],
+  [ingress("x.example.com", "/i", { number: 80 }), ingress("", "/", { name: "any" })],
 ];
+
+/** The gateway that serves Gateways also serves Ingresses. */
+const settings = { ingressSelector: "gateway" };
 
 const edit = fc.record({ object: fc.nat(objects.length - 1), variant: fc.nat(1), removed: fc.boolean() });
 
@@ -40,7 +52,7 @@ describe("route configurations after any edits", () => {
   it("are what they would be had the mesh always been so", () => {
     fc.assert(
       fc.property(fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 }), (commits) => {
-        const edited = new RouteMesh();
+        const edited = new RouteMesh("", { settings });
         const clients = clientsOf(edited);
         const present = new Map<number, string>();
         for (const edits of commits) {
@@ -54,7 +66,7 @@ describe("route configurations after any edits", () => {
               present.set(object, yaml);
             }
           }
-          expect(versions(clients)).toEqual(versions(clientsOf(new RouteMesh([...present.values()].join("")))));
+          expect(versions(clients)).toEqual(versions(clientsOf(new RouteMesh([...present.values()].join(""), { settings }))));
         }
       }),
       { numRuns: 40 },

@@ -1,14 +1,22 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { any } from "./any.js";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { describe, expect, it } from "vitest";
 import { type Call, type Outcome, simulate } from "../src/index.js";
+import { any } from "./any.js";
 
 type ChainMatch = NonNullable<Exclude<MessageInitShape<typeof ListenerSchema>, { $typeName: string }>["filterChains"]>[number]["filterChainMatch"];
+const separated = create(RouteSchema, {
+  name: "separated",
+  match: { pathSpecifier: { case: "pathSeparatedPrefix", value: "/a" } },
+  action: { case: "route", value: { clusterSpecifier: { case: "cluster", value: "one" } } },
+});
+const exact = create(RouteSchema, { name: "exact", match: { pathSpecifier: { case: "path", value: "/exact" } }, action: { case: "redirect", value: {} } });
+
 type Domains = Readonly<Record<string, readonly string[]>>;
 
 describe("filter chains", () => {
@@ -64,10 +72,7 @@ describe("virtual hosts and routes", () => {
       virtualHosts: Object.entries(domains).map(([name, of]) => ({
         name,
         domains: [...of],
-        routes: [
-          { name: "separated", match: { pathSpecifier: { case: "pathSeparatedPrefix", value: "/a" } }, action: { case: "route", value: { clusterSpecifier: { case: "cluster", value: "one" } } } },
-          { name: "exact", match: { pathSpecifier: { case: "path", value: "/exact" } }, action: { case: "redirect", value: {} } },
-        ],
+        routes: [separated, exact],
       })),
     });
     const manager = any(HttpConnectionManagerSchema, { routeSpecifier: { case: "rds", value: { routeConfigName: "80" } } });
