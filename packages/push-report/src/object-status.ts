@@ -83,7 +83,8 @@ const noEffect: Effect = { made: [], removed: [] };
 function effectOn<C>({ generators, lookups }: StatusSources<C>, view: View<C>, without: Supposition<C>, { typeUrl, wildcard, names }: Subscription): Effect {
   const generator = generators[typeUrl];
   if (generator === undefined) return noEffect;
-  const now = view.call(generator);
+  const now = attempt(() => view.call(generator));
+  if (now === undefined) return noEffect;
   const then = attempt(() => without.call(view, generator));
   const covers = (name: string): boolean => wildcard || names.has(name);
   const made: Resource[] = [];
@@ -97,7 +98,7 @@ function effectOn<C>({ generators, lookups }: StatusSources<C>, view: View<C>, w
   const lookup = lookups[typeUrl];
   for (const name of lookup === undefined ? [] : names) {
     if (lookup === undefined || now.has(name) || then?.has(name) === true) continue;
-    const found = view.call(lookup, name);
+    const found = attempt(() => view.call(lookup, name));
     const would = attempt(() => without.call(view, lookup, name));
     if (found?.version === would?.version) continue;
     if (found !== undefined) made.push(found);
@@ -106,7 +107,7 @@ function effectOn<C>({ generators, lookups }: StatusSources<C>, view: View<C>, w
   return { made, removed };
 }
 
-/** A query that fails without the object is one that needs it. */
+/** A query that fails without the object is one that needs it; one that fails with it gives nothing, and what the client has stands. */
 function attempt<R>(call: () => R): R | undefined {
   try {
     return call();
