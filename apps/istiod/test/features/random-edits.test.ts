@@ -11,7 +11,7 @@ import { Mesh, variants } from "./mesh.js";
 import { anyEdit, beginning, inhabitants } from "./random-mesh.js";
 
 const sample = fileURLToPath(new URL("../../../../samples/bookinfo", import.meta.url));
-const numRuns = Number(process.env["PROPERTY_RUNS"] ?? 6);
+const numRuns = Number(process.env["PROPERTY_RUNS"] ?? 4);
 const seed = process.env["PROPERTY_SEED"];
 
 async function bookinfo(): Promise<Record<string, string>> {

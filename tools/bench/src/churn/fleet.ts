@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, endpointType, listenerType, routeType, type Variant } from "@istiod/xds-server";
-import { type Address, EnvoyClient, type ReceivedResponse } from "@istiod/xds-server/testing";
+import { type Address, EnvoyClient, type ReceivedResponse, type XdsClient } from "@istiod/xds-server/testing";
 import type { Random } from "./random.js";
 
 /** Where a proxy lives. */
@@ -42,6 +42,8 @@ export class Fleet {
   readonly #address: Address;
   readonly #random: Random;
   readonly #members: Member[];
+  /** Streams that ended, by whomever. */
+  readonly #over = new WeakSet<XdsClient>();
   #calm = false;
 
   constructor(address: Address, places: readonly Place[], random: Random) {
@@ -99,10 +101,11 @@ export class Fleet {
     this.#calm = true;
     const settled = [];
     for (const member of this.#members) {
-      const client = member.client ?? this.#open(member);
+      const { client = this.#open(member) } = member;
       client.xds.pause(false);
-      if (member.habit === "refusing") client.reconnect();
-      await client.initialized();
+      // One who refused the endpoints of a changed cluster goes on waiting for them, as they are what it has: no wait for `initialized` here.
+      if (member.habit === "refusing" || this.#over.has(client.xds)) client.reconnect();
+      await client.until(() => client.resources(routeType).size > 0);
       await client.settled();
       settled.push({ place: member.place, variant: member.variant, client });
     }
@@ -133,6 +136,7 @@ export class Fleet {
   #follow(member: Member, client: EnvoyClient): void {
     const { xds } = client;
     void xds.ended.then(() => {
+      this.#over.add(xds);
       if (this.#calm || member.client !== client || client.xds !== xds) return;
       this.counts.ended++;
       setTimeout(() => {
