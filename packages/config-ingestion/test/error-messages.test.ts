@@ -5,7 +5,7 @@ const networking = "apiVersion: networking.istio.io/v1\n";
 const security = "apiVersion: security.istio.io/v1\n";
 
 const object = (kind: string, spec: string, group = networking): string =>
-  `${group}kind: ${kind}\nmetadata: {name: x, namespace: n}\nspec:\n${spec.replace(/^/gm, "  ")}\n`;
+  `${group}kind: ${kind}\nmetadata: {name: x, namespace: "n"}\nspec:\n${spec.replace(/^/gm, "  ")}\n`;
 
 const route = "route: [{destination: {host: a.b}}]";
 
@@ -13,7 +13,7 @@ test.each<[string, string, string]>([
   ["a document that is no object", "just text", '1: is "just text", expected a Kubernetes object: apiVersion, kind, metadata'],
   ["no kind", "apiVersion: v1\nmetadata: {name: x}\n", "1: kind: is missing, expected a kind such as VirtualService"],
   ["a mapping that is no object", "swagger: '2.0'\n", "1: has neither apiVersion nor kind, expected a Kubernetes object"],
-  ["no name", `${networking}kind: Gateway\nmetadata: {namespace: n}\n`, "3: metadata.name: is missing, expected a name"],
+  ["no name", `${networking}kind: Gateway\nmetadata: {namespace: "n"}\n`, "3: metadata.name: is missing, expected a name"],
   ["a name that is a number", `${networking}kind: Gateway\nmetadata:\n  name: 7\n`, "4: metadata.name: is 7, expected a name"],
   [
     "a version that is not served",

@@ -152,7 +152,7 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd00::1
   test("what nothing reads is no change", () => {
     const commit = commitYaml(
       database,
-      `{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: "1", resourceVersion: "7", labels: {istio-injection: enabled}, annotations: {other: y, kubectl.kubernetes.io/last-applied-configuration: "{}"}}, status: {phase: Active}}`,
+      `{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: "1", resourceVersion: "7", labels: {istio-injection: enabled}, annotations: {other: "y", kubectl.kubernetes.io/last-applied-configuration: "{}"}}, status: {phase: Active}}`,
     );
     expect(commit.changed).toEqual([]);
   });
@@ -196,9 +196,9 @@ spec:
     commitYaml(
       database,
       `
-{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: a, namespace: n}, spec: {hosts: [a.example.com], ports: [{number: 80, name: http}], resolution: DNS}, status: {addresses: [{value: 240.240.0.1, host: a.example.com}]}}
+{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: a, namespace: "n"}, spec: {hosts: [a.example.com], ports: [{number: 80, name: http}], resolution: DNS}, status: {addresses: [{value: 240.240.0.1, host: a.example.com}]}}
 ---
-{apiVersion: networking.istio.io/v1, kind: WorkloadEntry, metadata: {name: a, namespace: n}, spec: {address: 1.2.3.4}, status: {conditions: [{type: Healthy, status: "False"}]}}
+{apiVersion: networking.istio.io/v1, kind: WorkloadEntry, metadata: {name: a, namespace: "n"}, spec: {address: 1.2.3.4}, status: {conditions: [{type: Healthy, status: "False"}]}}
 `,
     );
     expect(database.read(serviceEntries, "n/a")?.status).toEqual({ addresses: [{ value: "240.240.0.1", host: "a.example.com" }] });

@@ -37,10 +37,11 @@ export const kubernetesKinds: readonly Kind[] = [
   configMapKind,
 ];
 
-/** Istio's kinds, and Kubernetes' of the same purpose, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
+/** Kubernetes' kinds of routing, which are read from the config cluster only. */
+export const ingressKinds: readonly Kind[] = [ingressKind, ingressClassKind];
+
+/** Istio's kinds, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
 export const istioKinds: readonly Kind[] = [
-  ingressKind,
-  ingressClassKind,
   virtualServiceKind,
   destinationRuleKind,
   gatewayKind,
@@ -61,4 +62,4 @@ export const istioKinds: readonly Kind[] = [
 /** What is read of the clusters of a mesh that do not hold its configuration (pilot/pkg/serviceregistry/kube/controller/multicluster.go). */
 export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
-export const allKinds: readonly Kind[] = [...kubernetesKinds, ...istioKinds];
+export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
