@@ -1,4 +1,4 @@
-import { istioKinds } from "@istiod/config-ingestion";
+import { ingressKinds, istioKinds } from "@istiod/config-ingestion";
 import type { Database, ExplainedFact, Key, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
@@ -93,7 +93,7 @@ function explanationOf(database: Database<Proxy>, view: View<Proxy>, { type, res
   };
 }
 
-const written = new Set(istioKinds.map(({ kind }) => kind));
+const written = new Set([...ingressKinds, ...istioKinds].map(({ kind }) => kind));
 
 /** Whether people write such objects to shape traffic: they are tried first, since tries may not suffice for all. */
 function isWritten({ kind }: ObjectRead): boolean {

@@ -64,5 +64,5 @@ function nameOf(kind: string, key: string): Pick<ObjectRead, "namespace" | "name
     const [cluster = "", ...rest] = parts;
     return clusterScoped.has(kind) ? { cluster, namespace: "", name: rest.join("/") } : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
   }
-  return allKinds.some((each) => each.kind === kind) ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") } : { namespace: "", name: key };
+  return allKinds.some((each) => each.kind === kind) && !clusterScoped.has(kind) ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") } : { namespace: "", name: key };
 }
