@@ -23,7 +23,7 @@ describe("gateways of networks", () => {
   });
 
   test("are stated in MeshNetworks by address, or by a Service of the network's clusters", () => {
-    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: y")).networks({
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: other")).networks({
       networks: {
         far: { endpoints: [{ fromRegistry: "Kubernetes" }], gateways: [{ registryServiceName: "a.istio-system.svc.cluster.local", port: 15443 }] },
         near: { gateways: [{ address: "198.51.100.1", port: 443 }] },
