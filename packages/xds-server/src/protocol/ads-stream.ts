@@ -235,7 +235,7 @@ export abstract class AdsStream {
   protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
     if (list.size === 0) return undefined;
     const set = this.#current(type);
-    return set !== undefined && list.digest.equals(versionsDigest(set)) ? versionsOf(set) : list;
+    return set !== undefined && list.digest.equals(versionsDigest(set)) ? versionsOf(set) : list.kept();
   }
 
   #current(type: TypeState): ResourceSet | undefined {

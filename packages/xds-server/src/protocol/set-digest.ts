@@ -30,11 +30,13 @@ export function namesOf(set: ResourceSet): ReadonlySet<string> {
 
 /** The versions of a set as a client would list them. */
 export function versionsOf(set: ResourceSet): VersionList {
-  return {
+  const list: VersionList = {
     size: set.size,
     digest: versionsDigest(set),
+    kept: () => list,
     [Symbol.iterator]: () => set.toArray().map(({ name, version }) => [name, version] as const)[Symbol.iterator](),
   };
+  return list;
 }
 
 function known(set: ResourceSet): Known {

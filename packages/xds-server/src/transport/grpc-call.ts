@@ -6,6 +6,7 @@ import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
 import { prefixed, readMessages } from "./grpc-messages.js";
+import type { LongMessages } from "./long-messages.js";
 import { peerOf } from "./peer.js";
 
 /** As much is given to HTTP/2 at once; progress of a slow client is seen in steps of this. */
@@ -41,7 +42,7 @@ export class GrpcCall implements Call {
   }
 
   /** Gives the requests of the call to the handler, until the call is over. */
-  async serve(handler: CallHandler, maxRequestBytes: number): Promise<void> {
+  async serve(handler: CallHandler, maxRequestBytes: number, buffers: LongMessages): Promise<void> {
     this.#handler = handler;
     this.#stream.on("error", () => undefined);
     this.#stream.once("close", () => {
@@ -54,7 +55,7 @@ export class GrpcCall implements Call {
     if (error !== undefined) return this.end(error);
     const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
     try {
-      for await (const message of readMessages(this.#request, maxRequestBytes)) {
+      for await (const message of readMessages(this.#request, maxRequestBytes, buffers)) {
         await handler.request(this.#decode(message), message.length);
       }
       handler.halfClosed();

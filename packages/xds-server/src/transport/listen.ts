@@ -17,11 +17,13 @@ import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
+import { LongMessages } from "./long-messages.js";
 import { discoveryMethods } from "./methods.js";
 import { peerKey, peerOf } from "./peer.js";
 
 const grpcUnimplemented = "12";
-const windowBytes = 1024 * 1024;
+/** What clients may send ahead of being read. Requests are small but for the first, which waits (see `LongMessages`). */
+const windowBytes = 128 * 1024;
 const lingerMs = 1000;
 const defaultMaxRequestBytes = 4 * 1024 * 1024;
 
@@ -115,6 +117,7 @@ function requestListener(
       response.end();
     },
   });
+  const buffers = new LongMessages(clock);
   return (request, response) => {
     const method = viaConnect ? undefined : discoveryMethods.get(request.url);
     if (method === undefined) others(request, response);
@@ -122,7 +125,7 @@ function requestListener(
     else if (!isGrpc(request.headers["content-type"])) respondWith(response, 415);
     else {
       const call = new GrpcCall(request, response, method, clock);
-      void call.serve(server.accept(call), maxRequestBytes);
+      void call.serve(server.accept(call), maxRequestBytes, buffers);
     }
   };
 }

@@ -11,6 +11,8 @@ export interface NameList extends Iterable<string> {
 export interface VersionList extends Iterable<readonly [name: string, version: string]> {
   readonly size: number;
   readonly digest: Digest;
+  /** The same, to be kept for longer than the request that it came in. */
+  kept(): VersionList;
 }
 
 const encoder = new TextEncoder();
@@ -32,7 +34,7 @@ export function nameList(names: readonly string[]): NameList {
 export function versionList(versions: Readonly<Record<string, string>>): VersionList {
   const entries = Object.entries(versions);
   let digest: Digest | undefined;
-  return {
+  const list: VersionList = {
     size: entries.length,
     get digest() {
       if (digest !== undefined) return digest;
@@ -40,8 +42,10 @@ export function versionList(versions: Readonly<Record<string, string>>): Version
       for (const [name, version] of entries) digest.add(encoder.encode(name), encoder.encode(version));
       return digest;
     },
+    kept: () => list,
     [Symbol.iterator]: () => entries[Symbol.iterator](),
   };
+  return list;
 }
 
 export const noNames: NameList = nameList([]);

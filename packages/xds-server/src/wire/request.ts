@@ -41,7 +41,8 @@ const fields = {
 
 /**
  * Decodes a request, but makes strings of its lists only when somebody asks: a proxy that returns lists thousands of names and versions,
- * and it is mostly enough to know whether they are those of a set.
+ * and it is mostly enough to know whether they are those of a set. The lists are read where they are: who needs them after the bytes are
+ * used for something else must copy (`kept`).
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -63,7 +64,7 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
     else if (field === numbers.unsubscribe) unsubscribe.push(from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
-    else if (field === numbers.node) node = fromBinary(NodeSchema, bytes.subarray(from, to));
+    else if (field === numbers.node) node = fromBinary(NodeSchema, Uint8Array.prototype.slice.call(bytes, from, to));
     else if (field === numbers.errorDetail) errorDetail = decodeStatus(bytes, from, to);
   }
   return {
@@ -119,20 +120,26 @@ class EncodedNames implements NameList {
 }
 
 class EncodedVersions implements VersionList {
-  readonly digest = new Digest();
+  readonly digest: Digest;
   readonly #bytes: Buffer;
   readonly #ranges: readonly number[];
 
   /** @param ranges start and end of each map entry, in turn */
-  constructor(bytes: Buffer, ranges: readonly number[]) {
+  constructor(bytes: Buffer, ranges: readonly number[], digest?: Digest) {
     this.#bytes = bytes;
     this.#ranges = ranges;
+    this.digest = digest ?? new Digest();
+    if (digest !== undefined) return;
     const view = viewOf(bytes);
     this.#each((name, nameEnd, version, versionEnd) => this.digest.addRanges(view, name, nameEnd, version, versionEnd));
   }
 
   get size(): number {
     return this.#ranges.length / 2;
+  }
+
+  kept(): VersionList {
+    return new EncodedVersions(Buffer.from(this.#bytes), this.#ranges, this.digest);
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {
