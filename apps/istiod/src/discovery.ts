@@ -5,7 +5,7 @@ import { certificateRoutes, keepServingCertificate, type ServingCertificate } fr
 import { type CommitTiming, endpointSlices, Ingestion, meshConfig, meshConfigKey, pods } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { type Connection, createXdsServer, type Listening, peerKey, type TlsOptions } from "@istiod/xds-server";
+import { createXdsServer, type Listening, peerKey, type TlsOptions, type XdsServer } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
@@ -48,8 +48,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const sources = meshSources(values, env);
     const registry = new Registry();
     const database = new Database<Proxy>();
-    let connections: () => readonly Connection[] = () => [];
-    const report = reporting({ registry, database, version, log, connections: () => connections() });
+    const served: { by?: XdsServer } = {};
+    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], unserved: () => served.by?.unserved() });
     stops.push(() => report.stop());
     const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
@@ -61,12 +61,13 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       source.committed(commit);
     };
 
-    const gatewayNames = new GatewayNames({ database, onCommit: (commit) => committed(commit), warn: (message) => log.warn(message) });
+    const gatewayNames = new GatewayNames({ database, beforeCommit: () => source.committing(), onCommit: (commit) => committed(commit), warn: (message) => log.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
       quiet: path.quietMs,
       max: path.maxMs,
       ...(path.debounceEndpoints ? {} : { atOnce: [endpointSlices, pods] }),
+      beforeCommit: () => source.committing(),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),
       onCommit: (commit, timing) => {
@@ -90,7 +91,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     }
 
     const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
-    connections = () => xds.connections();
+    served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
     modelMetrics(registry, { database, server: xds, remoteClusters: () => sources.remote.size });
     report.started();

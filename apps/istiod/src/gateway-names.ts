@@ -15,6 +15,8 @@ export type ResolveName = (name: string, family: 4 | 6) => Promise<readonly Reso
 
 export interface GatewayNamesOptions {
   readonly database: Database<Proxy>;
+  /** Called before each commit that it makes. Default: nothing. */
+  readonly beforeCommit?: () => void;
   /** Told of each commit that it makes. */
   readonly onCommit: (commit: Commit) => void;
   readonly warn: (message: string) => void;
@@ -36,7 +38,7 @@ export class GatewayNames {
   #stopped = false;
 
   constructor(options: GatewayNamesOptions) {
-    this.#options = { resolve: systemResolve(), keep: { least: 30_000, most: 3_600_000 }, ...options };
+    this.#options = { resolve: systemResolve(), keep: { least: 30_000, most: 3_600_000 }, beforeCommit: () => undefined, ...options };
     this.#view = options.database.view(proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" }));
   }
 
@@ -78,6 +80,7 @@ export class GatewayNames {
   }
 
   #commit(name: string, addresses: readonly string[] | undefined): void {
+    this.#options.beforeCommit();
     const commit = this.#options.database.commit((tx) => (addresses === undefined ? tx.delete(resolvedHosts, name) : tx.set(resolvedHosts, name, addresses)));
     if (commit.changed.length > 0) this.#options.onCommit(commit);
   }

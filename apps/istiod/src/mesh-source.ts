@@ -37,7 +37,7 @@ export interface MeshSourceOptions {
 export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
-  readonly #listeners = new Set<(change: SourceChange) => void>();
+  readonly #listeners = new Map<(change: SourceChange) => void, () => void>();
   #ready = false;
 
   constructor(options: MeshSourceOptions) {
@@ -53,10 +53,15 @@ export class MeshSource implements ResourceSource<MeshClient> {
     this.#ready = true;
   }
 
+  /** To be called before each commit. */
+  committing(): void {
+    if (this.#ready) for (const changing of this.#listeners.values()) changing();
+  }
+
   /** To be called after each commit. */
   committed(commit: Commit): void {
     if (!this.#ready || commit.changed.length === 0) return;
-    for (const listener of this.#listeners) listener({ revision: commit.revision });
+    for (const listener of this.#listeners.keys()) listener({ revision: commit.revision });
   }
 
   async open(node: Node, peer: Peer): Promise<MeshClient> {
@@ -117,8 +122,8 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return undefined;
   }
 
-  watch(listener: (change: SourceChange) => void): () => void {
-    this.#listeners.add(listener);
+  watch(listener: (change: SourceChange) => void, changing: () => void): () => void {
+    this.#listeners.set(listener, changing);
     return () => this.#listeners.delete(listener);
   }
 

@@ -33,12 +33,14 @@ export interface ReportingOptions {
   readonly version: string;
   readonly log: Logger;
   readonly connections: () => readonly Connection[];
+  /** The oldest revision that some proxy is still to be served. */
+  readonly unserved: () => number | undefined;
 }
 
 const objectsLogged = 10;
 const changesRemembered = 256;
 
-export function reporting({ registry, database, version, log, connections }: ReportingOptions): Reporting {
+export function reporting({ registry, database, version, log, connections, unserved }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
   const feedChange = changeMetrics(registry);
@@ -46,6 +48,7 @@ export function reporting({ registry, database, version, log, connections }: Rep
   const early: Problem[] = [];
   const changes = new ChangeLog({
     keep: changesRemembered,
+    unserved,
     clock: {
       now: () => performance.timeOrigin + performance.now(),
       after: (ms, callback) => {

@@ -11,31 +11,40 @@ export interface ChangeLogOptions {
   readonly settled?: (report: ChangeReport) => void;
   /** Default 1,000 ms. */
   readonly quietMs?: number;
+  /** The oldest revision that some client is still to be served, as the server tells it: until then more is heard of it. Default: none. */
+  readonly unserved?: () => number | undefined;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks" | "pending"> & {
+type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks"> & {
   readonly proxies: Set<string>;
   readonly types: Map<string, { responses: number; resources: number; bytes: number }>;
   readonly nacks: ChangeReport["nacks"][number][];
-  /** `connection nonce` of what is not answered. */
-  readonly pending: Set<string>;
   heardAt: number;
   told: boolean;
 };
 
 const objectsNamed = 100;
 const nacksKept = 20;
+const unansweredKept = 16;
+
+/** A response that is not answered, and the changes that it shows something of. */
+interface Sent {
+  readonly nonce: string;
+  readonly changes: readonly number[];
+}
 
 /**
- * What became of each change, from the commits of the source and the events of the server. A response counts for the last change that it
- * shows: changes that wait for the same client are merged by the server, and are told apart no more.
+ * What became of each change, from the commits of the source and the events of the server. Changes that wait for the same client are merged
+ * by the server: a response counts for each change that it shows something of.
  */
 export class ChangeLog {
   readonly #options: ChangeLogOptions;
   readonly #changes = new Map<number, Open>();
   /** The revision in which an object last changed, by its name. */
   readonly #lastChange = new Map<string, number>();
+  /** By stream and type, oldest first. */
+  readonly #unanswered = new Map<string, Map<string, Sent[]>>();
   #stopTimer: (() => void) | undefined;
 
   constructor(options: ChangeLogOptions) {
@@ -66,7 +75,7 @@ export class ChangeLog {
       acks: 0,
       nackCount: 0,
       nacks: [],
-      pending: new Set(),
+      pending: 0,
       heardAt: at,
       told: false,
     });
@@ -83,9 +92,8 @@ export class ChangeLog {
     else if (event.kind === "ack") this.#acknowledged(event);
     else if (event.kind === "nack") this.#refused(event);
     else if (event.kind === "disconnect") {
-      for (const change of this.#changes.values()) {
-        for (const key of change.pending) if (key.startsWith(`${event.connection} `)) change.pending.delete(key);
-      }
+      for (const type of this.#unanswered.get(event.connection)?.values() ?? []) for (const sent of type) this.#settle(sent);
+      this.#unanswered.delete(event.connection);
     }
   }
 
@@ -111,42 +119,60 @@ export class ChangeLog {
     return [...names.values()];
   }
 
-  #pushed({ revision, reason, connection, nodeId, nonce, typeUrl, resources, removed, bytes }: PushEvent): void {
-    const change = reason === "change" && revision !== undefined ? this.#changes.get(revision) : undefined;
-    if (change === undefined) return;
-    const after = this.#heard(change);
-    change.proxies.add(nodeId);
-    change.pending.add(`${connection} ${nonce}`);
-    change.responses++;
-    change.resources += resources;
-    change.removed += removed;
-    change.bytes += bytes;
-    change.firstSentMs ??= after;
-    change.lastSentMs = after;
-    const type = change.types.get(typeUrl) ?? { responses: 0, resources: 0, bytes: 0 };
-    change.types.set(typeUrl, { responses: type.responses + 1, resources: type.resources + resources, bytes: type.bytes + bytes });
+  #pushed({ changes, connection, nodeId, nonce, typeUrl, resources, removed, bytes }: PushEvent): void {
+    if (changes.length === 0) return;
+    const types = this.#unanswered.get(connection) ?? new Map<string, Sent[]>();
+    this.#unanswered.set(connection, types);
+    const unanswered = types.get(typeUrl) ?? [];
+    types.set(typeUrl, unanswered);
+    unanswered.push({ nonce, changes });
+    if (unanswered.length > unansweredKept) unanswered.splice(0, 1).forEach((oldest) => this.#settle(oldest));
+    for (const change of this.#known(changes)) {
+      const after = this.#heard(change);
+      change.proxies.add(nodeId);
+      change.pending++;
+      change.responses++;
+      change.resources += resources;
+      change.removed += removed;
+      change.bytes += bytes;
+      change.firstSentMs ??= after;
+      change.lastSentMs = after;
+      const type = change.types.get(typeUrl) ?? { responses: 0, resources: 0, bytes: 0 };
+      change.types.set(typeUrl, { responses: type.responses + 1, resources: type.resources + resources, bytes: type.bytes + bytes });
+    }
   }
 
-  #acknowledged({ revision, connection, nonce }: AckEvent): void {
-    const change = this.#answered(revision, connection, nonce);
-    if (change === undefined) return;
-    const after = this.#heard(change);
-    change.acks++;
-    change.firstAckMs ??= after;
-    change.lastAckMs = after;
+  #acknowledged({ connection, typeUrl, nonce }: AckEvent): void {
+    for (const change of this.#answered(connection, typeUrl, nonce).flatMap(({ changes }) => this.#known(changes))) {
+      const after = this.#heard(change);
+      change.acks++;
+      change.firstAckMs ??= after;
+      change.lastAckMs = after;
+    }
   }
 
   #refused({ connection, nodeId, typeUrl, error }: NackEvent): void {
-    const change = this.#answered(error.revision, connection, error.nonce);
-    if (change === undefined) return;
-    this.#heard(change);
-    change.nackCount++;
-    if (change.nacks.length < nacksKept) change.nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
+    for (const change of this.#known(this.#answered(connection, typeUrl, error.nonce).at(-1)?.changes ?? [])) {
+      this.#heard(change);
+      change.nackCount++;
+      if (change.nacks.length < nacksKept) change.nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
+    }
   }
 
-  #answered(revision: number | undefined, connection: string, nonce: string): Open | undefined {
-    const change = revision === undefined ? undefined : this.#changes.get(revision);
-    return change?.pending.delete(`${connection} ${nonce}`) ? change : undefined;
+  /** The response that is answered, and what was sent before: clients answer in order, and who answers the last one has them all. */
+  #answered(connection: string, typeUrl: string, nonce: string): readonly Sent[] {
+    const sent = this.#unanswered.get(connection)?.get(typeUrl) ?? [];
+    const answered = sent.splice(0, sent.findIndex((response) => response.nonce === nonce) + 1);
+    answered.forEach((response) => this.#settle(response));
+    return answered;
+  }
+
+  #settle({ changes }: Sent): void {
+    for (const change of this.#known(changes)) change.pending--;
+  }
+
+  #known(changes: readonly number[]): Open[] {
+    return changes.flatMap((revision) => this.#changes.get(revision) ?? []);
   }
 
   #heard(change: Open): number {
@@ -155,14 +181,15 @@ export class ChangeLog {
   }
 
   #watch(): void {
-    const { clock, settled, quietMs = 1000 } = this.#options;
+    const { clock, settled, quietMs = 1000, unserved } = this.#options;
     if (settled === undefined || this.#stopTimer !== undefined) return;
     this.#stopTimer = clock.after(quietMs, () => {
       this.#stopTimer = undefined;
       let waiting = false;
+      const served = (unserved?.() ?? Infinity) - 1;
       for (const change of this.#changes.values()) {
         if (change.told) continue;
-        if (change.pending.size > 0 || clock.now() - change.heardAt < quietMs) waiting = true;
+        if (change.pending > 0 || change.revision > served || clock.now() - change.heardAt < quietMs) waiting = true;
         else {
           change.told = true;
           settled(report(change));
@@ -173,6 +200,6 @@ export class ChangeLog {
   }
 }
 
-function report({ proxies, types, nacks, pending, heardAt: _heard, told: _told, ...rest }: Open): ChangeReport {
-  return { ...rest, proxies: proxies.size, types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks], pending: pending.size };
+function report({ proxies, types, nacks, heardAt: _heard, told: _told, ...rest }: Open): ChangeReport {
+  return { ...rest, proxies: proxies.size, types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
 }

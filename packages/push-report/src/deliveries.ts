@@ -3,7 +3,7 @@ import type { Connection, Rejection, XdsEvent } from "@istiod/xds-server";
 interface TypeDelivery {
   /** Revisions of responses that are not answered, by nonce. */
   readonly sent: Map<string, number>;
-  /** Everything up to this revision was acknowledged. */
+  /** Everything up to this revision was acknowledged; -1: nothing. */
   acknowledged: number;
   /** Resources that were refused, with the version that was. */
   readonly refused: Map<string, { readonly version: string | undefined; readonly error: Rejection }>;
@@ -26,23 +26,22 @@ export class Deliveries {
     switch (event.kind) {
       case "push": {
         const { sent } = this.#type(event.connection, event.typeUrl);
-        if (event.revision !== undefined) sent.set(event.nonce, event.revision);
+        sent.set(event.nonce, event.revision ?? 0);
         break;
       }
       case "ack": {
         const type = this.#type(event.connection, event.typeUrl);
-        type.acknowledged = Math.max(type.acknowledged, type.sent.get(event.nonce) ?? 0);
-        type.sent.clear();
+        type.acknowledged = Math.max(type.acknowledged, type.sent.get(event.nonce) ?? -1);
+        forgetUntil(type.sent, event.nonce);
         type.refusedWhole = undefined;
         if (type.refused.size > 0) this.#forgetReplaced(event.connection, event.typeUrl, type);
         break;
       }
       case "nack": {
         const type = this.#type(event.connection, event.typeUrl);
-        type.sent.delete(event.error.nonce);
+        forgetUntil(type.sent, event.error.nonce);
         if (event.error.resources.length === 0) type.refusedWhole = event.error;
-        const versions = this.#versions(event.connection, event.typeUrl);
-        for (const name of event.error.resources) type.refused.set(name, { version: versions(name), error: event.error });
+        for (const name of event.error.resources) type.refused.set(name, { version: event.error.versions[name], error: event.error });
         break;
       }
       case "disconnect":
@@ -51,9 +50,9 @@ export class Deliveries {
     }
   }
 
-  /** Whether everything that a revision means for a stream and type was acknowledged, as far as acknowledgements tell. */
+  /** Whether everything that a revision means for a stream and type was acknowledged, as far as acknowledgements tell; 0: what it was sent first. */
   acknowledged(connection: string, typeUrl: string, revision: number): boolean {
-    return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? 0) >= revision;
+    return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? -1) >= revision;
   }
 
   /** Why a client does not use a resource as it was last sent; undefined if it does, or has not answered. */
@@ -67,7 +66,7 @@ export class Deliveries {
     let types = this.#streams.get(connection);
     if (types === undefined) this.#streams.set(connection, (types = new Map()));
     let type = types.get(typeUrl);
-    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: 0, refused: new Map(), refusedWhole: undefined }));
+    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, refused: new Map(), refusedWhole: undefined }));
     return type;
   }
 
@@ -79,5 +78,14 @@ export class Deliveries {
   #forgetReplaced(connection: string, typeUrl: string, { refused }: TypeDelivery): void {
     const versions = this.#versions(connection, typeUrl);
     for (const [name, { version }] of refused) if (versions(name) !== version) refused.delete(name);
+  }
+}
+
+/** Clients answer in order: what was sent before is answered, too. */
+function forgetUntil(sent: Map<string, number>, nonce: string): void {
+  if (!sent.has(nonce)) return;
+  for (const earlier of sent.keys()) {
+    sent.delete(earlier);
+    if (earlier === nonce) break;
   }
 }

@@ -125,7 +125,7 @@ function lack(deliveries: Deliveries, connection: Connection, subscription: Subs
   });
   const [first] = refused;
   if (first !== undefined) return [{ ...of, reason: "refused", resources: refused.map(({ name }) => name), message: first.error.message }];
-  if (revision !== undefined && deliveries.acknowledged(connection.id, typeUrl, revision)) return [];
+  if (deliveries.acknowledged(connection.id, typeUrl, revision ?? 0)) return [];
   const unsent = [...made.filter((r) => sent?.get(r.name)?.version !== r.version).map(({ name }) => name), ...removed.filter((name) => sent?.has(name))];
   if (unsent.length > 0) return [{ ...of, reason: "not sent", resources: unsent }];
   if (subscription.nonceSent === subscription.nonceAcked) return [];

@@ -99,6 +99,99 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
   });
 
+  describe("under a burst, of which a slow client is sent the outcome", () => {
+    let [blocking, first, other, second]: number[] = [];
+
+    beforeEach(async () => {
+      web.pause(true);
+      blocking = mesh.commit(virtualService("shop/bulk", "1s")).revision;
+      await turn();
+      first = mesh.commit(virtualService("shop/cart", "5s")).revision;
+      other = mesh.commit(virtualService("pay/card", "6s")).revision;
+      second = mesh.commit(virtualService("shop/other", "7s")).revision;
+      await turn();
+    });
+
+    it("counts the acknowledgement for each change that touched it, and for no other", async () => {
+      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 0, acks: 0, pending: 0 });
+      expect(mesh.log.report(other)).toMatchObject({ proxies: 1 });
+      expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 0, missing: [{ reason: "not sent" }] });
+      web.pause(false);
+      const bulky = await web.next(toyType);
+      const merged = await web.next(toyType);
+      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 0, pending: 1 });
+      web.ack(bulky);
+      await web.settled();
+      expect(mesh.log.report(blocking)).toMatchObject({ proxies: 1, acks: 1, pending: 0 });
+      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ acks: 0, pending: 1 });
+      expect(mesh.status("VirtualService/shop/bulk")).toMatchObject({ reached: 1, live: 1 });
+      for (const name of ["cart", "other"]) expect(mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ live: 0, missing: [{ reason: "not acknowledged" }] });
+      now.at += 70;
+      web.ack(merged);
+      await web.settled();
+      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 1, firstAckMs: 70, lastAckMs: 70, pending: 0 });
+      for (const name of ["cart", "other"]) expect(mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ reached: 1, live: 1, missing: [] });
+      expect(mesh.log.report(other)).toMatchObject({ proxies: 1, responses: 1 });
+    });
+
+    it("shows a refusal of what is merged in the report of each change, and of the object that is at fault", async () => {
+      web.pause(false);
+      web.ack(await web.next(toyType));
+      const merged = await web.next(toyType);
+      web.nack(merged, "shop/cart: no");
+      await web.settled();
+      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ nackCount: 1, acks: 0, pending: 0 });
+      expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1 });
+    });
+
+    it("is not settled before the slow client is served", async () => {
+      api.ack(await api.next(toyType));
+      await api.settled();
+      const fire = (): void => {
+        now.at += 1000;
+        now.timers.splice(0).forEach((timer) => timer());
+      };
+      fire();
+      expect(mesh.settled.filter(({ revision }) => revision >= (blocking ?? 0))).toEqual([]);
+      web.pause(false);
+      web.ack(await web.next(toyType));
+      web.ack(await web.next(toyType));
+      await web.settled();
+      await turn();
+      fire();
+      expect(mesh.settled.slice(-4).map(({ revision, proxies, acks }) => ({ revision, proxies, acks }))).toEqual([blocking, first, other, second].map((revision) => ({ revision, proxies: 1, acks: 1 })));
+    });
+  });
+
+  it("tells what is live while other changes are on their way, and of a refusal what replaced it", async () => {
+    const one = mesh.commit(virtualService("shop/cart", "2s")).revision;
+    const first = await web.next(toyType);
+    const two = mesh.commit(virtualService("shop/cart", "3s")).revision;
+    const second = await web.next(toyType);
+    web.nack(first, "shop/cart: too short");
+    await web.settled();
+    expect(mesh.log.report(one)).toMatchObject({ nackCount: 1, pending: 0 });
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 0, missing: [{ reason: "not acknowledged" }] });
+    web.ack(second);
+    await web.settled();
+    expect(mesh.log.report(two)).toMatchObject({ acks: 1, pending: 0 });
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 1, refused: 0 });
+  });
+
+  it("counts as live what a proxy acknowledged when it came, whatever it is being sent now", async () => {
+    const late = new XdsClient(mesh.server, { variant, node: "late.shop" });
+    late.subscribe(toyType);
+    await late.accept(toyType);
+    await late.settled();
+    mesh.commit(virtualService("shop/other", "2s"));
+    await late.next(toyType);
+    web.ack(await web.next(toyType));
+    await web.settled();
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 2, live: 2 });
+    expect(mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 2, live: 1, missing: [{ proxy: "late.shop" }] });
+    late.close();
+  });
+
   it("does not wait for a client that is gone", async () => {
     const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
     await web.next(toyType);
@@ -108,6 +201,10 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 0, live: 0 });
   });
 });
+
+async function turn(): Promise<void> {
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+}
 
 it("reads names of objects, and says what is wrong with one", () => {
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });

@@ -34,10 +34,11 @@ export class ToyMesh {
   readonly deliveries = new Deliveries((id) => this.server.connections().find((c) => c.id === id));
   readonly #views = new Map<unknown, View<Client>>();
   #tell: (change: SourceChange) => void = () => undefined;
+  #changing: () => void = () => undefined;
 
   constructor(now: { at: number; timers: (() => void)[] }) {
     const clock = { now: () => now.at, after: (_: number, callback: () => void) => (now.timers.push(callback), () => undefined) };
-    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100 });
+    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100, unserved: () => this.server.unserved() });
     const source: ResourceSource<View<Client>> = {
       ready: () => true,
       open: (node) => {
@@ -46,10 +47,15 @@ export class ToyMesh {
         return view;
       },
       resources: (view, typeUrl) => (typeUrl === toyType ? view.call(routes) : undefined),
-      watch: (listener) => ((this.#tell = listener), () => undefined),
+      watch: (listener, changing) => {
+        [this.#tell, this.#changing] = [listener, changing];
+        return () => undefined;
+      },
       close: (view) => view.release(),
     };
     this.server = createXdsServer(source, {
+      // A client has one response on its way: the next is made when it has taken that.
+      maxOutstandingBytes: 0,
       observe: (event) => {
         this.log.observe(event);
         this.deliveries.observe(event);
@@ -58,6 +64,7 @@ export class ToyMesh {
   }
 
   commit(yaml: string): Commit {
+    this.#changing();
     const commit = commitYaml(this.database, yaml);
     this.log.committed(commit);
     if (commit.changed.length > 0) this.#tell({ revision: commit.revision });

@@ -8,6 +8,7 @@ import type { AdsStream, ClientSource, Receipt, XdsResponse } from "./protocol/a
 import { DeltaStream } from "./protocol/delta-stream.js";
 import { SotwStream } from "./protocol/sotw-stream.js";
 import type { PushQueue, Pushed } from "./push/push-queue.js";
+import { Turn } from "./push/turn.js";
 import type { Connection as Snapshot } from "./server.js";
 import { subscriptionOf } from "./snapshot.js";
 import type { ResourceSource } from "./source.js";
@@ -31,6 +32,8 @@ export interface Engine<C> {
   readonly closed: (connection: Connection<C>) => void;
   /** A number that no other stream of this process has. */
   readonly number: () => number;
+  /** The source's number of its present state. */
+  readonly revision: () => number | undefined;
 }
 
 interface Opened<C> {
@@ -49,12 +52,20 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #over = false;
   #endReason: string | undefined;
   #progressAt = 0;
+  #handedOverAt = 0;
+  readonly #turn: Turn;
   /** There may be more to send, but the client has to take what it was sent first. */
   #blocked = false;
 
   constructor(engine: Engine<C>, call: Call) {
     this.#engine = engine;
     this.#call = call;
+    this.#turn = new Turn(engine.clock);
+  }
+
+  /** The oldest revision that the client is still to be served. */
+  get owed(): number | undefined {
+    return this.#turn.owed;
   }
 
   get id(): string {
@@ -88,26 +99,43 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     const stream = this.#opened?.stream;
     if (stream === undefined || this.#over) return;
     stream.changed(types, revision);
-    if (stream.due) this.#queue("change");
+    if (!stream.due) return;
+    if (revision !== undefined) this.#turn.add(revision);
+    this.#queue("change");
+  }
+
+  /** The source is about to answer differently. */
+  changing(): void {
+    if (this.#turn.owed !== undefined && !this.#over) this.#opened?.stream.changing();
   }
 
   push(): "done" | "blocked" {
-    const { maxOutstandingBytes, clock } = this.#engine;
-    while (!this.#over && this.#opened !== undefined) {
+    const { maxOutstandingBytes, clock, observe } = this.#engine;
+    if (this.#opened === undefined) return "done";
+    const turn = this.#turn.begin();
+    if (turn !== undefined) observe({ kind: "turn", ...this.#identity(this.#opened), ...turn });
+    while (!this.#over) {
       if (this.#call.outstandingBytes > maxOutstandingBytes) {
         this.#blocked = true;
         return "blocked";
       }
       const response = this.#opened.stream.next();
       if (response === undefined) break;
-      if (this.#call.outstandingBytes === 0) this.#progressAt = clock.now();
-      this.#send(response, this.#opened);
+      if (this.#call.outstandingBytes === 0) this.#progressAt = this.#handedOverAt = clock.now();
+      const bytes = this.#send(response, this.#opened);
+      if (response.due.reason === "change" || response.changes.length > 0) this.#turn.sent(bytes);
     }
+    const served = this.#turn.end();
+    if (served !== undefined && !this.#over) observe({ kind: "served", ...this.#identity(this.#opened), ...served });
     return "done";
   }
 
   progressed(): void {
-    this.#progressAt = this.#engine.clock.now();
+    const now = this.#engine.clock.now();
+    this.#progressAt = now;
+    if (this.#call.outstandingBytes === 0 && this.#opened !== undefined) {
+      this.#engine.observe({ kind: "sent", ...this.#identity(this.#opened), afterMs: now - this.#handedOverAt });
+    }
     if (!this.#blocked || this.#call.outstandingBytes > this.#engine.maxOutstandingBytes) return;
     this.#blocked = false;
     this.#engine.queue.resume(this);
@@ -184,6 +212,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     const { source, observe } = this.#engine;
     return {
       resources: (typeUrl: string): ResourceSet | undefined => source.resources(client, typeUrl),
+      revision: this.#engine.revision,
       lookup: source.lookup && ((typeUrl: string, name: string): Resource | undefined => source.lookup?.(client, typeUrl, name)),
       failed: (typeUrl, error) => {
         if (this.#opened) observe({ kind: "failure", ...this.#identity(this.#opened), typeUrl, error });
@@ -200,9 +229,10 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     if (nack) observe({ kind: "nack", ...of, error: nack });
   }
 
-  #send(response: XdsResponse, opened: Opened<C>): void {
+  /** Gives the response's length in bytes. */
+  #send(response: XdsResponse, opened: Opened<C>): number {
     const { bodies, clock, observe } = this.#engine;
-    const { typeUrl, nonce, version, selection, due } = response;
+    const { typeUrl, nonce, version, selection, due, revision, changes } = response;
     const from = clock.now();
     const head = encodeHead(typeUrl, nonce, version);
     const encoded = bodies.encode(opened.stream.variant, typeUrl, selection);
@@ -215,13 +245,15 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       reason: due.reason,
       nonce,
       version,
-      ...(due.revision !== undefined && { revision: due.revision }),
+      ...(revision !== undefined && { revision }),
+      changes,
       resources: countOf(selection),
       removed: selection.removed.length,
       bytes: length,
       queueMs: Math.max(0, response.startedAt - due.since),
       buildMs: response.buildMs + clock.now() - from,
     });
+    return length;
   }
 
   #queue(reason: "request" | "change"): void {
@@ -242,6 +274,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     this.#over = true;
     const { queue, source, observe, clock, closed } = this.#engine;
     queue.remove(this);
+    this.#turn.end();
     const opened = this.#opened;
     if (opened === undefined) return;
     closed(this);

@@ -72,8 +72,11 @@ export interface Rejection {
   readonly message: string;
   /** Names of the resources in the refused response that the message mentions; all of the response's if it had only one. */
   readonly resources: readonly string[];
+  /** The versions of those resources that were refused, by name. */
+  readonly versions: Readonly<Record<string, string>>;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** The revision of the source that the refused response showed, if it has revisions. */
   readonly revision?: number;
 }
 
@@ -83,7 +86,10 @@ export interface PushEvent extends OfType {
   readonly reason: "request" | "change";
   readonly nonce: string;
   readonly version: string;
+  /** The revision of the source that the response shows, if it has revisions. */
   readonly revision?: number;
+  /** The changes since the client's last response of the type that this one shows something of, ascending; several where they were merged. */
+  readonly changes: readonly number[];
   /** Resources in the response. */
   readonly resources: number;
   /** Names in `removed_resources`. */
@@ -94,6 +100,31 @@ export interface PushEvent extends OfType {
   readonly queueMs: number;
   /** Milliseconds that the source and the encoding took. */
   readonly buildMs: number;
+}
+
+/** The turn of a client came, to be sent what changed. There may be nothing to send. */
+export interface TurnEvent extends OfConnection {
+  readonly kind: "turn";
+  /** The revisions of the source since its last turn, ascending. */
+  readonly changes: readonly number[];
+  /** Milliseconds since the first of them. */
+  readonly queueMs: number;
+}
+
+/** Everything that such a turn had to send was handed to the transport, and it was something. */
+export interface ServedEvent extends OfConnection {
+  readonly kind: "served";
+  readonly responses: number;
+  readonly bytes: number;
+  /** Milliseconds since the first of the changes. */
+  readonly sinceMs: number;
+}
+
+/** The client's side has taken all that was handed to the transport. */
+export interface SentEvent extends OfConnection {
+  readonly kind: "sent";
+  /** Milliseconds since something was handed over while nothing was outstanding. */
+  readonly afterMs: number;
 }
 
 /** The source threw when it was asked. The client keeps what it has, and the source is asked again after the next change. */
@@ -110,4 +141,7 @@ export type XdsEvent =
   | AckEvent
   | NackEvent
   | PushEvent
+  | TurnEvent
+  | ServedEvent
+  | SentEvent
   | FailureEvent;

@@ -80,6 +80,8 @@ export interface XdsServer {
   accept(call: Call): CallHandler;
   /** Every admitted stream, oldest first. */
   connections(): readonly Connection[];
+  /** The oldest revision of the source that some client has not had its turn with, or is still being sent. Undefined if all are served. */
+  unserved(): number | undefined;
   /** Ends a stream with `Unavailable`, so that the client connects anew. False if there is none of this id. */
   disconnect(id: string, reason?: string): boolean;
   /** Asks the source again for all clients, as after a change. */

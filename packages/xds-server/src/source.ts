@@ -26,8 +26,13 @@ export interface ResourceSource<C = unknown> {
   /** A resource that is not in the set of its type, for a client that subscribes to it by name. */
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
-  /** Calls the listener after each change that may alter an answer. Gives the function that ends this. */
-  watch(listener: (change: SourceChange) => void): () => void;
+  /**
+   * Calls the listener after each change that may alter an answer. Gives the function that ends this.
+   *
+   * @param changing to be called before each change, while the source still answers as before: so changes that are merged for a client are
+   * told apart in what is reported. A source that cannot call it need not.
+   */
+  watch(listener: (change: SourceChange) => void, changing: () => void): () => void;
 
   /** The stream of this client ended. */
   close?(client: C): void;

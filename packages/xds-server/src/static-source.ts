@@ -27,15 +27,16 @@ export interface StaticSource extends ResourceSource<StaticClient> {
 export function staticSource(sets: ResourceSets = {}): StaticSource {
   const current = new Map<string, ResourceSet>();
   const clients = new Set<StaticClient>();
-  const listeners = new Set<(change: SourceChange) => void>();
+  const listeners = new Map<(change: SourceChange) => void, () => void>();
   let revision = 0;
 
   const asSet = (resources: Iterable<Resource>): ResourceSet =>
     resources instanceof ResourceSet ? resources : ResourceSet.of(resources);
   const set = (changed: ResourceSets): number => {
+    for (const changing of listeners.values()) changing();
     for (const [typeUrl, resources] of Object.entries(changed)) current.set(typeUrl, asSet(resources));
     revision++;
-    for (const listener of listeners) listener({ revision, types: Object.keys(changed) });
+    for (const listener of listeners.keys()) listener({ revision, types: Object.keys(changed) });
     return revision;
   };
   const without = (typeUrl: string, names: readonly string[]): Resource[] =>
@@ -60,8 +61,8 @@ export function staticSource(sets: ResourceSets = {}): StaticSource {
       return client;
     },
     resources: (_client, typeUrl) => current.get(typeUrl),
-    watch(listener) {
-      listeners.add(listener);
+    watch(listener, changing) {
+      listeners.set(listener, changing);
       return () => listeners.delete(listener);
     },
     close: (client) => clients.delete(client),

@@ -12,6 +12,8 @@ import { BodyCache } from "./wire/body-cache.js";
 const patienceMs = 1000;
 const sweepMs = 1000;
 const endingStepMs = 50;
+/** Before a change no more time is spent on telling it from those that wait already. */
+const lookingMs = 50;
 
 /** Makes a server of a source's resources, which listens to nothing yet. */
 export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServerOptions = {}): XdsServer {
@@ -27,6 +29,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
   const listeners = new Set<Listener>();
   const admit = admission(options.streamsPerSecond, clock);
   let streams = 0;
+  let revision: number | undefined;
   let closing: Promise<void> | undefined;
 
   const engine: Engine<C> = {
@@ -43,12 +46,21 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     opened: (connection) => connections.add(connection),
     closed: (connection) => connections.delete(connection),
     number: () => ++streams,
+    revision: () => revision,
   };
 
-  const changed = (types: readonly string[] | undefined, revision: number | undefined): void => {
-    for (const connection of connections) connection.changed(types, revision);
+  const changed = (types: readonly string[] | undefined, change: number | undefined): void => {
+    revision = change ?? revision;
+    for (const connection of connections) connection.changed(types, change);
   };
-  const stopWatching = source.watch(({ types, revision }) => changed(types, revision));
+  const changing = (): void => {
+    const until = clock.now() + lookingMs;
+    for (const connection of connections) {
+      connection.changing();
+      if (clock.now() > until) break;
+    }
+  };
+  const stopWatching = source.watch((change) => changed(change.types, change.revision), changing);
 
   let stopSweeping: () => void = () => undefined;
   const sweep = (): void => {
@@ -85,6 +97,11 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     },
     accept: (call) => new Connection(engine, call),
     connections: () => [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
+    unserved() {
+      let oldest: number | undefined;
+      for (const { owed } of connections) if (owed !== undefined && (oldest === undefined || owed < oldest)) oldest = owed;
+      return oldest;
+    },
     disconnect(id, reason = "disconnected by an administrator") {
       const found = [...connections].find((connection) => connection.id === id);
       found?.end(new ConnectError(reason, Code.Unavailable), reason);

@@ -118,7 +118,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("of a response that is not the last one is stale", async () => {
+    test("of a response that is not the last one counts for that one, and its subscription is stale", async () => {
       const { client, source, server, events } = await serve({ [clusterType]: [made("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -127,8 +127,9 @@ onEach(transports, (variant, transport) => {
       const second = await c.next();
       c.ack(first);
       expect(await c.settled()).toEqual([]);
-      expect(server.connections()[0]?.subscriptions[0]?.nonceAcked).toBe("");
+      expect(server.connections()[0]?.subscriptions[0]).toMatchObject({ nonceSent: second.nonce, nonceAcked: first.nonce });
       expect(events).toContainEqual(expect.objectContaining({ kind: "request", stale: true }));
+      expect(events).toContainEqual(expect.objectContaining({ kind: "ack", nonce: first.nonce }));
       c.ack(second);
       expect(await c.settled()).toEqual([]);
       expect(server.connections()[0]?.subscriptions[0]?.nonceAcked).toBe(second.nonce);

@@ -20,6 +20,8 @@ export interface IngestionOptions {
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
   onResolved?(problems: readonly Problem[]): void;
+  /** Called before each commit but the first. */
+  beforeCommit?(): void;
   /** Told of every commit that changed something. */
   onCommit?(commit: Commit, timing: CommitTiming): void;
 }
@@ -160,6 +162,7 @@ export class Ingestion<C> {
   /** @param over whether nothing more is being gathered */
   private commit(writes: readonly Write[], over: boolean): void {
     const from = this.clock.now();
+    if (this.started) this.options.beforeCommit?.();
     const commit = this.database.commit((tx) => {
       for (const { collection, key, value } of writes) {
         if (value === undefined) tx.delete(collection, key);

@@ -6,9 +6,11 @@ import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
 import { NameSet } from "./name-set.js";
+import { PendingChanges } from "./pending-changes.js";
 import { versionsDigest, versionsOf } from "./set-digest.js";
 import { endpointsNameOf } from "./warming.js";
 import { TypeState, type Due } from "./type-state.js";
+import type { SentResponse } from "./unanswered.js";
 import { clusterType, endpointType, pushRank } from "./types.js";
 import { versionOf } from "./version.js";
 
@@ -17,10 +19,11 @@ export interface ClientSource {
   resources(typeUrl: string): ResourceSet | undefined;
   /** Undefined if the source has no names outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
+  /** The source's own number of its present state, if it has one. */
+  revision(): number | undefined;
   /** A question to the source failed; the type keeps what it had. */
   failed(typeUrl: string, error: unknown): void;
 }
-
 
 /** A response to be encoded and sent. */
 export interface XdsResponse {
@@ -30,6 +33,10 @@ export interface XdsResponse {
   readonly selection: Selection;
   /** Why it is sent. */
   readonly due: Due;
+  /** The revision of the source that it shows. */
+  readonly revision: number | undefined;
+  /** The changes since the last response that it shows something of, ascending. */
+  readonly changes: readonly number[];
   /** When work on it began, and milliseconds that the source and the comparison took. */
   readonly startedAt: number;
   readonly buildMs: number;
@@ -47,6 +54,7 @@ interface Step {
   readonly type: TypeState;
   readonly set: ResourceSet;
   readonly due: Due;
+  readonly revision: number | undefined;
   readonly startedAt: number;
   /** Milliseconds that the source took. */
   readonly tookMs: number;
@@ -87,19 +95,17 @@ export abstract class AdsStream {
     if (type === undefined) this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
     const { last } = type;
     const stale = request.responseNonce !== "" && last !== undefined && request.responseNonce !== last.nonce;
-    const answers = request.responseNonce !== "" && last?.nonce === request.responseNonce;
-    const nack = request.errorDetail === undefined ? undefined : this.#rejected(type, request, request.errorDetail, answers);
+    const answered = request.responseNonce === "" ? undefined : type.unanswered.answer(request.responseNonce);
+    const nack = request.errorDetail === undefined ? undefined : this.#rejected(type, request, request.errorDetail, answered);
     let ack: Receipt["ack"];
-    if (answers && nack === undefined) {
-      const { nonce, version, at } = last;
-      const { revision, since } = last.due;
+    if (answered !== undefined && nack === undefined) {
+      const { nonce, version, at, revision, due } = answered;
       const now = this.#clock.now();
-      ack = { nonce, version, ...(revision !== undefined && { revision }), afterMs: now - at, sinceMs: now - since };
+      ack = { nonce, version, ...(revision !== undefined && { revision }), afterMs: now - at, sinceMs: now - due.since };
       type.nonceAcked = nonce;
       type.versionAcked = version;
       type.lastError = undefined;
     }
-    if (answers) last.selection = undefined;
     if (this.subscribe(type, request, first, stale)) this.#mark(type, "request", undefined);
     else if (!type.subscribed) type.forget();
     return { typeUrl: request.typeUrl, stale, ...(ack && { ack }), ...(nack && { nack }) };
@@ -122,6 +128,16 @@ export abstract class AdsStream {
     }
   }
 
+  /** The source is about to change: what it has changed until now is told from what it will change. */
+  changing(): void {
+    for (const type of this.types.values()) {
+      const known = this.#pass.find((step) => step.type === type)?.set ?? type.known;
+      if (known === undefined || type.due?.changes.unseen !== true || !type.subscribed) continue;
+      const set = this.#current(type);
+      if (set !== undefined) type.due.changes.look(known, set);
+    }
+  }
+
   /** Whether `next` has something to look at. */
   get due(): boolean {
     if (this.#pass.length > 0) return true;
@@ -141,8 +157,8 @@ export abstract class AdsStream {
   }
 
   #mark(type: TypeState, reason: Due["reason"], revision: number | undefined): void {
-    type.due = type.due ?? { reason, since: this.#clock.now(), revision };
-    if (revision !== undefined) type.due = { ...type.due, revision };
+    type.due ??= { reason, since: this.#clock.now(), changes: new PendingChanges() };
+    if (revision !== undefined) type.due.changes.add(revision);
   }
 
   #begin(): void {
@@ -158,14 +174,15 @@ export abstract class AdsStream {
     const startedAt = this.#clock.now();
     try {
       const set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
-      this.#pass.splice(position, 0, { type, set, due, startedAt, tookMs: this.#clock.now() - startedAt });
+      this.#pass.splice(position, 0, { type, set, due, revision: this.#source.revision(), startedAt, tookMs: this.#clock.now() - startedAt });
     } catch (error) {
       this.#source.failed(type.typeUrl, error);
     }
   }
 
-  #compose({ type, set, due, startedAt, tookMs }: Step): XdsResponse | undefined {
+  #compose({ type, set, due, revision, startedAt, tookMs }: Step): XdsResponse | undefined {
     const composedFrom = this.#clock.now();
+    const { known } = type;
     let selection: Selection;
     const heldClusters = type.typeUrl === clusterType && type.held !== undefined;
     try {
@@ -176,7 +193,8 @@ export abstract class AdsStream {
       this.#source.failed(type.typeUrl, error);
       return undefined;
     }
-    if (type.typeUrl === clusterType) this.#warm(selection, heldClusters, due);
+    const changes = due.changes.shownBy(selection, known, set, due.reason);
+    if (type.typeUrl === clusterType) this.#warm(selection, heldClusters, { ...due, changes: new PendingChanges(changes) });
     if (type.typeUrl === endpointType) this.#warming.clear();
     const projected = this.project(type, selection);
     if (projected === undefined && !type.owed) return undefined;
@@ -185,8 +203,9 @@ export abstract class AdsStream {
     const version = versionOf(set, type.outside);
     const carried = projected ?? nothing;
     const at = this.#clock.now();
-    type.last = { nonce, version, at, due, selection: carried };
-    return { typeUrl: type.typeUrl, nonce, version, selection: carried, due, startedAt, buildMs: tookMs + at - composedFrom };
+    type.last = { nonce, version, at };
+    type.unanswered.add({ ...type.last, due, revision, selection: carried });
+    return { typeUrl: type.typeUrl, nonce, version, selection: carried, due, revision, changes, startedAt, buildMs: tookMs + at - composedFrom };
   }
 
   /** Envoy waits for the endpoints of each cluster that it is sent, even if it has them: they must follow. */
@@ -206,17 +225,18 @@ export abstract class AdsStream {
     }
   }
 
-  #rejected(type: TypeState, { responseNonce }: XdsRequest, error: { code: number; message: string }, answers: boolean): Rejection {
-    const last = answers ? type.last : undefined;
-    const carried = last?.selection?.resources ?? [];
+  #rejected(type: TypeState, { responseNonce }: XdsRequest, error: { code: number; message: string }, answered: SentResponse | undefined): Rejection {
+    const carried = answered?.selection.resources ?? [];
+    const refused = carried.filter(({ name }) => carried.length === 1 || error.message.includes(name));
     const rejection: Rejection = {
       nonce: responseNonce,
-      version: last?.version ?? "",
+      version: answered?.version ?? "",
       code: error.code,
       message: error.message,
-      resources: carried.filter(({ name }) => carried.length === 1 || error.message.includes(name)).map(({ name }) => name),
+      resources: refused.map(({ name }) => name),
+      versions: Object.fromEntries(refused.map(({ name, version }) => [name, version])),
       at: this.#clock.now(),
-      ...(last?.due.revision !== undefined && { revision: last.due.revision }),
+      ...(answered?.revision !== undefined && { revision: answered.revision }),
     };
     type.lastError = rejection;
     return rejection;

@@ -2,9 +2,9 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
-import type { Selection } from "../wire/body-cache.js";
-
 import { NameSet } from "./name-set.js";
+import type { PendingChanges } from "./pending-changes.js";
+import { type LastResponse, Unanswered } from "./unanswered.js";
 
 /** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
 export class TypeState {
@@ -33,6 +33,7 @@ export class TypeState {
   due: Due | undefined;
 
   last: LastResponse | undefined;
+  readonly unanswered = new Unanswered();
   nonceAcked = "";
   versionAcked = "";
   lastError: Rejection | undefined;
@@ -63,14 +64,6 @@ export interface Due {
   readonly reason: "request" | "change";
   /** Milliseconds, by the clock of the stream. */
   readonly since: number;
-  readonly revision: number | undefined;
-}
-
-export interface LastResponse {
-  readonly nonce: string;
-  readonly version: string;
-  readonly at: number;
-  readonly due: Due;
-  /** What it carried. Until it is acknowledged. */
-  selection: Selection | undefined;
+  /** The changes that led to it, or came while it waited. */
+  readonly changes: PendingChanges;
 }
