@@ -1,5 +1,5 @@
 import { resource } from "@istiod/resources";
-import { clusterType, endpointType, staticSource } from "@istiod/xds-server";
+import { clusterType, endpointType, listenerType, staticSource } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
@@ -62,6 +62,38 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["b"]);
     });
 
+    test("is sent all endpoints if it asks for them before clusters, since it then waits for some", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(endpointType, ["a", "b"], versions);
+      expect((await c.next()).names.sort()).toEqual(["a", "b"]);
+      c.subscribe(clusterType, [], versions);
+      expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
+    });
+
+    test("is sent all endpoints once more if it has no listeners yet, since it may wait for some", async () => {
+      const { client } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], versions);
+      c.subscribe(endpointType, ["a", "b"], versions);
+      await c.accept(clusterType);
+      expect((await c.accept(endpointType)).names).toEqual([]);
+      expect((await c.accept(endpointType)).names.sort()).toEqual(["a", "b"]);
+      expect(await c.settled()).toEqual([]);
+    });
+
+    test("is sent no endpoints again if it has listeners", async () => {
+      const { client } = await setup(variant, transport, { ...sets, [listenerType]: [made("l")] });
+      const c = client();
+      c.subscribe(clusterType, [], versions);
+      c.subscribe(endpointType, ["a", "b"], versions);
+      c.subscribe(listenerType);
+      await c.accept(clusterType);
+      await c.accept(endpointType);
+      await c.accept(listenerType);
+      expect(await c.settled()).toEqual([]);
+    });
+
     test("with names in another alphabet is understood", async () => {
       const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => made(name));
       const { client } = await setup(variant, transport, { [clusterType]: odd });
@@ -69,6 +101,23 @@ onEach(transports, (variant, transport) => {
       c.subscribe(clusterType, [], Object.fromEntries(odd.map(({ name, version }) => [name, version])));
       expect(await c.next()).toMatchObject({ names: [], removed: [] });
     });
+  });
+
+  test("a proxy that lost its stream between a changed cluster and its unchanged endpoints uses the cluster", async () => {
+    const sets = { [clusterType]: [edsCluster("a", "1"), edsCluster("b", "1")], [endpointType]: [made("a", "1"), made("b", "1")] };
+    const { target, source } = await setup(variant, transport, sets);
+    const envoy = new EnvoyClient(target, { variant });
+    await envoy.initialized();
+    source.put(clusterType, edsCluster("a", "2"));
+    await envoy.until(() => {
+      if (envoy.warming.size === 0) return false;
+      envoy.reconnect();
+      return true;
+    });
+    await envoy.initialized();
+    await envoy.settled();
+    envoy.close();
+    expect(envoy.warming.size).toBe(0);
   });
 
   test("a proxy that returns to another replica ends up with what that one has", async () => {

@@ -21,7 +21,8 @@ export interface EnvoyClientOptions {
 
 /**
  * A proxy without traffic: it subscribes as Envoy does — clusters, then their endpoints, once those came listeners, then
- * their routes — accepts what comes, keeps it, and after a reconnect tells what it has.
+ * their routes — accepts what comes, keeps it, and after a reconnect tells what it has. While clusters warm, a delta client does
+ * not ask for clusters on a new stream, as Envoy does not.
  */
 export class EnvoyClient {
   readonly variant: Variant;
@@ -101,7 +102,9 @@ export class EnvoyClient {
     this.#asked = new Set();
     this.#versions.clear();
     this.#xds = this.#connect();
-    for (const typeUrl of asked) this.#ask(typeUrl);
+    // In state-of-the-world it does so too, but then never learns of endpoints that are no more, and waits for ever.
+    const paused = this.variant === "delta" && this.#warming.size > 0 && asked.has(listenerType);
+    for (const typeUrl of asked) if (typeUrl !== clusterType || !paused) this.#ask(typeUrl);
   }
 
   close(): void {
@@ -174,6 +177,7 @@ export class EnvoyClient {
         else if (!this.#asked.has(also)) this.#ask(also);
       }
     }
+    if (this.#warming.size === 0 && !this.#asked.has(clusterType)) this.#ask(clusterType);
     if (this.#warming.size === 0 && !this.#asked.has(listenerType)) this.#ask(listenerType);
   }
 
