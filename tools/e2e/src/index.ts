@@ -8,3 +8,6 @@ export { certificateFor, type TestCertificates } from "./certificates.js";
 export { type BareEnvoy, type Refusal, startBareEnvoy } from "./bare-envoy.js";
 export { endpointAsker, filterAsker, renamed, routeAsker, unbound } from "./askers.js";
 export { type Sample, startSample } from "./sample.js";
+export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy-process.js";
+export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./xds-relay.js";
+export { claimSubnet, type Subnet } from "./subnet.js";

@@ -1,0 +1,67 @@
+import { spawn } from "node:child_process";
+import { mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface EnvoyProcessOptions {
+  readonly binary: string;
+  /** Where its admin interface is, on port 15000. */
+  readonly address: string;
+  /** Where its clusters and listeners come from, by delta over plaintext. */
+  readonly xds: { readonly host: string; readonly port: number };
+  /** Clusters beside that, all of which lead to the same place. */
+  readonly clusters?: readonly string[];
+}
+
+/** An Envoy with no more bootstrap than it needs to ask for its configuration. */
+export interface EnvoyProcess {
+  /** How it ended; undefined while it runs. */
+  readonly ended: number | string | undefined;
+  /** Asks its admin interface. */
+  admin(path: string): Promise<string>;
+  kill(): Promise<void>;
+}
+
+/** Starts an Envoy; it need not answer yet when this resolves. */
+export async function startEnvoyProcess({ binary, address, xds, clusters = [] }: EnvoyProcessOptions): Promise<EnvoyProcess> {
+  const directory = await mkdtemp(join(tmpdir(), "istiod-e2e-bare-"));
+  const file = join(directory, "bootstrap.json");
+  await writeFile(file, JSON.stringify(bootstrap(address, xds, clusters)));
+  // Access logs open /dev/stdout, which cannot be done where that is a socket, as it is under a test runner.
+  const output = await open(join(directory, "output"), "w");
+  const envoy = spawn(binary, ["-c", file, "-l", process.env["E2E_ENVOY_LOG"] ?? "off", "--disable-hot-restart", "--concurrency", "1"], { cwd: directory, stdio: ["ignore", output.fd, "inherit"] });
+  const exited = new Promise<void>((resolve) => void envoy.once("exit", () => resolve()));
+  const atExit = (): void => void envoy.kill("SIGKILL");
+  process.once("exit", atExit);
+  return {
+    get ended() {
+      return envoy.exitCode ?? envoy.signalCode ?? undefined;
+    },
+    admin: async (path) => (await fetch(`http://${address}:15000${path}`)).text(),
+    kill: async () => {
+      process.off("exit", atExit);
+      envoy.kill("SIGKILL");
+      await exited;
+      await output.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: readonly string[]): object {
+  const cluster = (name: string): object => ({
+    name,
+    type: "STATIC",
+    typed_extension_protocol_options: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": { "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions", explicit_http_config: { http2_protocol_options: {} } },
+    },
+    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: xds.host, port_value: xds.port } } } }] }] },
+  });
+  const ads = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
+  return {
+    node: { id: "bare", cluster: "bare" },
+    admin: { address: { socket_address: { address, port_value: 15000 } } },
+    dynamic_resources: { lds_config: ads, cds_config: ads, ads_config: { api_type: "DELTA_GRPC", transport_api_version: "V3", set_node_on_first_message_only: true, grpc_services: [{ envoy_grpc: { cluster_name: "ads" } }] } },
+    static_resources: { clusters: ["ads", ...clusters].map(cluster) },
+  };
+}

@@ -1,0 +1,89 @@
+import { connect, createServer, type ClientHttp2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { fromBinary } from "@bufbuild/protobuf";
+import { type DeltaDiscoveryRequest, DeltaDiscoveryRequestSchema, type DeltaDiscoveryResponse, DeltaDiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+
+/** What passes a relay. */
+export interface XdsRelayOptions {
+  readonly host: string;
+  /** Where the server is. */
+  readonly to: { readonly host: string; readonly port: number };
+  /** What happens to a response: it is handed on, withheld, or the connection is lost in its place. */
+  readonly fate: (response: DeltaDiscoveryResponse) => "pass" | "drop" | "cut";
+}
+
+/** A relay between a delta client and its server, without TLS, that can lose the connection at a chosen message. */
+export interface XdsRelay {
+  readonly host: string;
+  readonly port: number;
+  /** The requests of each stream, oldest first. */
+  readonly streams: readonly (readonly DeltaDiscoveryRequest[])[];
+  close(): Promise<void>;
+}
+
+/** Starts a relay on a port of its own. */
+export async function startXdsRelay({ host, to, fate }: XdsRelayOptions): Promise<XdsRelay> {
+  const streams: DeltaDiscoveryRequest[][] = [];
+  const sessions = new Set<ServerHttp2Session>();
+  const server = createServer();
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.on("error", () => undefined);
+  });
+  server.on("stream", (down: ServerHttp2Stream, headers) => {
+    const requests: DeltaDiscoveryRequest[] = [];
+    streams.push(requests);
+    const session: ClientHttp2Session = connect(`http://${to.host}:${to.port}`);
+    const cut = (): void => {
+      session.destroy();
+      down.session?.destroy();
+    };
+    session.on("error", cut);
+    const up = session.request({ ":method": "POST", ":path": headers[":path"] ?? "", "content-type": "application/grpc", te: "trailers" });
+    up.on("response", (given) => down.respond({ ":status": given[":status"] ?? 200, "content-type": "application/grpc" }));
+    up.on("error", cut);
+    up.on("close", cut);
+    down.on("error", () => session.destroy());
+    down.on("close", () => session.destroy());
+    const answered = messages();
+    up.on("data", (chunk: Buffer) => {
+      for (const message of answered(chunk)) {
+        const decided = fate(fromBinary(DeltaDiscoveryResponseSchema, message.subarray(5)));
+        if (decided === "cut") return cut();
+        if (decided === "pass" && !down.destroyed) down.write(message);
+      }
+    });
+    const asked = messages();
+    down.on("data", (chunk: Buffer) => {
+      for (const message of asked(chunk)) requests.push(fromBinary(DeltaDiscoveryRequestSchema, message.subarray(5)));
+      up.write(chunk);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return {
+    host,
+    port: (server.address() as AddressInfo).port,
+    streams,
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.destroy();
+      await closed;
+    },
+  };
+}
+
+/** Parts a stream of bytes into gRPC's messages, each with its prefix. */
+function messages(): (chunk: Buffer) => Buffer[] {
+  let rest = Buffer.alloc(0);
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk]);
+    const whole: Buffer[] = [];
+    while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
+      const length = 5 + rest.readUInt32BE(1);
+      whole.push(rest.subarray(0, length));
+      rest = rest.subarray(length);
+    }
+    return whole;
+  };
+}
