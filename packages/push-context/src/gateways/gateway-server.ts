@@ -41,6 +41,8 @@ export interface BoundServer extends GatewayServer {
   readonly routeName: string;
   /** Hosts without namespaces, sorted, without repetition; only where it has TLS settings. */
   readonly sniHosts: readonly string[];
+  /** Requests are taken by HTTP/3 too, at the UDP port of the same number. */
+  readonly http3?: true;
 }
 
 /** A server that was left out, and why. */

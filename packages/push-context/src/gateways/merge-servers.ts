@@ -1,7 +1,7 @@
 import { type Server, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import type { BoundServer, GatewayServer, MergedGateway, RefusedServer, ServerGroup } from "./gateway-server.js";
-import { passesTlsThrough, seesHttp, speaksTls } from "./server-kind.js";
+import { passesTlsThrough, seesHttp, speaksTls, terminatesHttps } from "./server-kind.js";
 
 /** A Gateway that a proxy serves. */
 export interface SelectedGateway {
@@ -10,6 +10,8 @@ export interface SelectedGateway {
   readonly servers: readonly Server[];
   /** The ports listened on for the port that a server names; source: `resolvePorts` of pilot/pkg/model/gateway.go. */
   readonly listenOn: (port: number) => readonly number[];
+  /** Whether UDP comes to the proxy for the port that a server names; absent: HTTP/3 is not served. Source: `udpSupportedPort` there. */
+  readonly takesUdp?: (port: number) => boolean;
 }
 
 interface Group {
@@ -43,7 +45,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
       const declared = explicitServer(gateway, spec, index, spec.port);
       gatewayNames.add(declared.gateway);
       for (const port of gateway.listenOn(declared.port.number)) {
-        const server: BoundServer = { ...declared, routeName: routeNameOf(declared, port, gateway), sniHosts: sniHostsOf(declared) };
+        const server: BoundServer = { ...declared, routeName: routeNameOf(declared, port, gateway), sniHosts: sniHostsOf(declared), ...(takesHttp3(declared, gateway) && { http3: true }) };
         const refuse = (reason: string): void => void refused.push({ gateway: server.gateway, index, reason });
         const key = `${port} ${server.port.protocol} ${server.bind}`;
         const open = (): void => {
@@ -143,6 +145,10 @@ function routeNameOf(server: GatewayServer, port: number, gateway: SelectedGatew
     return `https.${server.port.number}.${server.port.name}.${gateway.name}.${gateway.namespace}${bind}`;
   }
   return "";
+}
+
+function takesHttp3(server: GatewayServer, { takesUdp }: SelectedGateway): boolean {
+  return terminatesHttps(server) && takesUdp?.(server.port.number) === true;
 }
 
 function sniHostsOf(server: GatewayServer): readonly string[] {

@@ -1,6 +1,6 @@
 import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
-import { keyOfId, service } from "@istiod/service-discovery";
+import { keyOfId, service, type ServiceTarget } from "@istiod/service-discovery";
 import { oldestFirst } from "../authorization/oldest-first.js";
 import { ingressGateways } from "../ingress/index.js";
 import { features } from "../mesh/features.js";
@@ -37,7 +37,8 @@ function selection(q: QueryContext, gateway: GatewayObject): Selection | undefin
   const named = annotations[servicesAnnotation];
   if (named === undefined) {
     if (!selects(q, spec.selector)) return undefined;
-    return { gateway, selected: { namespace, name, servers: spec.servers, listenOn: (port) => [listeningPort(q, port)] } };
+    const own = q.ask(serviceTargets);
+    return { gateway, selected: { namespace, name, servers: spec.servers, listenOn: (port) => [listeningPort(q, port)], ...udp(q, own) } };
   }
   const owner = annotations[parentNamespaceAnnotation] || namespace;
   const keys = named.split(",").map((hostname) => `${owner}/${hostname}`);
@@ -46,7 +47,15 @@ function selection(q: QueryContext, gateway: GatewayObject): Selection | undefin
   const listenOn = (port: number): readonly number[] => [
     ...new Set(targets.filter((target) => target.port.number === port).map((target) => target.targetPort)),
   ];
-  return { gateway, selected: { namespace, name, servers: spec.servers, listenOn } };
+  return { gateway, selected: { namespace, name, servers: spec.servers, listenOn, ...udp(q, targets) } };
+}
+
+/** HTTP/3 is served where a Service brings UDP to the port, and only under `PILOT_ENABLE_QUIC_LISTENERS`. */
+function udp(q: QueryContext, targets: readonly ServiceTarget[]): Pick<SelectedGateway, "takesUdp"> {
+  if (!features.quicListeners(q)) return {};
+  const isUdp = ({ service: id, port: { name, number } }: ServiceTarget): boolean =>
+    q.call(service, id)?.ports.find((port) => port.name === name && port.number === number)?.protocol === "UDP";
+  return { takesUdp: (port) => targets.some((target) => target.port.number === port && isUdp(target)) };
 }
 
 /** Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials there. Source: `filterStrictGatewayMerging`. */

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type Address, AddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import { type Address, AddressSchema, SocketAddress_Protocol as Transport } from "@istiod/envoy-api/envoy/config/core/v3/address";
 
 const unixPrefix = "unix://";
 
@@ -10,4 +10,9 @@ export function address(bind: string, port: number): Address {
     return create(AddressSchema, { address: { case: "pipe", value: { path } } });
   }
   return create(AddressSchema, { address: { case: "socketAddress", value: { address: bind, portSpecifier: { case: "portValue", value: port } } } });
+}
+
+/** A UDP socket address. */
+export function udpAddress(bind: string, port: number): Address {
+  return create(AddressSchema, { address: { case: "socketAddress", value: { protocol: Transport.UDP, address: bind, portSpecifier: { case: "portValue", value: port } } } });
 }

@@ -10,6 +10,8 @@ export interface GatewayChain {
   readonly match: ChainMatch;
   /** How it ends TLS. */
   readonly tls?: DownstreamTlsContext;
+  /** TLS is that within QUIC. */
+  readonly http3?: true;
   /** Its filters, once the listener's name is known. */
   readonly filters: (listener: string) => readonly Filter[];
 }
@@ -17,4 +19,9 @@ export interface GatewayChain {
 /** How a server ends TLS; undefined where it has none. */
 export function tlsOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
   return server.tls && serverTlsContext(q, server.tls, terminatesTcp(server) ? "tcp" : "http");
+}
+
+/** How a server ends the TLS within QUIC; undefined where it has none. */
+export function quicTlsOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
+  return server.tls && serverTlsContext(q, server.tls, "http3");
 }

@@ -1,19 +1,20 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { AdditionalAddressSchema, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { UdpListenerConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/udp_listener_config";
 import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, type BoundServer, features, ipMode, mergedGateway, proxyConfig, type ServerGroup, terminatesHttps, unprivileged } from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
-import { address } from "../envoy/address.js";
+import { address, udpAddress } from "../envoy/address.js";
 import { delimitedStatPrefix } from "../resource-names.js";
-import { downstreamTlsSocket } from "../security/downstream-tls.js";
+import { downstreamQuicSocket, downstreamTlsSocket } from "../security/downstream-tls.js";
 import { accessLogs } from "../telemetry/access-log.js";
 import { connectionSettings, unsigned } from "./connection-settings.js";
 import { acceptedAtOnce, exactBalance, handshakeTimeout } from "./downstream-connections.js";
 import { filterChainMatch } from "./filter-chain-match.js";
-import { type GatewayChain, tlsOf } from "./gateway-chain.js";
+import { type GatewayChain, quicTlsOf, tlsOf } from "./gateway-chain.js";
 import { gatewayManager } from "./gateway-managers.js";
 import type { SniHosts } from "./gateway-tcp-chains.js";
 import { gatewayTcpChains } from "./gateway-tcp-chains.js";
@@ -21,7 +22,7 @@ import { managerFilter } from "./http-connection-manager.js";
 import { additionalAddresses, listenerName, wildcards } from "./listener-address.js";
 import { proxyProtocol, tlsInspector } from "./listener-filters.js";
 
-/** The listeners of a gateway proxy: one for each port and bind of its Gateways. Source: pilot/pkg/networking/core/gateway.go. */
+/** The listeners of a gateway proxy: one for each port and bind of its Gateways, and beside it one for HTTP/3 where that is served. Source: pilot/pkg/networking/core/gateway.go. */
 export const gatewayListeners = query(
   "gatewayListeners",
   (q): ResourceSet => {
@@ -35,7 +36,7 @@ export const gatewayListeners = query(
       else listener.groups.push(group);
     }
     const sni = new Map<number, SniHosts>();
-    return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => gatewayListener(q, name, binds, port, groups, sni) ?? []));
+    return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter((found) => found !== undefined)));
   },
 );
 
@@ -49,31 +50,54 @@ function gatewayListener(q: QueryContext, name: string, binds: readonly string[]
   const chains = groups.flatMap((group) => chainsOf(q, group, sni));
   if (chains.length === 0) return undefined;
   const [bind = "", ...others] = binds;
-  const limit = acceptedAtOnce(q);
-  const buffer = unsigned(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
   const inspects = chains.some(({ match, tls }) => (match.sniHosts ?? []).length > 0 || tls !== undefined);
   const stripsProxyHeader = proxyConfig(q, "gatewayTopology")?.proxyProtocol !== undefined;
   const listener = create(ListenerSchema, {
-    name,
+    ...commonParts(q, name),
     address: address(bind, port),
     additionalAddresses: additionalAddresses(others, port),
-    trafficDirection: TrafficDirection.OUTBOUND,
     listenerFilters: [...(stripsProxyHeader ? [proxyProtocol] : []), ...(inspects ? [tlsInspector] : [])],
     filterChains: chains.map((chain) => filterChain(q, chain, name)),
-    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
-    ...(buffer !== undefined && { perConnectionBufferLimitBytes: buffer }),
     ...(askMetadata(q, "OUTBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
-    accessLog: [...accessLogs(q, "gateway", "listener")],
   });
   return resource(name, toBinary(ListenerSchema, listener));
 }
 
-function filterChain(q: QueryContext, { match, tls, filters }: GatewayChain, listener: string): FilterChain {
+/** What listeners of gateways have in common, whatever their transport. */
+function commonParts(q: QueryContext, name: string): MessageInitShape<typeof ListenerSchema> {
+  const limit = acceptedAtOnce(q);
+  const buffer = unsigned(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
+  return {
+    name,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+    ...(buffer !== undefined && { perConnectionBufferLimitBytes: buffer }),
+    accessLog: [...accessLogs(q, "gateway", "listener")],
+  };
+}
+
+/** The listener on UDP for the servers of a port that take HTTP/3; undefined where none does. */
+function http3Listener(q: QueryContext, binds: readonly string[], port: number, groups: readonly ServerGroup[]): Resource | undefined {
+  const servers = groups.flatMap((group) => group.servers.filter(({ http3 }) => http3));
+  if (servers.length === 0) return undefined;
+  const [bind = "", ...others] = binds;
+  const name = `udp_${listenerName(bind, port)}`;
+  const listener = create(ListenerSchema, {
+    ...commonParts(q, name),
+    address: udpAddress(bind, port),
+    additionalAddresses: others.map((other) => create(AdditionalAddressSchema, { address: udpAddress(other, port) })),
+    filterChains: servers.map((server) => filterChain(q, http3Chain(q, server), name)),
+    udpListenerConfig: create(UdpListenerConfigSchema, { quicOptions: {}, downstreamSocketConfig: {} }),
+  });
+  return resource(name, toBinary(ListenerSchema, listener));
+}
+
+function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayChain, listener: string): FilterChain {
   const envoyMatch = filterChainMatch(match);
   const timeout = handshakeTimeout(q);
   return create(FilterChainSchema, {
     ...(envoyMatch && { filterChainMatch: envoyMatch }),
-    ...(tls && { transportSocket: downstreamTlsSocket(tls) }),
+    ...(tls && { transportSocket: http3 ? downstreamQuicSocket(tls) : downstreamTlsSocket(tls) }),
     ...(timeout && { transportSocketConnectTimeout: timeout }),
     filters: [...filters(listener)],
   });
@@ -89,13 +113,20 @@ function httpChain(q: QueryContext, protocol: string, routeName: string): Gatewa
   return { match: {}, filters: (listener) => [managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName })] };
 }
 
-/** A server's name is that of its statistics, if it has one. */
 function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
-  const manager = q.call(gatewayManager, { grpcWeb: false });
   const tls = tlsOf(q, server);
+  return { ...(tls && { tls }), ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false })) };
+}
+
+function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
+  const tls = quicTlsOf(q, server);
+  return { ...(tls && { tls }), http3: true, ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })) };
+}
+
+/** A server's name is that of its statistics, if it has one. */
+function secureChain(q: QueryContext, server: BoundServer, manager: Uint8Array): Pick<GatewayChain, "match" | "filters"> {
   return {
     match: { sniHosts: server.sniHosts },
-    ...(tls && { tls }),
     filters: (listener) => [managerFilter(q, "gateway", manager, server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`), { rds: server.routeName })],
   };
 }

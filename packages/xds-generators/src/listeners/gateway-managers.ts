@@ -1,6 +1,6 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, proxyConfig } from "@istiod/push-context";
-import { HttpConnectionManager_ForwardClientCertDetails as Forwarding } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { HttpConnectionManager_CodecType as Codec, HttpConnectionManager_ForwardClientCertDetails as Forwarding } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { httpAuthorization } from "../security/client-authorization.js";
 import { jwtFilters } from "../security/jwt-authentication.js";
@@ -11,7 +11,7 @@ import type { HttpFilter } from "./named-filter.js";
 import { clientCertForwarding, proxyHeaders } from "./proxy-headers.js";
 
 /** The encoded connection manager of a gateway's listeners, without its name and routes. Source: pilot/pkg/networking/core/gateway.go. */
-export const gatewayManager = query("gatewayManager", (q, options: { readonly grpcWeb: boolean }): Uint8Array => {
+export const gatewayManager = query("gatewayManager", (q, options: { readonly grpcWeb: boolean; readonly http3?: true }): Uint8Array => {
   const headers = proxyHeaders(q, "gateway");
   const topology = proxyConfig(q, "gatewayTopology");
   const forwarding = clientCertForwarding(topology?.forwardClientCertDetails) ?? Forwarding.SANITIZE_SET;
@@ -28,6 +28,7 @@ export const gatewayManager = query("gatewayManager", (q, options: { readonly gr
       serverHeaderTransformation: headers.serverHeaderTransformation,
       ...(headers.generateRequestId === false && { generateRequestId: false }),
       httpProtocolOptions: { acceptHttp10: acceptsHttp10(q) },
+      ...(options.http3 && { codecType: Codec.HTTP3, http3ProtocolOptions: {} }),
     },
   });
 });

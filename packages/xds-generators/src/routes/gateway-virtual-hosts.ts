@@ -46,6 +46,7 @@ export const gatewayVirtualHosts = query("gatewayVirtualHosts", (q, routeName: s
   const scope = scopeOf(q);
   const byHost = new Map<string, DraftHost>();
   const made = new Map<string, RouteRequest>();
+  const advertised = servers.some(({ http3 }) => http3);
   for (const server of servers) {
     for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
       const header = q.call(virtualServiceHeader, virtualService);
@@ -59,6 +60,7 @@ export const gatewayVirtualHosts = query("gatewayVirtualHosts", (q, routeName: s
       const request = made.get(id) ?? {
         ...place,
         ...(server.tls === undefined ? {} : { tls: true as const }),
+        ...(advertised ? { http3: true as const } : {}),
         ...(destinations.length === 0 ? {} : { destinations }),
       };
       made.set(id, request);
@@ -111,17 +113,19 @@ function redirects({ tls }: BoundServer): boolean {
   return tls?.httpsRedirect === true;
 }
 
-/** Hosts with the same routes as one, named for the most specific of them. */
+/** Hosts with the same routes as one, named for the most specific of them; only the last host with those routes is joined, if it redirects as the next does. */
 function collapsed(byHost: ReadonlyMap<string, DraftHost>): DraftHost[] {
-  const out = new Map<string, DraftHost>();
+  const out: DraftHost[] = [];
+  const lastWith = new Map<string, DraftHost>();
   for (const [host, draft] of [...byHost].sort(([a], [b]) => bySpecificity(a, b))) {
-    const id = JSON.stringify([draft.requiresTls, draft.routes.map(({ gateway, virtualService }) => [gateway, virtualService])]);
-    const same = out.get(id);
-    if (same === undefined) {
-      out.set(id, draft);
-    } else {
+    const id = JSON.stringify(draft.routes.map(({ gateway, virtualService }) => [gateway, virtualService]));
+    const same = lastWith.get(id);
+    if (same?.requiresTls === draft.requiresTls) {
       same.domains.push(host);
+    } else {
+      lastWith.set(id, draft);
+      out.push(draft);
     }
   }
-  return [...out.values()];
+  return out;
 }

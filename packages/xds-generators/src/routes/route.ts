@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type HeaderValueOption, HeaderValueOptionSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { DecoratorSchema, type Route, type RouteMatch, RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { CorsPolicySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
 import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
@@ -19,6 +20,8 @@ import { sessionConfig, type SessionKey, statefulSessionFilter } from "./statefu
 export interface RouteContext {
   readonly port: number;
   readonly tls: boolean;
+  /** Whether HTTP/3 is taken at the port too. */
+  readonly http3: boolean;
   traitsOf(host: string): DestinationTraits | undefined;
 }
 
@@ -53,7 +56,15 @@ export function envoyRoute(q: QueryContext, owner: ResolvedVirtualService, route
   if (sessions !== undefined) {
     out.typedPerFilterConfig[statefulSessionFilter] = sessionConfig(sessions);
   }
+  if (context.http3) {
+    out.responseHeadersToAdd.push(http3At(context.port));
+  }
   return out;
+}
+
+/** Tells clients of HTTP/3 at the port, to be remembered for a day (RFC 7838). */
+function http3At(port: number): HeaderValueOption {
+  return create(HeaderValueOptionSchema, { header: { key: "alt-svc", value: `h3=":${port}"; ma=86400` } });
 }
 
 /** How traces name the route: the host, port and path that it leads to; its VirtualService's name where that is several or none. */

@@ -22,6 +22,8 @@ export interface RoutePlace {
 export interface RouteRequest extends RoutePlace {
   /** Requests come by TLS that ends here. */
   readonly tls?: true;
+  /** The same port takes HTTP/3, and responses say so. */
+  readonly http3?: true;
   /** Destinations with traits that matter, in any order that is the same for the same ones. */
   readonly destinations?: readonly DestinationTraits[];
 }
@@ -43,7 +45,7 @@ export const virtualServiceRoutes = query("virtualServiceRoutes", (q, request: R
     return [];
   }
   const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
-  const context = { port: request.port, tls: request.tls === true, traitsOf: (host: string) => traits.get(host) };
+  const context = { port: request.port, tls: request.tls === true, http3: request.http3 === true, traitsOf: (host: string) => traits.get(host) };
   return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
     bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
     catchAll,

@@ -8,6 +8,7 @@ import {
   TlsParameters_TlsProtocol as TlsProtocol,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import { QuicDownstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/quic/v3/quic_transport";
 import {
   type CommonTlsContext,
   CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
@@ -18,6 +19,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
+import { any } from "../envoy/any.js";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { withPrefix } from "../envoy/string-matcher.js";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
@@ -25,7 +27,7 @@ import { enforceCompliance } from "./compliance.js";
 import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
 
 /** What the bytes inside of TLS are taken for. */
-export type InsideTls = "http" | "tcp";
+export type InsideTls = "http" | "tcp" | "http3";
 
 const meshCiphers = [
   "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -59,6 +61,7 @@ export const meshTlsSocket = query("meshTlsSocket", (q, inside: InsideTls): Tran
 });
 
 export const httpAlpn = ["h2", "http/1.1"];
+export const http3Alpn = ["h3"];
 
 /** What TCP chains offer: peers that exchange metadata choose that before the rest. */
 export function exchangeAlpn(q: QueryContext): string[] {
@@ -67,6 +70,10 @@ export function exchangeAlpn(q: QueryContext): string[] {
 
 export function downstreamTlsSocket(context: DownstreamTlsContext): TransportSocket {
   return transportSocket(tlsTransportSocket, anyPack(DownstreamTlsContextSchema, context));
+}
+
+export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSocket {
+  return transportSocket("envoy.transport_sockets.quic", any(QuicDownstreamTransportSchema, { downstreamTlsContext: context }));
 }
 
 /** Files that the proxy finds beside itself; empty: the workload's own certificate and roots. */

@@ -15,7 +15,7 @@ import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-co
 import { exactly } from "../envoy/string-matcher.js";
 import { outboundClusterName } from "../resource-names.js";
 import { enforceCompliance } from "./compliance.js";
-import { acceptUntrusted, applyFiles, exchangeAlpn, httpAlpn, type InsideTls } from "./downstream-tls.js";
+import { acceptUntrusted, applyFiles, exchangeAlpn, http3Alpn, httpAlpn, type InsideTls } from "./downstream-tls.js";
 import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } from "./sds-secret.js";
 
 /**
@@ -24,8 +24,9 @@ import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } f
  */
 export function serverTlsContext(q: QueryContext, settings: ServerTLSSettings, inside: InsideTls): DownstreamTlsContext {
   const { mode } = settings;
-  const common = create(CommonTlsContextSchema, { alpnProtocols: mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? exchangeAlpn(q) : httpAlpn });
-  const required = mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL;
+  const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, inside)] });
+  // Envoy's QUIC cannot ask for a client's certificate.
+  const required = inside !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
     const own = { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" };
@@ -42,6 +43,11 @@ export function serverTlsContext(q: QueryContext, settings: ServerTLSSettings, i
   if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) applyParameters(q, common, settings);
   enforceCompliance(q, common);
   return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
+}
+
+function alpnOf(q: QueryContext, mode: Mode, inside: InsideTls): readonly string[] {
+  if (inside === "http3") return http3Alpn;
+  return mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? exchangeAlpn(q) : httpAlpn;
 }
 
 function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTLSSettings) {
