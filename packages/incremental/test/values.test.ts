@@ -2,7 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalKey, structurallyEqual } from "@istiod/incremental";
 import { fingerprint } from "../src/values/fingerprint.js";
-import { lookupKey } from "../src/values/key.js";
+import { requireKey, sameKey } from "../src/values/key.js";
+import { KeyTable } from "../src/values/key-table.js";
 
 class Money {
   constructor(
@@ -83,18 +84,73 @@ describe("a key", () => {
           : value;
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-        expect(lookupKey(reorder(a))).toBe(lookupKey(a));
+        expect(sameKey(a, reorder(a))).toBe(true);
         const same = JSON.stringify(sorted(a)) === JSON.stringify(sorted(b));
         expect(canonicalKey(a) === canonicalKey(b)).toBe(same);
-        expect(Object.is(lookupKey(a), lookupKey(b)) || (lookupKey(a) === 0 && lookupKey(b) === 0)).toBe(same);
+        expect(sameKey(a, b)).toBe(same);
       }),
     );
   });
 
-  it("of an object is not mistaken for a text", () => {
-    const marked = lookupKey([1]) as string;
-    expect(lookupKey(marked)).not.toBe(marked);
+  it("counts a property that is undefined as absent, and is plain data", () => {
     expect(canonicalKey({ b: 1, a: undefined })).toBe('{"b":1}');
+    expect(sameKey({ b: 1, a: undefined }, { c: undefined, b: 1 })).toBe(true);
+    expect(sameKey({ b: 1 }, Object.create({ b: 1 }))).toBe(false);
+    expect(sameKey({}, new Date())).toBe(false);
+    expect(sameKey({}, [])).toBe(false);
+    expect(sameKey({ b: 1 }, JSON.parse('{"__proto__":{}}'))).toBe(false);
+    for (const value of [() => 1, Symbol("s"), [new Date()], { a: new Map() }]) expect(() => requireKey(value)).toThrow(/is no key: expected plain data/);
+  });
+
+  it("finds in a table what its canonical text finds in a map", () => {
+    const names = fc.constantFrom("a", "b", "c", "constructor", "__proto__");
+    const { key } = fc.letrec<{ key: unknown }>((tie) => ({
+      key: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        fc.constantFrom<unknown>("", "a", "1", "{}", "\u0000[1]", 0, -0, 1, NaN, true, null, undefined, 1n),
+        fc.array(tie("key"), { maxLength: 3 }),
+        fc.array(fc.tuple(names, tie("key")), { maxLength: 3 }).map((entries) => Object.fromEntries(entries)),
+      ),
+    }));
+    const steps = fc.array(fc.tuple(fc.boolean(), key), { minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(steps, (edits) => {
+        const table = new KeyTable<{ readonly arg: unknown }>();
+        const model = new Map<string, { readonly arg: unknown }>();
+        for (const [add, arg] of edits) {
+          const text = canonicalKey(arg);
+          const known = model.get(text);
+          expect(table.get(arg)).toBe(known);
+          if (add && known === undefined) {
+            const item = { arg };
+            table.add(item);
+            model.set(text, item);
+          } else if (!add && known !== undefined) {
+            table.delete(known);
+            model.delete(text);
+          }
+          expect(table.size).toBe(model.size);
+        }
+        for (const item of model.values()) expect(table.get(structuredClone(item.arg))).toBe(item);
+        for (const item of model.values()) table.delete(item);
+        expect(table.size).toBe(0);
+      }),
+    );
+  });
+
+  it("finds each of many records that have much in common", () => {
+    const table = new KeyTable<{ readonly arg: unknown }>();
+    const args = (): unknown[] =>
+      [0, 1, 2].flatMap((kind) =>
+        Array.from({ length: 300 }, (_, i) =>
+          kind === 0 ? { scope: { name: "x" }, host: `h${i % 30}`, port: i } : kind === 1 ? { list: ["a", "b", String(i)] } : { deep: { er: { and: { er: i } } } },
+        ),
+      );
+    const items = args().map((arg) => ({ arg }));
+    for (const item of items) table.add(item);
+    expect(args().map((arg) => table.get(arg))).toEqual(items);
+    for (const item of items.slice(100)) table.delete(item);
+    expect(args().map((arg) => table.get(arg))).toEqual([...items.slice(0, 100), ...Array.from({ length: 800 })]);
   });
 });
 

@@ -7,7 +7,7 @@ import { Call, type AnyQuery } from "../records/call.js";
 import { Memo, valid } from "../records/memo.js";
 import { noPath } from "../records/path.js";
 import { Refusal, type AnyFact, type Question } from "../records/question.js";
-import { structurallyEqual } from "../values/equality.js";
+import { sameKey } from "../values/key.js";
 import { answerTo } from "./answer.js";
 import { matches } from "./match.js";
 import { Recording } from "./recording.js";
@@ -62,7 +62,7 @@ export class Frame extends Recording implements QueryContext {
     const expected = this.expected;
     const questions = this.engine.questions;
     const last = typeof expected === "number" ? (questions.byId[expected] as Question) : undefined;
-    const question = last !== undefined && last.fact === fact && isSame(last.arg, arg) ? last : questions.question(fact, arg);
+    const question = last !== undefined && last.fact === fact && sameKey(last.arg, arg) ? last : questions.question(fact, arg);
     const number = this.#answer(question);
     if (this.shared) this.noteQuestion(question.id, number);
     else this.noteAnswer(question.id);
@@ -107,11 +107,7 @@ export class Frame extends Recording implements QueryContext {
   }
 }
 
-/** Whether a call is for this argument, as far as that can be told faster than by making its key. */
+/** Whether a call is for this argument, as far as that can be told without asking the query for its name. */
 function sameArg(call: Call, arg: unknown): boolean {
-  return call.arg === arg || (call.query.key === undefined && isSame(call.arg, arg));
-}
-
-function isSame(known: unknown, arg: unknown): boolean {
-  return known === arg || (typeof known === "object" && structurallyEqual(known, arg));
+  return call.query.key === undefined ? sameKey(call.arg, arg) : call.arg === arg;
 }

@@ -1,5 +1,6 @@
 import type { Query } from "../definitions/query.js";
-import { canonicalKey, lookupKey, type LookupKey } from "../values/key.js";
+import { canonicalKey } from "../values/key.js";
+import { KeyTable } from "../values/key-table.js";
 import type { Node } from "./decision-tree.js";
 import type { Prints } from "./prints.js";
 
@@ -20,37 +21,47 @@ export class Call {
   activeAt = -1;
 
   constructor(
-    readonly query: AnyQuery,
     readonly arg: unknown,
-    readonly key: LookupKey,
     readonly home: CallTable,
   ) {}
 
+  get query(): AnyQuery {
+    return this.home.query;
+  }
+
   /** As in `name(arg)`. */
   get label(): string {
-    if (this.arg === undefined) return `${this.query.name}()`;
-    return `${this.query.name}(${this.query.key === undefined ? canonicalKey(this.arg) : String(this.key)})`;
+    const { key, name } = this.query;
+    if (this.arg === undefined) return `${name}()`;
+    return `${name}(${key === undefined ? canonicalKey(this.arg) : key(this.arg as never)})`;
   }
 }
 
 /** The calls of one query. */
 export class CallTable {
-  readonly #calls = new Map<LookupKey, Call>();
+  readonly #byArg = new KeyTable<Call>();
+  /** Where the query names its arguments. */
+  readonly #byName = new Map<string, Call>();
 
   constructor(readonly query: AnyQuery) {}
 
   call(arg: unknown): Call {
-    const key = this.query.key === undefined ? lookupKey(arg) : this.query.key(arg as never);
-    let call = this.#calls.get(key);
-    if (call === undefined) this.#calls.set(key, (call = new Call(this.query, arg, key, this)));
+    const name = this.query.key?.(arg as never);
+    let call = name === undefined ? this.#byArg.get(arg) : this.#byName.get(name);
+    if (call === undefined) {
+      call = new Call(arg, this);
+      if (name === undefined) this.#byArg.add(call);
+      else this.#byName.set(name, call);
+    }
     return call;
   }
 
   drop(call: Call): void {
-    this.#calls.delete(call.key);
+    if (this.query.key === undefined) this.#byArg.delete(call);
+    else this.#byName.delete(this.query.key(call.arg as never));
   }
 
   get size(): number {
-    return this.#calls.size;
+    return this.#byArg.size + this.#byName.size;
   }
 }

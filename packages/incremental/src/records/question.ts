@@ -1,5 +1,6 @@
 import type { Fact } from "../definitions/fact.js";
-import { canonicalKey, lookupKey, type LookupKey } from "../values/key.js";
+import { canonicalKey } from "../values/key.js";
+import { KeyTable } from "../values/key-table.js";
 import { structurallyEqual } from "../values/equality.js";
 import { fingerprint } from "../values/fingerprint.js";
 
@@ -28,7 +29,6 @@ export class Question {
   constructor(
     readonly fact: AnyFact,
     readonly arg: unknown,
-    readonly key: LookupKey,
     /** Small, and used again after the question is dropped. */
     readonly id: number,
   ) {}
@@ -96,19 +96,19 @@ function sameAnswer(a: unknown, b: unknown): boolean {
 /** Every question that was asked. */
 export class Questions {
   readonly byId: (Question | undefined)[] = [];
-  readonly #tables = new Map<AnyFact, Map<LookupKey, Question>>();
+  readonly #tables = new Map<AnyFact, KeyTable<Question>>();
   readonly #free: number[] = [];
   size = 0;
 
   question(fact: AnyFact, arg: unknown): Question {
     let table = this.#tables.get(fact);
-    if (table === undefined) this.#tables.set(fact, (table = new Map<LookupKey, Question>()));
-    const key = lookupKey(arg);
-    let question = table.get(key);
+    if (table === undefined) this.#tables.set(fact, (table = new KeyTable<Question>()));
+    let question = table.get(arg);
     if (question === undefined) {
-      question = new Question(fact, arg, key, this.#free.pop() ?? this.byId.length);
+      question = new Question(fact, arg, this.#free.at(-1) ?? this.byId.length);
+      table.add(question);
+      this.#free.pop();
       this.byId[question.id] = question;
-      table.set(key, question);
       this.size++;
     }
     return question;
@@ -116,7 +116,7 @@ export class Questions {
 
   drop(question: Question): void {
     const table = this.#tables.get(question.fact);
-    table?.delete(question.key);
+    table?.delete(question);
     if (table?.size === 0) this.#tables.delete(question.fact);
     this.byId[question.id] = undefined;
     this.#free.push(question.id);

@@ -39,10 +39,7 @@ function canonicalArray(array: readonly unknown[]): string {
 }
 
 function canonicalObject(object: object): string {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) {
-    throw new IncrementalError("key", `a ${object.constructor?.name ?? "class instance"} is no key: expected plain data`);
-  }
+  requirePlain(object);
   const record = object as Record<string, unknown>;
   let text = "{";
   for (const name of sortedNames(record)) {
@@ -59,14 +56,49 @@ function sortedNames(record: object): string[] {
   return names;
 }
 
-/** The form under which a key is looked up in a `Map`: itself where it is a primitive, its canonical text otherwise. */
-export type LookupKey = string | number | boolean | null | undefined | bigint;
+/** Throws an `IncrementalError` with code `key` for anything that is not plain data. */
+export function requireKey(key: unknown): void {
+  if (typeof key === "function" || typeof key === "symbol") throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
+  if (typeof key !== "object" || key === null) return;
+  if (Array.isArray(key)) {
+    for (let i = 0; i < key.length; i++) requireKey(key[i]);
+    return;
+  }
+  requirePlain(key);
+  for (const name in key) requireKey((key as Record<string, unknown>)[name]);
+}
 
-const objectMark = "\u0000";
+/** Whether something is a key equal to a known one: their canonical texts are the same. False for what is not plain data. */
+export function sameKey(known: unknown, key: unknown): boolean {
+  if (known === key) return true;
+  if (typeof known !== "object" || typeof key !== "object" || known === null || key === null) return known !== known && key !== key;
+  if (Array.isArray(known)) return Array.isArray(key) && sameItems(known, key);
+  return !Array.isArray(key) && isPlain(key) && sameProperties(known as Record<string, unknown>, key as Record<string, unknown>);
+}
 
-/** Primitives stand for themselves; texts that could be taken for an object's are marked, so that none collide. */
-export function lookupKey(key: unknown): LookupKey {
-  if (typeof key === "string") return key.charCodeAt(0) === 0 ? `${objectMark}s${key}` : key;
-  if (key === undefined || key === null || typeof key === "number" || typeof key === "boolean" || typeof key === "bigint") return key;
-  return objectMark + canonicalKey(key);
+function sameItems(known: readonly unknown[], key: readonly unknown[]): boolean {
+  if (known.length !== key.length) return false;
+  for (let i = 0; i < known.length; i++) if (!sameKey(known[i], key[i])) return false;
+  return true;
+}
+
+function sameProperties(known: Record<string, unknown>, key: Record<string, unknown>): boolean {
+  let more = 0;
+  for (const name in key) {
+    const value = key[name];
+    if (value === undefined) continue;
+    if (!sameKey(name === "__proto__" && !Object.hasOwn(known, name) ? undefined : known[name], value)) return false;
+    more++;
+  }
+  for (const name in known) if (known[name] !== undefined) more--;
+  return more === 0;
+}
+
+function isPlain(object: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function requirePlain(object: object): void {
+  if (!isPlain(object)) throw new IncrementalError("key", `a ${object.constructor?.name ?? "class instance"} is no key: expected plain data`);
 }
