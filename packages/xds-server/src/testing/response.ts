@@ -1,5 +1,3 @@
-import { fromBinary } from "@bufbuild/protobuf";
-import { DeltaDiscoveryResponseSchema, DiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
 import { Reader } from "../wire/reader.js";
 
@@ -21,44 +19,80 @@ export interface ReceivedResource {
   /** Delta only. */
   readonly version: string;
   readonly typeUrl: string;
+  /** Within the message: who keeps them keeps all of it. */
   readonly bytes: Uint8Array;
 }
 
+/** Both variants agree in the numbers of the fields that are read here. */
+const fields = { version: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as const;
+
+/**
+ * Reads names, versions and nonce off an encoded `DiscoveryResponse` or `DeltaDiscoveryResponse`; the resources themselves are not decoded.
+ *
+ * @throws RangeError for bytes that are not a message
+ */
 export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedResponse {
-  if (variant === "delta") {
-    const { typeUrl, nonce, systemVersionInfo: version, resources, removedResources: removed } = fromBinary(DeltaDiscoveryResponseSchema, message);
-    return complete({
-      typeUrl,
-      nonce,
-      version,
-      removed,
-      bytes: message.length,
-      resources: resources.map(({ name, version, resource }) => ({
-        name,
-        version,
-        typeUrl: resource?.typeUrl ?? "",
-        bytes: resource?.value ?? new Uint8Array(),
-      })),
-    });
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
+  let [typeUrl, nonce, version] = ["", "", ""];
+  const resources: ReceivedResource[] = [];
+  const removed: string[] = [];
+  const reader = new Reader(bytes, 0, bytes.length);
+  while (reader.next()) {
+    if (!reader.delimited) continue;
+    const { field, from, to } = reader;
+    if (field === fields.resources) resources.push(variant === "delta" ? deltaResource(bytes, from, to) : anyIn(bytes, from, to));
+    else if (field === fields.typeUrl) typeUrl = bytes.toString("utf8", from, to);
+    else if (field === fields.nonce) nonce = bytes.toString("utf8", from, to);
+    else if (field === fields.version) version = bytes.toString("utf8", from, to);
+    else if (field === fields.removed && variant === "delta") removed.push(bytes.toString("utf8", from, to));
   }
-  const { typeUrl, nonce, versionInfo: version, resources } = fromBinary(DiscoveryResponseSchema, message);
-  return complete({
+  return {
     typeUrl,
     nonce,
     version,
-    removed: [],
+    resources,
+    removed,
     bytes: message.length,
-    resources: resources.map(({ typeUrl, value }) => ({ name: nameIn(value), version: "", typeUrl, bytes: value })),
-  });
+    get names() {
+      return resources.map(({ name }) => name);
+    },
+  };
 }
 
-function complete(response: Omit<ReceivedResponse, "names">): ReceivedResponse {
-  return { ...response, names: response.resources.map(({ name }) => name) };
+/** A `Resource` of the delta variant: version 1, resource 2, name 3. */
+function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResource {
+  let [name, version, typeUrl] = ["", "", ""];
+  let value: Uint8Array = bytes.subarray(from, from);
+  const reader = new Reader(bytes, from, to);
+  while (reader.next()) {
+    if (!reader.delimited) continue;
+    if (reader.field === 3) name = bytes.toString("utf8", reader.from, reader.to);
+    else if (reader.field === 1) version = bytes.toString("utf8", reader.from, reader.to);
+    else if (reader.field === 2) ({ typeUrl, value } = any(bytes, reader.from, reader.to));
+  }
+  return { name, version, typeUrl, bytes: value };
+}
+
+function anyIn(bytes: Buffer, from: number, to: number): ReceivedResource {
+  const { typeUrl, value } = any(bytes, from, to);
+  return { name: nameIn(value), version: "", typeUrl, bytes: value };
+}
+
+function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: string; readonly value: Buffer } {
+  let typeUrl = "";
+  let value = bytes.subarray(from, from);
+  const reader = new Reader(bytes, from, to);
+  while (reader.next()) {
+    if (!reader.delimited) continue;
+    if (reader.field === 1) typeUrl = bytes.toString("latin1", reader.from, reader.to);
+    else if (reader.field === 2) value = bytes.subarray(reader.from, reader.to);
+  }
+  return { typeUrl, value };
 }
 
 /** Every resource type that Envoy knows has its name in field 1. */
-function nameIn(value: Uint8Array): string {
+function nameIn(value: Buffer): string {
   const reader = new Reader(value, 0, value.length);
-  while (reader.next()) if (reader.field === 1 && reader.delimited) return Buffer.from(value.subarray(reader.from, reader.to)).toString();
+  while (reader.next()) if (reader.field === 1 && reader.delimited) return value.toString("utf8", reader.from, reader.to);
   return "";
 }

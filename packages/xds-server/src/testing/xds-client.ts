@@ -1,9 +1,9 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import type { ConnectError } from "@connectrpc/connect";
 import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { DeltaDiscoveryRequestSchema, DiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
 import { openChannel, type Channel, type Target } from "./channel.js";
+import { encodeRequest } from "./request.js";
 import { decodeResponse, type ReceivedResponse } from "./response.js";
 
 /** A request in the terms of one variant, with nothing filled in. */
@@ -126,27 +126,11 @@ export class XdsClient {
 
   /** Sends a request as it is given; only the first one gets the node, unless it says otherwise. */
   send(request: RawRequest): void {
-    const { typeUrl = "", nonce = "", error } = request;
-    const errorDetail = error === undefined ? {} : { errorDetail: { code: 13, message: error } };
-    const node = "node" in request ? request.node : this.#first ? this.node : undefined;
+    const { typeUrl = "", initialVersions = {}, node: own, ...rest } = request;
+    const node = "node" in request ? own : this.#first ? this.node : undefined;
     this.#first = false;
-    const common = { ...(node && { node }), typeUrl, responseNonce: nonce, ...errorDetail };
-    const names = [...(request.names ?? [])];
     this.#channel.send(
-      this.variant === "delta"
-        ? toBinary(
-            DeltaDiscoveryRequestSchema,
-            create(DeltaDiscoveryRequestSchema, {
-              ...common,
-              resourceNamesSubscribe: names,
-              resourceNamesUnsubscribe: [...(request.unsubscribe ?? [])],
-              initialResourceVersions: { ...request.initialVersions },
-            }),
-          )
-        : toBinary(
-            DiscoveryRequestSchema,
-            create(DiscoveryRequestSchema, { ...common, resourceNames: names, versionInfo: request.version ?? "" }),
-          ),
+      encodeRequest(this.variant, { ...rest, typeUrl, node: node && toBinary(NodeSchema, node), initialVersions: Object.entries(initialVersions) }),
     );
   }
 

@@ -1,0 +1,93 @@
+import type { Variant } from "../events.js";
+import { stringFieldSize, varintSize, writeHeader, writeString } from "../wire/protobuf.js";
+
+/** A request as it goes on the wire; what the variant lacks is left out. */
+export interface WireRequest {
+  /** An encoded node. */
+  readonly node?: Uint8Array | undefined;
+  readonly typeUrl: string;
+  readonly nonce?: string;
+  /** State-of-the-world: the version accepted last. */
+  readonly version?: string;
+  /** State-of-the-world: all names; delta: names to add. */
+  readonly names?: Iterable<string>;
+  /** Delta: names to take away. */
+  readonly unsubscribe?: Iterable<string>;
+  /** Delta: what the client has. */
+  readonly initialVersions?: Iterable<readonly [name: string, version: string]>;
+  /** Why the response with that nonce is refused. */
+  readonly error?: string | undefined;
+}
+
+/** Numbers of the fields of `DiscoveryRequest` and `DeltaDiscoveryRequest`. */
+const fields = {
+  delta: { node: 1, typeUrl: 2, names: 3, unsubscribe: 4, initialVersions: 5, nonce: 6, error: 7 },
+  sotw: { version: 1, node: 2, names: 3, typeUrl: 4, nonce: 5, error: 6 },
+} as const;
+
+/** The status code `INTERNAL`, with which Envoy refuses. */
+const internal = 13;
+
+/** Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`, thousands of names at little more than the cost of copying them. */
+export function encodeRequest(variant: Variant, { node, typeUrl, nonce = "", version = "", names = [], unsubscribe = [], initialVersions = [], error }: WireRequest): Uint8Array {
+  const out = new Writer();
+  if (node !== undefined) out.bytes(fields[variant].node, node);
+  if (variant === "sotw" && version !== "") out.text(fields.sotw.version, version);
+  out.text(fields[variant].typeUrl, typeUrl);
+  for (const name of names) out.text(fields[variant].names, name);
+  if (variant === "delta") {
+    for (const name of unsubscribe) out.text(fields.delta.unsubscribe, name);
+    for (const [name, has] of initialVersions) out.entry(fields.delta.initialVersions, name, has);
+  }
+  if (nonce !== "") out.text(fields[variant].nonce, nonce);
+  if (error !== undefined) out.status(fields[variant].error, internal, error);
+  return out.finish();
+}
+
+class Writer {
+  #target = Buffer.allocUnsafe(256);
+  #offset = 0;
+
+  text(field: number, text: string): void {
+    const length = Buffer.byteLength(text);
+    this.#room(stringFieldSize(length));
+    this.#offset = writeString(this.#target, this.#offset, field, text, length);
+  }
+
+  bytes(field: number, bytes: Uint8Array): void {
+    this.#header(field, bytes.length);
+    this.#target.set(bytes, this.#offset);
+    this.#offset += bytes.length;
+  }
+
+  /** An entry of a map from string to string. */
+  entry(field: number, key: string, value: string): void {
+    this.#header(field, stringFieldSize(Buffer.byteLength(key)) + stringFieldSize(Buffer.byteLength(value)));
+    this.text(1, key);
+    this.text(2, value);
+  }
+
+  /** A `google.rpc.Status`. @param code below 128 */
+  status(field: number, code: number, message: string): void {
+    this.#header(field, 2 + stringFieldSize(Buffer.byteLength(message)));
+    this.#target[this.#offset++] = 1 << 3;
+    this.#target[this.#offset++] = code;
+    this.text(2, message);
+  }
+
+  finish(): Uint8Array {
+    return this.#target.subarray(0, this.#offset);
+  }
+
+  #header(field: number, length: number): void {
+    this.#room(1 + varintSize(length) + length);
+    this.#offset = writeHeader(this.#target, this.#offset, field, length);
+  }
+
+  #room(bytes: number): void {
+    if (this.#offset + bytes <= this.#target.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(this.#target.length * 2, this.#offset + bytes));
+    this.#target.copy(larger, 0, 0, this.#offset);
+    this.#target = larger;
+  }
+}
