@@ -1,19 +1,24 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { EnvoyClient } from "@istiod/xds-server/testing";
-import { differences, Fleet, nodeOf } from "./churn/fleet.js";
-import { type ChangeKind, MeshFiles } from "./churn/mesh-files.js";
-import { Random } from "./churn/random.js";
-import { startServer, type ServerProcess } from "./churn/server-process.js";
-import { serveChurn } from "./churn/server.js";
-import { print } from "./measure.js";
+import { ChurningFleet, differencesFromFresh } from "./churn/fleet.js";
+import { randomChange } from "./churn/random-change.js";
+import type { Column } from "./fleet/table.js";
+import { lines } from "./fleet/table.js";
+import type { ChangeKind } from "./mesh/changes.js";
+import { apply, writeObjects } from "./mesh/directory.js";
+import { Mesh } from "./mesh/mesh.js";
+import { positive } from "./options.js";
+import { type IstiodProcess, startIstiod } from "./server/istiod-process.js";
+import { cpuSeconds, memory } from "./server/usage.js";
 
-const usage = `Usage: churn [--minutes 20] [--proxies 100] [--services 300] [--namespaces 20] [--rate 5] [--seed 1]
+const usage = `Usage: churn [--minutes 20] [--proxies 100] [--services 300] [--namespaces 20] [--rate 5] [--seed 1] [--growth 15] [--json FILE]
 
-Serves a mesh that changes --rate times a second to proxies that come and go, some of them slow or refusing, and shows the
-server's memory over time. In the end every proxy must have what a fresh server gives to a fresh proxy.`;
+Serves a mesh that changes --rate times a second to proxies that come and go, some of them slow or refusing. In the end every proxy must have
+what a fresh server gives to a fresh proxy, and the heap may have grown by no more than --growth per cent since the first three minutes.
+Exits with 1 otherwise.`;
 
 interface Options {
   readonly minutes: number;
@@ -23,123 +28,211 @@ interface Options {
   /** Changes a second. */
   readonly rate: number;
   readonly seed: number;
+  /** Per cent of the heap. */
+  readonly growth: number;
 }
 
-const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
-const seconds = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms * 1000));
+/** The state of istiod at one moment. Bytes. */
+interface Sample {
+  readonly minute: number;
+  readonly rss: number;
+  readonly heap: number;
+  readonly external: number;
+  readonly cpuSeconds: number;
+  readonly changes: number;
+  readonly responses: number;
+  readonly bytesSent: number;
+  readonly load: number;
+}
 
-async function churn(options: Options): Promise<boolean> {
+const mib = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
+const columns: readonly Column<Sample>[] = [
+  { head: "minute", of: ({ minute }) => minute.toFixed(1), width: 6 },
+  { head: "RSS MiB", of: ({ rss }) => mib(rss), width: 7 },
+  { head: "heap MiB", of: ({ heap }) => mib(heap), width: 8 },
+  { head: "external MiB", of: ({ external }) => mib(external), width: 12 },
+  { head: "CPU s", of: ({ cpuSeconds }) => cpuSeconds.toFixed(0), width: 5 },
+  { head: "changes", of: ({ changes }) => String(changes), width: 7 },
+  { head: "responses", of: ({ responses }) => String(responses), width: 9 },
+  { head: "MiB sent", of: ({ bytesSent }) => mib(bytesSent), width: 8 },
+  { head: "load", of: ({ load }) => load.toFixed(1), width: 5 },
+];
+
+async function churn(options: Options, json: string | undefined): Promise<boolean> {
   const root = await mkdtemp(join(tmpdir(), "istiod-churn-"));
-  const random = new Random(options.seed);
-  const files = new MeshFiles(root, options, random);
-  await files.writeAll();
-  const server = await startServer(root);
+  const directory = join(root, "mesh");
+  const mesh = new Mesh({ ...options, endpoints: 2, scoped: 0.5, neighbours: 1, gatewayRoutes: 0 });
+  await writeObjects(directory, mesh.objects());
+  let server: IstiodProcess | undefined;
+  let fresh: IstiodProcess | undefined;
+  let fleet: ChurningFleet | undefined;
   try {
-    const fleet = new Fleet(server.address, Array.from({ length: options.proxies }, (_, number) => files.place(number)), random);
+    server = await startIstiod({ directory });
+    fleet = new ChurningFleet(server.xds, mesh.proxies(), mesh.random);
     await fleet.connect();
-    const connected = await server.report("collect");
-    console.log(`${options.proxies} proxies, ${options.services} services: connected with ${connected.cpuSeconds.toFixed(1)} CPU seconds, load of the machine ${loadavg()[0]?.toFixed(1)}\n`);
-    console.log(" minute  RSS MB  heap MB  external MB  CPU s  changes  responses  MB sent  load");
-    const seen = await run(options, files, fleet, server, random);
-    const end = await server.report("collect");
+    const run = new Run(options, mesh, directory, fleet, server);
+    const connected = await run.sample("collect");
+    console.log(`${options.proxies} proxies, ${options.services} services: connected with ${connected.cpuSeconds.toFixed(1)} CPU seconds\n`);
+    console.log(lines(columns, [])[0]);
+    const early = await run.all();
+    const end = await run.sample("collect");
     const settled = await fleet.settle();
-    const fresh = await startServer(root);
+    const settledAfterGc = await run.sample("collect");
+    fresh = await startIstiod({ directory });
     const wrong: string[] = [];
-    for (const { place, variant, client } of settled) {
-      const expected = new EnvoyClient(fresh.address, { variant: "delta", node: nodeOf(place), history: 0 });
-      await expected.initialized();
-      await expected.settled();
-      wrong.push(...differences(client, expected).map((difference) => `${place.name}.${place.namespace} by ${variant}: ${difference}`));
-      expected.close();
+    let missed = 0;
+    for (const each of settled) {
+      const found = await differencesFromFresh(each, fresh.xds);
+      if (found.length > 0) missed++;
+      wrong.push(...found.map((difference) => `${each.place.name}.${each.place.namespace} by ${each.variant}: ${difference}`));
     }
-    fresh.stop();
-    fleet.close();
-    for (const line of wrong.slice(0, 20)) console.log(line);
-    print("churn", [
-      { what: "changes", value: [...seen.changes.values()].reduce((sum, each) => sum + each, 0), unit: "" },
-      ...[...seen.changes].map(([kind, value]) => ({ what: `  of them: ${kind}`, value, unit: "" })),
-      { what: "responses taken", value: fleet.counts.responses, unit: "" },
-      { what: "refused", value: fleet.counts.refused, unit: "" },
-      { what: "proxies that went and returned with what they had", value: fleet.counts.returned, unit: "" },
-      { what: "proxies that were replaced by new ones", value: fleet.counts.replaced, unit: "" },
-      { what: "times that a slow one stopped reading", value: fleet.counts.paused, unit: "" },
-      { what: "streams ended by the server", value: fleet.counts.ended, unit: "" },
-      { what: "CPU seconds for a change", value: (end.cpuSeconds - connected.cpuSeconds) / Math.max(1, [...seen.changes.values()].reduce((sum, each) => sum + each, 0)), unit: "s" },
-      { what: "heap after collection: all connected", value: connected.heap / 2 ** 20, unit: "MB" },
-      { what: "heap after collection: after the first part", value: seen.early.heap / 2 ** 20, unit: "MB" },
-      { what: "heap after collection: at the end", value: end.heap / 2 ** 20, unit: "MB" },
-      { what: "most RSS seen", value: seen.most / 2 ** 20, unit: "MB" },
-      { what: "differences from a fresh computation", value: wrong.length, unit: "" },
-    ]);
-    return wrong.length === 0;
+    const growth = (100 * (end.heap - early.heap)) / early.heap;
+    const failures = [
+      ...(wrong.length > 0 ? [`${wrong.length} differences from a fresh computation, in ${missed} proxies`] : []),
+      ...(growth > options.growth ? [`the heap grew by ${growth.toFixed(1)} % since the first part, more than ${options.growth} %`] : []),
+    ];
+    const changes = [...run.changes.values()].reduce((sum, each) => sum + each, 0);
+    const result = {
+      options,
+      changes: Object.fromEntries(run.changes),
+      fleet: fleet.counts,
+      cpuSecondsAChange: (end.cpuSeconds - connected.cpuSeconds) / Math.max(1, changes),
+      memory: { connected, early, end, settled: settledAfterGc, peakRss: memory(server.pid).peak },
+      missedUpdates: missed,
+      differences: wrong,
+      samples: run.samples,
+      failures,
+    };
+    console.log(`\n${summary(result, changes, growth).join("\n")}`);
+    for (const line of wrong.slice(0, 20)) console.log(`! ${line}`);
+    for (const line of failures) console.log(`! ${line}`);
+    if (json !== undefined) await writeFile(json, JSON.stringify(result, undefined, 1));
+    return failures.length === 0;
   } finally {
-    server.stop();
+    fleet?.close();
+    await fresh?.stop();
+    await server?.stop();
     await rm(root, { recursive: true, force: true });
   }
 }
 
-/** Changes and disturbs for as long as it should. The first part is three minutes, or a third of a shorter run. */
-async function run(
-  { minutes, rate }: Options,
-  files: MeshFiles,
-  fleet: Fleet,
-  server: ServerProcess,
-  random: Random,
-): Promise<{ readonly changes: ReadonlyMap<ChangeKind, number>; readonly early: { readonly heap: number }; readonly most: number }> {
-  const changes = new Map<ChangeKind, number>();
-  const total = minutes * 60;
-  const firstPart = Math.min(180, total / 3);
-  const begun = performance.now();
-  const elapsed = (): number => (performance.now() - begun) / 1000;
-  let made = 0;
-  let owed = 1;
-  let last = 0;
-  let shown = -Infinity;
-  let most = 0;
-  let early: { readonly heap: number } | undefined;
-  while (elapsed() < total) {
-    // Where the machine cannot keep up, what is behind by more than a second is not made up for.
-    owed = Math.min(owed + (elapsed() - last) * rate, rate);
-    last = elapsed();
-    for (; owed >= 1; owed--, made++) {
-      const kind = await files.change();
-      changes.set(kind, (changes.get(kind) ?? 0) + 1);
-      if (made % rate === 0 && random.chance(0.5)) fleet.comeAndGo();
-      if (made % (10 * rate) === 0) fleet.dawdle();
-    }
-    if (early === undefined && elapsed() >= firstPart) early = await server.report("collect");
-    if (elapsed() - shown >= Math.min(30, total / 10)) {
-      shown = elapsed();
-      const { rss, heap, external, cpuSeconds } = await server.report();
-      most = Math.max(most, rss);
-      const columns = [(shown / 60).toFixed(1), megabytes(rss), megabytes(heap), megabytes(external), cpuSeconds.toFixed(0), made, fleet.counts.responses, megabytes(fleet.counts.bytes), loadavg()[0]?.toFixed(1) ?? ""];
-      console.log(columns.map((column, at) => String(column).padStart([7, 8, 9, 13, 7, 9, 11, 9, 6][at] ?? 0)).join(""));
-    }
-    await seconds(0.02);
+interface Result {
+  readonly changes: Readonly<Record<string, number>>;
+  readonly fleet: ChurningFleet["counts"];
+  readonly cpuSecondsAChange: number;
+  readonly memory: { readonly connected: Sample; readonly early: Sample; readonly end: Sample; readonly peakRss: number };
+  readonly missedUpdates: number;
+  readonly differences: readonly string[];
+}
+
+function summary({ changes, fleet, cpuSecondsAChange, memory, missedUpdates, differences }: Result, made: number, growth: number): string[] {
+  const rows: readonly (readonly [string, string])[] = [
+    ["changes", `${made}: ${Object.entries(changes).sort(([, a], [, b]) => b - a).map(([kind, times]) => `${kind} ${times}`).join(", ")}`],
+    ["responses taken, refused", `${fleet.responses}, ${fleet.refused}`],
+    ["proxies that went and returned with what they had, as new ones", `${fleet.returned}, ${fleet.replaced}`],
+    ["times that a slow one stopped reading; streams ended by the server", `${fleet.paused}; ${fleet.ended}`],
+    ["CPU of istiod for a change", `${(cpuSecondsAChange * 1000).toFixed(1)} ms`],
+    ["heap after collection: all connected, after the first part, at the end", `${[memory.connected, memory.early, memory.end].map(({ heap }) => (heap / 2 ** 20).toFixed(1)).join(", ")} MiB (${growth >= 0 ? "+" : ""}${growth.toFixed(1)} % since the first part)`],
+    ["RSS: the same, and the most", `${[memory.connected.rss, memory.early.rss, memory.end.rss, memory.peakRss].map(mib).join(", ")} MiB`],
+    ["differences from a fresh computation", String(differences.length)],
+    ["proxies that missed an update", String(missedUpdates)],
+  ];
+  const width = Math.max(...rows.map(([what]) => what.length));
+  return rows.map(([what, value]) => `${what.padEnd(width)}  ${value}`);
+}
+
+/** The time in which the mesh changes. */
+class Run {
+  readonly changes = new Map<ChangeKind, number>();
+  readonly samples: Sample[] = [];
+  readonly #options: Options;
+  readonly #mesh: Mesh;
+  readonly #directory: string;
+  readonly #fleet: ChurningFleet;
+  readonly #server: IstiodProcess;
+  readonly #begun = performance.now();
+  #made = 0;
+
+  constructor(options: Options, mesh: Mesh, directory: string, fleet: ChurningFleet, server: IstiodProcess) {
+    this.#options = options;
+    this.#mesh = mesh;
+    this.#directory = directory;
+    this.#fleet = fleet;
+    this.#server = server;
   }
-  return { changes, early: early ?? (await server.report("collect")), most };
+
+  async sample(request: "report" | "collect"): Promise<Sample> {
+    const { rss, heap, external } = await this.#server.heap(request);
+    const { responses, bytes } = this.#fleet.counts;
+    return { minute: this.#seconds() / 60, rss, heap, external, cpuSeconds: cpuSeconds(this.#server.pid), changes: this.#made, responses, bytesSent: bytes, load: loadavg()[0] ?? 0 };
+  }
+
+  /** Changes and disturbs for as long as it should; gives the state after the first part: three minutes, or a third of a shorter run. */
+  async all(): Promise<Sample> {
+    const { minutes, rate } = this.#options;
+    const total = minutes * 60;
+    const firstPart = Math.min(180, total / 3);
+    const begun = this.#seconds();
+    const elapsed = (): number => this.#seconds() - begun;
+    let owed = 1;
+    let last = 0;
+    let shown = -Infinity;
+    let early: Sample | undefined;
+    while (elapsed() < total) {
+      // Where the machine cannot keep up, what is behind by more than a second is not made up for.
+      owed = Math.min(owed + (elapsed() - last) * rate, rate);
+      last = elapsed();
+      for (; owed >= 1; owed--) await this.#change();
+      if (early === undefined && elapsed() >= firstPart) early = await this.sample("collect");
+      if (elapsed() - shown >= Math.min(30, total / 10)) {
+        shown = elapsed();
+        const sample = await this.sample("report");
+        this.samples.push(sample);
+        console.log(lines(columns, [sample])[1]);
+      }
+      await wait(20);
+    }
+    return early ?? this.sample("collect");
+  }
+
+  async #change(): Promise<void> {
+    const { rate } = this.#options;
+    const made = randomChange(this.#mesh);
+    await apply(this.#directory, made);
+    this.changes.set(made.kind, (this.changes.get(made.kind) ?? 0) + 1);
+    if (this.#made % rate === 0 && this.#mesh.random.chance(0.5)) this.#fleet.comeAndGo();
+    if (this.#made % (10 * rate) === 0) this.#fleet.dawdle();
+    this.#made++;
+  }
+
+  #seconds(): number {
+    return (performance.now() - this.#begun) / 1000;
+  }
 }
 
 const { values } = parseArgs({
   options: {
-    serve: { type: "string" },
-    help: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
     minutes: { type: "string", default: "20" },
     proxies: { type: "string", default: "100" },
     services: { type: "string", default: "300" },
     namespaces: { type: "string", default: "20" },
     rate: { type: "string", default: "5" },
     seed: { type: "string", default: "1" },
+    growth: { type: "string", default: "15" },
+    json: { type: "string" },
   },
 });
-if (values.serve !== undefined) await serveChurn(values.serve);
-else if (values.help) console.log(usage);
+if (values.help) console.log(usage);
 else {
-  const number = (name: "minutes" | "proxies" | "services" | "namespaces" | "rate" | "seed"): number => {
-    const value = Number(values[name]);
-    if (!Number.isFinite(value) || value <= 0) throw new Error(`--${name} ${values[name]}: expected a number above 0`);
-    return value;
-  };
-  const right = await churn({ minutes: number("minutes"), proxies: number("proxies"), services: number("services"), namespaces: number("namespaces"), rate: number("rate"), seed: number("seed") });
-  process.exit(right ? 0 : 1);
+  const { json, help: _, minutes, ...numbers } = values;
+  const read = (flag: keyof typeof numbers): number => positive(flag, numbers[flag]);
+  try {
+    const options = { minutes: Number(minutes), proxies: read("proxies"), services: read("services"), namespaces: read("namespaces"), rate: read("rate"), seed: read("seed"), growth: read("growth") };
+    if (!(options.minutes > 0)) throw new Error(`--minutes ${minutes}: expected a number above 0`);
+    process.exitCode = (await churn(options, json)) ? 0 : 1;
+  } catch (error) {
+    console.error(`churn: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 2;
+  }
 }

@@ -31,4 +31,14 @@ export class Random {
     if (found === undefined) throw new RangeError("nothing to pick from");
     return found;
   }
+
+  /** The same in another order. */
+  shuffled<T>(of: readonly T[]): T[] {
+    const order = [...of];
+    for (let i = order.length - 1; i > 0; i--) {
+      const j = this.below(i + 1);
+      [order[i], order[j]] = [order[j] as T, order[i] as T];
+    }
+    return order;
+  }
 }

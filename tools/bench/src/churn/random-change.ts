@@ -1,0 +1,27 @@
+import { type Change, change, type ChangeKind } from "../mesh/changes.js";
+import type { Mesh } from "../mesh/mesh.js";
+
+/** How often of a hundred: 60 pods, 20 weights, 10 policies, 5 rules, 5 services that come or go. */
+const shares: readonly (readonly [ChangeKind, number])[] = [
+  ["scale", 25],
+  ["pod", 15],
+  ["ready", 10],
+  ["endpoint", 10],
+  ["weight", 20],
+  ["policy", 5],
+  ["mtls", 5],
+  ["rule", 5],
+  ["service-alone", 3],
+  ["service-add", 1],
+  ["service-del", 1],
+];
+/** So that the mesh stays as large as it is. */
+const mostAdded = 10;
+
+/** Changes something, anywhere in the mesh. */
+export function randomChange(mesh: Mesh): Change {
+  let at = mesh.random.below(100);
+  const drawn = shares.find(([, share]) => (at -= share) < 0)?.[0] ?? "scale";
+  const turned = drawn === "service-del" && mesh.added.length === 0 ? "service-add" : drawn === "service-add" && mesh.added.length >= mostAdded ? "service-del" : drawn;
+  return change(mesh, turned, mesh.random.below(mesh.services.length));
+}

@@ -1,0 +1,93 @@
+import type { ChangeReport } from "@istiod/push-report";
+import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
+import type { Counters } from "../server/self-report.js";
+import { type PartReport, totalOf } from "./traffic.js";
+
+/** Types as Istio's metrics call them. */
+export const shortNames: Readonly<Record<string, string>> = { [clusterType]: "cds", [endpointType]: "eds", [listenerType]: "lds", [routeType]: "rds" };
+
+/** Clocks of two processes and the time in the socket: what istiod's times may be off by, in milliseconds. */
+const toleranceMs = 20;
+const grpcPrefix = 5;
+
+/** What istiod says that it sent in a step, by its metrics. */
+export interface Counted {
+  readonly before: Counters;
+  readonly after: Counters;
+}
+
+/** What istiod says of the changes of a step, added up. Times are milliseconds since the epoch. */
+export interface ReportedChange {
+  readonly commits: number;
+  /** Of the commit that touched most. */
+  readonly proxies: number;
+  readonly responses: number;
+  readonly resources: number;
+  readonly removed: number;
+  readonly bytes: number;
+  readonly acks: number;
+  readonly pending: number;
+  readonly firstAckAt: number | undefined;
+  readonly lastAckAt: number | undefined;
+}
+
+export function reportedChange(reports: readonly ChangeReport[]): ReportedChange {
+  const sum = (of: (report: ChangeReport) => number): number => reports.reduce((total, report) => total + of(report), 0);
+  const times = (of: (report: ChangeReport) => number | undefined): number[] => reports.flatMap((report) => (of(report) === undefined ? [] : [report.at + (of(report) ?? 0)]));
+  const firstAcks = times(({ firstAckMs }) => firstAckMs);
+  const lastAcks = times(({ lastAckMs }) => lastAckMs);
+  return {
+    commits: reports.length,
+    proxies: Math.max(0, ...reports.map(({ proxies }) => proxies)),
+    responses: sum(({ responses }) => responses),
+    resources: sum(({ resources }) => resources),
+    removed: sum(({ removed }) => removed),
+    bytes: sum(({ bytes }) => bytes),
+    acks: sum(({ acks }) => acks),
+    pending: sum(({ pending }) => pending),
+    firstAckAt: firstAcks.length === 0 ? undefined : Math.min(...firstAcks),
+    lastAckAt: lastAcks.length === 0 ? undefined : Math.max(...lastAcks),
+  };
+}
+
+/**
+ * In what istiod's account of a step differs from what the proxies saw, as sentences; empty if in nothing. Its metrics count all responses. Its
+ * report of a change counts those that the change led to, and not the answers to what proxies then asked, so it may tell of fewer.
+ */
+export function mismatches(seen: PartReport, counted: Counted | undefined, change: ReportedChange | undefined, proxies: number): string[] {
+  const found: string[] = [];
+  const equal = (what: string, istiod: number, client: number): void => {
+    if (istiod !== client) found.push(`${what}: istiod says ${istiod}, the proxies saw ${client}`);
+  };
+  if (counted !== undefined) {
+    equal("proxies connected", counted.after.proxies, proxies);
+    for (const [type, short] of Object.entries(shortNames)) {
+      const { messages = 0, bytes = 0 } = seen.types[type] ?? {};
+      equal(`${short} responses by metrics`, (counted.after.pushes[short] ?? 0) - (counted.before.pushes[short] ?? 0), messages);
+      equal(`${short} bytes by metrics`, (counted.after.bytes[short] ?? 0) - (counted.before.bytes[short] ?? 0), bytes - messages * grpcPrefix);
+    }
+  }
+  if (change === undefined) return found;
+  const { messages, resources, removed, bytes } = totalOf(seen.types);
+  equal("responses that await an answer", change.pending, 0);
+  equal("acknowledgements of the change's responses", change.acks, change.responses);
+  if (change.responses < messages) {
+    const least = (what: string, istiod: number, client: number): void => {
+      if (istiod > client) found.push(`${what}: istiod says ${istiod}, the proxies saw only ${client}`);
+    };
+    least("proxies touched by the change", change.proxies, seen.touched);
+    least("resources of the change", change.resources, resources);
+    least("bytes of the change", change.bytes, bytes - messages * grpcPrefix);
+    return found;
+  }
+  if (change.commits === 1) equal("proxies touched by the change", change.proxies, seen.touched);
+  equal("responses of the change", change.responses, messages);
+  equal("resources of the change", change.resources, resources);
+  equal("resources removed by the change", change.removed, removed);
+  equal("bytes of the change", change.bytes, bytes - messages * grpcPrefix);
+  const last = seen.lastAcksAt.reduce((a, b) => Math.max(a, b), -Infinity);
+  if (change.lastAckAt !== undefined && change.lastAckAt < last - toleranceMs) {
+    found.push(`last acknowledgement: istiod says that it came ${(last - change.lastAckAt).toFixed(0)} ms before the last proxy sent it`);
+  }
+  return found;
+}
