@@ -66,7 +66,7 @@ onEach(transports, (variant, transport) => {
       const { client } = await setup(variant, transport, sets);
       const c = client();
       c.subscribe(endpointType, ["a", "b"], versions);
-      expect((await c.next()).names.sort()).toEqual(["a", "b"]);
+      expect([...(await c.next()).names].sort()).toEqual(["a", "b"]);
       c.subscribe(clusterType, [], versions);
       expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
     });
@@ -78,7 +78,7 @@ onEach(transports, (variant, transport) => {
       c.subscribe(endpointType, ["a", "b"], versions);
       await c.accept(clusterType);
       expect((await c.accept(endpointType)).names).toEqual([]);
-      expect((await c.accept(endpointType)).names.sort()).toEqual(["a", "b"]);
+      expect([...(await c.accept(endpointType)).names].sort()).toEqual(["a", "b"]);
       expect(await c.settled()).toEqual([]);
     });
 
