@@ -38,6 +38,17 @@ describe("the DestinationRule of a service", () => {
     expect(markFor(mesh)).toBe(3);
   });
 
+  it("may begin in the middle of a label, and counts by its length among wildcards", () => {
+    const mesh = new TestMesh(rule("all", "shop", marked(1, { host: "*.shop.svc.cluster.local" })) + rule("art", "shop", marked(2, { host: "*art.shop.svc.cluster.local" })));
+    expect(markFor(mesh)).toBe(2);
+    mesh.apply(rule("longer", "shop", marked(3, { host: "*cart.shop.svc.cluster.local" })));
+    expect(markFor(mesh)).toBe(3);
+    mesh.apply(rule("other", "shop", marked(4, { host: "*-cart.shop.svc.cluster.local" })));
+    expect(markFor(mesh)).toBe(3);
+    mesh.apply(rule("exact", "shop", marked(5)));
+    expect(markFor(mesh)).toBe(5);
+  });
+
   it("covers a wildcard service by itself and by wider wildcards only", () => {
     const mesh = new TestMesh(rule("wide", "shop", marked(1, { host: "*.com" })) + rule("one", "shop", marked(2, { host: "a.example.com" })));
     const wildcard = { host: "*.example.com", serviceNamespace: "shop" };

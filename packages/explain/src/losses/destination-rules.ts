@@ -1,6 +1,6 @@
 import { type DestinationRuleObject, destinationRules } from "@istiod/config-ingestion";
 import { type Database, type ExplainedQuery, query, type View } from "@istiod/incremental";
-import { type ConsolidatedRule, type Destination, destinationRuleFor, exportScope, isExportedTo, mesh, patternsCovering, type Proxy, rootNamespace } from "@istiod/push-context";
+import { type ConsolidatedRule, type Destination, destinationRuleFor, exportScope, isExportedTo, isWildcard, mesh, type Proxy, rootNamespace } from "@istiod/push-context";
 import { type Maker, walk } from "../maker.js";
 import { objectsRead } from "../made-from.js";
 import { type Loss, loss } from "./loss.js";
@@ -59,7 +59,7 @@ const lookupSettings = query("explain.ruleLookupSettings", (q) => ({ root: rootN
 
 /** How far from the host itself a pattern is that covers it; a short name is the host itself. */
 function breadth(host: string, pattern: string): number {
-  return Math.max(0, patternsCovering(host).indexOf(pattern));
+  return isWildcard(pattern) && pattern !== host ? host.length + 1 - pattern.length : 0;
 }
 
 function keyOf({ namespace, name }: DestinationRuleObject): string {

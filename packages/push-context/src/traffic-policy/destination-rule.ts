@@ -6,7 +6,8 @@ import { mesh, rootNamespace } from "../mesh/mesh-config.js";
 import { inNamespace, matchesLabels } from "../proxy/facts.js";
 import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets } from "./consolidated-rule.js";
 import { policyOfPort, policyOfSubset, subsetNamed, withMeshDefaults } from "./effective-policy.js";
-import { patternsCovering } from "./host-pattern.js";
+import { bySpecificity } from "../visibility/host-names.js";
+import { coversHost, isPartialWildcard, patternsCovering } from "./host-pattern.js";
 
 /** A service whose rule is asked for. */
 export interface Destination {
@@ -42,6 +43,9 @@ export const trafficPolicyFor = query("trafficPolicyFor", (q, { host, serviceNam
 /** The subsets that the client knows of a service. */
 export const subsetsOf = query("subsetsOf", (q, destination: Destination): readonly Subset[] => q.call(destinationRuleFor, destination)?.spec.subsets ?? []);
 
+/** Rules whose hosts cannot be found by cutting off labels: all in one bucket, since hardly any mesh has one. */
+const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: { host } }) => (isPartialWildcard(host) ? ["*"] : []));
+
 const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
 
 /** What one namespace has for a host: the most specific host with a rule counts, in each of three pools. */
@@ -57,7 +61,9 @@ interface NamespaceRules {
 /** Every namespace's rules for a host; the same for all clients. */
 const rulesByNamespace = query("destinationRulesByNamespace", (q, host: string): Readonly<Record<string, NamespaceRules>> => {
   const domain = features.domainSuffix(q);
-  const byPattern = patternsCovering(host).map((pattern) => hostBuckets(pattern, domain).flatMap((bucket) => q.read(byHost, bucket)).sort(byPrecedence));
+  const partial = q.read(partialWildcards, "*").flatMap(({ spec }) => (spec.host !== host && coversHost(spec.host, host) ? [spec.host] : []));
+  const patterns = partial.length === 0 ? patternsCovering(host) : [...new Set([...patternsCovering(host), ...partial])].sort(bySpecificityTo(host));
+  const byPattern = patterns.map((pattern) => hostBuckets(pattern, domain).flatMap((bucket) => q.read(byHost, bucket)).sort(byPrecedence));
   const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
   if (namespaces.length === 0) return {};
   const root = rootNamespace(q);
@@ -78,6 +84,11 @@ const rulesByNamespace = query("destinationRulesByNamespace", (q, host: string):
     ]),
   );
 });
+
+/** The host itself, then the longest pattern. */
+function bySpecificityTo(host: string): (a: string, b: string) => number {
+  return (a, b) => Number(b === host) - Number(a === host) || bySpecificity(a, b);
+}
 
 /**
  * The rules among which the client's is, in order: of its own namespace, else exported by the service's, else by the root
