@@ -29,21 +29,38 @@ export function share(call: Call, memo: Memo): void {
   if (typeof memo.value !== "object" || memo.value === null) return;
   const alone = call.superseded === null && (call.tree === null || call.tree === memo);
   if (alone && call.prints === null) return;
-  memo.fingerprint = printOf(call, memo);
+  memo.fingerprint = printOf(call, memo, call.prints?.budget);
   if (call.prints === null && call.memos > fewMemos) call.prints = printsOf(call, memo);
   if (call.prints === null || memo.fingerprint === 0) return search(call, memo);
-  for (const other of call.prints.get(memo.fingerprint)) {
-    if (other === memo || !sameOutcome(call.query, other, memo.value, memo.failed)) continue;
-    memo.value = other.value;
-    break;
+  while (!sharePrinted(call, call.prints, memo) && call.prints.lookFurther((other, budget) => printOf(call, other, budget))) {
+    memo.fingerprint = printOf(call, memo, call.prints.budget);
   }
   call.prints.add(memo);
+}
+
+/** More memos than these that look like another but are not equal to it are worth a further look at all. */
+const differentLookAlikes = 3;
+
+/** False where many look alike and none is equal. */
+function sharePrinted(call: Call, prints: Prints, memo: Memo): boolean {
+  let different = 0;
+  let before: unknown;
+  for (const other of prints.get(memo.fingerprint)) {
+    if (other === memo || (different > 0 && other.value === before)) continue;
+    if (sameOutcome(call.query, other, memo.value, memo.failed)) {
+      memo.value = other.value;
+      return true;
+    }
+    before = other.value;
+    different++;
+  }
+  return different <= differentLookAlikes;
 }
 
 /** Lists a memo that has the value of another. */
 export function notePrint(call: Call, memo: Memo, other: Memo): void {
   if (call.prints === null || typeof memo.value !== "object" || memo.value === null) return;
-  memo.fingerprint = other.fingerprint === 0 ? printOf(call, memo) : other.fingerprint;
+  memo.fingerprint = other.fingerprint === 0 ? printOf(call, memo, call.prints.budget) : other.fingerprint;
   if (memo.fingerprint !== 0) call.prints.add(memo);
 }
 
@@ -54,8 +71,8 @@ export function forgetPrint(call: Call, memo: Memo): void {
 }
 
 /** 0 where the query, or a class of values, compares in its own way. */
-function printOf(call: Call, memo: Memo): number {
-  return memo.failed || call.query.equals === structurallyEqual ? fingerprint(memo.value) : 0;
+function printOf(call: Call, memo: Memo, budget?: number): number {
+  return memo.failed || call.query.equals === structurallyEqual ? fingerprint(memo.value, budget) : 0;
 }
 
 function printsOf(call: Call, except: Memo): Prints {

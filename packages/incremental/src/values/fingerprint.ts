@@ -1,18 +1,23 @@
-/** Values are looked at only so far: most that differ do so near their beginning, and the cost must not grow with them. */
-const budget = 48;
-const ends = 8;
+/** How far values are looked at: most that differ do so near their beginning. */
+export const briefly = 48;
+/** The most that is worth it where many values differ only further on. */
+export const thoroughly = briefly * 64;
+const fewestEnds = 8;
 
 let left = 0;
+let ends = fewestEnds;
 
 /**
  * A number that is equal for structurally equal values and mostly differs otherwise. An instance of a class with an `equals` method is
- * asked for its own, by `fingerprint()`; 0 where it has none, so that nothing can be told. Costs at most a few dozen steps, but for that.
+ * asked for its own, by `fingerprint()`; 0 where it has none, so that nothing can be told. Costs no more steps than `budget`, but for that;
+ * numbers found with different budgets have nothing to do with each other.
  */
-export function fingerprint(value: unknown): number {
+export function fingerprint(value: unknown, budget: number = briefly): number {
   if (typeof value === "object" && value !== null && "equals" in value) {
     return "fingerprint" in value && typeof value.fingerprint === "function" ? Number(value.fingerprint()) | 0 : 0;
   }
   left = budget;
+  ends = (fewestEnds * budget) / briefly;
   const hash = mix(17, value);
   return hash === 0 ? 1 : hash;
 }
@@ -42,8 +47,9 @@ function step(hash: number, value: number): number {
 function mixText(hash: number, text: string): number {
   const length = text.length;
   hash = step(hash, length);
-  for (let i = 0; i < length && i < ends; i++) hash = step(hash, text.charCodeAt(i));
-  for (let i = Math.max(ends, length - ends); i < length; i++) hash = step(hash, text.charCodeAt(i));
+  const head = Math.min(length, ends);
+  for (let i = 0; i < head; i++) hash = step(hash, text.charCodeAt(i));
+  for (let i = Math.max(head, length - ends); i < length; i++) hash = step(hash, text.charCodeAt(i));
   return hash;
 }
 
@@ -73,7 +79,7 @@ function mixItems(hash: number, items: Iterable<unknown>): number {
 function mixBytes(hash: number, bytes: Uint8Array): number {
   const length = bytes.length;
   hash = step(hash, length);
-  const stride = Math.max(1, length >> 5);
+  const stride = Math.max(1, Math.floor(length / (4 * ends)));
   for (let i = 0; i < length; i += stride) hash = step(hash, bytes[i] as number);
   return hash;
 }
