@@ -2,6 +2,17 @@ import type { Input } from "../inputs/input.js";
 import { addDependent, Memo, removeDependent, type Dependency } from "../records/memo.js";
 import type { Engine } from "./engine.js";
 
+/** Gives a new memo its dependencies, each of which is listed once. */
+export function link(engine: Engine, memo: Memo, dependencies: readonly Dependency[]): void {
+  memo.dependencies = dependencies;
+  for (let i = 0; i < dependencies.length; i++) {
+    const dependency = dependencies[i] as Dependency;
+    if (typeof dependency === "number") continue;
+    addDependent(dependency, memo);
+    engine.edges++;
+  }
+}
+
 /** Gives a memo other dependencies. Only what differs is linked and unlinked. */
 export function relink(engine: Engine, memo: Memo, after: readonly Dependency[]): void {
   const before = memo.dependencies;

@@ -9,7 +9,7 @@ import type { Question } from "../records/question.js";
 import { Activation, enter, failCycle, leave } from "./activation.js";
 import type { Engine } from "./engine.js";
 import { Frame } from "./frame.js";
-import { relink } from "./links.js";
+import { link, relink } from "./links.js";
 import { find } from "./match.js";
 import { mergedPath } from "./merged-path.js";
 import { notePrint, sameOutcome, share } from "./outcome.js";
@@ -58,7 +58,9 @@ function verify(engine: Engine, client: ClientView<unknown>, call: Call, memo: M
     engine.verifications++;
     const path = moved === null ? memo.path : mergedPath(engine, client, at, moved);
     if (memo.standing === current && path === memo.path) return renew(engine, memo, moved ?? dependencies);
-    return place(engine, copy(memo, engine.revision), path, moved ?? dependencies);
+    const next = copy(memo, engine.revision);
+    relink(engine, next, moved ?? dependencies);
+    return place(engine, next, path);
   } catch (error) {
     if (activation.poison === null) throw error;
     return null;
@@ -122,11 +124,13 @@ function settle(
     }
     return renew(engine, previous, dependencies);
   }
-  if (same) return place(engine, copy(previous, engine.revision), path, dependencies);
-  const memo = new Memo(call, null, value, engine.revision);
-  memo.failed = failed;
-  share(call, memo);
-  return place(engine, memo, path, dependencies);
+  const memo = same ? copy(previous, engine.revision) : new Memo(call, null, value, engine.revision);
+  if (!same) {
+    memo.failed = failed;
+    share(call, memo);
+  }
+  link(engine, memo, dependencies);
+  return place(engine, memo, path);
 }
 
 function renew(engine: Engine, memo: Memo, dependencies: readonly Dependency[]): Memo {
@@ -145,13 +149,13 @@ function copy(memo: Memo, revision: number): Memo {
   return next;
 }
 
-function place(engine: Engine, memo: Memo, path: Path, dependencies: readonly Dependency[]): Memo {
+/** Puts a new memo into the records. */
+function place(engine: Engine, memo: Memo, path: Path): Memo {
   const call = memo.owner as Call;
   memo.path = path;
   if (path.memos++ === 0) for (let i = 0; i < path.steps.length; i += 2) question(engine, path.steps[i] as number).paths++;
   call.memos++;
   engine.memos++;
-  relink(engine, memo, dependencies);
   const superseded = insertMemo(call, memo);
   if (superseded !== null) engine.retention.superseded(superseded);
   return memo;

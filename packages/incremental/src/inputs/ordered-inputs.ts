@@ -11,29 +11,34 @@ interface Edit {
   readonly add: boolean;
 }
 
-/** A set of inputs in order of their keys, by UTF-16 code unit. Edits are cheap and are applied when the order is next asked for. */
+/** A list of no more than these is edited at once: most never have more than one member, and are never read. */
+const fewMembers = 8;
+
+const none: Input[] = [];
+
+/** A set of inputs in order of their keys, by UTF-16 code unit. Edits are cheap; those of long lists are applied when the order is next asked for. */
 export class OrderedInputs {
-  #list: Input[] = [];
-  #edits: Edit[] = [];
+  #list: Input[] = none;
+  #edits: Edit[] | null = null;
   size = 0;
 
   /** `input` must not be a member. */
   add(input: Input): void {
     this.size++;
-    this.#edit({ input, add: true });
+    this.#edit(input, true);
   }
 
   /** `input` must be a member. */
   remove(input: Input): void {
     this.size--;
-    this.#edit({ input, add: false });
+    this.#edit(input, false);
   }
 
   /** Valid until the next edit. */
   list(): readonly Input[] {
     const edits = this.#edits;
-    if (edits.length === 0) return this.#list;
-    this.#edits = [];
+    if (edits === null) return this.#list;
+    this.#edits = null;
     if (edits.length > editsInPlace) {
       const members = new Set(this.#list);
       for (const { input, add } of edits) {
@@ -51,9 +56,16 @@ export class OrderedInputs {
     return this.#list;
   }
 
-  #edit(edit: Edit): void {
-    this.#edits.push(edit);
-    if (this.#edits.length > this.#list.length + editsKept) this.list();
+  #edit(input: Input, add: boolean): void {
+    const list = this.#list;
+    if (this.#edits === null && list.length < fewMembers) {
+      const at = position(list, input.key);
+      this.#list = [...list.slice(0, at), ...(add ? [input] : []), ...list.slice(add ? at : at + 1)];
+      return;
+    }
+    this.#edits ??= [];
+    this.#edits.push({ input, add });
+    if (this.#edits.length > list.length + editsKept) this.list();
   }
 }
 

@@ -24,9 +24,8 @@ export type Validity = typeof valid | typeof suspect | typeof stale;
  */
 export class Memo {
   value: unknown;
-  /** Whether `value` was thrown. */
-  failed = false;
-  validity: Validity = valid;
+  /** Its small states together: see `failed`, `validity`, `standing` and `queued`. There are many memos. */
+  #states = 0;
   /** The revision in which `value` last changed. */
   changedAt: number;
   /** The revision in which the record was last found to hold. */
@@ -38,10 +37,6 @@ export class Memo {
   holders = 0;
   /** The revision since which nothing uses it. */
   unusedSince = 0;
-  /** Whether it waits in a queue to be dropped if it is still not used. */
-  queued = false;
-  /** See `Standing`. */
-  standing: Standing = current;
   /** 0 while not computed. */
   fingerprint = 0;
   /** The run that noted it last. */
@@ -57,7 +52,43 @@ export class Memo {
     this.changedAt = revision;
     this.verifiedAt = revision;
   }
+
+  /** Whether `value` was thrown. */
+  get failed(): boolean {
+    return (this.#states & isFailed) !== 0;
+  }
+  set failed(failed: boolean) {
+    this.#states = failed ? this.#states | isFailed : this.#states & ~isFailed;
+  }
+
+  get validity(): Validity {
+    return (this.#states & validities) as Validity;
+  }
+  set validity(validity: Validity) {
+    this.#states = (this.#states & ~validities) | validity;
+  }
+
+  get standing(): Standing {
+    return ((this.#states & standings) >> standingAt) as Standing;
+  }
+  set standing(standing: Standing) {
+    this.#states = (this.#states & ~standings) | (standing << standingAt);
+  }
+
+  /** Whether it waits in a queue to be dropped if it is still not used. */
+  get queued(): boolean {
+    return (this.#states & isQueued) !== 0;
+  }
+  set queued(queued: boolean) {
+    this.#states = queued ? this.#states | isQueued : this.#states & ~isQueued;
+  }
 }
+
+const validities = 0b11;
+const standingAt = 2;
+const standings = 0b11 << standingAt;
+const isFailed = 1 << 4;
+const isQueued = 1 << 5;
 
 /** In its call's tree. */
 export const current = 0;
@@ -69,33 +100,45 @@ export type Standing = typeof current | typeof superseded | typeof evicted;
 
 export const nothing: readonly Dependency[] = [];
 
-/** Above this, membership in a list is slower to find than in a set. */
+/** Above this, a list to be taken from is slower to search than a set; lists that only grow stay lists. */
 const fewDependents = 24;
+/** A list that has room to grow is several times as large as one of a few memos. Most have one to four. */
+const dependentsWithoutRoom = 8;
 
+/** Adds a memo that does not depend on it yet. */
 export function addDependent(on: Input | Memo, memo: Memo): void {
   const before = on.dependents;
   if (before === null) on.dependents = memo;
   else if (before instanceof Memo) on.dependents = [before, memo];
   else if (before instanceof Set) before.add(memo);
-  else if (before.length < fewDependents) before.push(memo);
-  else on.dependents = new Set(before).add(memo);
+  else if (before.length >= dependentsWithoutRoom) before.push(memo);
+  else if (before.length === 2) on.dependents = [before[0] as Memo, before[1] as Memo, memo];
+  else on.dependents = before.concat(memo);
 }
 
 /** Whether nothing depends on it any more. */
 export function removeDependent(on: Input | Memo, memo: Memo): boolean {
   const before = on.dependents;
   if (before === memo) on.dependents = null;
-  else if (before instanceof Set) {
-    before.delete(memo);
-    if (before.size <= fewDependents / 2) on.dependents = [...before];
-  } else if (Array.isArray(before)) {
-    const at = before.indexOf(memo);
-    const last = before.pop() as Memo;
-    if (at >= 0 && at < before.length) before[at] = last;
-    else if (at < 0) before.push(last);
-    if (before.length === 1) on.dependents = before[0] as Memo;
+  else if (before instanceof Set) removeFromSet(on, before, memo);
+  else if (Array.isArray(before)) {
+    if (before.length > fewDependents) removeFromSet(on, (on.dependents = new Set(before)), memo);
+    else removeFromList(on, before, memo);
   }
   return on.dependents === null;
+}
+
+function removeFromSet(on: Input | Memo, set: Set<Memo>, memo: Memo): void {
+  set.delete(memo);
+  if (set.size <= fewDependents / 2) on.dependents = [...set];
+}
+
+function removeFromList(on: Input | Memo, list: Memo[], memo: Memo): void {
+  const at = list.indexOf(memo);
+  if (at < 0) return;
+  const last = list.pop() as Memo;
+  if (at < list.length) list[at] = last;
+  if (list.length === 1) on.dependents = list[0] as Memo;
 }
 
 export function countDependents(of: Dependents): number {
