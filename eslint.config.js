@@ -40,7 +40,7 @@ const depConstraints = [
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
 
 export default [
-  { ignores: ["**/dist/**", "**/dist-test/**", "**/gen/**", "**/build/**", "**/node_modules/**", ".nx/**"] },
+  { ignores: ["**/dist/**", "**/dist-test/**", "**/gen/**", "**/build/**", "**/bundle/**", "**/node_modules/**", ".nx/**"] },
   {
     files: sources,
     languageOptions: { parser: tseslint.parser },

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-import { run } from "../dist/main.js";
+import { run } from "../bundle/main.js";
 
 await run(process.argv);
