@@ -1,3 +1,5 @@
+import { fromBinary } from "@bufbuild/protobuf";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { query } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
 import { inboundRouteConfiguration } from "../src/routes/index.js";
@@ -238,7 +240,7 @@ describe("requests to the own workload", () => {
     const asked = query("test.inbound", (q) =>
       inboundRouteConfiguration(q, { cluster: "inbound|8080||", port: 80, protocol, operation: "cart.shop.svc.cluster.local:80/*" }),
     );
-    return new RouteMesh("", { settings }).sidecar().view.call(asked).virtualHosts[0]!;
+    return fromBinary(RouteConfigurationSchema, new RouteMesh("", { settings }).sidecar().view.call(asked)).virtualHosts[0]!;
   };
 
   it("go to its port without timeout, and again where they were reset before they were sent", () => {

@@ -3,28 +3,26 @@ import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { HttpProtocolOptionsSchema, Http1ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
-import type { RouteConfiguration } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { FilterChainSchema, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
   type HttpConnectionManager,
   HttpConnectionManager_InternalAddressConfigSchema as InternalAddressConfigSchema,
   HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
   HttpConnectionManager_UpgradeConfigSchema as UpgradeConfigSchema,
   HttpConnectionManagerSchema,
-  type RequestIDExtension,
-  RequestIDExtensionSchema,
+  RdsSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
-import { UuidRequestIdConfigSchema } from "@istiod/envoy-api/envoy/extensions/request_id/uuid/v3/uuid";
 import { type QueryContext, query } from "@istiod/incremental";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
 import { cidrOf } from "../envoy/cidr.js";
 import { duration } from "../envoy/duration.js";
-import { joinEncoded } from "../envoy/encode.js";
+import { encodedField, encodedText, joinEncoded } from "../envoy/encode.js";
 import { compareIpPrefixes, parseIpPrefix } from "../envoy/ip-prefix.js";
 import { accessLogs } from "../telemetry/access-log.js";
-import { httpTracing } from "../telemetry/tracing.js";
+import { encodedTracing } from "../telemetry/tracing.js";
 import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
 import { goDuration } from "./go-duration.js";
 import { type Filter, type HttpFilter, networkFilter } from "./named-filter.js";
@@ -38,12 +36,13 @@ export interface ManagerOptions {
   readonly own: MessageInitShape<typeof HttpConnectionManagerSchema>;
 }
 
-/** Where a manager finds its routes. */
-export type RouteSource = { readonly rds: string } | { readonly inline: RouteConfiguration };
+/** Where a manager finds its routes: under a name, or in a route configuration that it holds, encoded. */
+export type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
 
 /**
- * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link managerFilter}
- * adds the rest: protobuf reads the parts of a message one after the other, so what many have in common is encoded once.
+ * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link routingManager}
+ * and {@link managerElement} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
+ * encoded once.
  */
 export function encodedManager(q: QueryContext, { listener, useRemoteAddress, filters, own }: ManagerOptions): Uint8Array {
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
@@ -65,43 +64,44 @@ export function encodedManager(q: QueryContext, { listener, useRemoteAddress, fi
   return toBinary(HttpConnectionManagerSchema, manager);
 }
 
-/** The filter with a whole connection manager: what it has in common with others, how it traces, its name in statistics and its routes. */
-export function managerFilter(q: QueryContext, listener: ListenerClass, common: Uint8Array, statPrefix: string, routes: RouteSource): Filter {
-  const rest = create(HttpConnectionManagerSchema, {
-    statPrefix,
-    routeSpecifier:
-      "inline" in routes
-        ? { case: "routeConfig", value: routes.inline }
-        : {
-            case: "rds",
-            value: {
-              configSource: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: duration(0), resourceApiVersion: ApiVersion.V3 },
-              routeConfigName: routes.rds,
-            },
-          },
-  });
-  const value = joinEncoded([common, q.call(encodedTracing, listener), toBinary(HttpConnectionManagerSchema, rest)]);
-  return networkFilter("envoy.filters.network.http_connection_manager", create(AnySchema, { typeUrl: managerTypeUrl, value }));
+/** A connection manager with its name in statistics and its routes, encoded; only how it traces is left open. */
+export function routingManager(common: Uint8Array, statPrefix: string, routes: RouteSource): Uint8Array {
+  const { statPrefix: name, routeConfig, rds } = HttpConnectionManagerSchema.field;
+  const source =
+    "inline" in routes
+      ? encodedField(routeConfig.number, [routes.inline])
+      : encodedField(rds.number, [fromAds, encodedText(RdsSchema.field.routeConfigName.number, routes.rds)]);
+  return joinEncoded([common, encodedText(name.number, statPrefix), source]);
 }
 
-const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
+const fromAds = toBinary(
+  RdsSchema,
+  create(RdsSchema, { configSource: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: duration(0), resourceApiVersion: ApiVersion.V3 } }),
+);
 
-/** The part of a connection manager that says how requests are traced: it names the workload. */
-const encodedTracing = query("encodedTracing", (q, listener: ListenerClass): Uint8Array => {
-  const { tracing, requestIdSamples } = q.call(httpTracing, listener);
-  const requestIdExtension = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
-  return toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, { requestIdExtension, ...(tracing && { tracing }) }));
-});
+/** The filter of a manager that was left open, with its tracing: encoded, as one element of a filter chain's filters. */
+export function managerElement(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
+  return encodedField(FilterChainSchema.field.filters.number, [
+    filterName,
+    encodedField(FilterSchema.field.typedConfig.number, [anyType, encodedField(AnySchema.field.value.number, [manager, tracing])]),
+  ]);
+}
+
+/** The same filter as a message. */
+export function managerFilter(q: QueryContext, listener: ListenerClass, common: Uint8Array, statPrefix: string, routes: RouteSource): Filter {
+  const value = joinEncoded([routingManager(common, statPrefix, routes), q.call(encodedTracing, listener)]);
+  return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
+}
+
+const managerName = "envoy.filters.network.http_connection_manager";
+const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
+const filterName = encodedText(FilterSchema.field.name.number, managerName);
+const anyType = encodedText(AnySchema.field.typeUrl.number, managerTypeUrl);
 
 /** HTTP/1.0 is taken where istiod or the proxy says so. */
 export function acceptsHttp10(q: QueryContext): boolean {
   return features.http10(q) || askMetadata(q, "HTTP10") === "1";
 }
-
-const requestIds = (samples: boolean): RequestIDExtension =>
-  create(RequestIDExtensionSchema, { typedConfig: any(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }) });
-const sampledByRequestId = requestIds(true);
-const notSampledByRequestId = requestIds(false);
 
 function normalizePaths(q: QueryContext, manager: HttpConnectionManager): void {
   const normalization = mesh(q).pathNormalization?.normalization ?? Normalization.DEFAULT;

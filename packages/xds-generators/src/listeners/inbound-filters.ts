@@ -2,6 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { statNameOf } from "../clusters/stat-pattern.js";
+import { joinEncoded } from "../envoy/encode.js";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { delimitedStatPrefix } from "../resource-names.js";
 import { inboundRouteConfiguration } from "../routes/index.js";
@@ -9,7 +10,8 @@ import { httpAuthorization, tcpAuthorization } from "../security/client-authoriz
 import type { InsideTls } from "../security/downstream-tls.js";
 import { jwtFilters } from "../security/jwt-authentication.js";
 import { httpStatsFilters, tcpStatsFilters } from "../telemetry/stats-filters.js";
-import { acceptsHttp10, encodedManager, managerFilter } from "./http-connection-manager.js";
+import { encodedChain, type FilterChainTemplate } from "./filter-chain-template.js";
+import { acceptsHttp10, encodedManager, routingManager } from "./http-connection-manager.js";
 import { cors, fault, grpcStats, grpcWeb, inboundPeerMetadata, router, routerWithoutDebugHeaders } from "./http-filters.js";
 import type { Filter, HttpFilter } from "./named-filter.js";
 import { metadataExchange } from "./network-filters.js";
@@ -28,10 +30,12 @@ export interface InboundChain {
   readonly service?: string;
 }
 
-/** The filters of an inbound chain. */
-export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): readonly Filter[] {
-  return inside === "http" ? [...inboundMetadataExchange(q), requestsFilter(q, chain)] : bytesFilters(q, chain);
+/** The filters of an inbound chain, but for tracing. */
+export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): FilterChainTemplate {
+  return inside === "http" ? { chain: q.call(encodedExchange), manager: manager(q, chain) } : { chain: bytesFilters(q, chain) };
 }
+
+const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array => encodedChain({ filters: [...inboundMetadataExchange(q)] }));
 
 /** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
 export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
@@ -39,12 +43,12 @@ export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
   return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
 }
 
-function requestsFilter(q: QueryContext, { cluster, statPrefix, servicePort, hostname }: InboundChain): Filter {
+function manager(q: QueryContext, { cluster, statPrefix, servicePort, hostname }: InboundChain): Uint8Array {
   const { number, protocol } = servicePort;
-  const manager = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
+  const common = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
-  return managerFilter(q, "sidecar-inbound", manager, delimitedStatPrefix(statPrefix), { inline: routes });
+  return routingManager(common, delimitedStatPrefix(statPrefix), { inline: routes });
 }
 
 interface InboundManager {
@@ -96,16 +100,16 @@ function inboundHttpFilters(q: QueryContext, web: boolean): readonly HttpFilter[
   ];
 }
 
-function bytesFilters(q: QueryContext, chain: InboundChain): readonly Filter[] {
-  const authorization = q.call(tcpAuthorization, "certificate");
-  return [
-    ...inboundMetadataExchange(q),
-    ...authorization.custom,
-    ...authorization.local,
-    ...tcpStatsFilters(q, "sidecar-inbound"),
-    ...terminalFilters(q, plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain)), chain.servicePort.protocol),
-  ];
+function bytesFilters(q: QueryContext, chain: InboundChain): Uint8Array {
+  const proxy = plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
+  return joinEncoded([q.call(filtersOfBytes), encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] })]);
 }
+
+/** The filters that connections to all ports pass, as an encoded part of a chain. */
+const filtersOfBytes = query("inboundFiltersOfBytes", (q): Uint8Array => {
+  const { custom, local } = q.call(tcpAuthorization, "certificate");
+  return encodedChain({ filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")] });
+});
 
 function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servicePort }: InboundChain): string {
   const pattern = mesh(q).inboundClusterStatName;

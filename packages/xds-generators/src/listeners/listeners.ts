@@ -1,6 +1,6 @@
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
-import { type Resource, ResourceSet } from "@istiod/resources";
+import { ResourceSet } from "@istiod/resources";
 import { gatewayListeners } from "./gateway-listeners.js";
 import { inboundListeners } from "./inbound-listener.js";
 import { outboundListeners } from "./outbound-listeners.js";
@@ -14,7 +14,7 @@ export const listeners = query(
     if (q.ask(proxylessGrpc)) return ResourceSet.empty;
     switch (q.ask(proxyType)) {
       case "sidecar":
-        return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : q.call(sidecarListeners);
+        return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q);
       case "router":
         return q.call(gatewayListeners);
       default:
@@ -23,10 +23,7 @@ export const listeners = query(
   },
 );
 
-const sidecarListeners = query(
-  "sidecarListeners",
-  (q): ResourceSet => {
-    const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...q.call(inboundListeners)].filter((found): found is Resource => found !== undefined);
-    return ResourceSet.union([q.call(outboundListeners), ResourceSet.of(own)]);
-  },
-);
+function sidecarListeners(q: QueryContext): ResourceSet {
+  const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...inboundListeners(q)].filter((found) => found !== undefined);
+  return ResourceSet.union([...outboundListeners(q), ResourceSet.of(own)]);
+}

@@ -21,8 +21,8 @@ import { type Endpoint, inlineEndpoints, isHttp, isTcp, isUndeclared, parseProto
 import { canHavePort } from "./bindable-port.js";
 import { type ChainMatch, matchTheSame } from "./filter-chain-match.js";
 import { localhosts, wildcards } from "./listener-address.js";
-import type { ChainPlan, HttpChainPlan, OutboundPlan } from "./outbound-plan.js";
-import { numberedEgressListeners, servicesAtPort } from "./outbound-ports.js";
+import { type ChainPlan, type HttpChainPlan, type OutboundPlan, outboundPlan, seesRequests } from "./outbound-plan.js";
+import { numberedEgressListeners, outboundPorts, servicesAtPort } from "./outbound-ports.js";
 import { tcpChains } from "./outbound-tcp-chains.js";
 import { plaintextHttp } from "./sniffed-protocols.js";
 import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
@@ -46,6 +46,19 @@ export const outboundPlans = query("outboundPlans", (q, { scope, port }: { reado
     }
   }
   return listeners.plans;
+});
+
+/** The outbound listeners of a scope, port by port. */
+export interface OutboundPlans {
+  /** Those that see bytes only: they are the same for all workloads. */
+  readonly ofBytes: readonly OutboundPlan[];
+  /** Those that see requests, which they trace. */
+  readonly ofRequests: readonly OutboundPlan[];
+}
+
+export const outboundPlansOfScope = query("outboundPlansOfScope", (q, scope: ScopeRef): OutboundPlans => {
+  const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
+  return { ofBytes: plans.filter((plan) => !seesRequests(plan)), ofRequests: plans.filter(seesRequests) };
 });
 
 interface Listening {
@@ -135,7 +148,7 @@ class OutboundListeners {
   constructor(private readonly q: QueryContext) {}
 
   get plans(): readonly OutboundPlan[] {
-    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) => ({ binds, bindToPort, port, chains }));
+    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) => outboundPlan({ binds, bindToPort, port, chains }));
   }
 
   /** What there is stays as it is: later egress listeners add nothing to it. */

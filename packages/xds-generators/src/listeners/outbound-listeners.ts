@@ -1,19 +1,19 @@
-import { query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { scopeOf, type ScopeRef } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
-import { outboundPlans } from "./outbound-decisions.js";
+import { outboundPlansOfScope } from "./outbound-decisions.js";
 import { outboundListener } from "./outbound-listener.js";
-import { outboundPorts } from "./outbound-ports.js";
 
-/** The listeners for what the client's workload sends, port by port. */
-export const outboundListeners = query("outboundListeners", (q): ResourceSet => q.call(listenersOfScope, scopeOf(q)));
+/** The listeners for what the client's workload sends: a set that all workloads of a scope share, and one with what they trace. */
+export function outboundListeners(q: QueryContext): readonly ResourceSet[] {
+  const scope = scopeOf(q);
+  return [q.call(listenersOfBytes, scope), q.call(listenersOfRequests, scope)];
+}
 
-const listenersOfScope = query(
-  "outboundListenersOfScope",
-  (q, scope: ScopeRef): ResourceSet => ResourceSet.of(q.call(outboundPorts, scope).flatMap((port) => [...q.call(listenersOfPort, { scope, port })])),
+const listenersOfBytes = query("outboundListenersOfBytes", (q, scope: ScopeRef): ResourceSet =>
+  ResourceSet.of(q.call(outboundPlansOfScope, scope).ofBytes.map((plan) => q.call(outboundListener, plan))),
 );
 
-const listenersOfPort = query(
-  "outboundListenersOfPort",
-  (q, at: { readonly scope: ScopeRef; readonly port: number }): ResourceSet => ResourceSet.of(q.call(outboundPlans, at).map((plan) => q.call(outboundListener, plan))),
+const listenersOfRequests = query("outboundListenersOfRequests", (q, scope: ScopeRef): ResourceSet =>
+  ResourceSet.of(q.call(outboundPlansOfScope, scope).ofRequests.map((plan) => q.call(outboundListener, plan))),
 );

@@ -11,6 +11,17 @@ export interface OutboundPlan {
   /** Whether it has a socket of its own, rather than being handed captured connections. */
   readonly bindToPort: boolean;
   readonly chains: readonly ChainPlan[];
+  /** Equal for equal plans. */
+  readonly key: string;
+}
+
+/** The plan with its key. */
+export function outboundPlan(plan: Omit<OutboundPlan, "key">): OutboundPlan {
+  return { ...plan, key: JSON.stringify(plan) };
+}
+
+export function seesRequests({ chains }: OutboundPlan): boolean {
+  return chains.some(({ kind }) => kind === "http");
 }
 
 export type ChainPlan = HttpChainPlan | TcpChainPlan;

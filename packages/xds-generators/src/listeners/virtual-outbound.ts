@@ -1,14 +1,13 @@
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
-import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../envoy/address.js";
 import { any } from "../envoy/any.js";
+import { joinEncoded } from "../envoy/encode.js";
 import {
   allowAnyDynamicDnsRoute,
   blackHoleCluster,
@@ -21,13 +20,16 @@ import { catchAllHost } from "../routes/catch-all-host.js";
 import { encodedRouteConfiguration, maxDirectResponseBytes } from "../routes/route-configuration.js";
 import { accessLogs } from "../telemetry/access-log.js";
 import { tcpStatsFilters } from "../telemetry/stats-filters.js";
+import { encodedTracing } from "../telemetry/tracing.js";
 import { acceptedAtOnce } from "./downstream-connections.js";
 import { additionalAddresses, localhosts, wildcards } from "./listener-address.js";
-import { managerFilter } from "./http-connection-manager.js";
+import { encodedChain, type FilterChainTemplate, listenerPart } from "./filter-chain-template.js";
+import { routingManager } from "./http-connection-manager.js";
 import { httpInspector } from "./listener-filters.js";
 import { type Filter, networkFilter } from "./named-filter.js";
 import { outboundListener, unknownTrafficFilters } from "./outbound-listener.js";
 import { outboundManager } from "./outbound-managers.js";
+import { outboundPlan } from "./outbound-plan.js";
 import { plaintextHttp } from "./sniffed-protocols.js";
 import { tcpProxyName } from "./tcp-proxy.js";
 
@@ -44,7 +46,7 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   const extra = features.dualStack(q) ? others : mode === "IPv6" && features.additionalIpv4OutboundListener(q) ? wildcards.IPv4 : [];
   const limit = acceptedAtOnce(q);
   const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
-  const listener = create(ListenerSchema, {
+  const head = create(ListenerSchema, {
     name: virtualOutboundListener,
     address: address(bind, proxyListenPort),
     additionalAddresses: additionalAddresses(extra, proxyListenPort),
@@ -53,37 +55,39 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
     trafficDirection: TrafficDirection.OUTBOUND,
     ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
     listenerFilters: resolves ? [httpInspector] : [],
-    filterChains: [
-      blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
-      ...(resolves ? [unknownHttpChain(q)] : []),
-      create(FilterChainSchema, { name: virtualOutboundCatchAllChain, filters: [...q.call(unknownTrafficFilters)] }),
-    ],
     accessLog: [...accessLogs(q, "sidecar-outbound", "listener")],
   });
-  return resource(virtualOutboundListener, toBinary(ListenerSchema, listener));
+  const chains = [
+    blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
+    ...(resolves ? [unknownHttpChain(q)] : []),
+    { chain: joinEncoded([encodedChain({ name: virtualOutboundCatchAllChain }), q.call(unknownTrafficFilters)]) },
+  ];
+  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-outbound")));
+  return resource(virtualOutboundListener, joinEncoded([toBinary(ListenerSchema, head), ...parts]));
 });
 
 /** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
-function unknownHttpChain(q: QueryContext): FilterChain {
+function unknownHttpChain(q: QueryContext): FilterChainTemplate {
   const head = { name: allowAnyDynamicDnsRoute, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
   const { bytes } = encodedRouteConfiguration(head, [q.call(catchAllHost, scopeOf(q))]);
-  const manager = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
+  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
   const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
-  return create(FilterChainSchema, {
-    name: `${virtualOutboundCatchAllChain}-http`,
-    filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] },
-    filters: [managerFilter(q, "sidecar-outbound", manager, statPrefix, { inline: fromBinary(RouteConfigurationSchema, bytes) })],
-  });
+  return {
+    chain: encodedChain({ name: `${virtualOutboundCatchAllChain}-http`, filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] } }),
+    manager: routingManager(common, statPrefix, { inline: bytes }),
+  };
 }
 
 /** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
-export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChain {
+export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChainTemplate {
   const proxy = any(TcpProxySchema, { statPrefix: blackHoleCluster, clusterSpecifier: { case: "cluster", value: blackHoleCluster } });
-  return create(FilterChainSchema, {
-    name,
-    filterChainMatch: { destinationPort: port },
-    filters: [...before, networkFilter(tcpProxyName, proxy)],
-  });
+  return {
+    chain: encodedChain({
+      name,
+      filterChainMatch: { destinationPort: port },
+      filters: [...before, networkFilter(tcpProxyName, proxy)],
+    }),
+  };
 }
 
 /** A generic HTTP proxy on the client's loopback, where the mesh (`proxyHttpPort`) or the node (`HTTP_PROXY_PORT`) gives it a port. */
@@ -92,5 +96,5 @@ export const httpProxyListener = query("httpProxyListener", (q): Resource | unde
   const port = Number.isNaN(stated) ? mesh(q).proxyHttpPort : stated;
   if (port === 0) return undefined;
   const chain = { kind: "http", match: {}, routeName: "http_proxy", protocol: "HTTP_PROXY" } as const;
-  return q.call(outboundListener, { binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] });
+  return q.call(outboundListener, outboundPlan({ binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] }));
 });

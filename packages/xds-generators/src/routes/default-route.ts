@@ -1,56 +1,68 @@
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
   DecoratorSchema,
-  type Route,
   RouteAction_MaxStreamDurationSchema,
   type RouteAction_HashPolicy,
-  type RouteAction,
+  type Route,
   RouteActionSchema,
   RouteSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
+import { encodedField, encodedText, joinEncoded } from "../envoy/encode.js";
 import { inboundRetry, outboundRetry } from "./retry.js";
 import { noTimeout, setTimeouts } from "./route-action.js";
 import { anyRequest } from "./route-match.js";
 
-/** The one route to a service that no VirtualService routes: no timeout, and the mesh's retries. */
-export function defaultOutboundRoute(q: QueryContext, cluster: string, operation: string, hash?: RouteAction_HashPolicy): Route {
-  const action = toCluster(cluster);
-  setTimeouts(action);
-  action.hashPolicy = hash === undefined ? [] : [hash];
-  const retryPolicy = outboundRetry(mesh(q).defaultHttpRetryPolicy, false);
-  if (retryPolicy !== undefined) {
-    action.retryPolicy = retryPolicy;
-  }
-  return named("default", action, operation);
+/** The one route to a service that no VirtualService routes, encoded: no timeout, and the mesh's retries. */
+export function defaultOutboundRoute(q: QueryContext, cluster: string, operation: string, hash?: RouteAction_HashPolicy): Uint8Array {
+  return defaultRoute(cluster, operation, [q.call(outboundAction), ...(hash === undefined ? [] : [encodedAction({ hashPolicy: [hash] })])]);
 }
 
-/** The one route to a port of the own workload; requests over gRPC are not retried, as their streams may have begun. */
-export function defaultInboundRoute(q: QueryContext, cluster: string, operation: string, protocol: Protocol): Route {
-  const action = toCluster(cluster);
-  action.timeout = noTimeout();
-  action.maxStreamDuration = create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: noTimeout(), grpcTimeoutHeaderMax: noTimeout() });
-  const retryPolicy = isGrpc(protocol) ? undefined : inboundRetry(mesh(q).defaultInboundHttpRetryPolicy);
-  if (retryPolicy !== undefined) {
-    action.retryPolicy = retryPolicy;
-  }
-  return named("default", action, operation);
+/** The one route to a port of the own workload, encoded; requests over gRPC are not retried, as their streams may have begun. */
+export function defaultInboundRoute(q: QueryContext, cluster: string, operation: string, protocol: Protocol): Uint8Array {
+  return defaultRoute(cluster, operation, [q.call(inboundAction, { retries: !isGrpc(protocol) })]);
 }
 
 /** A route of every request to a cluster, as it came and without timeout. */
 export function passThroughRoute(name: string, cluster: string, appendXForwardedHost: boolean): Route {
-  const action = toCluster(cluster);
+  const action = create(RouteActionSchema, { clusterSpecifier: { case: "cluster", value: cluster } });
   setTimeouts(action);
   action.appendXForwardedHost = appendXForwardedHost;
   return create(RouteSchema, { name, match: anyRequest(), action: { case: "route", value: action } });
 }
 
-function toCluster(cluster: string): RouteAction {
-  return create(RouteActionSchema, { clusterSpecifier: { case: "cluster", value: cluster } });
+/** What all default routes to services do, encoded. */
+const outboundAction = query("defaultOutboundAction", (q): Uint8Array => {
+  const retryPolicy = outboundRetry(mesh(q).defaultHttpRetryPolicy, false);
+  const message = create(RouteActionSchema, { ...(retryPolicy && { retryPolicy }) });
+  setTimeouts(message);
+  return toBinary(RouteActionSchema, message);
+});
+
+/** What all routes to ports of the own workload do, encoded. */
+const inboundAction = query("defaultInboundAction", (q, { retries }: { readonly retries: boolean }): Uint8Array => {
+  const retryPolicy = retries ? inboundRetry(mesh(q).defaultInboundHttpRetryPolicy) : undefined;
+  return encodedAction({
+    timeout: noTimeout(),
+    maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: noTimeout(), grpcTimeoutHeaderMax: noTimeout() }),
+    ...(retryPolicy && { retryPolicy }),
+  });
+});
+
+function encodedAction(init: MessageInitShape<typeof RouteActionSchema>): Uint8Array {
+  return toBinary(RouteActionSchema, create(RouteActionSchema, init));
 }
 
-function named(name: string, action: RouteAction, operation: string): Route {
-  return create(RouteSchema, { name, match: anyRequest(), action: { case: "route", value: action }, decorator: create(DecoratorSchema, { operation }) });
+/** A route of every request to a cluster, with an action whose other parts are given. */
+function defaultRoute(cluster: string, operation: string, action: readonly Uint8Array[]): Uint8Array {
+  const { route, decorator } = RouteSchema.field;
+  return joinEncoded([
+    everyRequest,
+    encodedField(route.number, [encodedText(RouteActionSchema.field.cluster.number, cluster), ...action]),
+    encodedField(decorator.number, [encodedText(DecoratorSchema.field.operation.number, operation)]),
+  ]);
 }
+
+const everyRequest = toBinary(RouteSchema, create(RouteSchema, { name: "default", match: anyRequest() }));

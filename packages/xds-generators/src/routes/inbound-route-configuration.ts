@@ -1,7 +1,9 @@
-import { create } from "@bufbuild/protobuf";
-import { type RouteConfiguration, RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
+import { encodedField, encodedText, joinEncoded } from "../envoy/encode.js";
 import { defaultInboundRoute } from "./default-route.js";
 
 /** One port of the own workload whose requests are routed. */
@@ -16,11 +18,19 @@ export interface InboundPort {
   readonly domains?: readonly string[];
 }
 
-/** The route configuration that an inbound filter chain holds: everything to the workload's port. */
-export function inboundRouteConfiguration(q: QueryContext, { cluster, port, protocol, operation, domains = ["*"] }: InboundPort): RouteConfiguration {
-  return create(RouteConfigurationSchema, {
-    name: cluster,
-    virtualHosts: [{ name: `inbound|http|${port}`, domains: [...domains], routes: [defaultInboundRoute(q, cluster, operation, protocol)] }],
-    validateClusters: false,
-  });
+/** The route configuration that an inbound filter chain holds, encoded: everything to the workload's port. */
+export function inboundRouteConfiguration(q: QueryContext, { cluster, port, protocol, operation, domains = ["*"] }: InboundPort): Uint8Array {
+  const host = VirtualHostSchema.field;
+  const { name, virtualHosts } = RouteConfigurationSchema.field;
+  return joinEncoded([
+    anyClusters,
+    encodedText(name.number, cluster),
+    encodedField(virtualHosts.number, [
+      encodedText(host.name.number, `inbound|http|${port}`),
+      ...domains.map((domain) => encodedText(host.domains.number, domain)),
+      encodedField(host.routes.number, [defaultInboundRoute(q, cluster, operation, protocol)]),
+    ]),
+  ]);
 }
+
+const anyClusters = toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { validateClusters: false }));

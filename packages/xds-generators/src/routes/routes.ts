@@ -1,8 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { mergedGateway, proxyType, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { outboundPlans } from "../listeners/outbound-decisions.js";
-import { outboundPorts } from "../listeners/outbound-ports.js";
+import { outboundPlansOfScope } from "../listeners/outbound-decisions.js";
 import { httpProxyListener } from "../listeners/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
@@ -30,7 +29,6 @@ const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => O
 
 /** The names of route configurations that a scope's outbound listeners refer to. */
 const outboundRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
-  const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
-  const names = plans.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
+  const names = q.call(outboundPlansOfScope, scope).ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
   return [...new Set(names)].sort();
 });

@@ -1,5 +1,5 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { type Route, VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
@@ -33,7 +33,7 @@ const virtualHostsField = 2;
 export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest): Uint8Array => {
   const routes =
     request.virtualService === undefined
-      ? [toBinary(VirtualHostSchema, create(VirtualHostSchema, { routes: [serviceRoute(q, request)] }))]
+      ? [encodedField(VirtualHostSchema.field.routes.number, [serviceRoute(q, request)])]
       : q
           .call(virtualServiceRoutes, {
             virtualService: request.virtualService,
@@ -65,8 +65,8 @@ export function countsAttempts(q: QueryContext): boolean {
   return proxyConfig(q, "proxyHeaders")?.attemptCount?.disabled !== true;
 }
 
-/** The route of a service's port without a VirtualService. */
-function serviceRoute(q: QueryContext, { hostname, port, service: id = "" }: VirtualHostRequest): Route {
+/** The encoded route of a service's port without a VirtualService. */
+function serviceRoute(q: QueryContext, { hostname, port, service: id = "" }: VirtualHostRequest): Uint8Array {
   const hash = serviceHash(q, hostname, splitKey(keyOfId(id))[0], port);
   return defaultOutboundRoute(q, outboundClusterName(hostname, port), `${hostPort(hostname, port)}/*`, hash && hashPolicy(hash));
 }

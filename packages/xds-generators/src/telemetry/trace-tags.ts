@@ -1,15 +1,24 @@
-import { create } from "@bufbuild/protobuf";
-import { type CustomTag, CustomTagSchema } from "@istiod/envoy-api/envoy/type/tracing/v3/custom_tag";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { HttpConnectionManager_TracingSchema as TracingSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { CustomTag_LiteralSchema as LiteralSchema, CustomTagSchema } from "@istiod/envoy-api/envoy/type/tracing/v3/custom_tag";
 import type { QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
+import { encodedField, encodedText } from "../envoy/encode.js";
 import { httpRbacFilter } from "../security/external-authorization.js";
 
-export type { CustomTag };
+/** A tag of spans, encoded as one element of a connection manager's tags. */
+export interface TraceTag {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The field of a connection manager's tracing that holds its tags. */
+const tagsField = TracingSchema.field.customTags.number;
 
 /** Who the workload is, and what policies on trial would have done. */
-export function istioTags(q: QueryContext): readonly CustomTag[] {
+export function istioTags(q: QueryContext): readonly TraceTag[] {
   return [
     literal("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
     literal("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
@@ -21,15 +30,15 @@ export function istioTags(q: QueryContext): readonly CustomTag[] {
 }
 
 /** Tags that the proxy's own configuration asks for. */
-export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly CustomTag[] {
+export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly TraceTag[] {
   return Object.entries(tracing?.customTags ?? {}).flatMap(([tag, { type }]) => {
     switch (type.case) {
       case "literal":
         return [literal(tag, type.value.value)];
       case "environment":
-        return [create(CustomTagSchema, { tag, type: { case: "environment", value: named(type.value) } })];
+        return [encoded({ tag, type: { case: "environment", value: named(type.value) } })];
       case "header":
-        return [create(CustomTagSchema, { tag, type: { case: "requestHeader", value: named(type.value) } })];
+        return [encoded({ tag, type: { case: "requestHeader", value: named(type.value) } })];
       default:
         return [];
     }
@@ -37,30 +46,30 @@ export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly Cus
 }
 
 /** Tags that a Telemetry asks for; formatters need Istio 1.29. */
-export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, TelemetryTag>>): readonly CustomTag[] {
+export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, TelemetryTag>>): readonly TraceTag[] {
   return Object.entries(tags).flatMap(([tag, { type }]) => {
     switch (type.case) {
       case "literal":
         return [literal(tag, type.value.value)];
       case "environment":
-        return [create(CustomTagSchema, { tag, type: { case: "environment", value: named(type.value) } })];
+        return [encoded({ tag, type: { case: "environment", value: named(type.value) } })];
       case "header":
-        return [create(CustomTagSchema, { tag, type: { case: "requestHeader", value: named(type.value) } })];
+        return [encoded({ tag, type: { case: "requestHeader", value: named(type.value) } })];
       case "formatter":
-        return q.ask(versionAtLeast, [1, 29, 0]) ? [create(CustomTagSchema, { tag, type: { case: "value", value: type.value.value } })] : [];
+        return q.ask(versionAtLeast, [1, 29, 0]) ? [encoded({ tag, type: { case: "value", value: type.value.value } })] : [];
       default:
-        return [create(CustomTagSchema, { tag })];
+        return [encoded({ tag })];
     }
   });
 }
 
-const dryRunTags: readonly CustomTag[] = ["allow", "deny"].flatMap((action) => [
+const dryRunTags: readonly TraceTag[] = ["allow", "deny"].flatMap((action) => [
   dryRunTag(`istio.authorization.dry_run.${action}_policy.name`, `istio_dry_run_${action}_shadow_effective_policy_id`),
   dryRunTag(`istio.authorization.dry_run.${action}_policy.result`, `istio_dry_run_${action}_shadow_engine_result`),
 ]);
 
-function dryRunTag(tag: string, key: string): CustomTag {
-  return create(CustomTagSchema, {
+function dryRunTag(tag: string, key: string): TraceTag {
+  return encoded({
     tag,
     type: {
       case: "metadata",
@@ -72,8 +81,14 @@ function dryRunTag(tag: string, key: string): CustomTag {
   });
 }
 
-function literal(tag: string, value: string): CustomTag {
-  return create(CustomTagSchema, { tag, type: { case: "literal", value: { value } } });
+function encoded(tag: MessageInitShape<typeof CustomTagSchema> & { readonly tag: string }): TraceTag {
+  return { name: tag.tag, bytes: encodedField(tagsField, [toBinary(CustomTagSchema, create(CustomTagSchema, tag))]) };
+}
+
+/** Joined by hand, since every workload has some of its own. */
+function literal(name: string, value: string): TraceTag {
+  const { tag, literal: text } = CustomTagSchema.field;
+  return { name, bytes: encodedField(tagsField, [encodedText(tag.number, name), encodedField(text.number, [encodedText(LiteralSchema.field.value.number, value)])]) };
 }
 
 function named({ name, defaultValue }: { readonly name: string; readonly defaultValue: string }) {

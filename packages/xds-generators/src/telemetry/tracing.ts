@@ -1,49 +1,87 @@
-import { create } from "@bufbuild/protobuf";
-import { type HttpConnectionManager_Tracing as HcmTracing, HttpConnectionManager_TracingSchema as HcmTracingSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  HttpConnectionManager_TracingSchema as TracingSchema,
+  HttpConnectionManagerSchema,
+  RequestIDExtensionSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { UuidRequestIdConfigSchema } from "@istiod/envoy-api/envoy/extensions/request_id/uuid/v3/uuid";
 import { type QueryContext, query } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { features, type ListenerClass, mesh, proxyConfig, proxyType, tracingSettings, type TracingSettings, versionAtLeast } from "@istiod/push-context";
+import { any } from "../envoy/any.js";
+import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { tracerOf } from "./tracer.js";
-import { istioTags, proxyConfigTags, telemetryTags } from "./trace-tags.js";
+import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 
-/** What tracing adds to an HTTP connection manager. */
-export interface HttpTracing {
-  readonly tracing?: HcmTracing;
+/** How requests are traced, but for the tags that name the workload: so workloads share it. */
+interface CommonTracing {
+  /** Encoded settings; absent: nothing is traced. */
+  readonly settings?: Uint8Array;
+  readonly tags: readonly TraceTag[];
+  /** Whether spans say which workload they are of. */
+  readonly namesWorkload: boolean;
   /** Whether the request's id decides whether it is sampled. */
   readonly requestIdSamples: boolean;
 }
 
-/** How requests are traced. Source: pilot/pkg/networking/core/tracing.go. */
-export const httpTracing = query("httpTracing", (q, listener: ListenerClass): HttpTracing => {
-  const settings = q.call(tracingSettings, listener);
-  if (settings === undefined) {
-    return { requestIdSamples: true, ...(mesh(q).enableTracing && { tracing: bootstrapTracing(q) }) };
-  }
-  const tracing = settings.disabled ? undefined : providerTracing(q, settings);
-  return tracing === undefined ? { requestIdSamples: true } : { tracing, requestIdSamples: settings.useRequestIdForTraceSampling };
+/** The part of an HTTP connection manager that says how requests are traced, encoded. Tags by name. */
+export const encodedTracing = query("encodedTracing", (q, listener: ListenerClass): Uint8Array => {
+  const { settings, tags, namesWorkload, requestIdSamples } = q.call(commonTracing, listener);
+  const requestIds = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
+  if (settings === undefined) return requestIds;
+  const all = namesWorkload ? [...istioTags(q), ...tags] : [...tags];
+  all.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  return joinEncoded([requestIds, encodedField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)])]);
 });
 
+const requestIds = (samples: boolean): Uint8Array => {
+  const requestIdExtension = create(RequestIDExtensionSchema, { typedConfig: any(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }) });
+  return toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, { requestIdExtension }));
+};
+const sampledByRequestId = requestIds(true);
+const notSampledByRequestId = requestIds(false);
+
+/** Source: pilot/pkg/networking/core/tracing.go. */
+const commonTracing = query("commonTracing", (q, listener: ListenerClass): CommonTracing => {
+  const settings = q.call(tracingSettings, listener);
+  if (settings === undefined) return mesh(q).enableTracing ? bootstrapTracing(q) : untraced;
+  const tracing = settings.disabled ? undefined : providerTracing(q, settings);
+  return tracing ?? untraced;
+});
+
+const untraced: CommonTracing = { tags: [], namesWorkload: false, requestIdSamples: true };
+
 /** To the tracer that the bootstrap has. */
-function bootstrapTracing(q: QueryContext): HcmTracing {
+function bootstrapTracing(q: QueryContext): CommonTracing {
   const own = proxyConfig(q, "tracing");
-  const tags = [...(own?.enableIstioTags === false ? [] : istioTags(q)), ...proxyConfigTags(own)];
-  return create(HcmTracingSchema, { ...sampling(samplingOf(q, own)), customTags: sorted(tags), ...maxPathTag(own) });
+  return {
+    settings: encodedSettings({ ...sampling(samplingOf(q, own)), ...maxPathTag(own) }),
+    tags: proxyConfigTags(own),
+    namesWorkload: own?.enableIstioTags !== false,
+    requestIdSamples: true,
+  };
 }
 
-function providerTracing(q: QueryContext, settings: TracingSettings): HcmTracing | undefined {
+function providerTracing(q: QueryContext, settings: TracingSettings): CommonTracing | undefined {
   const tracer = settings.provider && tracerOf(q, settings.provider);
   if (tracer === undefined) return undefined;
   const own = proxyConfig(q, "tracing");
-  const named = Object.keys(settings.customTags).length > 0 ? telemetryTags(q, settings.customTags) : proxyConfigTags(own);
-  const tags = [...(settings.enableIstioTags ? istioTags(q) : []), ...named];
-  return create(HcmTracingSchema, {
-    ...sampling(tracer.samples ? 100 : (settings.randomSamplingPercentage ?? samplingOf(q, own))),
-    customTags: sorted(tags),
-    provider: { name: tracer.name, configType: { case: "typedConfig", value: tracer.config } },
-    ...((tracer.startsChildSpan || q.ask(proxyType) === "router") && { spawnUpstreamSpan: true }),
-    ...(tracer.maxTagLength === 0 ? maxPathTag(own) : { maxPathTagLength: tracer.maxTagLength }),
-    ...(settings.disableContextPropagation && q.ask(versionAtLeast, [1, 30]) && { noContextPropagation: true }),
-  });
+  return {
+    settings: encodedSettings({
+      ...sampling(tracer.samples ? 100 : (settings.randomSamplingPercentage ?? samplingOf(q, own))),
+      provider: { name: tracer.name, configType: { case: "typedConfig", value: tracer.config } },
+      ...((tracer.startsChildSpan || q.ask(proxyType) === "router") && { spawnUpstreamSpan: true }),
+      ...(tracer.maxTagLength === 0 ? maxPathTag(own) : { maxPathTagLength: tracer.maxTagLength }),
+      ...(settings.disableContextPropagation && q.ask(versionAtLeast, [1, 30]) && { noContextPropagation: true }),
+    }),
+    tags: Object.keys(settings.customTags).length > 0 ? telemetryTags(q, settings.customTags) : proxyConfigTags(own),
+    namesWorkload: settings.enableIstioTags,
+    requestIdSamples: settings.useRequestIdForTraceSampling,
+  };
+}
+
+function encodedSettings(settings: MessageInitShape<typeof TracingSchema>): Uint8Array {
+  return toBinary(TracingSchema, create(TracingSchema, settings));
 }
 
 function sampling(percent: number) {
@@ -58,8 +96,4 @@ function samplingOf(q: QueryContext, own: ProxyTracing | undefined): number {
 
 function maxPathTag(own: ProxyTracing | undefined) {
   return own === undefined || own.maxPathTagLength === 0 ? {} : { maxPathTagLength: own.maxPathTagLength };
-}
-
-function sorted<T extends { readonly tag: string }>(tags: readonly T[]): T[] {
-  return [...tags].sort((a, b) => (a.tag < b.tag ? -1 : a.tag > b.tag ? 1 : 0));
 }

@@ -97,6 +97,18 @@ describe("a Sidecar's ingress listener", () => {
   });
 });
 
+describe("ports that two workloads bind alike", () => {
+  it("have a listener for each workload, named for it in traces", () => {
+    const ingress = [{ port: { number: 9080, protocol: "HTTP", name: "http" }, bind: "0.0.0.0", captureMode: "NONE", defaultEndpoint: "127.0.0.1:8080" }];
+    const mesh = new TestMesh(["shop", "payments"].map((namespace) => istioYaml("Sidecar", "default", { ingress }, namespace)).join(""));
+    const operations = ["shop", "payments"].map((namespace) => {
+      const [chain] = chainsOf(listenerOf(mesh.proxy({ namespace }), "0.0.0.0_9080"));
+      return managerOf(chain).routeConfig.virtualHosts[0].routes[0].decorator.operation;
+    });
+    expect(operations).toEqual(["default.shop:9080/*", "default.payments:9080/*"]);
+  });
+});
+
 describe("a proxy without redirection", () => {
   it("has inbound listeners only where a Sidecar says so", () => {
     const metadata = { INTERCEPTION_MODE: "NONE" };
