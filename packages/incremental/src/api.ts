@@ -62,6 +62,10 @@ export interface Statistics {
   readonly bytes: number;
   /** Query functions run since the database was made. */
   readonly recomputations: number;
+  /** Those of them that took the place of a result, because something that it had read changed. */
+  readonly replacements: number;
+  /** Memos dropped because nothing used them for long enough, or any more. */
+  readonly drops: number;
   /** Memos found valid by checking their dependencies. */
   readonly verifications: number;
   /** Calls answered by a memo already known to be valid. */

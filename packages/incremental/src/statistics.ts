@@ -16,6 +16,8 @@ export function statistics(engine: Engine): Statistics {
     facts: engine.questions.size,
     bytes,
     recomputations: engine.recomputations,
+    replacements: engine.replacements,
+    drops: engine.drops,
     verifications: engine.verifications,
     hits: engine.hits,
     answers: engine.answers,

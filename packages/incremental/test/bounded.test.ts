@@ -38,12 +38,16 @@ describe("what is kept", { timeout: 120_000 }, () => {
     expect(db.stats().memos).toBe(1);
     commit(3);
     expect([db.stats().memos, db.stats().edges]).toEqual([0, 0]);
+    expect(db.stats()).toMatchObject({ drops: 1, replacements: 0 });
     view.call(lone);
+    db.commit((tx) => tx.set(items, "lone", { owner: "o", n: 1 }));
+    expect(view.call(lone)).toBe(1);
+    expect(db.stats()).toMatchObject({ drops: 1, replacements: 1 });
     for (let n = 4; n < 20; n++) {
       commit(n);
       view.call(lone);
     }
-    expect(db.stats().recomputations).toBe(2);
+    expect(db.stats().recomputations).toBe(3);
   });
 
   it("is dropped at once when asked to, except what views used since the last commit", () => {

@@ -50,6 +50,8 @@ export class Engine {
   edges = 0;
   newAnswers = 0;
   recomputations = 0;
+  replacements = 0;
+  drops = 0;
   verifications = 0;
   hits = 0;
   answers = 0;

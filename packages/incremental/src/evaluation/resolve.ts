@@ -76,6 +76,7 @@ function run(engine: Engine, client: ClientView<unknown>, call: Call, previous: 
   const at = enter(engine, frame);
   engine.frame = frame;
   engine.recomputations++;
+  if (previous !== null) engine.replacements++;
   let value: unknown;
   let failed = false;
   try {

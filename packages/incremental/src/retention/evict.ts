@@ -15,6 +15,7 @@ export function evict(engine: Engine, memo: Memo): void {
     forgetPrint(call, next);
     removeMemo(call, next);
     engine.memos--;
+    engine.drops++;
     if (--call.memos === 0) call.home.drop(call);
     releasePath(engine, next.path);
     const dependencies = next.dependencies;
