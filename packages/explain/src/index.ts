@@ -1,7 +1,7 @@
 export { explain, type AskedFact, type ExplainOptions, type ResourceExplanation } from "./explain.js";
 export type { Effect } from "./fields-that-mattered.js";
 export { type Json, type JsonDifference, isJsonObject, jsonDifferences } from "./json-difference.js";
-export type { Loss } from "./losses/index.js";
+export type { Loss, NamedObject } from "./losses/index.js";
 export type { ObjectRead } from "./made-from.js";
 export { messageRegistry, resourceJson, type ResourceType, resourceType, resourceTypes } from "./resource-types.js";
 export { type MeshChanges, meshChanges, pairProxies, type ProxyPair, type ResourceChange } from "./changes.js";

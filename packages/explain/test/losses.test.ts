@@ -9,7 +9,8 @@ describe("VirtualServices without effect", () => {
   test("lose a host to the older one", () => {
     const database = meshOf(service("cart") + route("first", cart) + route("late", cart, {}, { created: 2 }));
     const { losses } = why(database, proxy(), "rds", "80");
-    expect(losses).toEqual([{ kind: "VirtualService", namespace: "shop", name: "late", reason: `does not route ${cart}:80: VirtualService shop/first, which comes first, has that host` }]);
+    const winner = { kind: "VirtualService", namespace: "shop", name: "first" };
+    expect(losses).toEqual([{ kind: "VirtualService", namespace: "shop", name: "late", field: "spec.hosts", winner, reason: `does not route ${cart}:80: VirtualService shop/first, which comes first, has that host` }]);
   });
 
   test("lose the route for every request at a gateway, and no other, to the older one", () => {
@@ -21,7 +22,8 @@ describe("VirtualServices without effect", () => {
     expect(why(meshOf(yaml + late([{ match: [{ uri: { prefix: "/x" } }], ...all[0] }])), edge, "rds", "http.8080").losses).toEqual([]);
     const { losses } = why(meshOf(yaml + late(all)), edge, "rds", "http.8080");
     const reason = "has a route for every request of a.example.org:8080 that is never reached: VirtualService shop/first, which comes first, has one too";
-    expect(losses).toEqual([{ kind: "VirtualService", namespace: "shop", name: "late", reason }]);
+    const winner = { kind: "VirtualService", namespace: "shop", name: "first" };
+    expect(losses).toEqual([{ kind: "VirtualService", namespace: "shop", name: "late", field: "spec.http", winner, reason }]);
   });
 
   test("lose a delegate that does not exist, is not exported, or contradicts", () => {
@@ -62,7 +64,8 @@ test("servers of Gateways that conflict are refused, and say with what", () => {
     object("Gateway", name, { selector: { app: "edge" }, servers: [{ port: { number: 8080, name, protocol }, hosts: ["*"] }] }, { created });
   const database = meshOf(service("cart") + gateway("web", "HTTP", 1) + gateway("raw", "TCP", 2) + route("cart", "*", { gateways: ["web"], http: [{ route: [{ destination: { host: cart } }] }] }));
   const { losses } = why(database, proxy("router", "shop", { app: "edge" }), "lds", "0.0.0.0_8080");
-  expect(losses).toEqual([{ kind: "Gateway", namespace: "shop", name: "raw", reason: "servers[0] is refused: TCP on port 8080 conflicts with HTTP" }]);
+  const winner = { kind: "Gateway", namespace: "shop", name: "web", field: "spec.servers[0]" };
+  expect(losses).toEqual([{ kind: "Gateway", namespace: "shop", name: "raw", field: "spec.servers[0]", winner, reason: "servers[0] is refused: TCP on port 8080 conflicts with HTTP" }]);
 });
 
 test("of the Sidecars that mean a client, one counts", () => {
@@ -73,7 +76,8 @@ test("of the Sidecars that mean a client, one counts", () => {
     sidecar("old", {}) +
     sidecar("pay", { workloadSelector: { labels: { app: "pay" } } });
   const { losses } = why(meshOf(yaml), proxy("sidecar", "shop", { app: "web" }), "rds", "80");
-  expect(losses).toEqual([{ kind: "Sidecar", namespace: "shop", name: "old", reason: "gives way to Sidecar shop/own: one with a workloadSelector comes first, then the oldest" }]);
+  const winner = { kind: "Sidecar", namespace: "shop", name: "own" };
+  expect(losses).toEqual([{ kind: "Sidecar", namespace: "shop", name: "old", winner, reason: "gives way to Sidecar shop/own: one with a workloadSelector comes first, then the oldest" }]);
 });
 
 test("of the PeerAuthentications of one reach, the oldest counts", () => {
@@ -82,7 +86,7 @@ test("of the PeerAuthentications of one reach, the oldest counts", () => {
   const yaml = policy("young", "STRICT", 2) + policy("old", "PERMISSIVE", 1) + policy("mine", "STRICT", 1, selector) + policy("mine-too", "DISABLE", 2, selector);
   const { losses } = why(meshOf(yaml), proxy("sidecar", "shop", { app: "web" }), "lds", "virtualInbound");
   expect(losses).toEqual([
-    { kind: "PeerAuthentication", namespace: "shop", name: "mine-too", reason: "gives way to PeerAuthentication shop/mine, which is the first by age and name for the client's workload" },
-    { kind: "PeerAuthentication", namespace: "shop", name: "young", reason: "gives way to PeerAuthentication shop/old, which is the first by age and name for all workloads of namespace shop" },
+    { kind: "PeerAuthentication", namespace: "shop", name: "mine-too", winner: { kind: "PeerAuthentication", namespace: "shop", name: "mine" }, reason: "gives way to PeerAuthentication shop/mine, which is the first by age and name for the client's workload" },
+    { kind: "PeerAuthentication", namespace: "shop", name: "young", winner: { kind: "PeerAuthentication", namespace: "shop", name: "old" }, reason: "gives way to PeerAuthentication shop/old, which is the first by age and name for all workloads of namespace shop" },
   ]);
 });

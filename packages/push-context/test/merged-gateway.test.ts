@@ -36,7 +36,7 @@ describe("Gateways of one proxy", () => {
       [80, "TCP"],
       [81, "HTTP"],
     ]);
-    expect(merged.refused).toEqual([{ gateway: "ns/new", index: 0, reason: "HTTP on port 80 conflicts with TCP" }]);
+    expect(merged.refused).toEqual([{ gateway: "ns/new", index: 0, reason: "HTTP on port 80 conflicts with TCP", winner: { gateway: "ns/old", index: 0 } }]);
   });
 
   it("may have different protocols where they bind to different addresses", () => {
@@ -48,7 +48,7 @@ describe("Gateways of one proxy", () => {
 
   it("cannot both have a host with TLS at one port and bind", () => {
     const { refused, groups } = mergeServers([selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]), selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)])]);
-    expect(refused).toEqual([{ gateway: "ns/b", index: 0, reason: "duplicate host names on port 443: y" }]);
+    expect(refused).toEqual([{ gateway: "ns/b", index: 0, reason: "duplicate host names on port 443: y", winner: { gateway: "ns/a", index: 0 } }]);
     expect(groups).toHaveLength(1);
   });
 

@@ -3,7 +3,7 @@ import { type Database, type ExplainedQuery, query, type View } from "@istiod/in
 import { type ConsolidatedRule, type Destination, destinationRuleFor, exportScope, isExportedTo, isWildcard, mesh, type Proxy, rootNamespace } from "@istiod/push-context";
 import { type Maker, walk } from "../maker.js";
 import { objectsRead } from "../made-from.js";
-import { type Loss, loss } from "./loss.js";
+import { type Loss, loss, named } from "./loss.js";
 import { selectsClient } from "./selects-client.js";
 
 /** DestinationRules for a host of the resource that do not apply to the client, or only in part. */
@@ -17,7 +17,7 @@ export function losingDestinationRules(database: Database<Proxy>, view: View<Pro
     return candidates.flatMap((rule) => {
       const key = keyOf(rule);
       const reason = winner?.from.includes(key) ? givesWay(candidates, winner, rule) : whyNot(view, rule, at, winner);
-      return reason === undefined ? [] : [loss("DestinationRule", key, reason)];
+      return reason === undefined ? [] : [loss("DestinationRule", key, reason, winner === undefined ? {} : { field: "spec.host", winner: named("DestinationRule", `${winner.namespace}/${winner.name}`) })];
     });
   });
 }

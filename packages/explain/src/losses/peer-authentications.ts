@@ -3,7 +3,7 @@ import type { Database, View } from "@istiod/incremental";
 import { clientPeerModes, type Proxy } from "@istiod/push-context";
 import type { Maker } from "../maker.js";
 import { objectsRead } from "../made-from.js";
-import { type Loss, loss } from "./loss.js";
+import { type Loss, loss, named } from "./loss.js";
 import { selectsClient } from "./selects-client.js";
 
 /** PeerAuthentications that an older one of the same reach leaves without effect: of the mesh, of a namespace, or on the client's workload. */
@@ -23,7 +23,7 @@ export function youngerPeerAuthentications(database: Database<Proxy>, view: View
       return [];
     }
     const where = wide ? `all workloads of namespace ${policy.namespace}` : "the client's workload";
-    return [loss("PeerAuthentication", `${policy.namespace}/${policy.name}`, `gives way to PeerAuthentication ${older.namespace}/${older.name}, which is the first by age and name for ${where}`)];
+    return [loss("PeerAuthentication", `${policy.namespace}/${policy.name}`, `gives way to PeerAuthentication ${older.namespace}/${older.name}, which is the first by age and name for ${where}`, { winner: named("PeerAuthentication", `${older.namespace}/${older.name}`) })];
   });
 }
 

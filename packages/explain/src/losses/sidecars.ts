@@ -3,7 +3,7 @@ import { type Database, query, type View } from "@istiod/incremental";
 import { type Proxy, scopeOf } from "@istiod/push-context";
 import type { Maker } from "../maker.js";
 import { objectsRead } from "../made-from.js";
-import { type Loss, loss } from "./loss.js";
+import { type Loss, loss, named } from "./loss.js";
 import { selectsClient } from "./selects-client.js";
 
 /** Sidecars that were looked through and do not apply to the client: at most one does. */
@@ -13,7 +13,7 @@ export function losingSidecars(database: Database<Proxy>, view: View<Proxy>, { r
   const winner = view.call(chosen);
   return candidates.flatMap(({ key }) => {
     const sidecar = database.read(sidecars, key);
-    return sidecar === undefined || key === winner || !concerns(view, sidecar) ? [] : [loss("Sidecar", key, whyNot(view, sidecar, winner))];
+    return sidecar === undefined || key === winner || !concerns(view, sidecar) ? [] : [loss("Sidecar", key, whyNot(view, sidecar, winner), winner === undefined ? {} : { winner: named("Sidecar", winner) })];
   });
 }
 

@@ -50,6 +50,8 @@ export interface RefusedServer {
   readonly gateway: string;
   readonly index: number;
   readonly reason: string;
+  /** The server that it conflicts with; absent where it is wrong by itself. */
+  readonly winner?: Pick<GatewayServer, "gateway" | "index">;
 }
 
 /** All Gateways that one gateway proxy serves, merged to one. */

@@ -46,7 +46,8 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
       gatewayNames.add(declared.gateway);
       for (const port of gateway.listenOn(declared.port.number)) {
         const server: BoundServer = { ...declared, routeName: routeNameOf(declared, port, gateway), sniHosts: sniHostsOf(declared), ...(takesHttp3(declared, gateway) && { http3: true }) };
-        const refuse = (reason: string): void => void refused.push({ gateway: server.gateway, index, reason });
+        const refuse = (reason: string, winner?: GatewayServer): void =>
+          void refused.push({ gateway: server.gateway, index, reason, ...(winner && { winner: { gateway: winner.gateway, index: winner.index } }) });
         const key = `${port} ${server.port.protocol} ${server.bind}`;
         const open = (): void => {
           const plainHttp = isHttp(parseProtocol(server.port.protocol));
@@ -58,9 +59,9 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
         if (server.tls !== undefined) {
           const hosts = tlsHosts.get(port) ?? new SniHosts();
           tlsHosts.set(port, hosts);
-          const taken = hosts.claim(server.hosts, server.bind);
+          const { taken, by } = hosts.claim(server);
           if (taken.length > 0) {
-            refuse(`duplicate host names on port ${port}: ${taken.join(", ")}`);
+            refuse(`duplicate host names on port ${port}: ${taken.join(", ")}`, by);
             continue;
           }
         }
@@ -74,7 +75,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
         } else if (plain === undefined) {
           if (seesHttp(server)) {
             if (byRoute.has(server.routeName)) {
-              refuse(`name of HTTPS port ${port} is not unique: ${server.port.name}`);
+              refuse(`name of HTTPS port ${port} is not unique: ${server.port.name}`, byRoute.get(server.routeName)?.[0]);
               continue;
             }
             byRoute.set(server.routeName, [server]);
@@ -90,9 +91,9 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
             append(byRoute, server.routeName, server);
           }
         } else if (!canShare(server.port.protocol, plain.protocol)) {
-          refuse(`${server.port.protocol} on port ${port} conflicts with ${plain.protocol}`);
+          refuse(`${server.port.protocol} on port ${port} conflicts with ${plain.protocol}`, plain.servers[0]);
         } else if (server.routeName === "") {
-          refuse(`another server has port ${port}`);
+          refuse(`another server has port ${port}`, plain.servers[0]);
         } else {
           plain.servers.push(server);
           append(byRoute, server.routeName, server);
@@ -105,13 +106,13 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
 
 /** Hosts that TLS servers of one port have, each with the bind of the last that took it. */
 class SniHosts {
-  readonly #bindOf = new Map<string, string>();
+  readonly #last = new Map<string, GatewayServer>();
 
-  /** Takes the hosts, unless some are taken on the same bind: then gives those and takes none. */
-  claim(hosts: readonly string[], bind: string): readonly string[] {
-    const taken = hosts.filter((host) => this.#bindOf.get(host) === bind);
-    if (taken.length === 0) for (const host of hosts) this.#bindOf.set(host, bind);
-    return taken;
+  /** Takes the hosts of a server, unless some are taken on the same bind: then gives those, and who has the first of them, and takes none. */
+  claim(server: GatewayServer): { readonly taken: readonly string[]; readonly by?: GatewayServer | undefined } {
+    const taken = server.hosts.filter((host) => this.#last.get(host)?.bind === server.bind);
+    if (taken.length === 0) for (const host of server.hosts) this.#last.set(host, server);
+    return { taken, by: this.#last.get(taken[0] ?? "") };
   }
 }
 

@@ -11,6 +11,7 @@ import { address, udpAddress } from "../envoy/address.js";
 import { delimitedStatPrefix } from "../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../security/downstream-tls.js";
 import { accessLogs } from "../telemetry/access-log.js";
+import { Claims, type LostClaim } from "./connection-claims.js";
 import { connectionSettings, unsigned } from "./connection-settings.js";
 import { acceptedAtOnce, exactBalance, handshakeTimeout } from "./downstream-connections.js";
 import { filterChainMatch } from "./filter-chain-match.js";
@@ -39,6 +40,17 @@ export const gatewayListeners = query(
     return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter((found) => found !== undefined)));
   },
 );
+
+/** Connections at a gateway's listener that a route of a VirtualService wanted and another one has. */
+export const lostAtGateway = query("lostAtGateway", (q, name: string): readonly LostClaim[] => {
+  const sni = new Map<number, SniHosts>();
+  return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
+    if (isHttp(parseProtocol(group.protocol))) return [];
+    const claims = new Claims();
+    for (const server of group.servers) if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
+    return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.lost : [];
+  });
+});
 
 function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
   if (bind !== "") return [bind];

@@ -19,6 +19,7 @@ import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { sniDnatClusterName } from "../resource-names.js";
 import { tcpAuthorization } from "../security/client-authorization.js";
 import { tcpStatsFilters } from "../telemetry/stats-filters.js";
+import type { Claimant, Claims } from "./connection-claims.js";
 import { type GatewayChain, tlsOf } from "./gateway-chain.js";
 import type { Filter } from "./named-filter.js";
 import { metadataExchange } from "./network-filters.js";
@@ -28,23 +29,28 @@ import { plannedTcpProxy, terminalFilters } from "./tcp-proxy.js";
 
 /** The SNI hosts that chains of one port have by now, each with the bind that it was last taken for. */
 export class SniHosts {
-  readonly #bindOf = new Map<string, string>();
+  readonly #bindOf = new Map<string, { readonly bind: string; readonly by: Claimant }>();
 
   /** Takes the hosts; false, and none taken, where the bind has one of them already. */
-  claim(hosts: readonly string[], bind: string): boolean {
-    if (hosts.some((host) => this.#bindOf.get(host) === bind)) return false;
-    for (const host of hosts) this.#bindOf.set(host, bind);
+  claim(hosts: readonly string[], bind: string, by: Claimant): boolean {
+    if (this.owner(hosts, bind) !== undefined) return false;
+    for (const host of hosts) this.#bindOf.set(host, { bind, by });
     return true;
+  }
+
+  /** Who has one of the hosts for the bind. */
+  owner(hosts: readonly string[], bind: string): Claimant | undefined {
+    return hosts.map((host) => this.#bindOf.get(host)).find((taken) => taken?.bind === bind)?.by;
   }
 }
 
 /** The chains of a server that sees bytes: after TLS that it ends, inside of TLS that it passes on, or without TLS. */
-export function gatewayTcpChains(q: QueryContext, server: BoundServer, port: number, sni: Map<number, SniHosts>): readonly GatewayChain[] {
+export function gatewayTcpChains(q: QueryContext, server: BoundServer, port: number, sni: Map<number, SniHosts>, claims?: Claims): readonly GatewayChain[] {
   if (server.tls !== undefined && passesTlsThrough(server)) {
     if (server.tls.mode === Mode.AUTO_PASSTHROUGH) return autoPassthroughChains(q, server);
-    return passthroughChains(q, server, hostsOfPort(sni, port));
+    return passthroughChains(q, server, hostsOfPort(sni, port), claims);
   }
-  const proxy = tcpRoute(q, server);
+  const proxy = tcpRoute(q, server, claims);
   if (proxy === undefined) return [];
   const tls = tlsOf(q, server);
   const filters = proxyFilters(q, proxy, server.tls?.mode === Mode.ISTIO_MUTUAL);
@@ -58,21 +64,35 @@ function hostsOfPort(sni: Map<number, SniHosts>, port: number): SniHosts {
 }
 
 /** The first TCP route for the server; one VirtualService has the whole port. */
-function tcpRoute(q: QueryContext, server: BoundServer): TcpProxyPlan | undefined {
+function tcpRoute(q: QueryContext, server: BoundServer, claims?: Claims): TcpProxyPlan | undefined {
+  let first: { readonly proxy: TcpProxyPlan | undefined; readonly by: Claimant } | undefined;
   for (const routes of boundRoutes(q, server)) {
-    const found = routes.tcp.find(({ match, route }) => route.length > 0 && (match.length === 0 || match.some((each) => concerns(each, server))));
-    if (found !== undefined) return routeOf(q, server, found.route, routes);
+    for (const [i, { match, route }] of routes.tcp.entries()) {
+      if (route.length === 0 || (match.length > 0 && !match.some((each) => concerns(each, server)))) continue;
+      const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
+      if (first !== undefined) claims?.lose(server.bind, by, first.by, `the first route has all of port ${server.port.number} of Gateway ${server.gateway}`);
+      else {
+        first = { proxy: routeOf(q, server, route, routes), by };
+        if (claims === undefined) return first.proxy;
+      }
+    }
   }
-  return undefined;
+  return first?.proxy;
 }
 
 /** A chain for each match of each TLS route; SNI hosts that are taken are left out. */
-function passthroughChains(q: QueryContext, server: BoundServer, taken: SniHosts): readonly GatewayChain[] {
+function passthroughChains(q: QueryContext, server: BoundServer, taken: SniHosts, claims?: Claims): readonly GatewayChain[] {
   return boundRoutes(q, server).flatMap((routes) =>
-    routes.tls.flatMap(({ match: matches, route }) =>
-      matches.flatMap((match): readonly GatewayChain[] => {
+    routes.tls.flatMap(({ match: matches, route }, i) =>
+      matches.flatMap((match, j): readonly GatewayChain[] => {
         const proxy = routeOf(q, server, route, routes);
-        if (proxy === undefined || !concerns(match, server) || !taken.claim(match.sniHosts, server.bind)) return [];
+        if (proxy === undefined || !concerns(match, server)) return [];
+        const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
+        const before = taken.owner(match.sniHosts, server.bind);
+        if (!taken.claim(match.sniHosts, server.bind, by)) {
+          claims?.lose(server.bind, by, before, `SNI ${match.sniHosts.join(", ")} at port ${server.port.number} is taken`);
+          return [];
+        }
         const filters = proxyFilters(q, proxy, false);
         return [{ match: { sniHosts: match.sniHosts }, filters: () => filters }];
       }),

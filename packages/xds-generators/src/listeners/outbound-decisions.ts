@@ -18,6 +18,7 @@ import {
   servicesOf,
 } from "@istiod/push-context";
 import { type Endpoint, inlineEndpoints, isHttp, isTcp, isUndeclared, parseProtocol, type Protocol, type Service } from "@istiod/service-discovery";
+import { type Claimant, Claims, type LostClaim } from "./connection-claims.js";
 import { canHavePort } from "./bindable-port.js";
 import { type ChainMatch, matchTheSame } from "./filter-chain-match.js";
 import { localhosts, wildcards } from "./listener-address.js";
@@ -32,8 +33,17 @@ import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
  * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
  * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
  */
-export const outboundPlans = query("outboundPlans", (q, { scope, port }: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => {
-  const listeners = new OutboundListeners(q);
+export const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at));
+
+/** Connections to one port that a service, a route or an egress listener wanted and another one has. */
+export const lostConnections = query("lostConnections", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly LostClaim[] => {
+  const claims = new Claims();
+  plansAt(q, at, claims);
+  return claims.lost;
+});
+
+function plansAt(q: QueryContext, { scope, port }: { readonly scope: ScopeRef; readonly port: number }, claims?: Claims): readonly OutboundPlan[] {
+  const listeners = new OutboundListeners(q, claims);
   for (const { at, declared } of numberedEgressListeners(q, scope)) {
     const listening = listeningAt(q, declared);
     if (declared.port?.number === port) declaredListener(q, listeners, at, listening, { ...declared.port, protocol: parseProtocol(declared.port.protocol) });
@@ -46,7 +56,7 @@ export const outboundPlans = query("outboundPlans", (q, { scope, port }: { reado
     }
   }
   return listeners.plans;
-});
+}
 
 /** The outbound listeners of a scope, port by port. */
 export interface OutboundPlans {
@@ -74,6 +84,8 @@ interface Wanted extends Listening {
   readonly port: ListenerPort;
   readonly destinations?: readonly string[];
   readonly ofPods?: boolean;
+  /** The port is the egress listener's. */
+  readonly declared?: true;
 }
 
 function listeningAt(q: QueryContext, { bind, captureMode }: EgressListener): Listening {
@@ -85,7 +97,7 @@ function declaredListener(q: QueryContext, listeners: OutboundListeners, at: Sco
   if (!mayListen(q, listening, port)) return;
   for (const scoped of q.call(servicesOf, at)) {
     const service = q.call(scopedService, scoped);
-    if (service !== undefined && service.resolution !== "Alias") listeners.add({ at, scoped, service, port, ...listening });
+    if (service !== undefined && service.resolution !== "Alias") listeners.add({ at, scoped, service, port, declared: true, ...listening });
   }
 }
 
@@ -139,13 +151,18 @@ interface Entry {
   /** What the listener speaks by now; undeclared once it must detect it. */
   protocol: Protocol;
   locked: boolean;
+  /** Who came first. */
+  readonly by: Claimant;
 }
 
 /** The listeners at one port, by primary address. */
 class OutboundListeners {
   readonly #entries = new Map<string, Entry>();
 
-  constructor(private readonly q: QueryContext) {}
+  constructor(
+    private readonly q: QueryContext,
+    private readonly claims: Claims | undefined,
+  ) {}
 
   get plans(): readonly OutboundPlan[] {
     return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) => outboundPlan({ binds, bindToPort, port, chains }));
@@ -157,42 +174,69 @@ class OutboundListeners {
   }
 
   add(wanted: Wanted): void {
-    const { q } = this;
+    const { q, claims } = this;
     const { protocol } = wanted.port;
     if (protocol === "UDP") return;
     const all = wildcards[q.ask(ipMode)];
     const place = isHttp(protocol) ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] } : ownPlace(q, wanted, all);
     const [bind = ""] = place.binds;
     const current = this.#entries.get(bind);
-    if (current?.locked === true) return;
+    if (current?.locked === true) {
+      claims?.lose(bind, claimOf(wanted), current.by, `a Sidecar's egress listener has ${bind}:${wanted.port.number} for the hosts that it names`);
+      return;
+    }
     const target = { ...wanted, bind, destinations: place.destinations, ofPods: wanted.ofPods === true };
-    const http = (sniffed: boolean): HttpChainPlan => httpChain(q, wanted, bind, all[0], sniffed);
+    const http = (sniffed: boolean): HttpChainPlan => {
+      const chain = httpChain(q, wanted, bind, all[0], sniffed);
+      claims?.made(chain, claimOf(wanted));
+      return chain;
+    };
+    const tcp = (): readonly ChainPlan[] => tcpChains(q, target, claims);
+    const cannotMix = (): void => claims?.lose(bind, claimOf(wanted), current?.by, `at ${bind}:${wanted.port.number} it speaks ${current?.protocol}, which ${protocol} cannot share a port with: its servers speak first`);
 
     if (protocol === "HTTP_PROXY") this.#set(bind, wanted, place.binds, [http(false)], protocol);
     else if (isHttp(protocol)) {
       if (current === undefined) this.#set(bind, wanted, place.binds, [http(bind === all[0])], bind === all[0] ? "UnsupportedProtocol" : protocol);
-      else if (isTcp(current.protocol) && canMix(protocol, current.protocol)) {
-        merge(current, [http(bind === all[0])]);
+      else if (isTcp(current.protocol)) {
+        if (!canMix(protocol, current.protocol)) return cannotMix();
+        this.#merge(current, [http(bind === all[0])]);
         current.protocol = "UnsupportedProtocol";
       }
-    } else if (current !== undefined && !canMix(protocol, current.protocol)) return;
+    } else if (current !== undefined && !canMix(protocol, current.protocol)) return cannotMix();
     else if (isTcp(protocol)) {
-      if (current === undefined) this.#set(bind, wanted, place.binds, tcpChains(q, target), protocol);
+      if (current === undefined) this.#set(bind, wanted, place.binds, tcp(), protocol);
       else {
-        merge(current, tcpChains(q, target));
+        this.#merge(current, tcp());
         if (isHttp(current.protocol)) current.protocol = "UnsupportedProtocol";
       }
     } else if (current === undefined || isHttp(current.protocol)) {
-      this.#set(bind, wanted, place.binds, [...tcpChains(q, target), http(true)], protocol);
+      this.#set(bind, wanted, place.binds, [...tcp(), http(true)], protocol);
     } else if (isTcp(current.protocol)) {
-      merge(current, [...tcpChains(q, target), http(true)]);
+      this.#merge(current, [...tcp(), http(true)]);
       current.protocol = "UnsupportedProtocol";
-    } else merge(current, tcpChains(q, target));
+    } else this.#merge(current, tcp());
   }
 
-  #set(bind: string, { bindToPort, port }: Wanted, binds: readonly string[], chains: readonly ChainPlan[], protocol: Protocol): void {
-    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false });
+  #set(bind: string, wanted: Wanted, binds: readonly string[], chains: readonly ChainPlan[], protocol: Protocol): void {
+    const { bindToPort, port } = wanted;
+    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false, by: claimOf(wanted) });
   }
+
+  /** Adds chains, but for those that Envoy could not tell from one that is there. */
+  #merge(entry: Entry, chains: readonly ChainPlan[]): void {
+    const merged = [...entry.chains];
+    for (const chain of chains) {
+      const same = merged.find((other) => matchTheSame(other.match, chain.match));
+      if (same === undefined) merged.push(chain);
+      else if (chain.kind === "tcp") this.claims?.lose(entry.binds[0] ?? "", this.claims.maker(chain), this.claims.maker(same), `connections to ${entry.binds[0] ?? ""}:${entry.port} cannot be told apart`);
+    }
+    entry.chains = merged;
+  }
+}
+
+/** An egress listener with a port stands for itself, whichever service it leads to. */
+function claimOf({ at, declared, service, port }: Wanted): Claimant {
+  return declared === true ? { kind: "egress", sidecar: at.scope.sidecar ?? "", listener: at.listener } : { kind: "service", id: service.id, port: port.number };
 }
 
 /** Where connections to a service that are no HTTP are taken: at its address; at all addresses, by range, where it has a range. */
@@ -223,12 +267,4 @@ function httpChain(q: QueryContext, { service, port }: Wanted, bind: string, all
 function canMix(incoming: Protocol, present: Protocol): boolean {
   const alone: readonly Protocol[] = ["Mongo", "MySQL"];
   return incoming === present || (!alone.includes(incoming) && !alone.includes(present));
-}
-
-function merge(entry: Entry, chains: readonly ChainPlan[]): void {
-  const merged = [...entry.chains];
-  for (const chain of chains) {
-    if (!merged.some((other) => matchTheSame(other.match, chain.match))) merged.push(chain);
-  }
-  entry.chains = merged;
 }

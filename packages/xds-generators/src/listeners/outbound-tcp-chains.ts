@@ -3,6 +3,8 @@ import type { L4MatchAttributes, TLSMatchAttributes } from "@istiod/istio-api/ne
 import { clientAddress, hasDnsDomain, inNamespace, ipMode, kubernetesDnsSuffix, namespaceOfHostname, type ScopeListener, scopedAliases, type ScopedService, selects } from "@istiod/push-context";
 import { isTls, type Service, splitKey } from "@istiod/service-discovery";
 import { otherNames } from "../routes/domains.js";
+import type { Claimant, Claims } from "./connection-claims.js";
+import type { ChainMatch } from "./filter-chain-match.js";
 import { wildcards } from "./listener-address.js";
 import type { TcpChainPlan } from "./outbound-plan.js";
 import { isDynamic, layer4RoutesFor, type ListenerPort, routedProxy, serviceProxy } from "./tcp-destinations.js";
@@ -22,33 +24,46 @@ export interface OutboundTarget {
 }
 
 /** The chains for connections to a service that are no HTTP: of its VirtualServices, else its own. */
-export function tcpChains(q: QueryContext, target: OutboundTarget): readonly TcpChainPlan[] {
-  return isTls(target.port.protocol) ? tlsChains(q, target) : plainChains(q, target);
+export function tcpChains(q: QueryContext, target: OutboundTarget, claims?: Claims): readonly TcpChainPlan[] {
+  return isTls(target.port.protocol) ? tlsChains(q, target, claims) : plainChains(q, target, claims);
 }
 
 /** Told apart by SNI. Source: pilot/pkg/networking/core/tls.go, buildSidecarOutboundTLSFilterChainOpts. */
-function tlsChains(q: QueryContext, target: OutboundTarget): readonly TcpChainPlan[] {
+function tlsChains(q: QueryContext, target: OutboundTarget, claims?: Claims): readonly TcpChainPlan[] {
   const { at, service, port } = target;
   const chains: TcpChainPlan[] = [];
-  const handled = new Set<string>();
+  const handled = new Map<string, TcpChainPlan | undefined>();
   let destinations = target.destinations;
   for (const { key, tls } of layer4RoutesFor(q, at, service.hostname)) {
-    for (const { match: matches, route } of tls) {
-      for (const match of route.length === 0 ? [] : matches) {
+    for (const [i, { match: matches, route }] of tls.entries()) {
+      for (const [j, match] of (route.length === 0 ? [] : matches).entries()) {
         if (!concernsClient(q, match, port.number)) continue;
         if (match.destinationSubnets.length > 0 && port.number > 0) destinations = match.destinationSubnets;
         const seenAtRunTime = `${match.sniHosts.join(",")}|${match.destinationSubnets.join(",")}`;
         const proxy = routedProxy(q, at.scope, route, key, port);
-        if (!handled.has(seenAtRunTime) && proxy !== undefined) {
-          chains.push({ kind: "tcp", match: { sniHosts: match.sniHosts, destinations }, virtualService: key, proxy });
+        const chain: TcpChainPlan | undefined = proxy && { kind: "tcp", match: { sniHosts: match.sniHosts, destinations }, virtualService: key, proxy };
+        const by: Claimant = { kind: "route", virtualService: key, field: `spec.tls[${i}].match[${j}]` };
+        if (handled.has(seenAtRunTime)) {
+          claims?.lose(target.bind, by, claims.maker(handled.get(seenAtRunTime)), `for SNI ${match.sniHosts.join(", ")} at port ${port.number} the first match counts`);
+          continue;
         }
-        handled.add(seenAtRunTime);
+        handled.set(seenAtRunTime, chain);
+        if (chain === undefined) continue;
+        claims?.made(chain, by);
+        chains.push(chain);
       }
     }
   }
   if (chains.length > 0) return chains;
   const sniHosts = needsSni(q, target, destinations) ? [service.hostname, ...scopedAliases(q, target.scoped).flatMap((alias) => aliasNames(q, splitKey(alias)[1]))] : [];
-  return [{ kind: "tcp", match: { sniHosts, destinations }, proxy: serviceProxy(q, service, port) }];
+  return [ownChain(q, target, { sniHosts, destinations }, claims)];
+}
+
+/** The chain of a service that no route is for. */
+function ownChain(q: QueryContext, { service, port }: OutboundTarget, match: ChainMatch, claims: Claims | undefined): TcpChainPlan {
+  const chain: TcpChainPlan = { kind: "tcp", match, proxy: serviceProxy(q, service, port) };
+  claims?.made(chain, { kind: "service", id: service.id, port: port.number });
+  return chain;
 }
 
 /** The forms in which the client may name an ExternalName service. */
@@ -70,23 +85,38 @@ function needsSni(q: QueryContext, { service, bind, ofPods }: OutboundTarget, de
 }
 
 /** Told apart by address alone. Source: pilot/pkg/networking/core/tls.go, buildSidecarOutboundTCPFilterChainOpts. */
-function plainChains(q: QueryContext, { at, service, port, destinations }: OutboundTarget): readonly TcpChainPlan[] {
+function plainChains(q: QueryContext, target: OutboundTarget, claims?: Claims): readonly TcpChainPlan[] {
+  const { at, service, port, destinations } = target;
   const chains: TcpChainPlan[] = [];
   let covered = false;
+  let last: TcpChainPlan | undefined;
   for (const { key, tcp } of layer4RoutesFor(q, at, service.hostname)) {
-    for (const { match: matches, route } of tcp) {
+    for (const [i, { match: matches, route }] of tcp.entries()) {
+      const by: Claimant = { kind: "route", virtualService: key, field: `spec.tcp[${i}]` };
       const proxy = routedProxy(q, at.scope, route, key, port);
       if (proxy === undefined) continue;
       const mine = matches.filter((match) => concernsClient(q, match, port.number));
       const terminal = matches.length === 0 || mine.some((match) => match.destinationSubnets.length === 0 || port.number === 0);
-      if (terminal) return [...chains, { kind: "tcp", match: { destinations }, virtualService: key, proxy }];
+      if (last !== undefined) {
+        if (matches.length === 0 || mine.length > 0) claims?.lose(target.bind, by, claims.maker(last), `its route takes every connection to ${service.hostname}:${port.number}`);
+        continue;
+      }
+      if (terminal) {
+        last = { kind: "tcp", match: { destinations }, virtualService: key, proxy };
+        claims?.made(last, by);
+        chains.push(last);
+        if (claims === undefined) return chains;
+        continue;
+      }
       const subnets = mine.flatMap((match) => match.destinationSubnets);
       if (subnets.length === 0) continue;
-      chains.push({ kind: "tcp", match: { destinations: subnets }, proxy });
+      const chain: TcpChainPlan = { kind: "tcp", match: { destinations: subnets }, proxy };
+      claims?.made(chain, by);
+      chains.push(chain);
       covered ||= sameTexts(subnets, destinations);
     }
   }
-  return covered ? chains : [...chains, { kind: "tcp", match: { destinations }, proxy: serviceProxy(q, service, port) }];
+  return covered || last !== undefined ? chains : [...chains, ownChain(q, target, { destinations }, claims)];
 }
 
 /** Whether what is known beforehand of a match fits the client and the port. */
