@@ -35,6 +35,20 @@ describe("a supposition", () => {
     expect(db.stats().recomputations).toBe(recomputations);
   });
 
+  it("reaches what reads the keys of a collection or index only where those would be others", () => {
+    let runs = 0;
+    const names = query("names", (q) => ({ runs: ++runs, keys: q.keys(prices), tags: q.keys(pricesByTag) }));
+    const before = view.call(names);
+    const supposing = (write: Parameters<typeof db.suppose>[0]): unknown => db.suppose(write).call(view, names);
+    expect(supposing((tx) => tx.set(prices, "apple", { amount: 9, tags: ["fruit", "tool"] }))).toBe(before);
+    expect(supposing((tx) => tx.delete(prices, "pear"))).toBe(before);
+    expect(runs).toBe(1);
+    expect(supposing((tx) => tx.set(prices, "apple", { amount: 2, tags: [] }))).toMatchObject({ keys: ["apple", "nail"], tags: ["tool"] });
+    expect(supposing((tx) => tx.set(prices, "nail", { amount: 2, tags: ["red", "tool"] }))).toMatchObject({ tags: ["fruit", "red", "tool"] });
+    expect(supposing((tx) => tx.delete(prices, "nail"))).toMatchObject({ keys: ["apple"], tags: ["fruit"] });
+    expect(runs).toBe(4);
+  });
+
   it("holds until the next commit", () => {
     const supposition = db.suppose((tx) => tx.delete(prices, "apple"));
     db.commit((tx) => tx.set(prices, "nail", { amount: 3, tags: [] }));

@@ -12,6 +12,8 @@ interface Entry {
 /** A database's inputs as they would be after some writes, which are not made. */
 export class SupposedInputs {
   readonly #writes = new Map<Collection<unknown>, Map<string, Write>>();
+  /** Whether the set of keys, or of filled buckets, would be another. */
+  readonly #keysDiffer = new Map<CollectionTable | IndexTable, boolean>();
 
   constructor(
     readonly inputs: Inputs,
@@ -25,8 +27,8 @@ export class SupposedInputs {
     for (const [of, writes] of this.#writes) {
       const table = this.inputs.table(of);
       yield table.all;
-      yield table.keys;
-      for (const index of table.indexes) yield index.keys;
+      if (this.#otherKeys(table)) yield table.keys;
+      for (const index of table.indexes) if (this.#otherKeys(index)) yield index.keys;
       for (const [key, write] of writes) {
         const entry = table.entries.get(key);
         if (entry !== undefined) yield entry;
@@ -44,6 +46,7 @@ export class SupposedInputs {
   differs({ home: { of }, kind, key }: Input): boolean {
     const writes = of === null ? undefined : this.#writes.get(of.kind === "index" ? of.collection : of);
     if (of === null || writes === undefined) return false;
+    if (kind === "keys") return this.#otherKeys(of.kind === "collection" ? this.inputs.table(of) : this.inputs.index(of));
     if (kind !== "item") return true;
     if (of.kind === "collection") return writes.has(key);
     const index = this.inputs.index(of);
@@ -75,6 +78,26 @@ export class SupposedInputs {
     if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)) return;
     const writes = this.#writes.get(table.of) ?? new Map<string, Write>();
     this.#writes.set(table.of, writes.set(key, write));
+  }
+
+  #otherKeys(table: CollectionTable | IndexTable): boolean {
+    let differ = this.#keysDiffer.get(table);
+    if (differ === undefined) this.#keysDiffer.set(table, (differ = "entries" in table ? this.#otherEntries(table) : this.#otherBuckets(table)));
+    return differ;
+  }
+
+  #otherEntries(table: CollectionTable): boolean {
+    const writes = this.#writes.get(table.of) ?? [];
+    return [...writes].some(([key, write]) => (table.entries.get(key)?.present === true) !== (write !== undefined));
+  }
+
+  #otherBuckets(index: IndexTable): boolean {
+    for (const [key, write] of this.#writes.get(index.of.collection) ?? []) {
+      for (const name of this.#buckets(index, key, write)) {
+        if (index.entriesIn(name).length > 0 !== this.#bucket(index.of, name).length > 0) return true;
+      }
+    }
+    return false;
   }
 
   /** The buckets that an entry is in or would be in. */
