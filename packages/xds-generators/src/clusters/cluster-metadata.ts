@@ -4,7 +4,6 @@ import { FilterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/filter";
 import { MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { QueryContext } from "@istiod/incremental";
 import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import type { ConsolidatedRule } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { clusterDefaults } from "./cluster-defaults.js";
@@ -18,15 +17,18 @@ export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio
   cluster.metadata.filterMetadata[filter] = { ...cluster.metadata.filterMetadata[filter], ...fields };
 }
 
+/** A service's names. */
+export type NamedService = Pick<Service, "hostname" | "name" | "namespace">;
+
 /** The services that the cluster stands for, for the labels of metrics. */
-export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly Service[]): void {
+export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly NamedService[]): void {
   if (!q.call(clusterDefaults).telemetryLabel) return;
   addMetadata(cluster, { services: services.map(({ hostname, name, namespace }): JsonValue => ({ host: hostname, name, namespace })) });
 }
 
-/** The rule that shaped the cluster, and that its TLS must not get Istio's ALPN where the rule chose that of a plain server. */
-export function addRuleMetadata(cluster: Cluster, rule: ConsolidatedRule, tls: ClientTLSSettings | undefined): void {
-  addMetadata(cluster, { config: configPath(rule) });
+/** The path of the rule that shaped the cluster (`configPath`), and that its TLS must not get Istio's ALPN where the rule chose that of a plain server. */
+export function addRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
+  addMetadata(cluster, { config: path });
   if (tls?.mode === Mode.SIMPLE || tls?.mode === Mode.MUTUAL) addMetadata(cluster, { alpn_override: "false" });
 }
 

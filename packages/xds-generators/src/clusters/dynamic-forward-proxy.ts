@@ -31,7 +31,7 @@ import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.j
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, clusterDraft, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
-import { addMetadata, addMetadataExchange, addRuleMetadata } from "./cluster-metadata.js";
+import { addMetadata, addMetadataExchange, addRuleMetadata, configPath } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
 import { applyOutboundPolicy } from "./traffic-policy.js";
@@ -50,12 +50,12 @@ export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly 
     name: dnsCacheName(service.hostname),
     dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)),
   });
-  applyDeclaredProtocol(q, draft, port);
+  applyDeclaredProtocol(q, draft, port.protocol);
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
   applyOutboundPolicy(q, draft, policy, {
-    service,
-    port,
+    protocol: port.protocol,
+    trafficDistribution: service.trafficDistribution,
     tls: {
       identities: [],
       externalIdentities: [],
@@ -71,7 +71,7 @@ export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly 
   const { cluster } = draft;
   addMetadataExchange(q, cluster);
   if (service.meshExternal) addMetadata(cluster, { external: true });
-  if (rule !== undefined) addRuleMetadata(cluster, rule, policy?.tls);
+  if (rule !== undefined) addRuleMetadata(cluster, configPath(rule), policy?.tls);
   return encoded(finished(draft));
 });
 

@@ -60,7 +60,7 @@ function buildInboundCluster(q: QueryContext, { port, bind, targetPort, serviceP
   const { cluster } = draft;
   if (bind === "") toOriginalDestination(cluster, primary, servicePort);
   else toAddress(cluster, bind, targetPort);
-  applyDeclaredProtocol(q, draft, servicePort);
+  applyDeclaredProtocol(q, draft, servicePort.protocol);
   if (primary !== undefined && !primary.meshExternal) addServicesMetadata(q, cluster, found);
   const pattern = mesh(q).inboundClusterStatName;
   if (pattern !== "") {

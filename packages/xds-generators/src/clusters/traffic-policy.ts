@@ -9,7 +9,7 @@ import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
 import type { QueryContext } from "@istiod/incremental";
 import type { LoadBalancerSettings, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { effectiveLocalitySetting, features } from "@istiod/push-context";
-import type { Service, ServicePort } from "@istiod/service-discovery";
+import type { Protocol, Service } from "@istiod/service-discovery";
 import { clusterDefaults } from "./cluster-defaults.js";
 import type { ClusterDraft } from "./cluster-draft.js";
 import { applyConnectionPool } from "./connection-pool.js";
@@ -22,19 +22,20 @@ import type { UpstreamTlsOptions } from "./upstream-tls-context.js";
 import { useHttp2, wantsHttp2Upgrade } from "./upstream-protocol.js";
 
 export interface OutboundTarget {
-  readonly service: Service;
-  readonly port: ServicePort;
+  readonly protocol: Protocol;
+  readonly trafficDistribution: Service["trafficDistribution"];
   /** Absent for clusters that pass TLS on unseen. */
   readonly tls?: UpstreamTlsTarget & UpstreamTlsOptions;
 }
 
 /** The whole policy, for what is sent. Source: pilot/pkg/networking/core/cluster_traffic_policy.go. */
-export function applyOutboundPolicy(q: QueryContext, draft: ClusterDraft, policy: TrafficPolicy | undefined, { service, port, tls }: OutboundTarget): void {
+export function applyOutboundPolicy(q: QueryContext, draft: ClusterDraft, policy: TrafficPolicy | undefined, target: OutboundTarget): void {
   const { cluster } = draft;
-  if (wantsHttp2Upgrade(q, port, policy?.connectionPool)) useHttp2(draft);
+  const { tls } = target;
+  if (wantsHttp2Upgrade(q, target.protocol, policy?.connectionPool)) useHttp2(draft);
   applyConnectionPool(q, draft, policy?.connectionPool, policy?.retryBudget);
-  applyOutlierDetection(draft, policy?.outlierDetection, forcesUnhealthyEndpoints(q, service));
-  applyBalancing(q, cluster, policy?.loadBalancer, service, port);
+  applyOutlierDetection(draft, policy?.outlierDetection, forcesUnhealthyEndpoints(q, target));
+  applyBalancing(q, cluster, policy?.loadBalancer, target);
   if (tls !== undefined) {
     applyTransportSockets(q, draft, chooseUpstreamTls(q, policy?.tls, tls), tls);
     applyProxyProtocol(q, cluster, policy?.proxyProtocol);
@@ -56,16 +57,16 @@ export function isDiscoveredBy(cluster: Cluster, type: Cluster_DiscoveryType): b
   return cluster.clusterDiscoveryType.case === "type" && cluster.clusterDiscoveryType.value === type;
 }
 
-function applyBalancing(q: QueryContext, cluster: Cluster, settings: LoadBalancerSettings | undefined, service: Service, port: ServicePort): void {
+function applyBalancing(q: QueryContext, cluster: Cluster, settings: LoadBalancerSettings | undefined, target: OutboundTarget): void {
   if (cluster.lbPolicy === Cluster_LbPolicy.CLUSTER_PROVIDED) return;
   const commonLb = commonLbOf(cluster);
-  if (commonLb.healthyPanicThreshold === undefined && supportsUnhealthyEndpoints(q, service)) {
+  if (commonLb.healthyPanicThreshold === undefined && supportsUnhealthyEndpoints(q, target)) {
     commonLb.healthyPanicThreshold = create(PercentSchema, { value: 0 });
   }
-  const locality = effectiveLocalitySetting(q.call(clusterDefaults), settings, service.trafficDistribution);
+  const locality = effectiveLocalitySetting(q.call(clusterDefaults), settings, target.trafficDistribution);
   applyLocalitySetting(q, commonLb, locality, cluster.outlierDetection !== undefined);
   if (isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST)) return;
-  if (port.protocol === "Redis" && features.redisFilter(q)) {
+  if (target.protocol === "Redis" && features.redisFilter(q)) {
     cluster.lbPolicy = Cluster_LbPolicy.MAGLEV;
     return;
   }
@@ -77,10 +78,10 @@ function letClusterChoose(cluster: Cluster): void {
 }
 
 /** Whether unhealthy endpoints are sent, so that Envoy must not fall back on them. */
-function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
-  return q.call(clusterDefaults).unhealthyEndpoints === "usually" || forcesUnhealthyEndpoints(q, service);
+function supportsUnhealthyEndpoints(q: QueryContext, target: OutboundTarget): boolean {
+  return q.call(clusterDefaults).unhealthyEndpoints === "usually" || forcesUnhealthyEndpoints(q, target);
 }
 
-function forcesUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
-  return q.call(clusterDefaults).unhealthyEndpoints === "always" || service.trafficDistribution !== "Any";
+function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: OutboundTarget): boolean {
+  return q.call(clusterDefaults).unhealthyEndpoints === "always" || trafficDistribution !== "Any";
 }

@@ -12,7 +12,7 @@ import type { ConnectionPoolSettings } from "@istiod/istio-api/networking/v1alph
 import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
-import { isHttp, isHttp2, isUndeclared, type ServicePort } from "@istiod/service-discovery";
+import { isHttp, isHttp2, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import { any } from "../envoy/any.js";
 import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
 
@@ -20,13 +20,13 @@ import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
  * The protocol that the port declares: HTTP/2 where it says so; where it says nothing, sidecars and waypoints speak what the client
  * spoke. Gateways do not: they detect nothing, and would offer HTTP/2 to servers that may lack it.
  */
-export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, port: ServicePort): void {
-  if (isHttp2(port.protocol)) {
+export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, protocol: Protocol): void {
+  if (isHttp2(protocol)) {
     useHttp2(draft);
     return;
   }
-  const undeclared = isUndeclared(port.protocol);
-  if ((undeclared || isHttp(port.protocol)) && q.call(preservesHeaderCase)) {
+  const undeclared = isUndeclared(protocol);
+  if ((undeclared || isHttp(protocol)) && q.call(preservesHeaderCase)) {
     httpOptions(draft).upstreamProtocolOptions = {
       case: "explicitHttpConfig",
       value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "httpProtocolOptions", value: preservingCase() } }),
@@ -65,14 +65,14 @@ export function useDownstreamProtocol(draft: ClusterDraft): void {
 }
 
 /** Whether a policy, or the mesh for a port that declares HTTP, wants HTTP/2 between proxies. */
-export function wantsHttp2Upgrade(q: QueryContext, port: ServicePort, pool: ConnectionPoolSettings | undefined): boolean {
+export function wantsHttp2Upgrade(q: QueryContext, protocol: Protocol, pool: ConnectionPoolSettings | undefined): boolean {
   const http = pool?.http;
   if (http !== undefined) {
     if (http.useClientProtocol) return false;
     if (http.h2UpgradePolicy === UpgradePolicy.UPGRADE) return true;
     if (http.h2UpgradePolicy === UpgradePolicy.DO_NOT_UPGRADE) return false;
   }
-  return isHttp(port.protocol) && mesh(q).h2UpgradePolicy === MeshConfig_H2UpgradePolicy.UPGRADE;
+  return isHttp(protocol) && mesh(q).h2UpgradePolicy === MeshConfig_H2UpgradePolicy.UPGRADE;
 }
 
 /** Options of clusters that send what they are given to wherever it was meant for. */

@@ -44,18 +44,50 @@ export function encodedNumber(field: number, number: number): Uint8Array {
   return out;
 }
 
-const variableLength = 0;
-const lengthDelimited = 2;
-const nothing = new Uint8Array(0);
-const encoder = new TextEncoder();
+/** The bytes again, in memory shared with others: an `ArrayBuffer` for each small resource costs more than the resource. */
+export function copyOf(bytes: Uint8Array): Uint8Array {
+  const length = bytes.length;
+  if (length > slabSize / 8) return new Uint8Array(bytes);
+  if (slabUsed + length > slabSize) {
+    slab = new ArrayBuffer(slabSize);
+    slabUsed = 0;
+  }
+  const out = new Uint8Array(slab, slabUsed, length);
+  out.set(bytes);
+  slabUsed += (length + 7) & ~7;
+  return out;
+}
 
-function sizeOf(number: number): number {
+/** Reads a number in variable length, and where what follows begins. Precise to 2^53; beyond, only where it ends is. */
+export function readNumber(bytes: Uint8Array, start: number): readonly [number: number, end: number] {
+  let number = 0;
+  let scale = 1;
+  for (let at = start; at < bytes.length; at++, scale *= 0x80) {
+    const byte = bytes[at] as number;
+    number += (byte & 0x7f) * scale;
+    if (byte < 0x80) return [number, at + 1];
+  }
+  throw new RangeError("a number is cut off");
+}
+
+/** Bytes that hold a number in variable length. */
+export function sizeOf(number: number): number {
   return number < 0x80 ? 1 : number < 0x4000 ? 2 : number < 0x20_0000 ? 3 : number < 0x1000_0000 ? 4 : 5;
 }
 
-function writeNumber(out: Uint8Array, at: number, number: number): number {
+/** Writes a number in variable length, and gives where what follows begins. */
+export function writeNumber(out: Uint8Array, at: number, number: number): number {
   let rest = number;
   for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
   out[at++] = rest;
   return at;
 }
+
+const slabSize = 16_384;
+let slab = new ArrayBuffer(slabSize);
+let slabUsed = 0;
+
+const variableLength = 0;
+const lengthDelimited = 2;
+const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
