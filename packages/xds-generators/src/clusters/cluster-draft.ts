@@ -1,7 +1,8 @@
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { type HttpProtocolOptions, HttpProtocolOptions_ExplicitHttpConfigSchema, HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
+import { type Resource, resource } from "@istiod/resources";
 import { delimitedStatPrefix } from "../resource-names.js";
 
 /** A cluster while it is made: its options for HTTP stay apart until it is finished. */
@@ -34,4 +35,9 @@ export function finished({ cluster, http }: ClusterDraft): Cluster {
   }
   cluster.typedExtensionProtocolOptions[httpProtocolOptionsKey] = anyPack(HttpProtocolOptionsSchema, http);
   return cluster;
+}
+
+/** The cluster as a resource. */
+export function encoded(cluster: Cluster): Resource {
+  return resource(cluster.name, toBinary(ClusterSchema, cluster));
 }

@@ -1,5 +1,3 @@
-import { toBinary } from "@bufbuild/protobuf";
-import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   clientServices,
@@ -14,7 +12,7 @@ import {
   scopeOf,
   scopeServices,
 } from "@istiod/push-context";
-import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import { type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./fixed-clusters.js";
@@ -60,23 +58,23 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
 
 /** The clusters that stand for no service of the mesh, and those of the workload itself. */
 const ownClusters = query("ownClusters", (q): ResourceSet => {
-  const external = q.ask(rawMetadata, "credential") === "true" ? [encoded(externalSds(q))] : [];
+  const external = q.ask(rawMetadata, "credential") === "true" ? [q.call(externalSds)] : [];
   const type = q.ask(proxyType);
   const parts = type === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
-  const tunnels = type !== "waypoint" && opensTunnels(q) ? [encoded(connectOriginateCluster(q))] : [];
+  const tunnels = type !== "waypoint" && opensTunnels(q) ? [q.call(connectOriginateCluster)] : [];
   return ResourceSet.union([...parts, ResourceSet.of([...tunnels, ...external])]);
 });
 
 function sidecarClusters(q: QueryContext): ResourceSet[] {
   const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
   const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
-  const tunnelled = takesTunnels(q) ? [encoded(mainInternalCluster(q))] : [];
-  return [ResourceSet.of([encoded(blackHole(q)), encoded(passthrough(q)), ...dynamic, ...inbound, ...tunnelled, encoded(inboundPassthrough(q))])];
+  const tunnelled = takesTunnels(q) ? [q.call(mainInternalCluster)] : [];
+  return [ResourceSet.of([q.call(blackHole), q.call(passthrough), ...dynamic, ...inbound, ...tunnelled, q.call(inboundPassthrough)])];
 }
 
 function gatewayClusters(q: QueryContext): ResourceSet[] {
   const sniDnat = q.call(mergedGateway)?.autoPassthroughHosts === undefined ? [] : q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(sniDnatClusters, scoped));
-  return [ResourceSet.of([encoded(blackHole(q))]), ...sniDnat];
+  return [ResourceSet.of([q.call(blackHole)]), ...sniDnat];
 }
 
 function outboundResources(q: QueryContext, scoped: ScopedService, ports: readonly number[], sniDnat: boolean): readonly Resource[] {
@@ -89,8 +87,4 @@ function outboundResources(q: QueryContext, scoped: ScopedService, ports: readon
 
 function present(resources: readonly (Resource | undefined)[]): readonly Resource[] {
   return resources.filter((found) => found !== undefined);
-}
-
-function encoded(cluster: Cluster): Resource {
-  return resource(cluster.name, toBinary(ClusterSchema, cluster));
 }

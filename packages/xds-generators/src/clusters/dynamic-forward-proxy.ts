@@ -1,10 +1,8 @@
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import {
-  type Cluster,
   type Cluster_DnsLookupFamily,
   Cluster_LbPolicy,
-  ClusterSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { ClusterConfigSchema } from "@istiod/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster";
 import { type DnsCacheConfig, DnsCacheConfigSchema } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
@@ -25,12 +23,12 @@ import {
   serviceMutualTlsMode,
   withMeshDefaults,
 } from "@istiod/push-context";
-import { resource, type Resource } from "@istiod/resources";
+import type { Resource } from "@istiod/resources";
 import type { Protocol } from "@istiod/service-discovery";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
-import { type ClusterDraft, clusterDraft, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { type ClusterDraft, clusterDraft, encoded, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadata, addMetadataExchange, addRuleMetadata, configPath } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
@@ -138,8 +136,4 @@ function forwardProxyDraft(
     },
     true,
   );
-}
-
-function encoded(cluster: Cluster): Resource {
-  return resource(cluster.name, toBinary(ClusterSchema, cluster));
 }

@@ -1,12 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { type Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { ipMode, mesh } from "@istiod/push-context";
+import type { Resource } from "@istiod/resources";
 import { any } from "../envoy/any.js";
 import { blackHoleCluster, externalSdsCluster, inboundPassthroughCluster, passthroughCluster } from "../resource-names.js";
-import { type ClusterDraft, clusterDraft, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { type ClusterDraft, clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
 import { passthroughProtocolOptions } from "./upstream-protocol.js";
@@ -16,24 +17,24 @@ export const loopFreeIpv4 = "127.0.0.6";
 export const loopFreeIpv6 = "::6";
 
 /** Where traffic goes that leads nowhere. */
-export function blackHole(q: QueryContext): Cluster {
+export const blackHole = query("blackHoleCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
-  return clusterDraft({
+  return encoded(clusterDraft({
     name: blackHoleCluster,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
     ...(connectTimeout && { connectTimeout }),
-  }).cluster;
-}
+  }).cluster);
+});
 
 /** Where outbound traffic goes that the mesh knows nothing of: to where it was meant. The mesh's default connection pool bounds it. */
-export function passthrough(q: QueryContext): Cluster {
+export const passthrough = query("passthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   addMetadataExchange(q, cluster);
-  return cluster;
-}
+  return encoded(cluster);
+});
 
 /** Where inbound traffic goes that no service stands for: to the workload, past the redirection. */
-export function inboundPassthrough(q: QueryContext): Cluster {
+export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   const mode = q.ask(ipMode);
   cluster.name = inboundPassthroughCluster;
@@ -41,14 +42,14 @@ export function inboundPassthrough(q: QueryContext): Cluster {
     sourceAddress: socket(mode === "IPv6" ? loopFreeIpv6 : loopFreeIpv4),
     ...(mode === "Dual" && { extraSourceAddresses: [{ address: socket(loopFreeIpv6) }] }),
   });
-  return cluster;
-}
+  return encoded(cluster);
+});
 
 /** A server of secrets that the proxy reaches at a socket of its own. */
-export function externalSds(q: QueryContext): Cluster {
+export const externalSds = query("externalSdsCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
   const pipe = { path: "./var/run/secrets/credential-uds/socket" };
-  return clusterDraft({
+  return encoded(clusterDraft({
     name: externalSdsCluster,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
     ...(connectTimeout && { connectTimeout }),
@@ -61,8 +62,8 @@ export function externalSds(q: QueryContext): Cluster {
         upstreamProtocolOptions: { case: "explicitHttpConfig", value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } } },
       }),
     },
-  }).cluster;
-}
+  }).cluster);
+});
 
 /** An address to send from, at any port. */
 export function socket(address: string): { address: string; portSpecifier: { case: "portValue"; value: number } } {

@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { CircuitBreakersSchema, type CircuitBreakers } from "@istiod/envoy-api/envoy/config/cluster/v3/circuit_breaker";
-import { type Cluster, Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import {
   CertificateValidationContextSchema,
@@ -10,8 +10,9 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import { CommonTlsContextSchema, UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, mesh } from "@istiod/push-context";
+import type { Resource } from "@istiod/resources";
 import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { withPrefix } from "../envoy/string-matcher.js";
@@ -19,7 +20,7 @@ import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
 import { enforceCompliance } from "../security/compliance.js";
 import { applyFiles, trustDomainsForValidation } from "../security/downstream-tls.js";
-import { clusterDraft, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { defaultThresholds } from "./connection-pool.js";
 import { passthroughProtocolOptions } from "./upstream-protocol.js";
 
@@ -40,11 +41,11 @@ export function takesTunnels(q: QueryContext): boolean {
 }
 
 /** Tunnels over HTTP/2 and mutual TLS, to the address that the connection was meant for or to its waypoint. */
-export function connectOriginateCluster(q: QueryContext): Cluster {
+export const connectOriginateCluster = query("connectOriginateCluster", (q): Resource => {
   const { connectTimeout, hboneIdleTimeout } = mesh(q);
   const streamWindow = features.hboneInitialStreamWindow(q);
   const connectionWindow = features.hboneInitialConnectionWindow(q);
-  return clusterDraft({
+  return encoded(clusterDraft({
     name: connectOriginate,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
     lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
@@ -77,12 +78,12 @@ export function connectOriginateCluster(q: QueryContext): Cluster {
       },
     },
     transportSocket: transportSocket("tls", tunnelTls(q)),
-  }).cluster;
-}
+  }).cluster);
+});
 
 /** From the end of a tunnel to the listener that takes what was in it. */
-export function mainInternalCluster(q: QueryContext): Cluster {
-  return clusterDraft({
+export const mainInternalCluster = query("mainInternalCluster", (q): Resource => {
+  return encoded(clusterDraft({
     name: mainInternal,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
     circuitBreakers: openBreakers(q),
@@ -92,8 +93,8 @@ export function mainInternalCluster(q: QueryContext): Cluster {
     },
     transportSocket: transportSocket("internal_upstream", any(InternalUpstreamTransportSchema, { transportSocket: rawBuffer("raw_buffer") })),
     typedExtensionProtocolOptions: { [httpProtocolOptionsKey]: passthroughProtocolOptions(q) },
-  }).cluster;
-}
+  }).cluster);
+});
 
 const internal = { addressNameSpecifier: { case: "serverListenerName" as const, value: mainInternal } };
 

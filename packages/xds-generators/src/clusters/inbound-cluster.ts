@@ -1,14 +1,10 @@
-import { create, toBinary } from "@bufbuild/protobuf";
-import { type Cluster, Cluster_DiscoveryType, Cluster_OriginalDstLbConfigSchema, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import { create } from "@bufbuild/protobuf";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { ConnectionPoolSettings, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { TrafficPolicySchema } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
   type ConsolidatedRule,
-  features,
   inboundDestinationRuleFor,
-  ipMode,
   mesh,
   overlayPolicy,
   policyOfPort,
@@ -19,15 +15,13 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
-import { address } from "../envoy/address.js";
+import { filled } from "../envoy/template.js";
 import { delimitedStatPrefix, inboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
-import { clusterDraft, finished } from "./cluster-draft.js";
-import { addMetadata, addServicesMetadata, configPath } from "./cluster-metadata.js";
-import { loopFreeIpv4, loopFreeIpv6, socket } from "./fixed-clusters.js";
+import { configPath } from "./cluster-metadata.js";
+import { inboundBlank, inboundTemplate } from "./inbound-template.js";
+import { textOfPolicy } from "./policy-text.js";
 import { statNameOf } from "./stat-pattern.js";
-import { applyInboundPolicy } from "./traffic-policy.js";
-import { applyDeclaredProtocol } from "./upstream-protocol.js";
 
 /** What is served at a port of the workload. The first service stands for all in policies. */
 export interface InboundClusterRef {
@@ -43,55 +37,41 @@ export interface InboundClusterRef {
   readonly fallbackHost: string;
 }
 
-/** As long as Envoy can count: connections to the workload are never given up for being unused. */
-const never = 9_223_372_035n;
-
 /** The cluster by which the proxy reaches its own workload. Source: pilot/pkg/networking/core/cluster_builder.go, buildInboundCluster. */
 export const inboundCluster = query("inboundCluster", (q, ref: InboundClusterRef): Resource => {
-  const cluster = buildInboundCluster(q, ref);
-  return resource(cluster.name, toBinary(ClusterSchema, cluster));
+  const { port, bind, servicePort, fallbackHost } = ref;
+  const found = ref.services.flatMap((id) => q.call(service, id) ?? []);
+  const [primary] = found;
+  const named = primary === undefined || primary.meshExternal ? [] : found;
+  const rule = ruleFor(q, primary?.hostname ?? fallbackHost);
+  const template = q.call(inboundTemplate, {
+    protocol: servicePort.protocol,
+    policy: textOfPolicy(inboundPolicy(q, rule, servicePort.number, port)),
+    bind,
+    targetPort: bind === "" ? primary?.passthroughTargetPorts[servicePort.number] : ref.targetPort,
+    services: named.length,
+    byRule: rule?.spec.trafficPolicy !== undefined,
+  });
+  const name = inboundClusterName(port);
+  const bytes = filled(template, {
+    [inboundBlank.name]: name,
+    [inboundBlank.statName]: delimitedStatPrefix(statName(q, ref, primary) ?? name),
+    [inboundBlank.rule]: rule === undefined ? "" : configPath(rule),
+    ...Object.fromEntries(named.flatMap(namesAt)),
+  });
+  return resource(name, bytes);
 });
 
-function buildInboundCluster(q: QueryContext, { port, bind, targetPort, servicePort, services, fallbackHost }: InboundClusterRef): Cluster {
-  const name = inboundClusterName(port);
-  const found = services.flatMap((id) => q.call(service, id) ?? []);
-  const [primary] = found;
-  const draft = clusterDraft({ name, commonLbConfig: {} });
-  const { cluster } = draft;
-  if (bind === "") toOriginalDestination(cluster, primary, servicePort);
-  else toAddress(cluster, bind, targetPort);
-  applyDeclaredProtocol(q, draft, servicePort.protocol);
-  if (primary !== undefined && !primary.meshExternal) addServicesMetadata(q, cluster, found);
+function statName(q: QueryContext, { port, servicePort, fallbackHost }: InboundClusterRef, primary: Service | undefined): string | undefined {
   const pattern = mesh(q).inboundClusterStatName;
-  if (pattern !== "") {
-    const named = primary ?? { hostname: fallbackHost, name: fallbackHost, namespace: "", registry: "External" as const };
-    cluster.altStatName = delimitedStatPrefix(statNameOf(pattern, { service: named, port: servicePort, targetPort: port }));
-  }
-  const rule = ruleFor(q, primary?.hostname ?? fallbackHost);
-  if (rule?.spec.trafficPolicy !== undefined && cluster.metadata !== undefined) addMetadata(cluster, { config: configPath(rule) });
-  applyInboundPolicy(q, draft, inboundPolicy(q, rule, servicePort.number, port));
-  if (bind !== "127.0.0.1" && bind !== "::1") sendLoopFree(q, cluster);
-  return finished(draft);
+  if (pattern === "") return undefined;
+  const named = primary ?? { hostname: fallbackHost, name: fallbackHost, namespace: "", registry: "External" as const };
+  return statNameOf(pattern, { service: named, port: servicePort, targetPort: port });
 }
 
-function toOriginalDestination(cluster: Cluster, primary: Service | undefined, port: ServicePort): void {
-  cluster.clusterDiscoveryType = { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST };
-  cluster.cleanupInterval = { $typeName: "google.protobuf.Duration", seconds: never, nanos: 0 };
-  const override = primary?.passthroughTargetPorts[port.number];
-  if (override !== undefined) {
-    cluster.lbConfig = { case: "originalDstLbConfig", value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: override }) };
-  }
-}
-
-function toAddress(cluster: Cluster, bind: string, port: number): void {
-  cluster.clusterDiscoveryType = { case: "type", value: Cluster_DiscoveryType.STATIC };
-  const target = create(ClusterSchema, {
-    loadAssignment: {
-      clusterName: cluster.name,
-      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: { address: address(bind, port) } } }] }],
-    },
-  });
-  if (target.loadAssignment !== undefined) cluster.loadAssignment = target.loadAssignment;
+function namesAt({ hostname, name, namespace }: Service, position: number): readonly (readonly [string, string])[] {
+  const { host, service: of, namespace: within } = inboundBlank;
+  return [[host(position), hostname], [of(position), name], [within(position), namespace]];
 }
 
 /** The rule for the host, if the client's own scope imports it. */
@@ -115,13 +95,4 @@ function sidecarConnectionPool(q: QueryContext, port: number): ConnectionPoolSet
   const sidecar = q.call(sidecarSpec, scopeOf(q));
   const ofPort = sidecar?.ingress.find((listener) => listener.port?.number === port && listener.connectionPool !== undefined);
   return ofPort?.connectionPool ?? sidecar?.inboundConnectionPool;
-}
-
-/** Connections from addresses that the workload's redirection leaves alone. */
-function sendLoopFree(q: QueryContext, cluster: Cluster): void {
-  const mode = q.ask(ipMode);
-  cluster.upstreamBindConfig = create(BindConfigSchema, {
-    sourceAddress: socket(mode === "IPv6" ? loopFreeIpv6 : loopFreeIpv4),
-    ...(mode === "Dual" && features.dualStack(q) && { extraSourceAddresses: [{ address: socket(loopFreeIpv6) }] }),
-  });
 }

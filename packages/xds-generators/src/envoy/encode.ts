@@ -20,7 +20,7 @@ export function joinEncoded(parts: readonly Uint8Array[]): Uint8Array {
 export function encodedField(field: number, parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
-  const tag = (field << 3) | lengthDelimited;
+  const tag = tagOf(field, "delimited");
   const out = new Uint8Array(sizeOf(tag) + sizeOf(length) + length);
   let at = writeNumber(out, writeNumber(out, 0, tag), length);
   for (const part of parts) {
@@ -38,7 +38,7 @@ export function encodedText(field: number, text: string): Uint8Array {
 /** A number from 0 to 2^32 - 1 as the value of a field; nothing where it is 0. */
 export function encodedNumber(field: number, number: number): Uint8Array {
   if (number === 0) return nothing;
-  const tag = (field << 3) | variableLength;
+  const tag = tagOf(field, "variable");
   const out = new Uint8Array(sizeOf(tag) + sizeOf(number));
   writeNumber(out, writeNumber(out, 0, tag), number);
   return out;
@@ -70,6 +70,33 @@ export function readNumber(bytes: Uint8Array, start: number): readonly [number: 
   throw new RangeError("a number is cut off");
 }
 
+/** Where the value of a field ends. */
+export function skipValue(message: Uint8Array, wireType: number, at: number): number {
+  switch (wireType) {
+    case wireTypes.variable:
+      return readNumber(message, at)[1];
+    case wireTypes.eightBytes:
+      return at + 8;
+    case wireTypes.delimited: {
+      const [length, start] = readNumber(message, at);
+      return start + length;
+    }
+    case wireTypes.fourBytes:
+      return at + 4;
+    default:
+      throw new RangeError(`wire type ${wireType} is not expected`);
+  }
+}
+
+/** How the end of a field's value is found. */
+export const wireTypes = { variable: 0, eightBytes: 1, delimited: 2, fourBytes: 5 } as const;
+export type WireType = keyof typeof wireTypes;
+
+/** What stands before a field's value. */
+export function tagOf(field: number, wireType: WireType): number {
+  return (field << 3) | wireTypes[wireType];
+}
+
 /** Bytes that hold a number in variable length. */
 export function sizeOf(number: number): number {
   return number < 0x80 ? 1 : number < 0x4000 ? 2 : number < 0x20_0000 ? 3 : number < 0x1000_0000 ? 4 : 5;
@@ -87,7 +114,5 @@ const slabSize = 16_384;
 let slab = new ArrayBuffer(slabSize);
 let slabUsed = 0;
 
-const variableLength = 0;
-const lengthDelimited = 2;
 const nothing = new Uint8Array(0);
 const encoder = new TextEncoder();

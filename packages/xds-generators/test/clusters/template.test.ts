@@ -1,0 +1,81 @@
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { anyPack, anyUnpack } from "@bufbuild/protobuf/wkt";
+import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { blank, blankEach, filled, template } from "../../src/envoy/template.js";
+import { transportSocket } from "../../src/envoy/transport-socket.js";
+
+interface Texts {
+  readonly name: string;
+  readonly sni: string;
+  readonly names: readonly string[];
+}
+
+/** A cluster with texts at its top, within a text, in maps, and deep inside of packed messages. */
+function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
+  const context = create(UpstreamTlsContextSchema, {
+    sni,
+    commonTlsContext: {
+      alpnProtocols: ["istio"],
+      validationContextType: {
+        case: "combinedValidationContext",
+        value: { defaultValidationContext: { matchSubjectAltNames: names.map((exact) => ({ matchPattern: { case: "exact", value: exact } })) } },
+      },
+    },
+  });
+  return create(ClusterSchema, {
+    name,
+    altStatName: `${name}${suffix}`,
+    edsClusterConfig: { serviceName: name, edsConfig: { configSourceSpecifier: { case: "ads", value: {} } } },
+    metadata: { filterMetadata: { istio: { services: [{ host: name, name: "fixed" }], weight: 0.5 } } },
+    transportSocketMatches: [{ name: "tls", match: { tlsMode: "istio" }, transportSocket: transportSocket("tls", anyPack(UpstreamTlsContextSchema, context)) }],
+    connectTimeout: { seconds: 10n },
+  });
+}
+
+const blanks: Texts = { name: blank("name"), sni: blank("sni"), names: [blankEach("names")] };
+
+describe("a template", () => {
+  it("filled in is what is encoded with the texts in place", () => {
+    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
+    // Lengths of messages take one byte, two or three; some texts are not ASCII.
+    const text = fc.oneof(
+      fc.string({ unit: "grapheme", minLength: 1 }),
+      fc.string({ minLength: 100, maxLength: 300 }),
+      fc.integer({ min: 16_000, max: 17_000 }).map((length) => "é".repeat(length)),
+    );
+    fc.assert(
+      fc.property(text, text, fc.array(text, { maxLength: 4 }), (name, sni, names) => {
+        const bytes = filled(cut, { name, sni, names });
+        expect(Buffer.from(bytes).equals(toBinary(ClusterSchema, cluster({ name, sni, names })))).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("does not share what it gives", () => {
+    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
+    const first = filled(cut, { name: "first", sni: "a", names: [] });
+    const copy = first.slice();
+    filled(cut, { name: "second", sni: "b", names: ["c"] });
+    expect(first).toEqual(copy);
+  });
+
+  it("leaves a text alone that only begins like a blank", () => {
+    const [open = ""] = blank("x").split("x");
+    const cut = template(toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: blank("name") })));
+    expect(fromBinary(ClusterSchema, filled(cut, { name: "n" }))).toMatchObject({ name: `${open}never closed`, altStatName: "n" });
+  });
+
+  it("is not filled without what it needs", () => {
+    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
+    expect(() => filled(cut, { name: "n", sni: "s" })).toThrow("names: texts are expected");
+    expect(() => filled(cut, { name: "n", names: [] })).toThrow("sni: a text is expected");
+    // What was written before it failed is not in the next one.
+    const socket = fromBinary(ClusterSchema, filled(cut, { name: "n", sni: "s", names: ["one", "two"] })).transportSocketMatches[0]?.transportSocket;
+    const config = socket?.configType.case === "typedConfig" ? anyUnpack(socket.configType.value, UpstreamTlsContextSchema) : undefined;
+    expect(config?.sni).toBe("s");
+  });
+});
