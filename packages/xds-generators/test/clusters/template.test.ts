@@ -21,7 +21,7 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
       alpnProtocols: ["istio"],
       validationContextType: {
         case: "combinedValidationContext",
-        value: { defaultValidationContext: { matchSubjectAltNames: names.map((exact) => ({ matchPattern: { case: "exact", value: exact } })) } },
+        value: { defaultValidationContext: { matchSubjectAltNames: names.map((exact) => ({ matchPattern: { case: "exact" as const, value: exact } })) } },
       },
     },
   });
