@@ -16,7 +16,7 @@ import { debugCommands, debugRoutes } from "./debug/routes.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
 import { GatewayNames } from "./gateway-names.js";
 import { type Route, serveHttp } from "./http-server.js";
-import { MeshSource } from "./mesh-source.js";
+import { MeshSource, readProxy } from "./mesh-source.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { modelMetrics } from "./metrics/model-metrics.js";
 import { pushPath } from "./push-path.js";
@@ -115,6 +115,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const commands = debugCommands({
       database,
       server: xds,
+      proxyOf: ({ node }) => source.clientOf(node)?.proxy ?? readProxy(node),
       env,
       changes: report.changes,
       clusters: () => [{ id: values.clusterID, source: values.configDir }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],

@@ -17,6 +17,8 @@ export interface ExplainRequest {
 /** What is told of a proxy, on the command line and by `/debug/explain` alike. */
 export interface ProxyExplanation {
   readonly proxy: string;
+  /** Whether the proxy is connected, and so explained by what it says of itself; where it is not, by its Pod. */
+  readonly connected: boolean;
   readonly resources: readonly ResourceExplanation[];
   /** Objects that are set aside, and so part of nothing. */
   readonly refused: readonly string[];
@@ -31,7 +33,7 @@ const mostTries = 20_000;
  *
  * @throws Error where the type or the number of tries is none.
  */
-export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: readonly Problem[], { resource, type, tries }: ExplainRequest): ProxyExplanation {
+export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: readonly Problem[], { resource, type, tries }: ExplainRequest, connected = false): ProxyExplanation {
   const found = type ? resourceType(type) : undefined;
   if (type && found === undefined) throw new Error(`type ${type}: expected one of ${resourceTypes.map(({ short }) => short).join(", ")}`);
   const count = tries === undefined || tries === "" ? (resource ? triesOfOne : 0) : Number(tries);
@@ -39,7 +41,7 @@ export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: 
   const view = database.view(proxy);
   try {
     const resources = explain(database, view, { ...(found && { types: [found] }), ...(resource && { name: resource }), tries: count });
-    return { proxy: proxy.nodeId, resources, refused: problems.filter(({ severity }) => severity === "error").map(formatProblem) };
+    return { proxy: proxy.nodeId, connected, resources, refused: problems.filter(({ severity }) => severity === "error").map(formatProblem) };
   } finally {
     view.release();
   }

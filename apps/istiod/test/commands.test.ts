@@ -73,12 +73,21 @@ describe("istiod explain", () => {
     await proxy.accept(type);
     const args = ["--resource", "80", "--type", "rds", "-o", "json"];
     const asked = JSON.parse(await explained("--istiod", istiod.http, "--proxy", "web.shop", ...args)) as ProxyExplanation;
-    expect(asked.proxy).toBe(node);
+    expect(asked).toMatchObject({ proxy: node, connected: true });
     expect(asked.resources[0]?.objects.find(({ kind, name }) => kind === "VirtualService" && name === "cart")?.effect?.fields).toContain("spec.http[0].timeout");
     const offline = JSON.parse(await explained("--configDir", configDir, "--proxy", node, ...args)) as ProxyExplanation;
     expect(offline.resources[0]?.losses).toEqual(asked.resources[0]?.losses);
-    await expect(explained("--istiod", istiod.http, "--proxy", "nobody.shop")).rejects.toThrow(/not connected/);
+    await expect(explained("--istiod", istiod.http, "--proxy", "nobody.shop")).rejects.toThrow(/nobody\.shop is not connected .* there is no Pod "nobody\.shop"/);
     await expect(explained("--istiod", istiod.http, "--proxy", "web.shop", "--type", "xyz")).rejects.toThrow(/type xyz: expected one of cds, eds/);
+  });
+
+  test("asks a running istiod of a proxy that is not connected to it, by its Pod", async () => {
+    const configDir = await folder({ "mesh.yaml": mesh("3s") });
+    const istiod = await serve({ configDir });
+    const args = ["--proxy", "web.shop", "--resource", "80", "--type", "rds", "-o", "json"];
+    const asked = JSON.parse(await explained("--istiod", istiod.http, ...args)) as ProxyExplanation;
+    expect(asked).toMatchObject({ connected: false });
+    expect(asked).toEqual(JSON.parse(await explained("--configDir", configDir, ...args)));
   });
 
   test("says what is wrong with its flags", async () => {

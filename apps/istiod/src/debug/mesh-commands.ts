@@ -2,24 +2,21 @@ import { allKinds, istioKinds, meshConfig, meshConfigKey, telemetries } from "@i
 import type { Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { ChangeLog } from "@istiod/push-report";
-import type { XdsServer } from "@istiod/xds-server";
-import { readProxy } from "../mesh-source.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
 import { plain } from "./plain.js";
 import { allAuthorizationPolicies, authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
 import { crossNetworkGateways, endpointShards, registry } from "./registry.js";
-import { ofProxy } from "./stream-commands.js";
+import { ofProxy, type ProxyCommandsOptions } from "./stream-commands.js";
 
-export interface MeshCommandsOptions {
+export interface MeshCommandsOptions extends ProxyCommandsOptions {
   readonly database: Database<Proxy>;
-  readonly server: XdsServer;
   readonly changes: ChangeLog;
   /** The clusters whose objects are read. */
   readonly clusters: () => readonly { readonly id: string; readonly source: string }[];
 }
 
 /** Debug endpoints about the mesh: its objects, and what they mean. */
-export function meshCommands({ database, server, changes, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
+export function meshCommands({ database, server, proxyOf, changes, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
   const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown => withView(database, proxy, (view) => plain(view.call(query)));
   const json = (value: unknown): DebugAnswer => ({ json: value });
   const shards: DebugCommand["answer"] = () => json(ask(endpointShards));
@@ -30,7 +27,7 @@ export function meshCommands({ database, server, changes, clusters }: MeshComman
     {
       name: "instancesz",
       about: "Services that each connected proxy implements",
-      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.node.id, ask(instances, readProxy(c.node))]))),
+      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.node.id, ask(instances, proxyOf(c))]))),
     },
     { name: "configz", about: "Istio's objects in force", answer: () => json(configs(database)) },
     {
@@ -38,7 +35,7 @@ export function meshCommands({ database, server, changes, clusters }: MeshComman
       about: "Names of resources that each connected proxy subscribes to, by type",
       answer: () => json(Object.fromEntries(server.connections().map((c) => [c.id, Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? ["*"] : [...s.names]]))]))),
     },
-    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy(server, request, ({ node }) => json(ask(sidecarScope, readProxy(node)))) },
+    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => json(ask(sidecarScope, proxyOf(connection)))) },
     {
       name: "cachez",
       about: "Records of the incremental engine; ?clear=true drops what nobody was given last",
@@ -53,7 +50,7 @@ export function meshCommands({ database, server, changes, clusters }: MeshComman
       about: "Authorization policies; those of one proxy by ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
-          ? ofProxy(server, request, ({ node }) => json(ask(authorizationOfClient, readProxy(node))))
+          ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(authorizationOfClient, proxyOf(connection))))
           : json({ authorization_policies: ask(allAuthorizationPolicies) }),
     },
     {
@@ -61,7 +58,7 @@ export function meshCommands({ database, server, changes, clusters }: MeshComman
       about: "Telemetry settings; those of one proxy by ?proxyID=",
       answer: (request) =>
         request.query.has("proxyID")
-          ? ofProxy(server, request, ({ node }) => json(ask(telemetryOfClient, readProxy(node))))
+          ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
           : json({ telemetries: database.all(telemetries).map(plain) }),
     },
     { name: "push_status", about: "The last change that was pushed", answer: () => json(changes.reports()[0] ?? {}) },

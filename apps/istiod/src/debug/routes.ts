@@ -1,16 +1,13 @@
-import type { Problem } from "@istiod/config-ingestion";
-import type { Database } from "@istiod/incremental";
+import { proxyNamed } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
-import type { XdsServer } from "@istiod/xds-server";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { explainProxy } from "../explain-proxy.js";
 import { type Route, writeJson } from "../http-server.js";
-import { readProxy } from "../mesh-source.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
-import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
+import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { type MeshCommandsOptions, meshCommands } from "./mesh-commands.js";
 import { profileCommands } from "./profile.js";
-import { ofProxy, type StreamCommandsOptions, streamCommands } from "./stream-commands.js";
+import { connectionOf, type StreamCommandsOptions, streamCommands } from "./stream-commands.js";
 
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
   /** The namespace to whose proxies a caller is confined, if any. */
@@ -23,7 +20,7 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
     ...streamCommands(options),
     ...meshCommands(options),
     ...changeCommands(options),
-    explainCommand(options.database, options.server, options.problems),
+    explainCommand(options),
     ...profileCommands(options.env["ENABLE_PROFILING"] !== "false"),
   ];
 }
@@ -48,18 +45,25 @@ function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
   else response.writeHead(answer.status, { "content-type": answer.contentType ?? "text/plain; charset=utf-8" }).end(answer.text);
 }
 
-function explainCommand(database: Database<Proxy>, server: XdsServer, problems: () => readonly Problem[]): DebugCommand {
-  return {
-    name: "explain",
-    about: "What a proxy's resources are made from, by ?proxyID=, and &resource=, &type=, &tries=",
-    answer: (request) =>
-      ofProxy(server, request, ({ node }) => {
-        const of = (name: string): string | undefined => request.query.get(name) ?? undefined;
-        try {
-          return { json: explainProxy(database, readProxy(node), problems(), { resource: of("resource"), type: of("type"), tries: of("tries") }) };
-        } catch (error) {
-          return refuse(400, (error as Error).message);
-        }
-      }),
+/** Of a proxy that is connected, by what it says and has proved of itself; of another, by its Pod. */
+function explainCommand({ database, server, problems, proxyOf }: DebugOptions): DebugCommand {
+  const answer = ({ query, namespace }: DebugRequest): DebugAnswer => {
+    const id = query.get("proxyID");
+    if (!id) return refuse(400, "You must provide a proxyID in the query string");
+    const of = (name: string): string | undefined => query.get(name) ?? undefined;
+    const connection = connectionOf(server, id);
+    let proxy: Proxy;
+    try {
+      proxy = connection ? proxyOf(connection) : proxyNamed(database, id);
+    } catch (error) {
+      return refuse(404, `${id} is not connected to this istiod, and cannot be told from its objects: ${(error as Error).message}`);
+    }
+    if (namespace !== undefined && proxy.namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
+    try {
+      return { json: explainProxy(database, proxy, problems(), { resource: of("resource"), type: of("type"), tries: of("tries") }, connection !== undefined) };
+    } catch (error) {
+      return refuse(400, (error as Error).message);
+    }
   };
+  return { name: "explain", about: "What a proxy's resources are made from, by ?proxyID=, and &resource=, &type=, &tries=", answer };
 }

@@ -1,31 +1,36 @@
 import { messageRegistry } from "@istiod/explain";
+import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
-import { readProxy } from "../mesh-source.js";
 import { metricType } from "../metrics/xds-metrics.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
 import { connections, syncz } from "./xds-state.js";
 
-export interface StreamCommandsOptions {
+export interface ProxyCommandsOptions {
   readonly server: XdsServer;
+  /** The proxy at the other end, with what it has proved of itself. */
+  readonly proxyOf: (connection: Connection) => Proxy;
+}
+
+export interface StreamCommandsOptions extends ProxyCommandsOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** Debug endpoints about the proxies that are connected. */
-export function streamCommands({ server, env }: StreamCommandsOptions): readonly DebugCommand[] {
+export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions): readonly DebugCommand[] {
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
-    answer: (request) => ofProxy(server, request, (connection) => ({ json: resourcesSent(connection, typeUrlOf(type) ?? "", messageRegistry()) })),
+    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: resourcesSent(connection, typeUrlOf(type) ?? "", messageRegistry()) })),
   });
   const commands: DebugCommand[] = [
-    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: ({ query }) => adsz(server, query) },
-    { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, (c) => readProxy(c.node), query.get("namespace")) }) },
+    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: ({ query }) => adsz({ server, proxyOf }, query) },
+    { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }) },
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server) }) },
     {
       name: "config_dump",
       about: "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
-      answer: (request) => ofProxy(server, request, (connection) => dump(connection, request.query)),
+      answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => dump(connection, request.query)),
     },
     typed("eds"),
     typed("nds"),
@@ -35,7 +40,7 @@ export function streamCommands({ server, env }: StreamCommandsOptions): readonly
     commands.push({
       name: "force_disconnect",
       about: "Ends the stream of a proxy, by ?proxyID=",
-      answer: (request) => ofProxy(server, request, ({ id }) => refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK")),
+      answer: (request) => ofProxy({ server, proxyOf }, request, ({ id }) => refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK")),
     });
   }
   return commands;
@@ -47,16 +52,16 @@ export function connectionOf(server: XdsServer, proxyId: string): Connection | u
 }
 
 /** Answers for the proxy that a request names, if the caller may see it. */
-export function ofProxy(server: XdsServer, { query, namespace }: DebugRequest, answer: (connection: Connection) => DebugAnswer): DebugAnswer {
+export function ofProxy({ server, proxyOf }: ProxyCommandsOptions, { query, namespace }: DebugRequest, answer: (connection: Connection) => DebugAnswer): DebugAnswer {
   const id = query.get("proxyID");
   if (!id) return refuse(400, "You must provide a proxyID in the query string");
   const connection = connectionOf(server, id);
   if (connection === undefined) return refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
-  if (namespace !== undefined && readProxy(connection.node).namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
+  if (namespace !== undefined && proxyOf(connection).namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
   return answer(connection);
 }
 
-function adsz(server: XdsServer, query: URLSearchParams): DebugAnswer {
+function adsz({ server, proxyOf }: ProxyCommandsOptions, query: URLSearchParams): DebugAnswer {
   if (query.get("push") === "true") {
     server.push();
     return { status: 200, text: `Pushed to ${server.connections().length} servers\n` };
@@ -66,7 +71,7 @@ function adsz(server: XdsServer, query: URLSearchParams): DebugAnswer {
     json: {
       totalClients: clients.length,
       clients: clients.map((c) => {
-        const { metadata } = readProxy(c.node);
+        const { metadata } = proxyOf(c);
         const { region = "", zone = "", subZone = "" } = c.node.locality ?? {};
         return {
           connectionId: c.id,
