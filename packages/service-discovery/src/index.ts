@@ -7,6 +7,7 @@ export * from "./model/workload.js";
 export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
 export { serviceAddress, serviceAddresses, type AddressView } from "./addresses.js";
 export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
+export { type EndpointWithoutPod, endpointsWithoutPods } from "./kubernetes/endpoints-without-pods.js";
 export { serviceIdentities } from "./identities.js";
 export { isClusterLocal } from "./cluster-local.js";
 export { networkGateways } from "./network/gateways.js";

@@ -2,6 +2,7 @@ export type { ConsolidatedRule } from "./consolidated-rule.js";
 export {
   type Destination,
   destinationRuleFor,
+  hostsWithRepeatedSubsets,
   inboundDestinationRuleFor,
   type PolicyTarget,
   subsetsOf,

@@ -1,3 +1,4 @@
+export { emptyAssignments } from "./empty-assignments.js";
 export { endpointAssignments } from "./endpoint-sets.js";
 export { endpointsOf } from "./load-assignment.js";
 export type { EndpointTarget } from "./endpoint-target.js";

@@ -65,6 +65,17 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
   return ascending(ports);
 });
 
+/** Whether two services name different protocols for one port of the client's workload, so that the older one's stands. */
+export const inboundConflict = query("inboundConflict", (q): boolean => {
+  const declared = new Set(q.call(ingressListeners, scopeOf(q)).map(({ port }) => port?.number));
+  if (declared.size > 0 && !features.sidecarServiceInboundListenerMerge(q)) return false;
+  return q.ask(serviceTargets).some((target) => {
+    const port = declared.has(target.targetPort) ? undefined : portOfService(q, target);
+    const taken = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
+    return taken !== undefined && taken.servicePort.protocol !== port?.servicePort.protocol && taken.hostname !== port?.hostname;
+  });
+});
+
 function portOfService(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
   const servicePort = ports.find(({ name, number }) => name === port.name && number === port.number) ?? ports.find(({ number }) => number === port.number);

@@ -19,7 +19,7 @@ function routeNames(q: QueryContext): readonly string[] {
     case "router":
       return q.call(gatewayRouteNames);
     case "sidecar":
-      return [...q.call(outboundRouteNames, scopeOf(q)), ...(q.call(httpProxyListener) === undefined ? [] : [httpProxyRoute])];
+      return [...q.call(sidecarRouteNames, scopeOf(q)), ...(q.call(httpProxyListener) === undefined ? [] : [httpProxyRoute])];
     default:
       return [];
   }
@@ -28,7 +28,7 @@ function routeNames(q: QueryContext): readonly string[] {
 const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort());
 
 /** The names of route configurations that a scope's outbound listeners refer to. */
-const outboundRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
+export const sidecarRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
   const names = q.call(outboundPlansOfScope, scope).ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
   return [...new Set(names)].sort();
 });

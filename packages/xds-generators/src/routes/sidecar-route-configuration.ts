@@ -42,6 +42,15 @@ export const shadowedHosts = query("shadowedHosts", (q, name: string): readonly 
   return listener === undefined ? [] : q.call(virtualHostPlan, listener).shadowed;
 });
 
+/** Virtual hosts of the route configuration of this name, `host:port`, that are wanted twice or lost domains to others. */
+export const repeatedDomains = query("repeatedDomains", (q, name: string): readonly string[] => {
+  const parsed = parseRouteName(name);
+  const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
+  if (listener === undefined) return [];
+  const { deprived } = q.call(sidecarVirtualHosts, { ...listener, localNamespace: q.ask(dnsNamespaceServing, listener.port) });
+  return [...q.call(virtualHostPlan, listener).repeated, ...deprived];
+});
+
 function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly Uint8Array[] {
   const listener = listenerFor(q, scope, port, name);
   if (listener === undefined) {

@@ -18,6 +18,8 @@ export interface SidecarVirtualHosts {
   readonly chunks: readonly VirtualHostChunk[];
   /** Domains that a short form of a service's name could be taken for, sorted. */
   readonly undotted: readonly string[];
+  /** Names of hosts that lost a domain to another. */
+  readonly deprived: readonly string[];
 }
 
 /**
@@ -49,6 +51,7 @@ export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespa
   const ownNames = new Set(planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])));
   const taken = new Set<string>();
   const hosts: VirtualHostRequest[] = [];
+  const deprived: string[] = [];
   for (const host of planned) {
     const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
     const free = all.filter((domain) => {
@@ -59,12 +62,13 @@ export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespa
       taken.add(name);
       return true;
     });
+    if (free.length < all.length) deprived.push(host.name);
     const kept = at.port === 0 && host.port !== http ? free.filter((domain) => domain.includes(":")) : free;
     if (kept.length > 0) {
       hosts.push(requestFor(q, host, at, kept.length === all.length ? all : kept));
     }
   }
-  return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort() };
+  return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort(), deprived };
 });
 
 /** Domain to the virtual host of a port that has it. */

@@ -40,6 +40,8 @@ export interface ShadowedHost {
 export interface VirtualHostPlan {
   readonly hosts: readonly PlannedHost[];
   readonly shadowed: readonly ShadowedHost[];
+  /** Names of hosts that were wanted again. */
+  readonly repeated: readonly string[];
 }
 
 /** Requests to this port of a host that no service has are routed nevertheless. */
@@ -79,7 +81,7 @@ export const virtualHostPlan = query("virtualHostPlan", (q, at: PortOfListener):
       plan.add({ hostname: found.hostname, port, service: found });
     }
   }
-  return { hosts: plan.hosts, shadowed: plan.shadowed };
+  return { hosts: plan.hosts, shadowed: plan.shadowed, repeated: [...plan.repeated] };
 });
 
 /** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
@@ -99,6 +101,7 @@ export const listenerDestinations = query(
 class Plan {
   readonly #byName = new Map<string, PlannedHost>();
   readonly shadowed: ShadowedHost[] = [];
+  readonly repeated = new Set<string>();
 
   get hosts(): readonly PlannedHost[] {
     return [...this.#byName.values()];
@@ -109,7 +112,10 @@ class Plan {
     const other = this.#byName.get(name);
     if (other === undefined) {
       this.#byName.set(name, { name, ...host });
-    } else if (host.virtualService !== undefined && host.virtualService !== other.virtualService) {
+      return;
+    }
+    this.repeated.add(name);
+    if (host.virtualService !== undefined && host.virtualService !== other.virtualService) {
       const winner = other.virtualService === undefined ? {} : { winner: other.virtualService };
       this.shadowed.push({ host: host.hostname, port: host.port, ...winner, loser: host.virtualService });
     }

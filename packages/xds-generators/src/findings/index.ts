@@ -1,0 +1,1 @@
+export { findings, type Findings } from "./findings.js";
