@@ -17,6 +17,7 @@ import { duration, type FlagValues, type ListenAddress, listenAddress } from "./
 import { GatewayNames } from "./gateway-names.js";
 import { type Route, serveHttp } from "./http-server.js";
 import { MeshSource, readProxy } from "./mesh-source.js";
+import { cacheMetrics } from "./metrics/cache-metrics.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { modelMetrics } from "./metrics/model-metrics.js";
 import { pushPath } from "./push-path.js";
@@ -48,8 +49,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const sources = meshSources(values, env);
     const registry = new Registry();
     const database = new Database<Proxy>();
-    const served: { by?: XdsServer } = {};
-    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], unserved: () => served.by?.unserved() });
+    const served: { by?: XdsServer; from?: Ingestion<Proxy> } = {};
+    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], unserved: () => served.by?.unserved(), waiting: () => served.from?.waiting ?? 0 });
     stops.push(() => report.stop());
     const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
@@ -75,6 +76,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
         void gatewayNames.follow();
       },
     });
+    served.from = ingestion;
     stops.push(() => ingestion.stop());
     await ingestion.ready;
     await gatewayNames.follow();
@@ -93,7 +95,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
-    modelMetrics(registry, { database, server: xds, remoteClusters: () => sources.remote.size });
+    modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), remoteClusters: () => sources.remote.keys() });
+    cacheMetrics(registry, database);
     report.started();
     source.markReady();
 

@@ -7,7 +7,6 @@ import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { changeMetrics } from "./metrics/change-metrics.js";
-import { idleMetrics } from "./metrics/idle-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
 import { type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
 import { metricType, xdsMetrics } from "./metrics/xds-metrics.js";
@@ -35,12 +34,14 @@ export interface ReportingOptions {
   readonly connections: () => readonly Connection[];
   /** The oldest revision that some proxy is still to be served. */
   readonly unserved: () => number | undefined;
+  /** What changed in the sources and is not committed yet. */
+  readonly waiting: () => number;
 }
 
 const objectsLogged = 10;
 const changesRemembered = 256;
 
-export function reporting({ registry, database, version, log, connections, unserved }: ReportingOptions): Reporting {
+export function reporting({ registry, database, version, log, connections, unserved, waiting }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
   const feedChange = changeMetrics(registry);
@@ -62,19 +63,19 @@ export function reporting({ registry, database, version, log, connections, unser
     },
   });
   const deliveries = new Deliveries((id) => connections().find((c) => c.id === id));
-  idleMetrics(registry);
   return {
     changes,
     deliveries,
     observe(event) {
       feedXds(event);
+      if (event.kind === "turn") sources?.turn(event.changes);
       changes.observe(event);
       deliveries.observe(event);
       logEvent(log, event, (revision) => causes(changes.report(revision)));
     },
     committed(commit, timing) {
       changes.committed(commit);
-      sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0 });
+      sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0, readingMs: 0 });
       const report = changes.report(commit.revision);
       if (report !== undefined) log.info({ revision: commit.revision, objects: causes(report), count: report.objectCount }, "changed");
     },
@@ -90,7 +91,7 @@ export function reporting({ registry, database, version, log, connections, unser
       for (const problem of gone) log.info({ ...(problem.subject && { object: formatName(problem.subject) }) }, `resolved: ${formatProblem(problem)}`);
     },
     started() {
-      sources = sourceMetrics(registry, database);
+      sources = sourceMetrics(registry, database, waiting);
       sources.problems(early.splice(0));
     },
     stop: stopProcess,

@@ -100,7 +100,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   });
 
   describe("under a burst, of which a slow client is sent the outcome", () => {
-    let [blocking, first, other, second]: number[] = [];
+    let [blocking, first, other, second] = [0, 0, 0, 0];
 
     beforeEach(async () => {
       web.pause(true);
@@ -152,7 +152,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
         now.timers.splice(0).forEach((timer) => timer());
       };
       fire();
-      expect(mesh.settled.filter(({ revision }) => revision >= (blocking ?? 0))).toEqual([]);
+      expect(mesh.settled.filter(({ revision }) => revision >= blocking)).toEqual([]);
       web.pause(false);
       web.ack(await web.next(toyType));
       web.ack(await web.next(toyType));

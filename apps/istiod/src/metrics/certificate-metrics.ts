@@ -7,6 +7,7 @@ export function certificateMetrics(registry: Registry, authority: CertificateAut
   const counter = (name: string, help: string): Counter => new Counter({ name: `citadel_server_${name}`, help, registers });
   const requested = counter("csr_count", "Certificate signing requests received.");
   const unauthenticated = counter("authentication_failure_count", "Requests whose caller is not authenticated.");
+  const notParsed = counter("csr_parsing_err_count", "Certificate signing requests that cannot be read, or are not signed by their key.");
   const issued = counter("success_cert_issuance_count", "Certificates issued.");
   const failed = new Counter({ name: "citadel_server_csr_sign_err_count", help: "Requests that could not be signed.", labelNames: ["error"], registers });
   const expiry = (name: string, help: string, of: (e: { root: number; signing: number }) => number): void => {
@@ -19,6 +20,9 @@ export function certificateMetrics(registry: Registry, authority: CertificateAut
     requested: () => requested.inc(),
     authenticationFailed: () => unauthenticated.inc(),
     issued: () => issued.inc(),
-    signingFailed: (error) => failed.inc({ error: signErrorLabel(error.code) }),
+    signingFailed: (error) => {
+      if (error.code === "csr") notParsed.inc();
+      failed.inc({ error: signErrorLabel(error.code) });
+    },
   };
 }

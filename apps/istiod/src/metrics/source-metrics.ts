@@ -1,28 +1,47 @@
-import { type CommitTiming, istioKinds, kubernetesKinds, type Problem } from "@istiod/config-ingestion";
+import { type CommitTiming, endpointSlices, istioKinds, kubernetesKinds, pods, type Problem } from "@istiod/config-ingestion";
 import type { Commit, Database } from "@istiod/incremental";
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { rejectedConfigs } from "./rejected-configs.js";
 
 /** What feeds the metrics of sources. */
 export interface SourceMetrics {
   committed(commit: Commit, timing: CommitTiming): void;
+  /** The turn of a proxy came, to be sent what these revisions changed. */
+  turn(changes: readonly number[]): void;
   problems(found: readonly Problem[]): void;
 }
 
+/** Commits whose reasons are remembered until proxies have their turn with them. */
+const commitsRemembered = 256;
+
+/** Kubernetes' kinds as Istio's registry names their events; of others it tells none. */
+const registryNames: Readonly<Record<string, string>> = { Service: "Services", EndpointSlice: "EndpointSlice", Pod: "Pods", Node: "Nodes", Namespace: "Namespaces" };
 const nameOfKind = new Map([...istioKinds, ...kubernetesKinds].map((kind) => [kind.collection, kind.kind]));
 const kindNamed = new Map([...istioKinds, ...kubernetesKinds].map((kind) => [kind.kind, kind]));
-const ofRegistry = new Set(kubernetesKinds.map((kind) => kind.collection));
-const endpointKinds = new Set(["EndpointSlice", "Pod"]);
-const serviceKinds = new Set(["Service", "ServiceEntry", "WorkloadEntry"]);
-const reasons: Readonly<Record<string, string>> = { Secret: "secret", ConfigMap: "secret", Namespace: "namespace", MeshConfig: "global", MeshNetworks: "networks" };
+const istioNames = new Set(istioKinds.map((kind) => kind.kind));
+const sourcesQueue = "sources";
+const queueBuckets = [0.01, 0.1, 0.2, 0.5, 1, 3, 5];
+const endpointKinds = new Set(["EndpointSlice", "WorkloadEntry"]);
+const serviceKinds = new Set(["Service", "ServiceEntry"]);
+/** Why proxies are pushed to, as Istio names it, where it is neither an endpoint, nor a service, nor Istio's configuration. */
+const reasons: Readonly<Record<string, string>> = {
+  Secret: "secret",
+  ConfigMap: "secret",
+  Namespace: "namespace",
+  Pod: "proxy",
+  Ingress: "config",
+  MeshConfig: "global",
+  MeshNetworks: "networks",
+};
 
 /** Istio's metrics of what comes in: events of objects by kind, and the updates and pushes that they lead to. */
-export function sourceMetrics<C>(registry: Registry, database: Database<C>): SourceMetrics {
+export function sourceMetrics<C>(registry: Registry, database: Database<C>, waiting: () => number): SourceMetrics {
   const registers = [registry];
   const events = (name: string, help: string): Counter<"type" | "event"> => new Counter({ name, help, labelNames: ["type", "event"], registers });
   const config = events("pilot_k8s_cfg_events", "Objects of Istio's kinds that were added, updated or deleted.");
   const kubernetes = events("pilot_k8s_reg_events", "Objects of Kubernetes' kinds that were added, updated or deleted.");
-  const updates = new Counter({ name: "pilot_inbound_updates", help: "Updates received: config, eds, svc, svcdelete.", labelNames: ["type"], registers });
-  const triggers = new Counter({ name: "pilot_push_triggers", help: "Pushes, by what led to them.", labelNames: ["type"], registers });
+  const updates = new Counter({ name: "pilot_inbound_updates", help: "Updates received: of endpoints (eds), of services (svc, svcdelete), and of anything that may lead to a push (config).", labelNames: ["type"], registers });
+  const triggers = new Counter({ name: "pilot_push_triggers", help: "What led to pushes: for each proxy whose turn came, what had changed since its last.", labelNames: ["type"], registers });
   const debounce = new Histogram({ name: "pilot_debounce_time", help: "Seconds from the first change of a burst to its push.", buckets: [0.01, 0.1, 0.5, 1, 3, 5, 10, 20, 30], registers });
   const init = new Histogram({
     name: "pilot_pushcontext_init_seconds",
@@ -30,20 +49,49 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>): Sou
     buckets: [0.01, 0.1, 0.5, 1, 3, 5],
     registers,
   });
+  const latency = new Histogram({ name: "pilot_worker_queue_latency", help: "Seconds from the first change in a source's burst to the work on it.", labelNames: ["queueID"], buckets: queueBuckets, registers });
+  const duration = new Histogram({ name: "pilot_worker_queue_duration", help: "Seconds that reading and committing a burst took.", labelNames: ["queueID"], buckets: queueBuckets, registers });
+  new Gauge({ name: "pilot_worker_queue_depth", help: "Sources that changed and were not read, and objects that were read and not committed.", labelNames: ["queueID"], registers, collect() { this.set({ queueID: sourcesQueue }, waiting()); } });
+  const withoutPods = new Counter({ name: "pilot_k8s_endpoints_with_no_pods", help: "Addresses of endpoints that came before their pods.", registers });
   const valid = new Counter({ name: "galley_validation_passed", help: "Objects that were found valid.", labelNames: ["group", "version", "resource"], registers });
   const invalid = new Counter({ name: "galley_validation_failed", help: "Objects that were found not valid.", labelNames: ["group", "version", "resource", "reason"], registers });
-  const rejected = new Counter({ name: "pilot_total_rejected_configs", help: "Objects that were refused.", labelNames: ["type", "name"], registers });
+  const rejected = rejectedConfigs(registry);
+  const reasonsOf = new Map<number, ReadonlyMap<string, number>>();
   const present = new Map<unknown, Set<string>>();
-  for (const collection of nameOfKind.keys()) present.set(collection, new Set(database.keys(collection)));
+  const count = (kind: string, event: "add" | "update" | "delete"): void => {
+    const registryName = registryNames[kind];
+    if (registryName !== undefined) kubernetes.inc({ type: registryName, event });
+    else if (istioNames.has(kind)) config.inc({ type: kind, event });
+    if (endpointKinds.has(kind)) updates.inc({ type: "eds" });
+    if (serviceKinds.has(kind)) updates.inc({ type: event === "delete" ? "svcdelete" : "svc" });
+    updates.inc({ type: "config" });
+  };
+  const missPods = (key: string): void => {
+    const slice = database.read(endpointSlices, key);
+    for (const { targetRef, addresses } of slice?.spec.endpoints ?? []) {
+      if (targetRef?.kind === "Pod" && database.read(pods, `${slice?.cluster}/${targetRef.namespace}/${targetRef.name}`) === undefined) withoutPods.inc(addresses.length);
+    }
+  };
+  for (const [collection, kind] of nameOfKind) {
+    const keys = database.keys(collection);
+    present.set(collection, new Set(keys));
+    for (const key of keys) {
+      count(kind, "add");
+      if (collection === endpointSlices) missPods(key);
+    }
+  }
 
   return {
-    committed({ changed }, { gatheredMs, committingMs }) {
-      debounce.observe(gatheredMs / 1000);
+    committed({ revision, changed }, { gatheredMs, committingMs, readingMs }) {
+      debounce.observe((gatheredMs + committingMs) / 1000);
       init.observe(committingMs / 1000);
-      const led = new Set<string>();
+      latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
+      duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
+      const led = new Map<string, number>();
       for (const { collection, key } of changed) {
         const kind = nameOfKind.get(collection);
-        led.add(reasonOf(kind ?? collection.name));
+        const reason = reasonOf(kind ?? collection.name);
+        led.set(reason, (led.get(reason) ?? 0) + 1);
         if (kind === undefined) continue;
         const keys = present.get(collection);
         const is = database.read(collection, key) !== undefined;
@@ -51,17 +99,24 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>): Sou
         if (is) keys?.add(key);
         else keys?.delete(key);
         const { group, versions } = kindNamed.get(kind) ?? { group: "", versions: [] };
-        if (is && !ofRegistry.has(collection)) valid.inc({ group, version: versions[0] ?? "", resource: kind });
-        (ofRegistry.has(collection) ? kubernetes : config).inc({ type: kind, event });
-        updates.inc({ type: endpointKinds.has(kind) ? "eds" : kind === "Service" && event === "delete" ? "svcdelete" : serviceKinds.has(kind) ? "svc" : "config" });
+        if (is && istioNames.has(kind)) valid.inc({ group, version: versions[0] ?? "", resource: resourceOf(kind) });
+        count(kind, event);
+        if (is && collection === endpointSlices) missPods(key);
       }
-      for (const type of led) triggers.inc({ type });
+      reasonsOf.set(revision, led);
+      for (const oldest of reasonsOf.keys()) {
+        if (reasonsOf.size <= commitsRemembered) break;
+        reasonsOf.delete(oldest);
+      }
+    },
+    turn(changes) {
+      for (const revision of changes) for (const [type, times] of reasonsOf.get(revision) ?? []) triggers.inc({ type }, times);
     },
     problems(found) {
       for (const { severity, subject } of found) {
         if (severity !== "error" || !subject) continue;
-        rejected.inc({ type: subject.kind, name: `${subject.namespace}/${subject.name}` });
-        invalid.inc({ group: subject.group, version: kindNamed.get(subject.kind)?.versions[0] ?? "", resource: subject.kind, reason: "invalid_resource" });
+        rejected.inc({ type: subject.kind.toLowerCase(), name: `${subject.namespace}/${subject.name}` });
+        invalid.inc({ group: subject.group, version: kindNamed.get(subject.kind)?.versions[0] ?? "", resource: resourceOf(subject.kind), reason: "invalid_resource" });
       }
     },
   };
@@ -70,6 +125,11 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>): Sou
 function reasonOf(kind: string): string {
   if (endpointKinds.has(kind)) return "endpoint";
   if (serviceKinds.has(kind)) return "service";
-  return reasons[kind] ?? (istioKinds.some((k) => k.kind === kind) ? "config" : "global");
+  return reasons[kind] ?? (istioNames.has(kind) ? "config" : "global");
+}
+
+/** A kind's name in URLs of Kubernetes' API. */
+function resourceOf(kind: string): string {
+  return `${kind.toLowerCase().replace(/([^aeiou])y$/, "$1ie")}s`;
 }
 

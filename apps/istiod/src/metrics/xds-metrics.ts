@@ -1,3 +1,4 @@
+import { Code } from "@connectrpc/connect";
 import type { Connection, XdsEvent } from "@istiod/xds-server";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
@@ -34,11 +35,11 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
       for (const { node } of connections()) this.inc({ version: versionOf(node) });
     },
   });
-  const pushes = new Counter({ name: "pilot_xds_pushes", help: "Responses sent, by type.", labelNames: ["type"], registers });
+  const pushes = new Counter({ name: "pilot_xds_pushes", help: "Responses sent, by type; `…_senderr`: those that a client did not take in time.", labelNames: ["type"], registers });
   const pushTime = new Histogram({ name: "pilot_xds_push_time", help: "Seconds that a response took to build, by type.", labelNames: ["type"], buckets, registers });
-  const queueTime = new Histogram({ name: "pilot_proxy_queue_time", help: "Seconds from a change to the work on a proxy's response.", buckets: buckets.slice(1), registers });
-  const convergence = new Histogram({ name: "pilot_proxy_convergence_time", help: "Seconds from a change to a proxy having been sent it.", buckets: buckets.slice(1), registers });
-  const size = new Histogram({ name: "pilot_xds_config_size_bytes", help: "Bytes of responses, by type.", labelNames: ["type"], buckets: [1, 10_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000], registers });
+  const queueTime = new Histogram({ name: "pilot_proxy_queue_time", help: "Seconds from a change to a proxy's turn.", buckets: buckets.slice(1), registers });
+  const convergence = new Histogram({ name: "pilot_proxy_convergence_time", help: "Seconds from a change to all that it means for a proxy having been sent.", buckets: buckets.slice(1), registers });
+  const size = new Histogram({ name: "pilot_xds_config_size_bytes", help: "Bytes of responses, by type URL.", labelNames: ["type"], buckets: [1, 10_000, 1_000_000, 4_000_000, 10_000_000, 40_000_000], registers });
   const expired = new Counter({ name: "pilot_xds_expired_nonce", help: "Requests with a nonce that is not the last, by type.", labelNames: ["type"], registers });
   const rejects = new Counter({ name: "pilot_total_xds_rejects", help: "Responses that proxies refused, by type.", labelNames: ["type"], registers });
   const rejectsOf = new Map(
@@ -51,17 +52,24 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
   const ackTime = new Histogram({ name: "istiod_xds_ack_seconds", help: "Seconds from sending a response to its acknowledgement, by type.", labelNames: ["type"], buckets, registers });
   const sendTime = new Histogram({
     name: "pilot_xds_send_time",
-    help: "Seconds from handing a response to the transport to its answer, which bounds the time of sending.",
+    help: "Seconds from handing responses to the transport until the client's side has taken them.",
     buckets: [0.01, 0.1, 1, 3, 5, 10, 20, 30],
     registers,
   });
   const writeTimeouts = new Counter({ name: "pilot_xds_write_timeout", help: "Clients disconnected because they took nothing.", registers });
   const internalErrors = new Counter({ name: "pilot_total_xds_internal_errors", help: "Internal errors of the xDS server.", registers });
   let largest = 0;
+  /** The type of the last response to each stream, for the one that is not taken. */
+  const lastSent = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
       case "disconnect":
-        if (tookNothing.test(event.reason)) writeTimeouts.inc();
+        if (tookNothing.test(event.reason)) {
+          writeTimeouts.inc();
+          const type = lastSent.get(event.connection) ?? "";
+          if (rejectsOf.has(type)) pushes.inc({ type: `${type}_senderr` });
+        }
+        lastSent.delete(event.connection);
         break;
       case "failure":
         internalErrors.inc();
@@ -77,21 +85,26 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
         const type = metricType(event.typeUrl);
         pushes.inc({ type });
         pushTime.observe({ type }, event.buildMs / 1000);
-        size.observe({ type }, event.bytes);
-        if (event.reason === "change") {
-          queueTime.observe(event.queueMs / 1000);
-          convergence.observe((event.queueMs + event.buildMs) / 1000);
-        }
+        size.observe({ type: event.typeUrl }, event.bytes);
+        lastSent.set(event.connection, type);
         break;
       }
       case "ack":
         ackTime.observe({ type: metricType(event.typeUrl) }, event.afterMs / 1000);
+        break;
+      case "turn":
+        queueTime.observe(event.queueMs / 1000);
+        break;
+      case "served":
+        convergence.observe(event.sinceMs / 1000);
+        break;
+      case "sent":
         sendTime.observe(event.afterMs / 1000);
         break;
       case "nack": {
         const type = metricType(event.typeUrl);
         rejects.inc({ type });
-        rejectsOf.get(type)?.inc({ node: event.nodeId, err: String(event.error.code) });
+        rejectsOf.get(type)?.inc({ node: event.nodeId, err: Code[event.error.code] ?? String(event.error.code) });
         break;
       }
     }

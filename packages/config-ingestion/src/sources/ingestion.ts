@@ -31,6 +31,8 @@ export interface CommitTiming {
   readonly gatheredMs: number;
   /** Milliseconds that the commit itself took. */
   readonly committingMs: number;
+  /** Milliseconds that reading the sources took before it. */
+  readonly readingMs: number;
 }
 
 /** Within this many milliseconds, changes that need not wait are taken together. */
@@ -51,6 +53,7 @@ export class Ingestion<C> {
   /** Read, and not yet to be committed. */
   private held: Write[] = [];
   private since: number | undefined;
+  private readingMs = 0;
   private cancelPeek: (() => void) | undefined;
   private told = new Map<string, Problem>();
   private started = false;
@@ -83,6 +86,11 @@ export class Ingestion<C> {
   /** Whether something changed that is not committed yet. */
   get gathering(): boolean {
     return this.since !== undefined;
+  }
+
+  /** How many sources changed and are to be read, and how many objects are read and to be committed. */
+  get waiting(): number {
+    return this.changed.size + this.held.length;
   }
 
   /** Stops watching. The database keeps what it has. */
@@ -154,8 +162,10 @@ export class Ingestion<C> {
   }
 
   private async writes(sources: readonly Source[]): Promise<Write[]> {
+    const from = this.clock.now();
     const updates = await Promise.all(sources.map(async (source) => ({ source, update: await source.read() })));
     for (const { source, update } of updates) this.problemsOf.set(source, update.problems);
+    this.readingMs = this.clock.now() - from;
     return updates.flatMap(({ update }) => recordWrites((tx) => update.apply(tx)));
   }
 
@@ -169,7 +179,7 @@ export class Ingestion<C> {
         else tx.set(collection, key, value);
       }
     });
-    const timing: CommitTiming = { gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from };
+    const timing: CommitTiming = { gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from, readingMs: this.readingMs };
     if (over) this.since = undefined;
     this.tell();
     if (commit.changed.length > 0) this.options.onCommit?.(commit, timing);

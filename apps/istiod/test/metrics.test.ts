@@ -1,0 +1,170 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
+import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { clusterType, routeType } from "@istiod/xds-server";
+import { EnvoyClient } from "@istiod/xds-server/testing";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { absentSeries, dashboardSeries, otherSeries, type Series, silentSeries } from "./istio-series.js";
+import { client, folder, serve } from "./serving.js";
+
+const document = (kind: string, apiVersion: string, name: string, rest: string): string => `---\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: ${name}, namespace: shop}\n${rest}\n`;
+const service = (name: string, ports: string, selector = name): string => document("Service", "v1", name, `spec: {clusterIP: 10.1.0.1, selector: {app: ${selector}}, ports: ${ports}}`);
+const pod = (name: string, ip: string): string => document("Pod", "v1", name, `status: {phase: Running, podIP: ${ip}, podIPs: [{ip: ${ip}}], conditions: [{type: Ready, status: "True"}]}\nspec: {serviceAccountName: default}`).replace("namespace: shop}", `namespace: shop, labels: {app: ${name}}}`);
+const slice = (serviceName: string, endpoints: string): string =>
+  document("EndpointSlice", "discovery.k8s.io/v1", `${serviceName}-1`, `addressType: IPv4\nendpoints: ${endpoints}\nports: [{name: http, port: 8080}]`).replace("namespace: shop}", `namespace: shop, labels: {kubernetes.io/service-name: ${serviceName}}}`);
+const virtualService = (name: string, host: string, timeout = "1s"): string =>
+  document("VirtualService", "networking.istio.io/v1", name, `spec: {hosts: [${host}], http: [{timeout: ${timeout}, route: [{destination: {host: cart.shop.svc.cluster.local}}]}]}`);
+const rule = (name: string, subset: string): string => document("DestinationRule", "networking.istio.io/v1", name, `spec: {host: cart, subsets: [{name: ${subset}, labels: {version: v1}}]}`);
+const entry = (name: string, spec: string): string => document("ServiceEntry", "networking.istio.io/v1", name, `spec: ${spec}`);
+const gateway = (name: string): string =>
+  document("Gateway", "networking.istio.io/v1", name, `spec: {selector: {istio: edge}, servers: [{port: {number: 9090, name: tcp, protocol: TCP}, hosts: ["*"]}]}`);
+const node = (type: string, name: string, ip: string, labels: Record<string, string>): Node =>
+  create(NodeSchema, { id: `${type}~${ip}~${name}.shop~shop.svc.cluster.local`, metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: labels, INSTANCE_IPS: ip } });
+
+interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
+/** The exposition: types by name, and samples by the name that they are written with. */
+async function scrape(http: string): Promise<{ readonly types: ReadonlyMap<string, string>; readonly samples: ReadonlyMap<string, readonly Sample[]>; value(name: string, labels?: Record<string, string>): number | undefined }> {
+  const text = await (await fetch(`${http}/metrics`)).text();
+  const types = new Map<string, string>();
+  const samples = new Map<string, Sample[]>();
+  for (const line of text.split("\n")) {
+    const [, of = "", type = ""] = /^# TYPE (\S+) (\S+)/.exec(line) ?? [];
+    if (type !== "") types.set(of, type);
+    const [, name = "", inner = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    if (name !== "") samples.set(name, [...(samples.get(name) ?? []), { labels: Object.fromEntries([...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, k = "", v = ""]) => [k, v])), value: Number(value) }]);
+  }
+  const value = (name: string, labels: Record<string, string> = {}): number | undefined => samples.get(name)?.find((s) => Object.entries(labels).every(([k, v]) => s.labels[k] === v))?.value;
+  return { types, samples, value };
+}
+
+/** What of a series is not as Istio's: its type, that it has samples, and their labels. */
+function faults({ name, type, labels = [] }: Series, { types, samples }: Awaited<ReturnType<typeof scrape>>, silent = false): string[] {
+  if (types.get(name) !== type) return [`${name}: is ${types.get(name) ?? "not there"}, expected ${type}`];
+  if (silent) return [];
+  const found = samples.get(type === "histogram" ? `${name}_bucket` : name) ?? [];
+  const expected = (type === "histogram" ? [...labels, "le"] : [...labels]).sort().join(" ");
+  if (found.length === 0) return [`${name}: no sample`];
+  return found.flatMap(({ labels: have }) => (Object.keys(have).sort().join(" ") === expected ? [] : [`${name}: has labels ${Object.keys(have).sort().join(" ")}, expected ${expected}`])).slice(0, 1);
+}
+
+let root: string;
+let istiod: Awaited<ReturnType<typeof serve>>;
+let refuseRoutes: string | undefined;
+const proxies: EnvoyClient[] = [];
+
+beforeEach(async () => {
+  refuseRoutes = undefined;
+  root = await folder({
+    "config/cart.yaml": service("cart", "[{name: http, port: 80, targetPort: 8080}]", "web") + pod("web", "10.0.1.1") + slice("cart", "[{addresses: [10.0.1.1], conditions: {ready: false, terminating: false}, targetRef: {kind: Pod, name: web}}, {addresses: [10.0.1.7], targetRef: {kind: Pod, name: late}}]"),
+    "config/vs.yaml": virtualService("cart", "cart.shop.svc.cluster.local"),
+    "east/cart.yaml": document("Namespace", "v1", "shop", "").replace(", namespace: shop", ""),
+  });
+  istiod = await serve({ configDir: join(root, "config"), clusterDir: [`east=${join(root, "east")}`], caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0" });
+  proxies.push(envoy(node("sidecar", "web", "10.0.1.1", { app: "web" })));
+  await Promise.all(proxies.map((proxy) => proxy.initialized()));
+});
+afterEach(() => proxies.splice(0).forEach((proxy) => proxy.close()));
+
+function envoy(of: Node): EnvoyClient {
+  return new EnvoyClient({ host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 }, { variant: "delta", node: of, reject: ({ typeUrl }) => (typeUrl === routeType ? refuseRoutes : undefined) });
+}
+
+const write = (name: string, text: string): Promise<void> => writeFile(join(root, "config", name), text);
+
+it("has the series that Istio's dashboard asks for, with their types and labels, and the others of the reference", async () => {
+  refuseRoutes = "80: no";
+  const careless = client(istiod, "delta", node("sidecar", "slow", "10.0.1.9", { app: "slow" }));
+  careless.subscribe(clusterType);
+  const first = await careless.accept(clusterType);
+  careless.send({ typeUrl: clusterType, nonce: `${first.nonce}-other` });
+  await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
+  await write("bad.yaml", virtualService("bad", "cart.shop.svc.cluster.local", "soon"));
+  await vi.waitFor(async () => {
+    const found = await scrape(istiod.http);
+    expect([...dashboardSeries, ...otherSeries].flatMap((series) => faults(series, found))).toEqual([]);
+    expect(silentSeries.flatMap((series) => faults(series, found, true))).toEqual([]);
+    expect(absentSeries.filter((name) => found.types.has(name))).toEqual([]);
+  }, 15_000);
+});
+
+it("counts what comes in, and what it leads to for each proxy", async () => {
+  const at = await scrape(istiod.http);
+  expect(at.value("pilot_k8s_reg_events", { type: "Services", event: "add" })).toBe(1);
+  expect(at.value("pilot_k8s_reg_events", { type: "Pods", event: "add" })).toBe(1);
+  expect(at.value("pilot_inbound_updates", { type: "svc" })).toBe(1);
+  proxies.push(envoy(node("sidecar", "other", "10.0.1.5", { app: "other" })));
+  await proxies.at(-1)?.initialized();
+  await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
+  await write("cart.yaml", (await readFile(join(root, "config/cart.yaml"), "utf8")).replace("clusterIP: 10.1.0.1", "clusterIP: 10.1.0.2").replace("[10.0.1.7]", "[10.0.1.8]"));
+  await vi.waitFor(async () => {
+    const now = await scrape(istiod.http);
+    expect(now.value("pilot_k8s_cfg_events", { type: "VirtualService", event: "update" })).toBe(1);
+    expect(now.value("pilot_k8s_reg_events", { type: "Services", event: "update" })).toBe(1);
+    expect(now.value("pilot_k8s_reg_events", { type: "EndpointSlice", event: "update" })).toBe(1);
+    // Each of the two proxies has its turn.
+    for (const type of ["config", "service", "endpoint"]) expect(`${type} ${now.value("pilot_push_triggers", { type })}`).toBe(`${type} 2`);
+    expect(now.value("pilot_inbound_updates", { type: "svc" })).toBe(2);
+    expect(now.value("pilot_inbound_updates", { type: "eds" })).toBe(2);
+    expect(now.value("galley_validation_passed", { resource: "virtualservices", group: "networking.istio.io" })).toBe(1);
+    expect(now.value("pilot_proxy_queue_time_count")).toBeGreaterThanOrEqual(2);
+    expect(now.value("pilot_proxy_convergence_time_count")).toBeGreaterThanOrEqual(2);
+    expect(now.value("pilot_xds_send_time_count")).toBeGreaterThan(0);
+    expect(now.value("xds_cache_evictions", { type: "clear" })).toBeGreaterThan(0);
+    expect(now.value("pilot_worker_queue_latency_count", { queueID: "sources" })).toBeGreaterThan(0);
+    expect(now.value("pilot_worker_queue_depth", { queueID: "sources" })).toBe(0);
+  }, 10_000);
+});
+
+it("counts refusals, conflicts and what is empty or unready, as the connected proxies have it", async () => {
+  const before = await scrape(istiod.http);
+  expect(before.value("pilot_endpoint_not_ready")).toBe(1);
+  expect(before.value("pilot_k8s_endpoints_pending_pod")).toBe(1);
+  expect(before.value("endpoint_no_pod")).toBe(1);
+  expect(before.value("pilot_k8s_endpoints_with_no_pods")).toBe(1);
+  expect(before.value("pilot_no_ip")).toBe(0);
+  for (const name of ["pilot_conflict_inbound_listener", "pilot_destrule_subsets", "pilot_vservice_dup_domain", "pilot_eds_no_instances"]) expect(`${name} ${before.value(name)}`).toBe(`${name} 0`);
+  refuseRoutes = "80: no";
+  proxies.push(envoy(node("sidecar", "idle", "10.0.1.6", { app: "idle" })), envoy(node("router", "edge", "10.0.1.20", { istio: "edge" })));
+  await write(
+    "more.yaml",
+    service("raw", "[{name: tcp, port: 81, targetPort: 8080}]", "web").replace("10.1.0.1", "10.1.0.9") +
+      rule("a", "v1") +
+      rule("b", "v1") +
+      virtualService("again", "cart.shop.svc.cluster.local", "3s") +
+      entry("dns", "{hosts: [b.example.org], ports: [{name: http, number: 80, protocol: HTTP}], workloadSelector: {labels: {app: none}}, resolution: DNS}") +
+      gateway("one") +
+      gateway("two") +
+      pod("late", "10.0.1.7"),
+  );
+  await write("gw.yaml", service("edge", "[{name: tcp, port: 9090}]", "edge").replace("selector: {app: edge}", "selector: {istio: edge}").replace("10.1.0.1", "10.1.0.10"));
+  await vi.waitFor(async () => {
+    const now = await scrape(istiod.http);
+    expect(now.value("pilot_conflict_inbound_listener")).toBe(1);
+    expect(now.value("pilot_destrule_subsets")).toBe(1);
+    expect(now.value("pilot_vservice_dup_domain")).toBe(1);
+    expect(now.value("pilot_dns_cluster_without_endpoints")).toBe(1);
+    expect(now.value("pilot_eds_no_instances")).toBeGreaterThan(0);
+    expect(now.value("pilot_no_ip")).toBe(1);
+    expect(now.value("pilot_k8s_endpoints_pending_pod")).toBe(0);
+    expect(now.value("pilot_k8s_endpoints_with_no_pods")).toBe(1);
+    expect(now.value("pilot_total_rejected_configs", { type: "gateway", name: "shop/two" })).toBe(1);
+    expect(now.value("pilot_total_xds_rejects", { type: "rds" })).toBeGreaterThan(0);
+    expect(now.value("pilot_xds_rds_reject", { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" })).toBeGreaterThan(0);
+    expect(now.value("pilot_xds", { version: "1.27.0" })).toBe(3);
+    expect(now.value("pilot_xds_config_size_bytes_count", { type: clusterType })).toBeGreaterThan(0);
+  }, 10_000);
+});
+
+it("forgets proxies that are gone", async () => {
+  proxies[0]?.close();
+  await vi.waitFor(async () => {
+    const now = await scrape(istiod.http);
+    expect(now.value("pilot_xds", { version: "1.27.0" })).toBeUndefined();
+    expect(now.value("pilot_endpoint_not_ready")).toBe(0);
+  }, 5000);
+});
