@@ -6,7 +6,7 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { decodeResponse, encodeRequest } from "@istiod/xds-server/testing";
+import { decodeResponse, encodeRequest, outlineResponse } from "@istiod/xds-server/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { made } from "./resources.js";
@@ -55,6 +55,9 @@ describe("a response, as a test client reads it", () => {
         for (const [variant, message] of [["delta", toBinary(DeltaDiscoveryResponseSchema, delta)], ["sotw", toBinary(DiscoveryResponseSchema, sotw)]] as const) {
           const read = decodeResponse(variant, message);
           expect(read).toMatchObject({ typeUrl, nonce, version, bytes: message.length, removed: variant === "delta" ? removedResources : [] });
+          const outline = outlineResponse(message);
+          expect(outline).toMatchObject({ typeUrl, nonce, version, resources: list.length, removed: read.removed.length });
+          expect(Buffer.concat(outline.content).length).toBe(message.length - Buffer.byteLength(nonce));
           expect(read.names).toEqual(list.map(({ name }) => name));
           for (const [i, resource] of read.resources.entries()) {
             expect(resource).toMatchObject({ typeUrl, version: variant === "delta" ? list[i]?.version : "" });

@@ -65,6 +65,7 @@ async function setup(variant: "delta" | "sotw", transport: "memory" | "http2", c
 }
 
 const complete = (proxy: SimulatedProxy): Promise<void> => vi.waitFor(() => expect(proxy.complete).toBe(true));
+const names = (proxy: SimulatedProxy, typeUrl: string): Set<string> => new Set(proxy.held(typeUrl).keys());
 const short = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
 const pushes = (events: readonly XdsEvent[]): string[] => events.flatMap((event) => (event.kind === "push" && !event.typeUrl.startsWith("fence/") ? [`${short(event.typeUrl)} ${event.resources}`] : []));
 const digest = (bytes: Uint8Array): string => hash("sha1", bytes, "base64");
@@ -79,8 +80,8 @@ for (const transport of ["memory", "http2"] as const)
         await complete(p);
         await p.settled();
         expect(pushes(events)).toEqual(["Cluster 3", "ClusterLoadAssignment 2", "Listener 1", "RouteConfiguration 1"]);
-        expect(p.names(endpointType)).toEqual(new Set(["a-endpoints", "b-endpoints"]));
-        expect(p.names(routeType)).toEqual(new Set(["r"]));
+        expect(names(p, endpointType)).toEqual(new Set(["a-endpoints", "b-endpoints"]));
+        expect(names(p, routeType)).toEqual(new Set(["r"]));
         expect(events.filter(({ kind }) => kind === "ack")).toHaveLength(4);
         expect(events.filter((event) => event.kind === "request" && event.stale)).toEqual([]);
       });
@@ -91,16 +92,16 @@ for (const transport of ["memory", "http2"] as const)
         p.connect();
         await complete(p);
         source.set({ ...mesh(), [clusterType]: [eds("b"), eds("d"), fixed("a")], [endpointType]: [endpoints("b"), endpoints("d")], [listenerType]: [listener("l", "s")], [routeType]: [route("s")] });
-        await vi.waitFor(() => expect(p.names(routeType)).toEqual(new Set(["s"])));
+        await vi.waitFor(() => expect(names(p, routeType)).toEqual(new Set(["s"])));
         await p.settled();
-        expect(p.names(endpointType)).toEqual(new Set(["b-endpoints", "d-endpoints"]));
-        if (variant === "delta") expect([...p.versions(routeType).keys()]).toEqual(["s"]);
+        expect(names(p, endpointType)).toEqual(new Set(["b-endpoints", "d-endpoints"]));
+        expect([...p.held(routeType).keys()]).toEqual(["s"]);
         expect(events.filter(({ kind }) => kind === "nack")).toEqual([]);
       });
 
       test("has the same as a client that keeps all bytes, whatever changed", async () => {
         const { proxy, source, target } = await setup(variant, transport);
-        const p = proxy({ digests: true });
+        const p = proxy();
         const whole = new EnvoyClient(target, { variant, node: "whole" });
         cleanUp.push(() => whole.close());
         p.connect();
@@ -108,17 +109,17 @@ for (const transport of ["memory", "http2"] as const)
         source.put(routeType, route("r", "other"));
         source.put(endpointType, endpoints("a", 1));
         source.set({ ...mesh(), [clusterType]: [eds("a", "changed"), eds("d")], [endpointType]: [endpoints("a", 2), endpoints("d")] });
-        await vi.waitFor(() => expect(p.names(endpointType)).toEqual(new Set(["a-endpoints", "d-endpoints"])));
+        await vi.waitFor(() => expect(names(p, endpointType)).toEqual(new Set(["a-endpoints", "d-endpoints"])));
         await p.settled();
         await whole.settled();
         for (const type of [clusterType, endpointType, listenerType, routeType]) {
-          expect(new Map(p.digests(type)), type).toEqual(new Map([...whole.resources(type)].map(([name, { bytes }]) => [name, digest(bytes)])));
+          expect(new Map([...p.held(type)].map(([name, { digest }]) => [name, digest])), type).toEqual(new Map([...whole.resources(type)].map(([name, { bytes }]) => [name, digest(bytes)])));
         }
       });
 
       test("returns with what it has", async () => {
         const { proxy, source, events } = await setup(variant, transport);
-        const p = proxy({ digests: true });
+        const p = proxy();
         p.connect();
         await complete(p);
         p.drop();
@@ -130,24 +131,24 @@ for (const transport of ["memory", "http2"] as const)
         await p.settled();
         const sent = pushes(events).sort();
         expect(sent).toEqual(variant === "delta" ? ["Cluster 1", "ClusterLoadAssignment 0", "Listener 0", "RouteConfiguration 0"] : ["Cluster 4", "ClusterLoadAssignment 2", "Listener 1", "RouteConfiguration 1"]);
-        expect(p.digests(clusterType).size).toBe(4);
+        expect(p.held(clusterType).size).toBe(4);
       });
 
       test("goes on with what it had where it refuses", async () => {
         const { proxy, source, events } = await setup(variant, transport);
         let refuse = false;
-        const p = proxy({ digests: true, events: { response: ({ typeUrl }) => (refuse && typeUrl === routeType ? "not this one" : undefined) } });
+        const p = proxy({ events: { response: ({ typeUrl }) => (refuse && typeUrl === routeType ? "not this one" : undefined) } });
         p.connect();
         await complete(p);
         await p.settled();
-        const before = p.digests(routeType).get("r");
+        const before = p.held(routeType).get("r")?.digest;
         refuse = true;
         source.put(routeType, route("r", "refused"));
         await vi.waitFor(() => expect(events.some((event) => event.kind === "nack" && event.error.message === "not this one")).toBe(true));
-        expect(p.digests(routeType).get("r")).toBe(before);
+        expect(p.held(routeType).get("r")?.digest).toBe(before);
         refuse = false;
         source.put(routeType, route("r", "accepted"));
-        await vi.waitFor(() => expect(p.digests(routeType).get("r")).toBe(digest(route("r", "accepted").bytes)));
+        await vi.waitFor(() => expect(p.held(routeType).get("r")?.digest).toBe(digest(route("r", "accepted").bytes)));
       });
     });
 
@@ -168,7 +169,7 @@ describe("a simulated proxy", () => {
     const clock = new ManualClock();
     const { proxy, source, events } = await setup("delta", "memory", clock);
     const broken: string[] = [];
-    const p = proxy({ digests: true, events: { broken: (reason) => void broken.push(reason) } });
+    const p = proxy({ events: { broken: (reason) => void broken.push(reason) } });
     p.connect();
     await complete(p);
     p.pause(true);
@@ -177,7 +178,7 @@ describe("a simulated proxy", () => {
     await vi.waitFor(() => expect(pushes(events).at(-1)).toBe("RouteConfiguration 1"));
     await clock.pass(90_000, 1000);
     await vi.waitFor(() => expect(broken).toHaveLength(1));
-    await vi.waitFor(() => expect(p.digests(routeType).get("r")).toBe(digest(large.bytes)));
+    await vi.waitFor(() => expect(p.held(routeType).get("r")?.digest).toBe(digest(large.bytes)));
     expect(events.filter(({ kind }) => kind === "connect")).toHaveLength(2);
   });
 });

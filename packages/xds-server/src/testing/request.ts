@@ -28,12 +28,15 @@ const fields = {
 /** The status code `INTERNAL`, with which Envoy refuses. */
 const internal = 13;
 
-/** Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`, thousands of names at little more than the cost of copying them. */
+/**
+ * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`, thousands of names at little more than the cost of copying them. What is
+ * encoded of two parts of a request makes the whole when it is joined.
+ */
 export function encodeRequest(variant: Variant, { node, typeUrl, nonce = "", version = "", names = [], unsubscribe = [], initialVersions = [], error }: WireRequest): Uint8Array {
   const out = new Writer();
   if (node !== undefined) out.bytes(fields[variant].node, node);
   if (variant === "sotw" && version !== "") out.text(fields.sotw.version, version);
-  out.text(fields[variant].typeUrl, typeUrl);
+  if (typeUrl !== "") out.text(fields[variant].typeUrl, typeUrl);
   for (const name of names) out.text(fields[variant].names, name);
   if (variant === "delta") {
     for (const name of unsubscribe) out.text(fields.delta.unsubscribe, name);

@@ -59,6 +59,44 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
   };
 }
 
+/** What tells responses apart, without looking into their resources. */
+export interface ResponseOutline {
+  readonly typeUrl: string;
+  readonly nonce: string;
+  readonly version: string;
+  /** How many there are. */
+  readonly resources: number;
+  readonly removed: number;
+  /** All of the message but the nonce, which alone differs between clients that are sent the same. */
+  readonly content: readonly Uint8Array[];
+}
+
+/**
+ * Reads off an encoded response what a client must know of each, and what it may share with others.
+ *
+ * @throws RangeError for bytes that are not a message
+ */
+export function outlineResponse(message: Uint8Array): ResponseOutline {
+  const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
+  let [typeUrl, nonce, version, resources, removed, from] = ["", "", "", 0, 0, 0];
+  const content: Uint8Array[] = [];
+  const reader = new Reader(bytes, 0, bytes.length);
+  while (reader.next()) {
+    if (!reader.delimited) continue;
+    if (reader.field === fields.resources) resources++;
+    else if (reader.field === fields.removed) removed++;
+    else if (reader.field === fields.typeUrl) typeUrl = bytes.toString("utf8", reader.from, reader.to);
+    else if (reader.field === fields.version) version = bytes.toString("utf8", reader.from, reader.to);
+    else if (reader.field === fields.nonce) {
+      nonce = bytes.toString("utf8", reader.from, reader.to);
+      content.push(bytes.subarray(from, reader.from));
+      from = reader.to;
+    }
+  }
+  content.push(bytes.subarray(from));
+  return { typeUrl, nonce, version, resources, removed, content };
+}
+
 /** A `Resource` of the delta variant: version 1, resource 2, name 3. */
 function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResource {
   let [name, version, typeUrl] = ["", "", ""];

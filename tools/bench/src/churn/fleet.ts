@@ -2,8 +2,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType, endpointType, listenerType, routeType, type Variant } from "@istiod/xds-server";
-import type { Address, ReceivedResponse } from "@istiod/xds-server/testing";
-import { SimulatedProxy } from "../client/simulated-proxy.js";
+import type { Address } from "@istiod/xds-server/testing";
+import { type CountedResponse, SimulatedProxy } from "../client/simulated-proxy.js";
 import { nodeOf, type ProxyPlace } from "../mesh/proxies.js";
 import type { Random } from "../mesh/random.js";
 
@@ -110,10 +110,10 @@ export class ChurningFleet {
   }
 
   #made({ place, variant, habit }: Pick<Member, "place" | "variant" | "habit">): SimulatedProxy {
-    const response = ({ typeUrl, bytes }: ReceivedResponse): string | undefined => {
+    const response = ({ typeUrl, bytes }: CountedResponse): string | undefined => {
       this.counts.responses++;
       this.counts.bytes += bytes;
-      const hasSome = proxy.digests(typeUrl).size > 0 && proxy.complete;
+      const hasSome = proxy.held(typeUrl).size > 0 && proxy.complete;
       if (habit !== "refusing" || !hasSome || this.#calm || !this.#random.chance(refusedPart)) return undefined;
       this.counts.refused++;
       return "refused by the benchmark";
@@ -129,7 +129,7 @@ export class ChurningFleet {
 const habits: Readonly<Record<number, Habit>> = { 5: "slow", 8: "refusing" };
 
 function newProxy(target: Address, place: ProxyPlace, variant: Variant, more: Partial<ConstructorParameters<typeof SimulatedProxy>[0]> = {}): SimulatedProxy {
-  return new SimulatedProxy({ target, variant, node: toBinary(NodeSchema, nodeOf(place)), digests: true, ...more });
+  return new SimulatedProxy({ target, variant, node: toBinary(NodeSchema, nodeOf(place)), ...more });
 }
 
 /** Waits until a proxy has all it needs and the server owes it nothing. False if that takes too long. */
@@ -156,12 +156,12 @@ export async function differencesFromFresh({ place, proxy, settled: isSettled }:
 
 function differences(proxy: SimulatedProxy, fresh: SimulatedProxy): string[] {
   return types.flatMap((type) => {
-    const has = proxy.digests(type);
-    const should = fresh.digests(type);
+    const has = proxy.held(type);
+    const should = fresh.held(type);
     const short = type.slice(type.lastIndexOf(".") + 1);
     const missing = [...should.keys()].filter((name) => !has.has(name)).map((name) => `${short} ${name} is missing`);
     const extra = [...has.keys()].filter((name) => !should.has(name)).map((name) => `${short} ${name} should be gone`);
-    const other = [...should].filter(([name, digest]) => has.has(name) && has.get(name) !== digest);
+    const other = [...should].filter(([name, { digest }]) => has.has(name) && has.get(name)?.digest !== digest);
     return [...missing, ...extra, ...other.map(([name]) => `${short} ${name} is not the latest`)];
   });
 }

@@ -1,9 +1,8 @@
-import { hash } from "node:crypto";
 import { clusterType, endpointType, listenerType, routeType, type Variant } from "@istiod/xds-server";
-import { type Channel, decodeResponse, encodeRequest, endpointsOf, openChannel, type ReceivedResource, type ReceivedResponse, routesOf, type Target, type WireRequest } from "@istiod/xds-server/testing";
+import { type Channel, encodeRequest, openChannel, type Target, type WireRequest } from "@istiod/xds-server/testing";
 import { BackOff } from "./back-off.js";
-import { intern } from "./intern.js";
-import { References } from "./references.js";
+import { type Content, type Entry, readResponse } from "./content.js";
+import { difference, encodedNames, Holding } from "./holding.js";
 
 export interface SimulatedProxyOptions {
   readonly target: Target;
@@ -11,16 +10,23 @@ export interface SimulatedProxyOptions {
   /** An encoded `envoy.config.core.v3.Node`. */
   readonly node: Uint8Array;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Whether a digest of each resource's bytes is kept, to compare what proxies have. Default false: digests cost more than all else. */
-  readonly digests?: boolean;
   /** From 0 to below 1; for the waits before it connects again. */
   readonly random?: () => number;
   readonly events?: ProxyEvents;
 }
 
+/** A response, counted. */
+export interface CountedResponse {
+  readonly typeUrl: string;
+  readonly resources: number;
+  readonly removed: number;
+  /** Without the gRPC prefix. */
+  readonly bytes: number;
+}
+
 export interface ProxyEvents {
   /** A response came; gives the reason for which it is refused, undefined to accept it. */
-  readonly response?: (response: ReceivedResponse) => string | undefined;
+  readonly response?: (response: CountedResponse) => string | undefined;
   /** A request was handed to the transport. @param answer whether it is an ACK or NACK @param bytes with the gRPC prefix */
   readonly sent?: (bytes: number, answer: boolean) => void;
   /** It has an answer for each type that it needs, for the first time on this stream. */
@@ -36,28 +42,28 @@ interface TypeState {
   nonce: string;
   /** State-of-the-world: the version accepted last. */
   version: string;
-  /** Delta: versions by name. */
-  readonly held: Map<string, string>;
-  readonly digests: Map<string, string>;
+  holding: Holding;
+  /** Names subscribed to; undefined for a type of which all is asked for. */
+  names: ReadonlySet<string> | undefined;
 }
 
 const types = [clusterType, endpointType, listenerType, routeType];
 /** Which type's names come from which. */
 const referring: Readonly<Record<string, string>> = { [endpointType]: clusterType, [routeType]: listenerType };
 const grpcPrefix = 5;
+const noNames: ReadonlySet<string> = new Set();
 
 /**
  * A proxy as a server sees it, cheap enough for thousands in a process: it subscribes in Envoy's order — clusters, the endpoints of those
- * that want them, then listeners, then the routes that those name —, answers every response, and knows names and versions but keeps no
- * resource. A stream that breaks is opened again after Envoy's wait, with what is held.
+ * that want them, then listeners, then the routes that those name —, answers every response, and knows names, versions and digests but
+ * keeps no resource. A stream that breaks is opened again after Envoy's wait, with what is held.
  */
 export class SimulatedProxy {
   readonly #options: SimulatedProxyOptions;
-  readonly #types = new Map<string, TypeState>();
-  readonly #references = new Map([endpointType, routeType].map((type) => [type, new References()]));
+  readonly #types: ReadonlyMap<string, TypeState>;
   readonly #backOff: BackOff;
-  /** Names of endpoints that have not come yet; listeners are not asked for before. */
-  #warming = new Set<string>();
+  /** Endpoints that are not to be had, while the first ones are waited for. */
+  readonly #absent = new Set<string>();
   #channel: Channel | undefined;
   #timer: NodeJS.Timeout | undefined;
   #first = true;
@@ -69,7 +75,8 @@ export class SimulatedProxy {
   constructor(options: SimulatedProxyOptions) {
     this.#options = options;
     this.#backOff = new BackOff(options.random);
-    for (const type of types) this.#types.set(type, { asked: false, answered: false, nonce: "", version: "", held: new Map(), digests: new Map() });
+    const fresh = (type: string): TypeState => ({ asked: false, answered: false, nonce: "", version: "", holding: Holding.nothing, names: type in referring ? noNames : undefined });
+    this.#types = new Map(types.map((type) => [type, fresh(type)]));
   }
 
   /** Whether each type that it needs was answered on this stream. */
@@ -81,20 +88,9 @@ export class SimulatedProxy {
     return this.#channel !== undefined;
   }
 
-  /** Names subscribed to, or held where it asks for all. */
-  names(typeUrl: string): ReadonlySet<string> {
-    const references = this.#references.get(typeUrl);
-    return new Set(references === undefined ? this.#type(typeUrl).held.keys() : references.names());
-  }
-
-  /** Delta: versions of what it has. */
-  versions(typeUrl: string): ReadonlyMap<string, string> {
-    return this.#type(typeUrl).held;
-  }
-
-  /** Digests of what it has, if they are kept. */
-  digests(typeUrl: string): ReadonlyMap<string, string> {
-    return this.#type(typeUrl).digests;
+  /** What it has of a type. */
+  held(typeUrl: string): ReadonlyMap<string, Entry> {
+    return this.#type(typeUrl).holding.entries;
   }
 
   /** Opens a stream. One that held something before asks for all types at once, and tells what it has. */
@@ -165,107 +161,79 @@ export class SimulatedProxy {
   }
 
   #receive(message: Uint8Array): void {
-    const response = decodeResponse(this.#options.variant, message);
-    const type = this.#types.get(response.typeUrl);
+    const { typeUrl, nonce, version, resources, removed, carried } = readResponse(this.#options.variant, message);
+    const type = this.#types.get(typeUrl);
     if (type === undefined) {
-      this.#fences.get(response.typeUrl)?.resolve();
-      this.#fences.delete(response.typeUrl);
+      this.#fences.get(typeUrl)?.resolve();
+      this.#fences.delete(typeUrl);
       return;
     }
     this.#backOff.reset();
     this.#responses++;
-    type.nonce = response.nonce;
+    type.nonce = nonce;
     type.answered = true;
-    const error = this.#options.events?.response?.(response);
+    const error = this.#options.events?.response?.({ typeUrl, resources, removed, bytes: message.length });
     if (error === undefined) {
-      type.version = response.version;
-      this.#apply(response, type);
+      type.version = version;
+      this.#take(typeUrl, type, carried);
     }
-    this.#send({ typeUrl: response.typeUrl, nonce: type.nonce, error, ...this.#state(response.typeUrl, type) }, true);
-    if (error === undefined) this.#follow(response.typeUrl);
+    this.#answer(typeUrl, type, error);
+    if (error === undefined) this.#follow(typeUrl, type);
     if (!this.#complete && this.#type(listenerType).asked && types.every((each) => this.#type(each).answered || !this.#type(each).asked)) {
       this.#complete = true;
       this.#options.events?.complete?.();
     }
   }
 
-  #apply(response: ReceivedResponse, { held, digests }: TypeState): void {
-    const { variant, digests: keepDigests = false } = this.#options;
-    const { typeUrl } = response;
-    const isFull = variant === "sotw" && !(typeUrl in referring);
-    const names = this.#references.get(typeUrl);
-    // What is no longer asked for is ignored.
-    const resources = names === undefined ? response.resources : response.resources.filter(({ name }) => names.has(name));
-    if (isFull) digests.clear();
-    for (const { name, version, bytes } of resources) {
-      if (variant === "delta") held.set(intern(name), intern(version));
-      if (keepDigests) digests.set(intern(name), intern(hash("sha1", bytes, "base64")));
-      if (typeUrl === endpointType) this.#warming.delete(name);
-    }
-    for (const name of response.removed) {
-      held.delete(name);
-      digests.delete(name);
-      if (typeUrl === endpointType) this.#warming.delete(name);
-    }
-    if (typeUrl === clusterType) this.#refer(endpointType, endpointsIn, isFull, response);
-    if (typeUrl === listenerType) this.#refer(routeType, routesIn, isFull, response);
-  }
-
-  /** Notes which names of another type the resources of a response refer to. */
-  #refer(typeUrl: string, read: (resource: ReceivedResource) => readonly string[], isFull: boolean, { resources, removed }: ReceivedResponse): void {
-    const references = this.#references.get(typeUrl);
-    if (isFull) references?.replace(new Map(resources.map((resource) => [intern(resource.name), read(resource)] as const).filter(([, names]) => names.length > 0)));
-    else for (const resource of resources) references?.set(intern(resource.name), read(resource));
-    for (const name of removed) references?.set(name, []);
+  #take(typeUrl: string, type: TypeState, carried: Content): void {
+    const isFull = this.#options.variant === "sotw" && type.names === undefined;
+    type.holding = type.holding.after(carried, { isFull, wanted: type.names });
+    if (typeUrl === endpointType && !this.#type(listenerType).asked) for (const name of carried.removed) if (type.names?.has(name)) this.#absent.add(name);
   }
 
   /** Subscribes to what is now referred to, and asks for listeners once the first endpoints are there. */
-  #follow(typeUrl: string): void {
-    for (const [referred, from] of Object.entries(referring)) if (from === typeUrl) this.#subscribe(referred);
-    if (!this.#type(listenerType).asked && this.#warming.size === 0) this.#ask(listenerType);
+  #follow(typeUrl: string, { holding }: TypeState): void {
+    for (const [referred, from] of Object.entries(referring)) if (from === typeUrl) this.#subscribe(referred, holding.references);
+    if (this.#type(listenerType).asked) return;
+    const { holding: endpoints, names } = this.#type(endpointType);
+    if (endpoints.entries.size + this.#absent.size >= (names?.size ?? 0)) this.#ask(listenerType);
   }
 
-  #subscribe(typeUrl: string): void {
+  #subscribe(typeUrl: string, names: ReadonlySet<string>): void {
     const type = this.#type(typeUrl);
-    const { added = [], removed = [] } = this.#references.get(typeUrl)?.take() ?? {};
-    for (const name of removed) {
-      type.held.delete(name);
-      type.digests.delete(name);
-      this.#warming.delete(name);
-    }
-    if (typeUrl === endpointType && !this.#type(listenerType).asked) for (const name of added) this.#warming.add(name);
+    const { names: before = noNames } = type;
+    if (before === names) return;
+    const { added, removed } = difference(before, names);
+    type.names = names;
+    type.holding = type.holding.only(names);
+    for (const name of removed) this.#absent.delete(name);
     if (added.length === 0 && removed.length === 0) return;
     if (!type.asked) this.#ask(typeUrl);
     else if (this.#options.variant === "delta") this.#send({ typeUrl, names: added, unsubscribe: removed });
-    else this.#send({ typeUrl, nonce: type.nonce, ...this.#state(typeUrl, type) });
+    else this.#send({ typeUrl, nonce: type.nonce, version: type.version }, [encodedNames("sotw", names)]);
   }
 
   #ask(typeUrl: string): void {
     const type = this.#type(typeUrl);
+    const { variant } = this.#options;
     type.asked = true;
-    if (this.#options.variant === "sotw") this.#send({ typeUrl, ...this.#state(typeUrl, type) });
-    else this.#send({ typeUrl, names: this.#references.get(typeUrl)?.names() ?? [], initialVersions: type.held });
+    const names = type.names === undefined ? [] : [encodedNames(variant, type.names)];
+    if (variant === "sotw") this.#send({ typeUrl, version: type.version }, names);
+    else this.#send({ typeUrl }, [...names, type.holding.encodedVersions]);
   }
 
-  /** What a state-of-the-world request says each time. */
-  #state(typeUrl: string, { version }: TypeState): Partial<WireRequest> {
-    return this.#options.variant === "delta" ? {} : { version, names: this.#references.get(typeUrl)?.names() ?? [] };
+  #answer(typeUrl: string, { nonce, version, names }: TypeState, error: string | undefined): void {
+    if (this.#options.variant === "delta") this.#send({ typeUrl, nonce, error }, [], true);
+    else this.#send({ typeUrl, nonce, version, error }, names === undefined ? [] : [encodedNames("sotw", names)], true);
   }
 
-  #send(request: WireRequest, answer = false): void {
+  /** @param parts what was encoded of the request before */
+  #send(request: WireRequest, parts: readonly Uint8Array[] = [], answer = false): void {
     const { variant, node, events } = this.#options;
-    const message = encodeRequest(variant, this.#first ? { ...request, node } : request);
+    const own = encodeRequest(variant, this.#first ? { ...request, node } : request);
     this.#first = false;
+    const message = parts.length === 0 ? own : Buffer.concat([own, ...parts]);
     this.#channel?.send(message);
     events?.sent?.(message.length + grpcPrefix, answer);
   }
 }
-
-const none: readonly string[] = [];
-
-function endpointsIn({ bytes }: ReceivedResource): readonly string[] {
-  const name = endpointsOf(bytes);
-  return name === undefined ? none : [intern(name)];
-}
-
-const routesIn = ({ bytes }: ReceivedResource): readonly string[] => routesOf(bytes).map(intern);

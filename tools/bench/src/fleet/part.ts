@@ -107,7 +107,7 @@ export class FleetPart {
           member.touched = true;
           let traffic = this.#types.get(typeUrl);
           if (traffic === undefined) this.#types.set(typeUrl, (traffic = noTraffic()));
-          addTraffic(traffic, { messages: 1, resources: resources.length, removed: removed.length, bytes: bytes + 5 });
+          addTraffic(traffic, { messages: 1, resources, removed, bytes: bytes + 5 });
           return undefined;
         },
         sent: (bytes, answer) => {

@@ -9,6 +9,7 @@ import { change } from "../mesh/changes.js";
 import { apply, writeObjects } from "../mesh/directory.js";
 import { Mesh, type MeshOptions } from "../mesh/mesh.js";
 import { nodeOf, type ProxyPlace } from "../mesh/proxies.js";
+import { perfFlags, record } from "../profile/perf.js";
 import { type IstiodProcess, startIstiod } from "../server/istiod-process.js";
 import { selfReport, type SelfReport } from "../server/self-report.js";
 import { cpuSeconds, memory, resetPeak } from "../server/usage.js";
@@ -36,8 +37,8 @@ export interface RunOptions {
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /** Default: one is started. */
   readonly istiod?: RunningIstiod | undefined;
-  /** Flags for istiod's Node. */
-  readonly execArgv?: readonly string[];
+  /** Whether istiod is profiled by Linux' perf in each step. Default false. */
+  readonly profile?: boolean;
   /** A step ends when for so long nothing was sent or came, and istiod does not compute. Default 1,000 ms. */
   readonly quietMs?: number;
   /** A step lasts at least so long. Default 2,000 ms. */
@@ -61,7 +62,7 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
     await writeObjects(directory, mesh.objects());
     await writeFile(join(root, "proxies.json"), JSON.stringify(places));
     const tokens = options.tls === true ? await writeTokens(join(root, "tokens"), places) : undefined;
-    const server = options.istiod ?? (istiod = await startIstiod({ directory, ports: options.ports, tlsTokens: tokens?.directory, execArgv: options.execArgv ?? [] }));
+    const server = options.istiod ?? (istiod = await startIstiod({ directory, ports: options.ports, tlsTokens: tokens?.directory, execArgv: options.profile === true ? perfFlags : [] }));
     if (options.istiod !== undefined) await ready(server.http);
     const ready0 = { ms: istiod?.readyMs, cpuSeconds: cpuSeconds(server.pid), rss: memory(server.pid).rss };
     fleet = startFleet({ target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens)) }, options.threads ?? 1);
@@ -120,12 +121,14 @@ class Run {
     const peakIsExact = resetPeak(pid);
     const before = memory(pid).rss;
     const [cpu, own, begun] = [cpuSeconds(pid), process.cpuUsage(), performance.now()];
+    const recording = this.#options.profile === true ? await record(pid) : undefined;
     const { what, at: origin } = await this.#begin(step);
     const timedOut = step.name === "idle" ? await wait(this.#options.idleMs ?? 10_000, false) : await this.#settle(begun, connecting);
     const wallMs = performance.now() - begun;
     const serverCpu = cpuSeconds(pid) - cpu;
     const { user, system } = process.cpuUsage(own);
     const { rss: after, peak } = memory(pid);
+    const profile = await recording?.stop();
     const seen = await this.#fleet.report();
     const counted = { before: countersBefore, after: await this.#self.counters() };
     const reports = "index" in step ? await this.#self.changes(revision) : undefined;
@@ -151,6 +154,7 @@ class Run {
       broken: seen.broken,
       incomplete: seen.incomplete,
       ...(change && { istiod: { ...change, firstAckMs: since(change.firstAckAt), lastAckMs: since(change.lastAckAt) } }),
+      ...(profile && { profile }),
       mismatches: mismatches(seen, counted, change, this.#fleet.size),
     };
   }

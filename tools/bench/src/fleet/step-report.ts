@@ -1,5 +1,6 @@
 import type { Variant } from "@istiod/xds-server";
 import type { MeshOptions } from "../mesh/mesh.js";
+import type { Profile } from "../profile/perf.js";
 import type { ReportedChange } from "./comparison.js";
 import type { Traffic } from "./traffic.js";
 
@@ -33,6 +34,8 @@ export interface StepReport {
   readonly incomplete: number;
   /** What istiod says of the change. */
   readonly istiod?: ReportedChange & { readonly firstAckMs: number | undefined; readonly lastAckMs: number | undefined };
+  /** What istiod spent its CPU on, if it was asked for. */
+  readonly profile?: Profile;
   /** Where istiod's account differs from the proxies'. */
   readonly mismatches: readonly string[];
 }

@@ -1,3 +1,4 @@
+import { categories } from "../profile/categories.js";
 import { shortNames } from "./comparison.js";
 import type { RunReport, StepReport } from "./step-report.js";
 
@@ -32,6 +33,17 @@ export const stepColumns: readonly Column<StepReport>[] = [
   { head: "own CPU s", of: ({ ownCpuSeconds }) => ownCpuSeconds.toFixed(2), width: 9 },
   { head: "load", of: ({ load }) => load.toFixed(1), width: 5 },
 ];
+
+/** Columns for what istiod spent its CPU on: the part of each category, and how much of it on the thread of JavaScript. */
+export const profileColumns: readonly Column<StepReport>[] = [
+  { head: "step", of: ({ name }) => name, left: true },
+  { head: "CPU s", of: ({ serverCpuSeconds }) => serverCpuSeconds.toFixed(2) },
+  { head: "MB a CPU s", of: ({ serverCpuSeconds, total }) => (total.bytes / 1e6 / serverCpuSeconds).toFixed(0) },
+  { head: "streams a CPU s", of: ({ name, serverCpuSeconds, touched }) => (name === "connect" || name === "reconnect" ? (touched / serverCpuSeconds).toFixed(0) : "–") },
+  ...categories.map((category): Column<StepReport> => ({ head: category, of: ({ profile }) => (profile === undefined ? "–" : percent(profile.shares[category], profile.mainThread[category])) })),
+];
+
+const percent = (all: number, main: number): string => `${(all * 100).toFixed(0)}${all - main >= 0.005 ? ` (${(main * 100).toFixed(0)})` : ""} %`;
 
 function byType({ types }: StepReport): string {
   const known = Object.entries(shortNames).flatMap(([type, short]) => (types[type] === undefined ? [] : [`${short.charAt(0)} ${types[type].messages}`]));
