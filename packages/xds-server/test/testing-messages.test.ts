@@ -9,6 +9,8 @@ import {
 import { decodeResponse, encodeRequest, outlineResponse } from "@istiod/xds-server/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MessageSplitter } from "../src/testing/message-splitter.js";
+import { prefixed } from "../src/transport/grpc-messages.js";
 import { made } from "./resources.js";
 
 const text = fc.string({ unit: "binary", maxLength: 200 }).filter((s) => Buffer.from(s).toString() === s);
@@ -79,4 +81,21 @@ describe("a response, as a test client reads it", () => {
       }),
     );
   });
+});
+
+test("law: messages are the same in whatever chunks they come", () => {
+  const messages = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 10 });
+  fc.assert(
+    fc.property(messages, fc.array(fc.nat({ max: 400 })), (list, cuts) => {
+      const stream = Buffer.concat(list.map((message) => prefixed(message, message.length)));
+      const came: Buffer[] = [];
+      const splitter = new MessageSplitter((message) => void came.push(message));
+      let from = 0;
+      for (const cut of [...cuts.sort((a, b) => a - b), stream.length]) {
+        splitter.push(stream.subarray(from, cut));
+        from = Math.max(from, cut);
+      }
+      expect(came.map((message) => [...message])).toEqual(list.map((message) => [...message]));
+    }),
+  );
 });

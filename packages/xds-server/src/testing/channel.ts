@@ -6,8 +6,9 @@ import type { Variant } from "../events.js";
 import type { XdsServer } from "../server.js";
 import type { Peer } from "../source.js";
 import type { Call, DiscoveryMethod, OutgoingMessage } from "../transport/call.js";
-import { prefixed, readMessages } from "../transport/grpc-messages.js";
+import { prefixed } from "../transport/grpc-messages.js";
 import { decodeRequest } from "../wire/request.js";
+import { MessageSplitter } from "./message-splitter.js";
 
 /** One gRPC stream of a discovery service, from the client's side: encoded messages in both directions. */
 export interface Channel {
@@ -99,7 +100,6 @@ function inMemory(server: XdsServer, method: DiscoveryMethod, peer: Peer, events
   };
 }
 
-const maxResponseBytes = 512 * 1024 * 1024;
 const windowBytes = 1024 * 1024;
 
 function overGrpc(address: Address, path: string, headers: Readonly<Record<string, string>>, events: ChannelEvents): Channel {
@@ -151,28 +151,12 @@ function overGrpc(address: Address, path: string, headers: Readonly<Record<strin
     finish(hasStatus ? status : new ConnectError(`the stream was reset (HTTP/2 error ${stream.rstCode})`, Code.Canceled));
   });
   stream.on("end", () => hasStatus && finish(status));
-  let resume: (() => void) | undefined;
-  let paused: Promise<void> | undefined;
-  void (async () => {
-    try {
-      for await (const message of readMessages(stream, maxResponseBytes)) {
-        await paused;
-        if (!over) events.message(message);
-      }
-    } catch {
-      // The end of the stream tells why.
-    }
-  })();
+  const splitter = new MessageSplitter((message) => over || events.message(message));
+  stream.on("data", (chunk: Buffer) => splitter.push(chunk));
   return {
     send: (message) => void (stream.writable && stream.write(prefixed(message, message.length))),
     halfClose: () => void stream.end(),
     cancel: () => finish(new ConnectError("cancelled", Code.Canceled)),
-    pause(value) {
-      if (value) paused ??= new Promise((resolve) => (resume = resolve));
-      else {
-        resume?.();
-        paused = undefined;
-      }
-    },
+    pause: (value) => void (value ? stream.pause() : stream.resume()),
   };
 }
