@@ -21,13 +21,14 @@ export interface MeshSources {
  */
 export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
+  const revision = env["REVISION"] ?? "";
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
     if (cluster === values.clusterID) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`);
     if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
-    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: remoteKinds }));
+    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: remoteKinds, revision }));
   }
-  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID });
+  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, revision });
   const all = [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), own, ...remote.values()];
   return { all, remote };
 }

@@ -1,6 +1,6 @@
 import type { ConfigObject } from "../config-object.js";
 import { allKinds } from "../kinds/all-kinds.js";
-import type { Kind } from "../kinds/kind.js";
+import type { Kind, Manifest } from "../kinds/kind.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
 import type { FieldPath, Report } from "./report.js";
@@ -10,6 +10,8 @@ export interface DecodeOptions {
   readonly cluster?: string;
   /** The kinds that are read; others are ignored. Default: all. */
   readonly kinds?: readonly Kind[];
+  /** Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are read. */
+  readonly revision?: string;
 }
 
 /** The cluster ID of an istiod that is given none. */
@@ -89,6 +91,8 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     );
     return refused;
   }
+  const revision = revisionOf(named, manifest);
+  if (options.revision && revision !== undefined && revision !== options.revision) return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}` };
   if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind };
   const content = named.decode(manifest, report);
   const object: ConfigObject<unknown, unknown> = {
@@ -105,6 +109,12 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
   if (content === undefined || issues.some((i) => i.severity === "error")) return refused;
   return { outcome: "accepted", subject, kind: named, key, object, issues, path };
+}
+
+/** The only revision that is to read an object; undefined: all are. */
+function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
+  const revision = group.endsWith(".istio.io") ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"] : undefined;
+  return typeof revision === "string" ? revision : undefined;
 }
 
 function collectAt(at: FieldPath, issues: Issue[]): Report {

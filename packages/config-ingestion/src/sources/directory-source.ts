@@ -18,6 +18,8 @@ export interface DirectorySourceOptions {
   readonly cluster?: string;
   /** The kinds that are read. Default: all. `remoteKinds` for the clusters of a mesh that do not hold its configuration. */
   readonly kinds?: readonly Kind[];
+  /** Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are read. */
+  readonly revision?: string;
   readonly clock?: Clock;
 }
 
@@ -42,12 +44,12 @@ export class DirectorySource implements Source {
   private changed: () => void = () => undefined;
 
   constructor(options: DirectorySourceOptions) {
-    const { directory, cluster, kinds = allKinds, clock = systemClock } = options;
+    const { directory, cluster, kinds = allKinds, revision = "", clock = systemClock } = options;
     this.directory = resolve(directory);
     this.clock = clock;
     this.watches = new Watches(clock, (path, name) => this.note(path, name));
     this.tree = new DirectoryTree(this.directory, this.watches);
-    this.ledger = new Ledger({ kinds, ...(cluster !== undefined && { cluster }) });
+    this.ledger = new Ledger({ kinds, revision, ...(cluster !== undefined && { cluster }) });
   }
 
   async start(changed: () => void): Promise<void> {

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { Ledger } from "../src/sources/ledger.js";
+
+const rule = (host: string, revision?: string): string => `apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: { name: cart, namespace: shop${revision === undefined ? "" : `, labels: { istio.io/rev: ${revision} }`} }
+spec: { host: ${host} }
+`;
+const pod = `apiVersion: v1
+kind: Pod
+metadata: { name: web, namespace: shop, labels: { istio.io/rev: canary } }
+spec: { containers: [{ name: app }] }
+`;
+
+function hosts(revision: string, ...texts: readonly string[]): unknown[] {
+  const ledger = new Ledger({ revision });
+  texts.forEach((text, i) => ledger.replaceFile(`${i}.yaml`, text));
+  expect(ledger.problems()).toEqual([]);
+  return ledger.takeChanges().map(({ object }) => (object?.kind === "DestinationRule" ? (object.spec as { host: string }).host : object?.kind));
+}
+
+test("an istiod of a revision leaves out what is labelled as another revision's", () => {
+  expect(hosts("canary", rule("old", "stable"), rule("new", "canary"))).toEqual(["new"]);
+  expect(hosts("canary", rule("old", "stable"))).toEqual([]);
+  expect(hosts("canary", rule("any"))).toEqual(["any"]);
+});
+
+test("an istiod of no revision reads all", () => {
+  expect(hosts("", rule("old", "stable"))).toEqual(["old"]);
+});
+
+test("the label of a Pod says who injected it, and leaves it in", () => {
+  expect(hosts("stable", pod)).toEqual(["Pod"]);
+});
