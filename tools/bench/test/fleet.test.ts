@@ -36,7 +36,7 @@ const seen = (more: Partial<PartReport> = {}): PartReport => ({
 });
 
 describe("istiod's account of a step", () => {
-  const counted = { before: { pushes: { rds: 5 }, bytes: { rds: 1000 }, proxies: 3 }, after: { pushes: { rds: 7 }, bytes: { rds: 1100 }, proxies: 3 } };
+  const counted = { before: { pushes: { rds: 5 }, bytes: { [routeType]: 1000 }, proxies: 3 }, after: { pushes: { rds: 7 }, bytes: { [routeType]: 1100 }, proxies: 3 } };
   const reported: ReportedChange = { commits: 1, proxies: 2, responses: 2, resources: 4, removed: 1, bytes: 100, acks: 2, pending: 0, firstAckAt: 1011, lastAckAt: 1021 };
 
   test("that is what the proxies saw is right", () => {

@@ -64,7 +64,7 @@ export function mismatches(seen: PartReport, counted: Counted | undefined, chang
     for (const [type, short] of Object.entries(shortNames)) {
       const { messages = 0, bytes = 0 } = seen.types[type] ?? {};
       equal(`${short} responses by metrics`, (counted.after.pushes[short] ?? 0) - (counted.before.pushes[short] ?? 0), messages);
-      equal(`${short} bytes by metrics`, (counted.after.bytes[short] ?? 0) - (counted.before.bytes[short] ?? 0), bytes - messages * grpcPrefix);
+      equal(`${short} bytes by metrics`, (counted.after.bytes[type] ?? 0) - (counted.before.bytes[type] ?? 0), bytes - messages * grpcPrefix);
     }
   }
   if (change === undefined) return found;

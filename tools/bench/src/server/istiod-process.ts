@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import type { Address } from "@istiod/xds-server/testing";
 import type { HeapReport, ProbeRequest } from "./probe.js";
 
@@ -16,7 +17,7 @@ export interface IstiodOptions {
   readonly ports?: readonly [xds: number, http: number] | undefined;
   /** Serves TLS, with certificates and root of its own, and takes bearer tokens from this directory. Default: plaintext. */
   readonly tlsTokens?: string | undefined;
-  /** Flags for Node, such as those of a profiler. */
+  /** Flags for Node, such as those of a profiler; with any, it runs from its modules and not from the bundle, so that functions can be told apart by file. */
   readonly execArgv?: readonly string[];
   /** Longest wait until it is ready, in milliseconds. Default 180,000. */
   readonly readyMs?: number;
@@ -37,6 +38,7 @@ export interface IstiodProcess {
 
 /** As built, also where this file itself runs from source. */
 const probe = new URL("../../dist/server/probe.js", import.meta.url).href;
+const unbundled = fileURLToPath(new URL("../../dist/server/unbundled-istiod.js", import.meta.url));
 
 /**
  * Starts apps/istiod as built, and resolves when it serves.
@@ -51,7 +53,7 @@ export async function startIstiod({ directory, ports, tlsTokens, execArgv = [], 
   const tls = tlsTokens === undefined ? ["--grpcAddr", xds, "--secureGRPCAddr", ""] : ["--grpcAddr", "", "--secureGRPCAddr", xds, "--caDir", join(own, "ca"), "--tokensDir", tlsTokens];
   const flags = ["--configDir", directory, "--meshConfig", "", "--networksConfig", "", ...tls, "--httpAddr", `127.0.0.1:${httpPort}`, "--monitoringAddr", "", "--httpsAddr", "", "--shutdownDuration", "0s", "--readyFile", readyFile, "--log_output_level", "error"];
   const begun = performance.now();
-  const child = fork(join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js"), ["discovery", ...flags], {
+  const child = fork(execArgv.length > 0 ? unbundled : join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js"), ["discovery", ...flags], {
     // How many streams are let in a second is not what is measured.
     env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
     execArgv: [...execArgv, "--import", probe],

@@ -1,9 +1,10 @@
 import type { ChangeReport } from "@istiod/push-report";
 
-/** Counters of istiod's metrics, by Istio's short names of types. */
+/** Counters of istiod's metrics. */
 export interface Counters {
+  /** By Istio's short names of types. */
   readonly pushes: Readonly<Record<string, number>>;
-  /** gRPC message bytes without the prefix. */
+  /** gRPC message bytes without the prefix, by type URL. */
   readonly bytes: Readonly<Record<string, number>>;
   readonly proxies: number;
 }
