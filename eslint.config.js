@@ -33,7 +33,8 @@ const depConstraints = [
     onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
   })),
   { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
-  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:envoy-api", "pkg:istio-api"] },
+  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:envoy-api", "pkg:istio-api", "pkg:redirection"] },
+  { sourceTag: "pkg:redirection", onlyDependOnLibsWithTags: [] },
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];
 
