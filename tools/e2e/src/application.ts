@@ -13,6 +13,8 @@ export interface Seen {
   readonly headers: IncomingHttpHeaders;
   /** The caller's SPIFFE identity, as the proxy in front of the application verified it. */
   readonly peer: string;
+  /** The address that the connection came from, as the application saw it. */
+  readonly from: string;
 }
 
 /** What an application does with a request: 200 at once where it says nothing else. `times`: how many requests came before. */
@@ -68,8 +70,8 @@ export async function startApplication(options: ApplicationOptions): Promise<App
   };
 }
 
-function see({ method = "", url = "", headers }: IncomingMessage, { name, version = "" }: ApplicationOptions): Seen {
+function see({ method = "", url = "", headers, socket }: IncomingMessage, { name, version = "" }: ApplicationOptions): Seen {
   const certificates = headers["x-forwarded-client-cert"];
   const peer = /(?:^|;)URI=([^;,]+)[^,]*$/.exec(typeof certificates === "string" ? certificates : "")?.[1] ?? "";
-  return { workload: name, version, method, path: url, headers, peer };
+  return { workload: name, version, method, path: url, headers, peer, from: socket.remoteAddress ?? "" };
 }

@@ -11,6 +11,8 @@ import { eventually } from "./eventually.js";
 export interface IstiodPlaces {
   /** The address that it listens on, with the usual ports. */
   readonly address: string;
+  /** Where it answers questions about itself, which it does on loopback only. Default: the same. */
+  readonly debugAddress?: string;
   /** The YAML that it reads. */
   readonly config: string;
   /** The CA's root, tokens, mesh configuration. */
@@ -39,17 +41,17 @@ const program = join(dirname(createRequire(import.meta.url).resolve("@istiod/ist
 
 /** Why istiod cannot be started as a process of its own; undefined where it can. */
 export function whyNoProcess(): string | undefined {
-  return existsSync(join(dirname(program), "../dist/main.js")) ? undefined : "istiod is not built: npm run build";
+  return existsSync(join(dirname(program), "../bundle/main.js")) ? undefined : "istiod is not built: npm run build";
 }
 
-function values({ address, config, work }: IstiodPlaces): Record<string, string> {
+function values({ address, debugAddress = address, config, work }: IstiodPlaces): Record<string, string> {
   return {
     configDir: config,
     meshConfig: join(work, "mesh.yaml"),
     networksConfig: "",
     grpcAddr: `${address}:15010`,
     secureGRPCAddr: `${address}:15012`,
-    httpAddr: `${address}:8080`,
+    httpAddr: `${debugAddress}:8080`,
     monitoringAddr: `${address}:15014`,
     httpsAddr: "",
     caDir: join(work, "ca"),
@@ -79,7 +81,7 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
   process.once("exit", atExit);
   await eventually("istiod is ready", async () => {
     if (child.exitCode !== null) throw new Error(`istiod ended with ${child.exitCode}`);
-    return (await fetch(`http://${places.address}:8080/ready`)).ok;
+    return (await fetch(`http://${places.debugAddress ?? places.address}:8080/ready`)).ok;
   });
   return {
     lines,

@@ -2,8 +2,12 @@ import { stringify } from "yaml";
 import type { Subnet } from "./subnet.js";
 import { applicationPort, servicePort, type Workload } from "./workload.js";
 
-/** The objects that Kubernetes would hold for these workloads, and the Sidecars by which nothing need be redirected; YAML. */
-export function kubernetesObjects(workloads: readonly Workload[], subnet: Subnet): string {
+/**
+ * The objects that Kubernetes would hold for these workloads, YAML.
+ *
+ * @param redirected whether their traffic is redirected; if not, there are Sidecars by which it need not be
+ */
+export function kubernetesObjects(workloads: readonly Workload[], subnet: Subnet, redirected = false): string {
   const namespaces = new Set([...workloads.map((w) => w.namespace), "istio-system"]);
   const localities = new Set(workloads.map((w) => w.locality ?? ""));
   const services = new Map(workloads.map((w) => [`${w.namespace}/${w.app}`, w]));
@@ -12,7 +16,7 @@ export function kubernetesObjects(workloads: readonly Workload[], subnet: Subnet
     ...[...localities].map(node),
     ...[...services.values()].flatMap((w, n) => service(w, workloads.filter((o) => o.app === w.app && o.namespace === w.namespace), subnet.service(n + 1))),
     ...workloads.map(pod),
-    ...workloads.filter((w) => w.proxy === "sidecar").map(sidecar),
+    ...workloads.filter((w) => w.proxy === "sidecar" && !redirected).map(sidecar),
   ]
     .map((o) => stringify(o))
     .join("---\n");
@@ -32,17 +36,17 @@ function node(locality: string): object {
   return { apiVersion: "v1", kind: "Node", metadata: { name: nodeName(locality), labels } };
 }
 
-function service({ app, namespace, portName = "http" }: Workload, workloads: readonly Workload[], clusterIP: string): object[] {
+function service({ app, namespace, portName = "http", ports = [{ name: portName, port: servicePort }], headless = false }: Workload, workloads: readonly Workload[], clusterIP: string): object[] {
   const metadata = { name: app, namespace };
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    { apiVersion: "v1", kind: "Service", metadata: { ...metadata, labels: { app } }, spec: { clusterIP, ports: [{ name: portName, port: servicePort }], selector: { app } } },
+    { apiVersion: "v1", kind: "Service", metadata: { ...metadata, labels: { app } }, spec: { clusterIP: headless ? "None" : clusterIP, ports, selector: { app } } },
     {
       apiVersion: "discovery.k8s.io/v1",
       kind: "EndpointSlice",
       metadata: { ...metadata, labels: { "kubernetes.io/service-name": app } },
       addressType: "IPv4",
-      ports: [{ name: portName, port: servicePort, protocol: "TCP" }],
+      ports: ports.map((p) => ({ ...p, protocol: "TCP" })),
       endpoints: workloads.map((w) => ({
         addresses: [w.address],
         conditions: { ready: true, serving: true, terminating: false },

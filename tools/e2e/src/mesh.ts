@@ -143,14 +143,14 @@ export async function whyNoEnvoy(): Promise<string | undefined> {
 }
 
 /** Applications learn who called them from the header that the proxy in front of them sets. */
-const meshDefaults = `accessLogFile: ""
+export const meshDefaults = `accessLogFile: ""
 defaultConfig:
   proxyHeaders:
     forwardedClientCert: SANITIZE_SET
 `;
 
 /** An object that no proxy can see, by which one can tell what istiod has read. */
-function marker(n: number): string {
+export function marker(n: number): string {
   return `apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: marker, namespace: marker}

@@ -13,28 +13,13 @@ export interface ProxyOptions {
 
 /** Starts the agent of a workload, with its Envoy; resolves when Envoy is ready to take traffic. */
 export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, delta }: ProxyOptions): Promise<Agent> {
-  const directory = join(istiod.work, "agents", of.name);
-  const secrets = join(directory, "var/run/secrets");
-  await mkdir(join(secrets, "istio"), { recursive: true });
-  await mkdir(join(secrets, "tokens"), { recursive: true });
-  await copyFile(join(istiod.work, "ca", "ca-cert.pem"), join(secrets, "istio", "root-cert.pem"));
-  await copyFile(tokenFile(istiod, of), join(secrets, "tokens", "istio-token"));
+  const directory = await prepareDirectory(of, istiod);
   const env = {
-    PATH: process.env["PATH"],
-    ENVOY_PATH: envoy,
-    POD_NAME: of.name,
-    POD_NAMESPACE: of.namespace,
-    SERVICE_ACCOUNT: of.serviceAccount,
-    INSTANCE_IP: of.address,
+    ...proxyEnvironment(of, istiod, envoy),
     AGENT_BIND_ADDRESS: of.address,
-    ISTIOD_SAN: "istiod.istio-system.svc",
-    ECC_SIGNATURE_ALGORITHM: "ECDSA",
     ISTIO_DELTA_XDS: String(delta),
-    ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_INTERCEPTION_MODE: "NONE",
-    ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
-    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `${istiod.address}:15012`, concurrency: 1, terminationDrainDuration: "0s" }),
-    ...Object.fromEntries(Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)])),
+    ...ownEnvironment(of),
   };
   const options = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
   const agent = await startAgent({ type: of.proxy === "router" ? "router" : "sidecar", options, env, log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false) });
@@ -45,6 +30,39 @@ export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, de
     throw error;
   }
   return agent;
+}
+
+/** Makes an agent's directory, with the root that it trusts and the token that it has. */
+export async function prepareDirectory(of: Workload, istiod: IstiodPlaces): Promise<string> {
+  const directory = join(istiod.work, "agents", of.name);
+  const secrets = join(directory, "var/run/secrets");
+  await mkdir(join(secrets, "istio"), { recursive: true });
+  await mkdir(join(secrets, "tokens"), { recursive: true });
+  await copyFile(join(istiod.work, "ca", "ca-cert.pem"), join(secrets, "istio", "root-cert.pem"));
+  await copyFile(tokenFile(istiod, of), join(secrets, "tokens", "istio-token"));
+  return directory;
+}
+
+/** What every agent is told. */
+export function proxyEnvironment(of: Workload, istiod: IstiodPlaces, envoy: string): Record<string, string | undefined> {
+  return {
+    PATH: process.env["PATH"],
+    ENVOY_PATH: envoy,
+    POD_NAME: of.name,
+    POD_NAMESPACE: of.namespace,
+    SERVICE_ACCOUNT: of.serviceAccount,
+    INSTANCE_IP: of.address,
+    ISTIOD_SAN: "istiod.istio-system.svc",
+    ECC_SIGNATURE_ALGORITHM: "ECDSA",
+    ISTIO_META_CLUSTER_ID: "Kubernetes",
+    ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
+    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `${istiod.address}:15012`, concurrency: 1, terminationDrainDuration: "0s" }),
+  };
+}
+
+/** What this workload's agent is told beside that. */
+export function ownEnvironment(of: Workload): Record<string, string> {
+  return Object.fromEntries(Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)]));
 }
 
 /** Gives a workload a token of its own, by which istiod knows it. */

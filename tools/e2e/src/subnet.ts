@@ -6,6 +6,9 @@ export interface Subnet {
   address(n: number): string;
   /** Where the nth workload calls out. */
   outbound(n: number): string;
+  /** The nth pod's address in a network of its own, and what distinguishes that network's names. */
+  pod(n: number): string;
+  readonly id: string;
   /** The nth service's cluster IP; nobody listens there. */
   service(n: number): string;
   release(): void;
@@ -27,6 +30,8 @@ export async function claimSubnet(): Promise<Subnet> {
     return {
       address: (n) => `127.${second}.${third}.${n}`,
       outbound: (n) => `127.${second + 64}.${third}.${n}`,
+      pod: (n) => `10.${second + 128}.${third}.${n}`,
+      id: `${second}x${third}`,
       service: (n) => `10.${second}.${third}.${n}`,
       release: () => void claim.close(),
     };

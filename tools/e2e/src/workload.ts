@@ -13,6 +13,10 @@ export interface WorkloadOptions {
   readonly proxy?: "sidecar" | "router" | "none";
   /** What the port of its service is called, and so which protocol it speaks. Default: `http`. */
   readonly portName?: string;
+  /** The ports of its service, where it has not the usual one alone. */
+  readonly ports?: readonly { readonly name: string; readonly port: number }[];
+  /** Its service has no address of its own. */
+  readonly headless?: boolean;
   /** `region/zone/subzone`. */
   readonly locality?: string;
   readonly labels?: Readonly<Record<string, string>>;

@@ -1,0 +1,75 @@
+import { findIptables } from "@istiod/iptables-binary";
+import { type Capture, applyCapture, defaultCapture, localRun, type Run } from "@istiod/redirection";
+import type { Subnet } from "../subnet.js";
+
+/** Networks as pods have them: a namespace for each, all on one bridge of this machine. */
+export interface PodNetwork {
+  /** This machine's address on the bridge: what is outside the pods. */
+  readonly gateway: string;
+  /** Words before a command line by which it runs in a pod. */
+  inside(pod: string): readonly string[];
+  /** Makes the nth pod's network, from 1. */
+  add(pod: string, n: number): Promise<void>;
+  /** Leads a pod's traffic through its proxy. */
+  capture(pod: string, capture: Partial<Capture>): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Makes the bridge. */
+export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
+  const env = await findIptables();
+  if (!env) throw new Error("no iptables: ask whyNoRedirection() first");
+  const bridge = `e2e${subnet.id}`;
+  const gateway = subnet.pod(254);
+  const pods: string[] = [];
+  const namespace = (pod: string): string => `e2e${subnet.id}-${pod}`;
+  const inside = (pod: string): readonly string[] => ["ip", "netns", "exec", namespace(pod)];
+  await must(localRun(), `ip link add ${bridge} type bridge`);
+  await must(localRun(), `ip addr add ${gateway}/24 dev ${bridge}`);
+  await must(localRun(), `ip link set ${bridge} up`);
+  return {
+    gateway,
+    inside,
+    add: async (pod, n) => {
+      const [outer, inner] = [`e${subnet.id}p${n}`, namespace(pod)];
+      await must(localRun(), `ip netns add ${inner}`);
+      pods.push(pod);
+      await must(localRun(), `ip link add ${outer} type veth peer name eth0 netns ${inner}`);
+      await must(localRun(), `ip link set ${outer} master ${bridge} up`);
+      await must(localRun(), `ip -n ${inner} link set lo up`);
+      await must(localRun(), `ip -n ${inner} addr add ${subnet.pod(n)}/24 dev eth0`);
+      await must(localRun(), `ip -n ${inner} link set eth0 up`);
+      await must(localRun(), `ip -n ${inner} route add default via ${gateway}`);
+    },
+    capture: async (pod, capture) => void (await applyCapture({ ...defaultCapture, ...capture }, { run: localRun(inside(pod), env) })),
+    close: async () => {
+      for (const pod of pods) await localRun()("ip", ["netns", "del", namespace(pod)]);
+      await localRun()("ip", ["link", "del", bridge]);
+    },
+  };
+}
+
+/** Why no traffic can be redirected on this machine; undefined where it can. */
+export async function whyNoRedirection(): Promise<string | undefined> {
+  if (process.platform !== "linux") return "redirection needs Linux";
+  if (process.getuid?.() !== 0) return "redirection needs root";
+  const env = await findIptables();
+  if (!env) return "no iptables: install it, or run `npx istiod-iptables install`";
+  const name = `e2e-try-${process.pid}`;
+  const made = await localRun()("ip", ["netns", "add", name]);
+  if (made.code !== 0) return `network namespaces cannot be made here: ${made.stderr.trim()}`;
+  try {
+    await applyCapture({ ...defaultCapture, outboundRanges: "*", inboundPorts: "*" }, { run: localRun(["ip", "netns", "exec", name], env) });
+    return undefined;
+  } catch (error) {
+    return `this kernel takes no rules of redirection: ${(error as Error).message.split("\n")[0]}`;
+  } finally {
+    await localRun()("ip", ["netns", "del", name]);
+  }
+}
+
+async function must(run: Run, line: string): Promise<void> {
+  const [command = "", ...args] = line.split(" ");
+  const { code, stderr } = await run(command, args);
+  if (code !== 0) throw new Error(`${line}: ${stderr.trim()}`);
+}

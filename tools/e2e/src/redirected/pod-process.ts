@@ -1,0 +1,53 @@
+import { Resolver } from "node:dns/promises";
+import { createConnection, createServer } from "node:net";
+import { startApplication } from "../application.js";
+import { call } from "../call.js";
+import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
+
+/** What runs in a pod beside the proxy: applications, and calls to others. It is told what to do by messages, and is not root. */
+const { name, version, httpPorts, tcpPorts } = JSON.parse(process.argv[2] ?? "{}") as PodSettings;
+// Traffic of the proxy's user would not be redirected.
+process.setgroups?.([]);
+process.setgid?.(65534);
+process.setuid?.(65534);
+
+for (const port of httpPorts) await startApplication({ name, version, address: "0.0.0.0", port });
+for (const port of tcpPorts) {
+  await new Promise<void>((resolve) => void createServer((socket) => void socket.on("error", () => undefined).pipe(socket)).listen(port, "0.0.0.0", resolve));
+}
+
+process.on("message", (order: PodOrder) => {
+  void carryOut(order)
+    .catch((error: unknown): PodAnswer => ({ error: (error as NodeJS.ErrnoException).code ?? String(error) }))
+    .then((answer) => process.send?.({ id: order.id, answer }));
+});
+process.on("disconnect", () => process.exit(0));
+process.send?.({ ready: true });
+
+async function carryOut(order: PodOrder): Promise<PodAnswer> {
+  if (order.kind === "http") {
+    const { status, headers, text, seen } = await call(order.host, order.url, { headers: order.headers, timeout: 5000 });
+    return { status, headers, text, seen };
+  }
+  if (order.kind === "dns") {
+    const resolver = new Resolver({ timeout: 2000, tries: 2 });
+    resolver.setServers([order.server]);
+    return { addresses: await resolver.resolve4(order.name) };
+  }
+  return { text: await exchange(order.host, order.port, order.text) };
+}
+
+/** Sends text, and gives as much as comes back. */
+function exchange(host: string, port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let came = "";
+    const socket = createConnection({ host, port, timeout: 5000 }, () => void socket.write(text));
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      came += chunk;
+      if (came.length >= text.length) socket.end();
+    });
+    socket.on("timeout", () => socket.destroy(new Error("timeout")));
+    socket.on("error", reject);
+    socket.on("close", () => resolve(came));
+  });
+}

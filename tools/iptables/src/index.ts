@@ -1,0 +1,2 @@
+export { CACHE, findIptables } from "./find-iptables.js";
+export { installIptables, PACKAGES } from "./install-iptables.js";

@@ -1,0 +1,35 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findIptables } from "@istiod/iptables-binary";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+let directory: string;
+beforeEach(async () => void (directory = await mkdtemp(join(tmpdir(), "iptables-"))));
+afterEach(() => rm(directory, { recursive: true }));
+
+async function program(path: string): Promise<void> {
+  await mkdir(join(path, ".."), { recursive: true });
+  await writeFile(path, "#!/bin/sh\n");
+  await chmod(path, 0o755);
+}
+
+test("what the machine has is taken as it is", async () => {
+  await program(join(directory, "bin/iptables-restore"));
+  const found = await findIptables({ PATH: join(directory, "bin") }, join(directory, "none"));
+  expect(found?.["PATH"]?.split(":")[0]).toBe(join(directory, "bin"));
+  expect(found?.["XTABLES_LIBDIR"]).toBeUndefined();
+});
+
+test("what was fetched comes with its libraries", async ({ skip }) => {
+  const cache = join(directory, "cache");
+  await program(join(cache, "usr/sbin/xtables-nft-multi"));
+  await mkdir(join(cache, "usr/lib/x86_64-linux-gnu/xtables"), { recursive: true });
+  const found = await findIptables({ PATH: "/nowhere" }, cache);
+  skip(found?.["XTABLES_LIBDIR"] === undefined, "this machine has an iptables of its own");
+  expect(found).toEqual({
+    PATH: `${join(cache, "usr/sbin")}:/nowhere:/usr/sbin:/sbin`,
+    LD_LIBRARY_PATH: join(cache, "usr/lib/x86_64-linux-gnu"),
+    XTABLES_LIBDIR: join(cache, "usr/lib/x86_64-linux-gnu/xtables"),
+  });
+});
