@@ -1,12 +1,11 @@
-import type { LocalityLbEndpoints } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { effectiveLocalitySetting, type LocalitySetting } from "@istiod/push-context";
-import { type EndpointTarget, inlineLocalities } from "../endpoints/index.js";
+import { type EncodedMember, type EndpointTarget, inlineLocalities, type LocalityGroup } from "../endpoints/index.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 
 /** The endpoints of a cluster whose names the proxy resolves, by locality, as the client prefers them under the cluster's policy. */
-export function inlineEndpointsOf(q: QueryContext, target: EndpointTarget, policy: TrafficPolicy | undefined): readonly LocalityLbEndpoints[] {
+export function inlineEndpointsOf(q: QueryContext, target: EndpointTarget, policy: TrafficPolicy | undefined): readonly LocalityGroup<EncodedMember>[] {
   const chosen = effectiveLocalitySetting(q.call(clusterDefaults), policy?.loadBalancer, target.service.trafficDistribution);
   const byLabels = target.subset === "" && !target.sniDnat;
   const setting = byLabels || !prefersByLabelsOnly(chosen) ? chosen : undefined;

@@ -1,7 +1,4 @@
-import { create, toBinary } from "@bufbuild/protobuf";
 import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
-import type { LocalityLbEndpoints } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { LoadBalancerSettings_SimpleLB, type Subset, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
@@ -17,6 +14,7 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
+import { encodedAssignment } from "../endpoints/index.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { filled } from "../envoy/template.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../resource-names.js";
@@ -78,7 +76,7 @@ function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_Disc
   const { cluster, hasEndpoints } = q.call(outboundTemplate, formOf(q, target, type, policy, identities));
   const blanks = blanksOf(q, target, identities);
   const bytes = filled(cluster, { ...blanks });
-  return resource(blanks.name, hasEndpoints ? joinEncoded([bytes, assignmentField(blanks.name, endpoints)]) : bytes);
+  return resource(blanks.name, hasEndpoints ? joinEncoded([bytes, encodedField(loadAssignment, [encodedAssignment(blanks.name, endpoints)])]) : bytes);
 }
 
 function formOf(
@@ -138,8 +136,3 @@ function supportsDraining(q: QueryContext, { labels }: Service): boolean {
 
 /** The field of Cluster in which endpoints are that are not sent apart. */
 const loadAssignment = 33;
-
-function assignmentField(clusterName: string, endpoints: readonly LocalityLbEndpoints[]): Uint8Array {
-  const assignment = create(ClusterLoadAssignmentSchema, { clusterName, endpoints: [...endpoints] });
-  return encodedField(loadAssignment, [toBinary(ClusterLoadAssignmentSchema, assignment)]);
-}

@@ -1,4 +1,3 @@
-import type { JsonObject } from "@bufbuild/protobuf";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import {
@@ -15,6 +14,9 @@ import {
 export const transportSocketMatch = "envoy.transport_socket_match";
 /** By this metadata Envoy's connection to an internal listener knows where it leads. */
 export const originalDestination = "envoy.filters.listener.original_dst";
+
+/** Metadata by the name of the filter that it is for. */
+export type EndpointMetadata = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** What an endpoint's metadata tells, beside where it leads. */
 export interface EndpointFacts {
@@ -41,8 +43,8 @@ export function factsOf(q: QueryContext, service: Service, endpoint: Endpoint, m
  * The metadata of an endpoint. `istio.workload` tells clients whose servers exchange no metadata who answers, as
  * `workload;namespace;canonical name;revision;cluster`. Source: pilot/pkg/networking/util, AppendLbEndpointMetadata.
  */
-export function endpointMetadata(q: QueryContext, facts: EndpointFacts): Record<string, JsonObject> {
-  const out: Record<string, JsonObject> = {};
+export function endpointMetadata(q: QueryContext, facts: EndpointFacts): EndpointMetadata {
+  const out: Record<string, Readonly<Record<string, string>>> = {};
   if (facts.tlsMode !== "" && facts.tlsMode !== DISABLED_TLS_MODE) out[transportSocketMatch] = { tlsMode: facts.tlsMode };
   if (features.telemetryLabel(q) && features.endpointTelemetryLabel(q)) {
     const { name, revision } = canonicalServiceOf(facts.labels, facts.workloadName);

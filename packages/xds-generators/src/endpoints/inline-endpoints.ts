@@ -1,9 +1,9 @@
-import type { LocalityLbEndpoints } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
 import { inlineEndpoints } from "@istiod/service-discovery";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
-import { localityLbEndpoints } from "./locality-group.js";
+import { type EncodedMember, withEncodedMembers } from "./encoded-assignment.js";
+import type { LocalityGroup } from "./locality-group.js";
 import { byPreference } from "./locality-preference.js";
 import { reachableGroups } from "./reachable-groups.js";
 
@@ -18,10 +18,10 @@ export interface InlinePreference {
  * The endpoints of a cluster that is sent with them (STRICT_DNS, LOGICAL_DNS), for the client. Labels set priorities in a service's own
  * cluster only, not in those of its subsets (as in the original).
  */
-export function inlineLocalities(q: QueryContext, target: EndpointTarget, preference: InlinePreference): readonly LocalityLbEndpoints[] {
+export function inlineLocalities(q: QueryContext, target: EndpointTarget, preference: InlinePreference): readonly LocalityGroup<EncodedMember>[] {
   const { service, port, subset, sniDnat } = target;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(inlineEndpoints, { service: service.key, port: { name: port.name, number: port.number } });
   const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "stated" : "resolved");
-  return byPreference(q, groups, { ...preference, byLabels: subset === "" && !sniDnat }).map(localityLbEndpoints);
+  return byPreference(q, groups.map(withEncodedMembers), { ...preference, byLabels: subset === "" && !sniDnat });
 }

@@ -1,51 +1,49 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { type Metadata, MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { HealthStatus } from "@istiod/envoy-api/envoy/config/core/v3/health_check";
-import { type LbEndpoint, LbEndpointSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import { type Endpoint, type Health, ISTIO_MUTUAL_TLS_MODE, type NetworkGateway, type Service } from "@istiod/service-discovery";
-import { address } from "../envoy/address.js";
-import { endpointMetadata, factsOf } from "./endpoint-metadata.js";
+import { type EndpointMetadata, endpointMetadata, factsOf } from "./endpoint-metadata.js";
 import { isDraining } from "./visible-endpoints.js";
-import { isTunnelled, tunnelAddress, tunnelMetadata } from "./tunnel.js";
+import { isTunnelled, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./tunnel.js";
 
-/** An endpoint for Envoy, before it is decided how much it counts. */
+/** An endpoint as the client reaches it, but for how much it counts: what `LbEndpoint` says, as plain data. */
+export interface LbEndpoint {
+  readonly address: HostAddress | TunnelAddress;
+  /** Where it is reached too, of another family. */
+  readonly others: readonly HostAddress[];
+  readonly health: HealthStatus;
+  readonly metadata: EndpointMetadata;
+}
+
+/** An IP address or a name and its port, or with port 0 the path of a socket. */
+export interface HostAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
 export function lbEndpoint(q: QueryContext, service: Service, endpoint: Endpoint, mutualTls: boolean): LbEndpoint {
   const metadata = endpointMetadata(q, factsOf(q, service, endpoint, mutualTls));
-  const healthStatus = isDraining(q, endpoint) ? HealthStatus.DRAINING : healthStatuses[endpoint.health];
-  const [primary = "", ...others] = endpoint.addresses;
+  const health = isDraining(q, endpoint) ? HealthStatus.DRAINING : healthStatuses[endpoint.health];
+  const { addresses, port } = endpoint;
   if (isTunnelled(q, endpoint)) {
-    return create(LbEndpointSchema, {
-      healthStatus,
-      loadBalancingWeight: weightOf(endpoint),
-      metadata: filterMetadata({ ...metadata, ...tunnelMetadata(endpoint) }),
-      hostIdentifier: { case: "endpoint", value: { address: tunnelAddress(endpoint) } },
-    });
+    return { address: tunnelAddress(endpoint), others: none, health, metadata: { ...metadata, ...tunnelMetadata(endpoint) } };
   }
-  const additionalAddresses = features.dualStack(q) ? others.map((other) => ({ address: address(other, endpoint.port) })) : [];
-  return create(LbEndpointSchema, {
-    healthStatus,
-    loadBalancingWeight: weightOf(endpoint),
-    metadata: filterMetadata(metadata),
-    hostIdentifier: { case: "endpoint", value: { address: address(primary, endpoint.port), additionalAddresses } },
-  });
+  const others = addresses.length > 1 && features.dualStack(q) ? addresses.slice(1).map((host) => ({ host, port })) : none;
+  return { address: { host: addresses[0] ?? "", port }, others, health, metadata };
 }
 
 /** A gateway that stands for endpoints of another network; it takes mutual TLS only. */
-export function gatewayEndpoint(q: QueryContext, gateway: NetworkGateway, weight: number): LbEndpoint {
-  const facts = { tlsMode: ISTIO_MUTUAL_TLS_MODE, workloadName: "", namespace: "", labels: {}, cluster: gateway.cluster };
-  return create(LbEndpointSchema, {
-    loadBalancingWeight: weight,
-    metadata: filterMetadata(endpointMetadata(q, facts)),
-    hostIdentifier: { case: "endpoint", value: { address: address(gateway.address, gateway.port) } },
-  });
+export function gatewayEndpoint(q: QueryContext, { cluster, address: host, port }: NetworkGateway): LbEndpoint {
+  const facts = { tlsMode: ISTIO_MUTUAL_TLS_MODE, workloadName: "", namespace: "", labels: {}, cluster };
+  return { address: { host, port }, others: none, health: HealthStatus.UNKNOWN, metadata: endpointMetadata(q, facts) };
 }
 
 /** The weight of an endpoint: at least 1. */
 export function weightOf({ weight }: Endpoint): number {
   return weight > 0 ? weight : 1;
 }
+
+const none: readonly HostAddress[] = [];
 
 const healthStatuses: Readonly<Record<Health, HealthStatus>> = {
   Healthy: HealthStatus.HEALTHY,
@@ -54,7 +52,3 @@ const healthStatuses: Readonly<Record<Health, HealthStatus>> = {
   Terminating: HealthStatus.UNHEALTHY,
   Unknown: HealthStatus.UNKNOWN,
 };
-
-function filterMetadata(metadata: Record<string, JsonObject>): Metadata {
-  return create(MetadataSchema, { filterMetadata: metadata });
-}

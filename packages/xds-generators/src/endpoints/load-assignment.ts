@@ -10,7 +10,7 @@ import {
   serviceInScope,
   subsetNamed,
 } from "@istiod/push-context";
-import type { Resource } from "@istiod/resources";
+import { resource, type Resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
 import { encodedAssignment, type EncodedMember, withEncodedMembers } from "./encoded-assignment.js";
@@ -23,10 +23,10 @@ import { hasUsableAddress } from "./visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {
-  if (clusterName === selfDiscoveryCluster) return encodedAssignment(clusterName, ownWorkload(q).map(withEncodedMembers));
+  if (clusterName === selfDiscoveryCluster) return assignmentResource(clusterName, ownWorkload(q).map(withEncodedMembers));
   const name = parseClusterName(clusterName);
   const service = name && q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
-  if (name === undefined || service === undefined) return encodedAssignment(clusterName, []);
+  if (name === undefined || service === undefined) return assignmentResource(clusterName, []);
   const cluster = { service, port: name.port, subset: name.subset, sniDnat: name.sniDnat };
   return clusterName === nameOf(cluster) ? q.call(loadAssignment, cluster) : assignmentTo(q, clusterName, cluster);
 });
@@ -45,7 +45,11 @@ export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): 
 
 function assignmentTo(q: QueryContext, name: string, cluster: EdsCluster): Resource {
   const { preference, groups } = q.call(reachableEndpoints, cluster);
-  return encodedAssignment(name, byPreference(q, groups, preference));
+  return assignmentResource(name, byPreference(q, groups, preference));
+}
+
+function assignmentResource(name: string, groups: readonly LocalityGroup<EncodedMember>[]): Resource {
+  return resource(name, encodedAssignment(name, groups));
 }
 
 function nameOf({ service, port, subset, sniDnat }: EdsCluster): string {

@@ -1,10 +1,5 @@
-import { create } from "@bufbuild/protobuf";
-import {
-  type LbEndpoint,
-  type LocalityLbEndpoints,
-  LocalityLbEndpointsSchema,
-} from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
-import { type Endpoint, type Labels, splitLocality } from "@istiod/service-discovery";
+import type { Endpoint, Labels } from "@istiod/service-discovery";
+import type { LbEndpoint } from "./lb-endpoint.js";
 
 /** What clients go by when they prefer some endpoints to others. */
 export interface Weighted {
@@ -53,20 +48,4 @@ export function groupedBy<T, K>(items: readonly T[], keyOf: (item: T) => K): Rea
     else group.push(item);
   }
   return out;
-}
-
-/** A group for Envoy. */
-export function localityLbEndpoints({ locality, members, weight, priority }: LocalityGroup): LocalityLbEndpoints {
-  const [region, zone, subZone] = splitLocality(locality);
-  return create(LocalityLbEndpointsSchema, {
-    locality: { region, zone, subZone },
-    lbEndpoints: members.map(weighted),
-    ...(weight !== undefined && { loadBalancingWeight: weight }),
-    priority,
-  });
-}
-
-/** An endpoint for Envoy, with its weight. */
-export function weighted({ lb, weight }: Member): LbEndpoint {
-  return lb.loadBalancingWeight === weight ? lb : { ...lb, loadBalancingWeight: weight };
 }

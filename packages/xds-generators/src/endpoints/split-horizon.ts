@@ -43,7 +43,7 @@ export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[]
     for (const { gateway, weight } of sorted) {
       const labels = withTopology({}, { cluster: gateway.cluster, locality: "", nodeName: "", network: gateway.network });
       const counted = Math.max(1, weight);
-      members.push({ labels, lb: gatewayEndpoint(q, gateway, counted), weight: counted });
+      members.push({ labels, lb: gatewayEndpoint(q, gateway), weight: counted });
     }
     return { ...group, members, weight: members.length === 0 ? undefined : totalWeight(members) };
   });
@@ -68,7 +68,7 @@ function isReachable(q: QueryContext, { address }: NetworkGateway): boolean {
 
 /** Whether connections to a member are mutual TLS, by the metadata that Envoy goes by. */
 export function hasMutualTls({ lb }: Member): boolean {
-  return lb.metadata?.filterMetadata[transportSocketMatch]?.["tlsMode"] === ISTIO_MUTUAL_TLS_MODE;
+  return lb.metadata[transportSocketMatch]?.["tlsMode"] === ISTIO_MUTUAL_TLS_MODE;
 }
 
 function byAddress(a: NetworkGateway, b: NetworkGateway): number {

@@ -1,11 +1,9 @@
 import { isIPv6 } from "node:net";
-import { create, type JsonObject } from "@bufbuild/protobuf";
-import { type Address, AddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata, features, proxylessGrpc } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
 import { connectOriginate } from "../resource-names.js";
-import { originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
+import { type EndpointMetadata, originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
 
 const tunnelLabel = "networking.istio.io/tunnel";
 const managedLabel = "gateway.istio.io/managed";
@@ -19,17 +17,18 @@ export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
 }
 
 /** Where connections to a tunnelled endpoint go: the internal listener that opens tunnels. */
-export function tunnelAddress(endpoint: Endpoint): Address {
-  return create(AddressSchema, {
-    address: {
-      case: "envoyInternalAddress",
-      value: { addressNameSpecifier: { case: "serverListenerName", value: connectOriginate }, endpointId: hostPort(endpoint) },
-    },
-  });
+export function tunnelAddress(endpoint: Endpoint): TunnelAddress {
+  return { listener: connectOriginate, endpoint: hostPort(endpoint) };
+}
+
+/** An internal listener, and which endpoint behind it is meant. */
+export interface TunnelAddress {
+  readonly listener: string;
+  readonly endpoint: string;
 }
 
 /** What that listener and the cluster's transport sockets go by. */
-export function tunnelMetadata(endpoint: Endpoint): Record<string, JsonObject> {
+export function tunnelMetadata(endpoint: Endpoint): EndpointMetadata {
   return { [originalDestination]: { local: hostPort(endpoint) }, [transportSocketMatch]: { tunnel: "http" } };
 }
 

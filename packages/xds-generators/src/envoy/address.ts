@@ -6,8 +6,7 @@ const unixPrefix = "unix://";
 /** A TCP socket address, or a Unix domain socket where `bind` is `unix://…` or the port is 0. */
 export function address(bind: string, port: number): Address {
   if (port === 0) {
-    const path = bind.startsWith(unixPrefix) ? bind.slice(unixPrefix.length) : bind;
-    return create(AddressSchema, { address: { case: "pipe", value: { path } } });
+    return create(AddressSchema, { address: { case: "pipe", value: { path: unixPath(bind) } } });
   }
   return create(AddressSchema, { address: { case: "socketAddress", value: { address: bind, portSpecifier: { case: "portValue", value: port } } } });
 }
@@ -15,4 +14,9 @@ export function address(bind: string, port: number): Address {
 /** A UDP socket address. */
 export function udpAddress(bind: string, port: number): Address {
   return create(AddressSchema, { address: { case: "socketAddress", value: { protocol: Transport.UDP, address: bind, portSpecifier: { case: "portValue", value: port } } } });
+}
+
+/** The path of a Unix domain socket that may be written as `unix://…`. */
+export function unixPath(bind: string): string {
+  return bind.startsWith(unixPrefix) ? bind.slice(unixPrefix.length) : bind;
 }

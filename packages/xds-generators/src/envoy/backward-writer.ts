@@ -53,7 +53,11 @@ export class BackwardWriter {
 
   /** A text as the value of a field; nothing where it is empty. */
   textField(field: number, text: string): void {
-    if (text === "") return;
+    if (text !== "") this.chosenText(field, text);
+  }
+
+  /** A text as the value of a field, be it empty: that of a choice, or of a map. */
+  chosenText(field: number, text: string): void {
     const { length } = this;
     this.text(text);
     this.enclose(field, length);
