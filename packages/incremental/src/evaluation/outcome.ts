@@ -29,9 +29,10 @@ export function share(call: Call, memo: Memo): void {
   if (typeof memo.value !== "object" || memo.value === null) return;
   const alone = call.superseded === null && (call.tree === null || call.tree === memo);
   if (alone && call.prints === null) return;
-  memo.fingerprint = printOf(call, memo, call.prints?.budget);
   if (call.prints === null && call.memos > fewMemos) call.prints = printsOf(call, memo);
-  if (call.prints === null || memo.fingerprint === 0) return search(call, memo);
+  if (call.prints === null) return search(call, memo);
+  memo.fingerprint = printOf(call, memo, call.prints.budget);
+  if (memo.fingerprint === 0) return search(call, memo);
   while (!sharePrinted(call, call.prints, memo) && call.prints.lookFurther((other, budget) => printOf(call, other, budget))) {
     memo.fingerprint = printOf(call, memo, call.prints.budget);
   }
@@ -110,10 +111,6 @@ function seek(search: Search, node: Node): boolean {
   }
   const { call, memo } = search;
   if (node === memo || node.failed !== memo.failed || search.left === 0) return false;
-  if (memo.fingerprint !== 0) {
-    if (node.fingerprint === 0) node.fingerprint = printOf(call, node);
-    if (node.fingerprint !== memo.fingerprint) return false;
-  }
   search.left--;
   if (!sameOutcome(call.query, node, memo.value, memo.failed)) return false;
   memo.value = node.value;

@@ -109,11 +109,14 @@ const dependentsWithoutRoom = 8;
 export function addDependent(on: Input | Memo, memo: Memo): void {
   const before = on.dependents;
   if (before === null) on.dependents = memo;
-  else if (before instanceof Memo) on.dependents = [before, memo];
-  else if (before instanceof Set) before.add(memo);
-  else if (before.length >= dependentsWithoutRoom) before.push(memo);
-  else if (before.length === 2) on.dependents = [before[0] as Memo, before[1] as Memo, memo];
-  else on.dependents = before.concat(memo);
+  else if (Array.isArray(before)) {
+    const count = before.length;
+    if (count >= dependentsWithoutRoom) before.push(memo);
+    else if (count === 2) on.dependents = [before[0] as Memo, before[1] as Memo, memo];
+    else if (count === 3) on.dependents = [before[0] as Memo, before[1] as Memo, before[2] as Memo, memo];
+    else on.dependents = [...before, memo];
+  } else if (before instanceof Memo) on.dependents = [before, memo];
+  else before.add(memo);
 }
 
 /** Whether nothing depends on it any more. */

@@ -73,7 +73,7 @@ function added<T extends Keyed>(entry: Entry<T> | undefined, item: T): Entry<T> 
     entry.entries.set(part, added(entry.entries.get(part), item));
     return entry;
   }
-  const items = Array.isArray(entry) ? entry.concat([item]) : [entry, item];
+  const items = Array.isArray(entry) ? [...entry, item] : [entry, item];
   if (items.length <= fewItems) return items;
   const fork = new Fork<T>(pathThatTellsApart(items));
   for (const one of items) added(fork, one);
