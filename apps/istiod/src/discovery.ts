@@ -55,8 +55,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
     const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
-    const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: debugOverXds({ commands: [], rootNamespace }) };
-    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, name) => overXds.answer(proxy, name) });
+    const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: () => undefined };
+    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
     const committed = (commit: Commit, timing?: CommitTiming): void => {
       if (source.ready()) report.committed(commit, timing);
       source.committed(commit);
@@ -135,7 +135,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       gathering: () => ingestion.gathering,
       namespaceOf: (request) => access.namespaceOf(request),
     });
-    overXds.answer = debugOverXds({ commands, rootNamespace });
+    overXds.answer = debugOverXds({ commands, server: xds, rootNamespace, env, version });
     const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [

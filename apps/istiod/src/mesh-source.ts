@@ -3,9 +3,8 @@ import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { debugType } from "./debug/over-xds.js";
 import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
-import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
+import { type Answer, type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
 
 /** A connected proxy: its facts, and the mesh as it sees it. */
@@ -16,8 +15,6 @@ export interface MeshClient {
   readonly last: Map<string, ResourceSet>;
   /** Names of secrets that it asked for and is not given, with the reason that was logged. */
   readonly refusedSecrets: Map<string, string>;
-  /** The answers to its debug commands: each is given once for a stream. */
-  readonly debugAnswers: Map<string, Resource>;
 }
 
 export interface MeshSourceOptions {
@@ -29,8 +26,8 @@ export interface MeshSourceOptions {
   readonly failed?: (typeUrl: string, error: unknown) => void;
   /** Called when a secret that a client asks for is newly not served. */
   readonly secretRefused?: () => void;
-  /** Answers a debug command over xDS. */
-  readonly debug?: (proxy: Proxy, name: string) => Resource;
+  /** Answers debug requests over xDS; undefined for other types. */
+  readonly debug?: (proxy: Proxy, typeUrl: string, names: Iterable<string>) => Answer | Promise<Answer> | undefined;
 }
 
 /** The generators, served: what each proxy should have, from the database's current revision. */
@@ -68,7 +65,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const claimed = readProxy(node);
     const verifiedIdentity = await this.#options.authorize?.(claimed, peer);
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
-    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map(), debugAnswers: new Map() };
+    const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
     this.#clients.set(node, client);
     return client;
   }
@@ -79,7 +76,6 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   resources(client: MeshClient, typeUrl: string): ResourceSet | undefined {
-    if (typeUrl === debugType) return ResourceSet.empty;
     const generator = generators[typeUrl];
     if (!generator) return undefined;
     try {
@@ -97,15 +93,12 @@ export class MeshSource implements ResourceSource<MeshClient> {
 
   lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
     if (typeUrl === secretType) return this.#secret(client, name);
-    if (typeUrl === debugType) return this.#debug(client, name);
     const lookup = lookups[typeUrl];
     return lookup && client.view.call(lookup, name);
   }
 
-  #debug({ proxy, debugAnswers }: MeshClient, name: string): Resource | undefined {
-    const answer = debugAnswers.get(name) ?? this.#options.debug?.(proxy, name);
-    if (answer !== undefined) debugAnswers.set(name, answer);
-    return answer;
+  answer({ proxy }: MeshClient, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined {
+    return this.#options.debug?.(proxy, typeUrl, names);
   }
 
   #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {

@@ -11,6 +11,8 @@ interface TypeDelivery {
   refusedWhole: Rejection | undefined;
 }
 
+const unansweredKept = 16;
+
 /** What clients have said to what they were sent, beyond the last response: for each stream and type. */
 export class Deliveries {
   readonly #streams = new Map<string, Map<string, TypeDelivery>>();
@@ -27,6 +29,10 @@ export class Deliveries {
       case "push": {
         const { sent } = this.#type(event.connection, event.typeUrl);
         sent.set(event.nonce, event.revision ?? 0);
+        for (const oldest of sent.keys()) {
+          if (sent.size <= unansweredKept) break;
+          sent.delete(oldest);
+        }
         break;
       }
       case "ack": {

@@ -14,6 +14,7 @@ import { subscriptionOf } from "./snapshot.js";
 import type { ResourceSource } from "./source.js";
 import { addressed } from "./transport/addressed.js";
 import type { Call, CallHandler } from "./transport/call.js";
+import { encodeAnswer } from "./wire/answer.js";
 import { countOf, type BodyCache } from "./wire/body-cache.js";
 import { encodeHead } from "./wire/head.js";
 import type { XdsRequest } from "./wire/request.js";
@@ -54,6 +55,9 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #progressAt = 0;
   #handedOverAt = 0;
   readonly #turn: Turn;
+  #answers = 0;
+  /** What was answered last, of types that are not watched. */
+  readonly #asked = new Map<string, string>();
   /** There may be more to send, but the client has to take what it was sent first. */
   #blocked = false;
 
@@ -84,9 +88,11 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   async request(message: XdsRequest, bytes: number | undefined): Promise<void> {
     if (this.#over) return;
     try {
-      const { stream } = (this.#opened ??= await this.#open(message.node));
+      const opened = (this.#opened ??= await this.#open(message.node));
       if (this.#over) return;
+      const { stream } = opened;
       const request = addressed(message, this.#call.method);
+      if (await this.#answered(opened, request, bytes)) return;
       this.#report(request.typeUrl, stream.request(request), bytes);
       if (stream.due) this.#queue("request");
     } catch (error) {
@@ -218,6 +224,28 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
         if (this.#opened) observe({ kind: "failure", ...this.#identity(this.#opened), typeUrl, error });
       },
     };
+  }
+
+  /** Answers a request of a type that is not watched; says whether it is one. What only acknowledges an answer, asking for nothing else, needs none. */
+  async #answered(opened: Opened<C>, { typeUrl, responseNonce, names }: XdsRequest, bytes: number | undefined): Promise<boolean> {
+    const { clock, observe, source } = this.#engine;
+    const before = this.#asked.get(typeUrl);
+    const asked = before === undefined ? undefined : [...names].join("\n");
+    const acknowledges = before !== undefined && responseNonce !== "" && (asked === "" || asked === before);
+    const promised = acknowledges ? undefined : source.answer?.(opened.client, typeUrl, names);
+    if (promised === undefined && !acknowledges) return false;
+    this.#report(typeUrl, { typeUrl, stale: false }, bytes);
+    if (promised === undefined) return true;
+    this.#asked.set(typeUrl, asked ?? [...names].join("\n"));
+    const answer = await promised;
+    if (this.#over) return true;
+    const nonce = `${opened.id}.${(++this.#answers).toString(36)}`;
+    const head = encodeAnswer(opened.stream.variant, typeUrl, nonce, answer);
+    if (this.#call.outstandingBytes === 0) this.#progressAt = this.#handedOverAt = clock.now();
+    this.#call.send({ head, bodies: [], length: head.length });
+    const of = { reason: "request", nonce, version: "", changes: [], resources: answer.resources.length, removed: 0, bytes: head.length, queueMs: 0, buildMs: 0 } as const;
+    observe({ kind: "push", ...this.#identity(opened), typeUrl, ...of });
+    return true;
   }
 
   #report(typeUrl: string, { stale, ack, nack }: Receipt, bytes: number | undefined): void {

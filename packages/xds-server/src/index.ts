@@ -1,4 +1,4 @@
-export type { Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
+export type { Answer, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./server.js";
 export { createXdsServer } from "./xds-server.js";

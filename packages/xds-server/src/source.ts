@@ -27,6 +27,15 @@ export interface ResourceSource<C = unknown> {
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
   /**
+   * For types that are asked about and not watched, such as debug commands: what to answer each request with. Undefined for all other types.
+   * Such a request does not count among the client's subscriptions.
+   *
+   * @param names as the request lists them; only to be read for types of this kind, and before this returns
+   * @throws ConnectError to end the stream with it
+   */
+  answer?(client: C, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined;
+
+  /**
    * Calls the listener after each change that may alter an answer. Gives the function that ends this.
    *
    * @param changing to be called before each change, while the source still answers as before: so changes that are merged for a client are
@@ -36,6 +45,14 @@ export interface ResourceSource<C = unknown> {
 
   /** The stream of this client ended. */
   close?(client: C): void;
+}
+
+/** The answer to a request of a type that is not watched. */
+export interface Answer {
+  /** Messages of any types. Names are for delta clients. */
+  readonly resources: readonly { readonly name: string; readonly typeUrl: string; readonly bytes: Uint8Array }[];
+  /** The identifier of the control plane that answers. */
+  readonly controlPlane?: string;
 }
 
 /** What changed in a source, as far as it cares to say. */

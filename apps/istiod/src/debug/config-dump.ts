@@ -29,7 +29,7 @@ export function resourcesSent(connection: Connection, typeUrl: string, registry:
 }
 
 /** What a proxy was last sent, in the form of Envoy's admin interface. */
-export function configDump(connection: Connection, registry: Registry, withEndpoints: boolean): object {
+export function configDump(connection: Connection, registry: Registry, withEndpoints: boolean): { readonly configs: readonly ({ readonly "@type": string } & JsonObject)[] } {
   const sent = (type: string): ReturnType<typeof resourcesSent> => resourcesSent(connection, type, registry);
   const versionOf = (type: string): string => connection.subscriptions.find((s) => s.typeUrl === type)?.versionSent ?? "";
   const admin = "type.googleapis.com/envoy.admin.v3";

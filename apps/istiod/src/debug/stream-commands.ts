@@ -47,7 +47,7 @@ export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions):
 }
 
 /** The connection of a proxy, given its node ID, its `name.namespace` or its connection ID. */
-export function connectionOf(server: XdsServer, proxyId: string): Connection | undefined {
+export function connectionOf(server: Pick<XdsServer, "connections">, proxyId: string): Connection | undefined {
   return server.connections().findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId);
 }
 

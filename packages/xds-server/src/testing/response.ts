@@ -10,6 +10,8 @@ export interface ReceivedResponse {
   readonly names: readonly string[];
   /** Delta: names that are no more. */
   readonly removed: readonly string[];
+  /** How the control plane that answers calls itself; mostly empty. */
+  readonly controlPlane: string;
   /** Length of the encoded message. */
   readonly bytes: number;
 }
@@ -26,6 +28,8 @@ export interface ReceivedResource {
 /** Both variants agree in the numbers of the fields that are read here. */
 const fields = { version: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as const;
 
+const controlPlaneField = { sotw: 6, delta: 7 } as const;
+
 /**
  * Reads names, versions and nonce off an encoded `DiscoveryResponse` or `DeltaDiscoveryResponse`; the resources themselves are not decoded.
  *
@@ -33,7 +37,7 @@ const fields = { version: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as
  */
 export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedResponse {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
-  let [typeUrl, nonce, version] = ["", "", ""];
+  let [typeUrl, nonce, version, controlPlane] = ["", "", "", ""];
   const resources: ReceivedResource[] = [];
   const removed: string[] = [];
   const reader = new Reader(bytes, 0, bytes.length);
@@ -45,6 +49,7 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
     else if (field === fields.nonce) nonce = bytes.toString("utf8", from, to);
     else if (field === fields.version) version = bytes.toString("utf8", from, to);
     else if (field === fields.removed && variant === "delta") removed.push(bytes.toString("utf8", from, to));
+    else if (field === controlPlaneField[variant]) controlPlane = nameIn(bytes.subarray(from, to));
   }
   return {
     typeUrl,
@@ -52,6 +57,7 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
     version,
     resources,
     removed,
+    controlPlane,
     bytes: message.length,
     get names() {
       return resources.map(({ name }) => name);
@@ -113,7 +119,7 @@ function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResourc
 
 function anyIn(bytes: Buffer, from: number, to: number): ReceivedResource {
   const { typeUrl, value } = any(bytes, from, to);
-  return { name: nameIn(value), version: "", typeUrl, bytes: value };
+  return { name: typeUrl.startsWith("type.googleapis.com/") ? nameIn(value) : "", version: "", typeUrl, bytes: value };
 }
 
 function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: string; readonly value: Buffer } {
