@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { ChangeReport } from "@istiod/push-report";
 import type { Variant } from "@istiod/xds-server";
 import { change } from "../mesh/changes.js";
 import { apply, writeObjects } from "../mesh/directory.js";
@@ -94,6 +95,8 @@ async function ready(http: string): Promise<void> {
 
 /** Below so many cores over half a second, istiod is taken not to compute. */
 const idleCores = 0.3;
+/** Within so many milliseconds a change has been read and committed, also where others keep istiod from the processor. */
+const commitMs = 20_000;
 
 class Run {
   readonly #options: RunOptions;
@@ -123,15 +126,25 @@ class Run {
     const [cpu, own, begun] = [cpuSeconds(pid), process.cpuUsage(), performance.now()];
     const recording = this.#options.profile === true ? await record(pid) : undefined;
     const { what, at: origin } = await this.#begin(step);
-    const timedOut = step.name === "idle" ? await wait(this.#options.idleMs ?? 10_000, false) : await this.#settle(begun, connecting);
+    let timedOut = false;
+    let serverCpu: number;
+    let reports: readonly ChangeReport[] | undefined;
+    const stepMs = this.#options.stepMs ?? 300_000;
+    for (;;) {
+      if (step.name === "idle") await wait(this.#options.idleMs ?? 10_000);
+      else timedOut = await this.#settle(begun, connecting);
+      serverCpu = cpuSeconds(pid) - cpu;
+      if (!("index" in step)) break;
+      reports = await this.#self.changes(revision);
+      const isAnswered = reports.every(({ pending }) => pending === 0) && (reports.length > 0 || step.name === "metadata" || performance.now() - begun > commitMs);
+      if (isAnswered || timedOut || performance.now() - begun > stepMs) break;
+    }
     const wallMs = performance.now() - begun;
-    const serverCpu = cpuSeconds(pid) - cpu;
     const { user, system } = process.cpuUsage(own);
     const { rss: after, peak } = memory(pid);
     const profile = await recording?.stop();
     const seen = await this.#fleet.report();
     const counted = { before: countersBefore, after: await this.#self.counters() };
-    const reports = "index" in step ? await this.#self.changes(revision) : undefined;
     const change = reports && reportedChange(reports);
     const acks = seen.lastAcksAt.map((ackAt) => ackAt - origin).sort((a, b) => a - b);
     const since = (time: number | undefined): number | undefined => (time === undefined ? undefined : time - origin);
