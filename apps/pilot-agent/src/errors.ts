@@ -7,9 +7,10 @@
  * - `address`: a port or socket cannot be listened on.
  * - `envoy`: Envoy is missing, did not start, or did not answer.
  * - `authority`: the certificate authority cannot be reached or refused.
+ * - `redirection`: traffic cannot be redirected.
  * - `discovery`: istiod cannot be reached or answered out of protocol.
  */
-export type AgentErrorCode = "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "discovery";
+export type AgentErrorCode = "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery";
 
 /** The only error that this package throws on purpose. Its message is one sentence for a person. */
 export class AgentError extends Error {

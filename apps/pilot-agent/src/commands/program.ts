@@ -8,6 +8,7 @@ import { type Options, optionTable } from "../options/table.js";
 import { proxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
 import { displayDefault, environmentHelp } from "./help.js";
+import { iptablesCommand } from "./iptables.js";
 import { requestAdmin } from "./request.js";
 import { waitUntilReady } from "./wait.js";
 
@@ -17,6 +18,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 export function program(env: Env, exit: (code: number) => void): Command {
   const command = new Command("pilot-agent").description("Runs beside an Envoy: bootstrap, certificates, discovery, readiness.").exitOverride(rethrow);
   command.addCommand(proxyCommand(env, exit));
+  command.addCommand(iptablesCommand(env, exit).exitOverride(rethrow));
   command
     .command("wait")
     .description("Wait until the proxy is ready.")

@@ -5,6 +5,8 @@ import { parseDuration } from "./duration.js";
 export interface Option<T> {
   /** Command-line flag without dashes. */
   readonly flag?: string;
+  /** The flag's one-letter form, without the dash. */
+  readonly short?: string;
   /** Environment variable. A flag wins over it. */
   readonly env?: string;
   readonly kind: "text" | "integer" | "number" | "switch" | "duration";
@@ -16,7 +18,7 @@ export interface Option<T> {
   readonly read: (text: string) => T;
 }
 
-type Words<T> = Pick<Option<T>, "flag" | "env" | "help" | "own"> & { readonly default: T };
+type Words<T> = Pick<Option<T>, "flag" | "short" | "env" | "help" | "own"> & { readonly default: T };
 
 export const text = (words: Words<string>): Option<string> => ({ ...words, kind: "text", read: (value) => value });
 

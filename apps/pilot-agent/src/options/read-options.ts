@@ -14,7 +14,8 @@ export function readOptions(flags: Readonly<Record<string, string | undefined>>,
   return options;
 }
 
-function valueOf(option: Option<unknown>, flags: Readonly<Record<string, string | undefined>>, env: Readonly<Record<string, string | undefined>>): unknown {
+/** One setting: the flag, else the environment variable, else the default. @throws AgentError `option` */
+export function valueOf(option: Option<unknown>, flags: Readonly<Record<string, string | undefined>>, env: Readonly<Record<string, string | undefined>>): unknown {
   const given = (option.flag === undefined ? undefined : flags[option.flag]) ?? (option.env === undefined ? undefined : env[option.env] || undefined);
   return given === undefined ? option.default : option.read(given);
 }
