@@ -12,5 +12,5 @@ export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "
 export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./xds-relay.js";
 export { claimSubnet, type Subnet } from "./subnet.js";
 export { startRedirectedMesh, type RedirectedMesh, type RedirectedMeshOptions, type RedirectedWorkload } from "./redirected/redirected-mesh.js";
-export { whyNoRedirection } from "./redirected/pod-network.js";
+export { makePodNetwork, type PodNetwork, whyNoRedirection } from "./redirected/pod-network.js";
 export { whyNoPods } from "./redirected/pod.js";
