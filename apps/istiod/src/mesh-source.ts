@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
-import { type Resource, ResourceSet } from "@istiod/resources";
+import type { Resource, ResourceSet } from "@istiod/resources";
 import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
 import { type Answer, type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";

@@ -88,7 +88,7 @@ export interface XdsServer {
   push(): void;
   /**
    * Refuses new streams, tells clients to go elsewhere, and ends the streams with `Unavailable`, evenly over `graceMs`
-   * (default 5,000) so that clients spread over other replicas and do not come there all at once; those that are being sent
+   * (default 5,000), or one each 50 ms where they are few, so that clients spread over other replicas and do not come there all at once; those that are being sent
    * something last. Then ends all listeners. At once if there are no streams.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;

@@ -123,3 +123,25 @@ onEach(["memory", "http2"], (variant, transport) => {
     expect(events).toContainEqual(expect.objectContaining({ kind: "ack", nonce: response.nonce, revision }));
   });
 });
+
+onEach(["memory"], (variant, transport) => {
+  test("no more than one response beyond the limit is on its way to a client that does not read, however much changes", async () => {
+    const { client, source, server } = await setup(variant, transport, { [clusterType]: [large("a")] }, { maxOutstandingBytes: 300_000 });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.accept(clusterType);
+    await c.settled();
+    c.pause(true);
+    const outstanding: number[] = [];
+    for (let i = 0; i < 20; i++) {
+      source.put(clusterType, large(String.fromCharCode(98 + i)));
+      await idle();
+      outstanding.push(server.connections()[0]?.outstandingBytes ?? 0);
+    }
+    expect(Math.max(...outstanding)).toBeGreaterThan(300_000);
+    expect(Math.max(...outstanding)).toBeLessThan(300_000 + 201_000);
+    c.pause(false);
+    await c.settled();
+    expect(String.fromCharCode(c.responses.filter(({ typeUrl }) => typeUrl === clusterType).at(-1)?.resources[0]?.bytes.at(-1) ?? 0)).toBe("u");
+  });
+});

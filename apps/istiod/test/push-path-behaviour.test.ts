@@ -1,0 +1,107 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
+import type { ChangeReport } from "@istiod/push-report";
+import { clusterType, endpointType, routeType } from "@istiod/xds-server";
+import { expect, it, vi } from "vitest";
+import { client, folder, serve } from "./serving.js";
+
+const cart = "outbound|80||cart.shop.svc.cluster.local";
+const service = `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80, targetPort: 8080}]}}`;
+const slice = (address: string): string =>
+  `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart-1, namespace: shop, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, endpoints: [{addresses: [${address}]}], ports: [{name: http, port: 8080}]}`;
+const virtualService = (timeout: string): string =>
+  `{apiVersion: networking.istio.io/v1, kind: VirtualService, metadata: {name: cart, namespace: shop}, spec: {hosts: [cart.shop.svc.cluster.local], http: [{timeout: ${timeout}, route: [{destination: {host: cart}}]}]}}`;
+const node = (name: string): string => `sidecar~10.0.0.9~${name}.shop~shop.svc.cluster.local`;
+const files = { "cart.yaml": service, "slice.yaml": slice("10.0.1.1"), "vs.yaml": virtualService("1s") };
+
+async function connected(istiod: Awaited<ReturnType<typeof serve>>, name: string): Promise<ReturnType<typeof client>> {
+  const proxy = client(istiod, "delta", node(name));
+  for (const [type, names] of [[clusterType, []], [endpointType, [cart]], [routeType, ["80"]]] as const) {
+    proxy.subscribe(type, names);
+    await proxy.accept(type);
+  }
+  await proxy.settled();
+  return proxy;
+}
+
+const scraped = async ({ http }: Awaited<ReturnType<typeof serve>>, name: string): Promise<number | undefined> =>
+  (await (await fetch(`${http}/metrics`)).text()).split("\n").flatMap((line) => (line.startsWith(name) ? [Number(line.split(" ").at(-1))] : []))[0];
+const changes = async ({ http }: Awaited<ReturnType<typeof serve>>): Promise<readonly ChangeReport[]> => (await (await fetch(`${http}/debug/changes`)).json()) as ChangeReport[];
+
+it("commits a burst once it is quiet for PILOT_DEBOUNCE_AFTER, and one that goes on after PILOT_DEBOUNCE_MAX", async () => {
+  const root = await folder(files);
+  const istiod = await serve({ configDir: root }, { PILOT_DEBOUNCE_AFTER: "600ms", PILOT_DEBOUNCE_MAX: "1500ms" });
+  const proxy = await connected(istiod, "web");
+  for (let i = 2; i <= 5; i++) await writeFile(join(root, "vs.yaml"), virtualService(`${i}s`));
+  await proxy.accept(routeType);
+  expect(await changes(istiod)).toHaveLength(1);
+  let pushed: number | undefined;
+  void proxy.next(routeType).then(() => (pushed = Date.now()));
+  const from = Date.now();
+  for (let i = 0; Date.now() - from < 10_000 && pushed === undefined; i++) {
+    await writeFile(join(root, "vs.yaml"), virtualService(`${100 + i}s`));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  expect((pushed ?? Infinity) - from).toBeGreaterThan(1400);
+  expect((pushed ?? Infinity) - from).toBeLessThan(10_000);
+});
+
+it("lets endpoints not wait where PILOT_ENABLE_EDS_DEBOUNCE is false, and all else wait", async () => {
+  const root = await folder(files);
+  const istiod = await serve({ configDir: root }, { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "2h", PILOT_ENABLE_EDS_DEBOUNCE: "false" });
+  const proxy = await connected(istiod, "web");
+  await writeFile(join(root, "slice.yaml"), slice("10.0.1.2"));
+  expect((await proxy.accept(endpointType)).names).toEqual([cart]);
+  await writeFile(join(root, "vs.yaml"), virtualService("7s"));
+  await vi.waitFor(async () => expect((await scraped(istiod, "pilot_worker_queue_depth")) ?? 0).toBeGreaterThan(0), 10_000);
+  expect((await proxy.settled()).filter(({ typeUrl }) => typeUrl === routeType)).toEqual([]);
+  expect((await changes(istiod)).map(({ objects }) => objects.map(({ kind }) => kind))).toEqual([["EndpointSlice"]]);
+});
+
+it("admits PILOT_MAX_REQUESTS_PER_SECOND streams a second: some wait, those that would wait longer than a second are refused", async () => {
+  const istiod = await serve({ configDir: await folder(files) }, { PILOT_MAX_REQUESTS_PER_SECOND: "2" });
+  const proxies = Array.from({ length: 8 }, (_, i) => client(istiod, "delta", node(`web-${i}`)));
+  const outcomes = await Promise.all(
+    proxies.map((proxy) => {
+      proxy.subscribe(clusterType);
+      return Promise.race([proxy.next(clusterType).then(() => "served", () => undefined as never), proxy.ended.then((error) => Code[error?.code ?? Code.Unknown])]);
+    }),
+  );
+  const served = outcomes.filter((outcome) => outcome === "served").length;
+  expect(served).toBeGreaterThanOrEqual(2);
+  expect(served).toBeLessThan(8);
+  expect(outcomes.filter((outcome) => outcome !== undefined && outcome !== "served").every((outcome) => outcome === "ResourceExhausted")).toBe(true);
+});
+
+it("ends the streams one after the other when it ends, for their proxies to go elsewhere, and takes no new ones", async () => {
+  const istiod = await serve({ configDir: await folder(files), shutdownDuration: "2s" });
+  const proxies = await Promise.all(Array.from({ length: 6 }, (_, i) => connected(istiod, `web-${i}`)));
+  const ends = proxies.map(async ({ ended }) => ({ code: (await ended)?.code, at: Date.now() }));
+  const closing = istiod.close();
+  const late = client(istiod, "delta", node("late"));
+  late.subscribe(clusterType);
+  expect((await late.ended)?.code).toBe(Code.Unavailable);
+  await closing;
+  const found = await Promise.all(ends);
+  expect(found.map(({ code }) => code)).toEqual(proxies.map(() => Code.Unavailable));
+  const times = found.map(({ at }) => at);
+  expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(150);
+});
+
+it("sends a change to everybody although one proxy does not read, with one push at a time (PILOT_PUSH_THROTTLE)", async () => {
+  const bulk = Array.from({ length: 3000 }, (_, i) => service.replace("name: cart", `name: s${i}`).replace("10.1.0.1", `10.2.${i >> 8}.${i & 255}`)).join("\n---\n");
+  const root = await folder({ ...files, "bulk.yaml": bulk });
+  const istiod = await serve({ configDir: root }, { PILOT_PUSH_THROTTLE: "1" });
+  const stuck = client(istiod, "delta", node("stuck"));
+  stuck.pause(true);
+  stuck.subscribe(clusterType);
+  await vi.waitFor(async () => expect(((await (await fetch(`${istiod.http}/debug/connections`)).json()) as { totalClients: number }).totalClients).toBe(1), 10_000);
+  const quick = await connected(istiod, "quick");
+  for (const timeout of ["8s", "9s"]) {
+    await writeFile(join(root, "vs.yaml"), virtualService(timeout));
+    expect((await quick.accept(routeType)).names).toEqual(["80"]);
+  }
+  stuck.pause(false);
+  expect((await stuck.next(clusterType)).names.length).toBeGreaterThan(3000);
+});
