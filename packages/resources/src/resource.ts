@@ -9,6 +9,28 @@ export interface Resource {
   readonly bytes: Uint8Array;
 }
 
+/** A stretch of a resource's bytes that many resources have in common, hashed once for all of them. */
+export interface ResourcePart {
+  readonly bytes: Uint8Array;
+  readonly digest: string;
+}
+
+/** The bytes, which are kept and not copied, with their hash. */
+export function resourcePart(bytes: Uint8Array): ResourcePart {
+  return { bytes, digest: hash("sha256", bytes, "base64url") };
+}
+
+/**
+ * Makes a resource of parts that are joined. Its version is a hash of theirs, so that the parts of a large resource that did not change are
+ * not hashed again: where parts end must follow from the content alone.
+ */
+export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
+  // Digests are all of one length, so that no two lists of them join to one text.
+  const version = hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url").slice(0, versionLength);
+  const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
+  return { name, version, bytes: new Uint8Array(buffer, byteOffset, length) };
+}
+
 /** 22 characters of base64url are 132 bits of the hash. */
 const versionLength = 22;
 

@@ -1,4 +1,4 @@
-import { difference, resource, ResourceSet, type Resource } from "@istiod/resources";
+import { difference, resource, resourceOfParts, type ResourcePart, resourcePart, ResourceSet, type Resource } from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -12,6 +12,15 @@ describe("resource", () => {
     expect(resource("a", bytes("x")).version).toBe(resource("b", bytes("x")).version);
     expect(resource("a", bytes("x")).version).not.toBe(resource("a", bytes("y")).version);
     expect(resource("a", bytes("")).version).toMatch(/^[\w-]{22}$/);
+  });
+
+  test("of parts, it follows from the parts, and the bytes are theirs", () => {
+    const [a, b, ab] = ["a", "b", "ab"].map((text) => resourcePart(bytes(text))) as [ResourcePart, ResourcePart, ResourcePart];
+    const whole = resourceOfParts("x", [a, b]);
+    expect(whole.bytes).toEqual(bytes("ab"));
+    expect(whole.version).toMatch(/^[\w-]{22}$/);
+    expect(resourceOfParts("y", [resourcePart(bytes("a")), b]).version).toBe(whole.version);
+    expect(new Set([whole, resourceOfParts("x", [b, a]), resourceOfParts("x", [ab]), resourceOfParts("x", [a])].map(({ version }) => version)).size).toBe(4);
   });
 });
 

@@ -26,7 +26,12 @@ export interface PolicyTarget extends Destination {
 /** The rule that applies to what the client sends to a service, or undefined. */
 export const destinationRuleFor = query("destinationRuleFor", (q, { host, serviceNamespace }: Destination) =>
   outboundRule(q, candidates(q, host, serviceNamespace)),
+  { key: destinationKey },
 );
+
+function destinationKey({ host, serviceNamespace }: Destination): string {
+  return `${serviceNamespace}/${host}`;
+}
 
 /** The rule that applies to what the client receives for a service that it implements: as for what it sends, but rules that select workloads do not count. */
 export const inboundDestinationRuleFor = query("inboundDestinationRuleFor", (q, { host, serviceNamespace }: Destination) =>

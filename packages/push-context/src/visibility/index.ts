@@ -3,7 +3,9 @@ export { bySpecificity, commonHosts, hostsForNamespace, hostsMeet, hostWithin, m
 export {
   egressListeners,
   ingressListeners,
+  listenerKey,
   outboundTraffic,
+  scopeKey,
   scopeOf,
   sidecarSpec,
   type EgressListener,

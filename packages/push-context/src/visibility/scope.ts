@@ -28,11 +28,21 @@ export interface ScopeRef {
   readonly namespace?: string;
 }
 
+/** Equal for equal scopes, and shorter than their canonical form: scoped queries are called often. */
+export function scopeKey({ gateway, sidecar = "", namespace = "" }: ScopeRef): string {
+  return `${gateway === true ? "gateway" : sidecar} ${namespace}`;
+}
+
 /** One egress listener of a scope. */
 export interface ScopeListener {
   readonly scope: ScopeRef;
   /** Position among the scope's egress listeners. */
   readonly listener: number;
+}
+
+/** Equal for equal listeners. */
+export function listenerKey({ scope, listener }: ScopeListener): string {
+  return `${listener} ${scopeKey(scope)}`;
 }
 
 /** An egress listener: which outbound traffic it takes, and what it imports for it. */
@@ -87,12 +97,13 @@ export const egressListeners = query("egressListeners", (q, scope: ScopeRef): re
     hosts,
     matchesPort: port !== undefined && port.number !== 0 && parseProtocol(port.protocol) !== "HTTP_PROXY",
   }));
-});
+}, { key: sidecarKey });
 
 /** The ingress listeners that a scope's Sidecar declares. */
 export const ingressListeners = query(
   "ingressListeners",
   (q, scope: ScopeRef): readonly IstioIngressListener[] => q.call(sidecarSpec, scope)?.ingress ?? [],
+  { key: sidecarKey },
 );
 
 /** What becomes of traffic from a scope to unknown hosts: as its Sidecar says, else as the mesh does. */
@@ -106,12 +117,18 @@ export const outboundTraffic = query("outboundTraffic", (q, scope: ScopeRef): Ou
   }
   const ofMesh = mesh(q).outboundTrafficPolicy;
   return { mode: ofMesh === undefined ? "REGISTRY_ONLY" : meshModes[ofMesh.mode] };
-});
+}, { key: sidecarKey });
 
 /** The Sidecar of a scope. */
 export const sidecarSpec = query("sidecarSpec", (q, { sidecar }: ScopeRef): Sidecar | undefined =>
   sidecar === undefined ? undefined : q.read(sidecars, sidecar)?.spec,
+  { key: sidecarKey },
 );
+
+/** What a scope's Sidecar alone decides is the same for all scopes with it. */
+function sidecarKey({ sidecar = "" }: ScopeRef): string {
+  return sidecar;
+}
 
 const sidecarModes: Readonly<Record<OutboundTrafficPolicy_Mode, OutboundTraffic["mode"]>> = {
   [OutboundTrafficPolicy_Mode.REGISTRY_ONLY]: "REGISTRY_ONLY",

@@ -23,7 +23,7 @@ export const scopedService = query("scopedService", (q, scoped: ScopedService): 
   const own = scoped.ports === undefined ? found.ports : scoped.ports.flatMap((number) => found.ports.find((port) => port.number === number) ?? []);
   const more = (scoped.added ?? []).flatMap((from) => q.call(service, from.service)?.ports.find((port) => port.number === from.port) ?? []);
   return { ...found, ports: [...own, ...more] };
-});
+}, { key: ({ service: id, ports, added }) => (ports === undefined && added === undefined ? id : JSON.stringify([id, ports, added])) });
 
 /** Keys of the ExternalName services that lead to a scoped service, as far as its scope imports them. */
 export function scopedAliases(q: QueryContext, { hostname, aliases }: ScopedService): readonly string[] {

@@ -4,7 +4,7 @@ import { features } from "../mesh/features.js";
 import { routedHosts } from "../routing/virtual-service-index.js";
 import { type EgressHosts, egressHosts, groupsFor, importsService } from "./egress-hosts.js";
 import { isExportedTo } from "./export-to.js";
-import { egressListeners, type ScopeListener, type ScopeRef } from "./scope.js";
+import { egressListeners, listenerKey, scopeKey, type ScopeListener, type ScopeRef } from "./scope.js";
 import type { ScopedService } from "./scoped-service.js";
 import { virtualServicesOf } from "./scoped-virtual-services.js";
 import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
@@ -33,7 +33,7 @@ export const servicesOf = query("servicesOf", (q, { scope, listener }: ScopeList
   });
   const chosen = namespaceByHost(imported.map(({ header }) => header), scope.namespace, features.unifiedSidecarScope(q));
   return imported.filter(({ header }) => chosen.get(header.hostname) === header.namespace).map(({ scoped }) => scoped);
-});
+}, { key: listenerKey });
 
 /** All services of a scope, of each host one: what its egress listeners import, then what their VirtualServices send traffic to. */
 export const scopeServices = query("scopeServices", (q, scope: ScopeRef): readonly ScopedService[] => {
@@ -55,13 +55,14 @@ export const scopeServices = query("scopeServices", (q, scope: ScopeRef): readon
     }
   }
   return added.list;
-});
+}, { key: scopeKey });
 
 /** Host to the scope's service of that host. */
 const scopeServiceIndex = query(
   "scopeServiceIndex",
   (q, scope: ScopeRef): Readonly<Record<string, ScopedService>> =>
     Object.fromEntries(q.call(scopeServices, scope).map((scoped) => [scoped.hostname, scoped])),
+  { key: scopeKey },
 );
 
 /** The service that a host stands for in a scope. */
@@ -69,6 +70,7 @@ export const serviceInScope = query(
   "serviceInScope",
   (q, { scope, hostname }: { readonly scope: ScopeRef; readonly hostname: string }): ScopedService | undefined =>
     q.call(scopeServiceIndex, scope)[hostname],
+  { key: ({ scope, hostname }) => `${hostname} ${scopeKey(scope)}` },
 );
 
 /** Services that an egress listener may import. Of a host that is named with its namespace, the first declaration counts. */

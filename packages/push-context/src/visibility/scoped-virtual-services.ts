@@ -4,7 +4,7 @@ import { virtualServiceHeader, virtualServicesVisibleAt } from "../routing/virtu
 import { isWildcard } from "../traffic-policy/host-pattern.js";
 import { egressHosts, everything, importsVirtualService } from "./egress-hosts.js";
 import { mostSpecificMatch } from "./host-names.js";
-import { egressListeners, type ScopeListener } from "./scope.js";
+import { egressListeners, listenerKey, type ScopeListener } from "./scope.js";
 
 /**
  * Keys of the VirtualServices that an egress listener imports, in order of precedence (pilot/pkg/model/virtualservice.go,
@@ -21,7 +21,7 @@ export const virtualServicesOf = query("virtualServicesOf", (q, { scope, listene
     const header = q.call(virtualServiceHeader, key);
     return header !== undefined && importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api");
   });
-});
+}, { key: listenerKey });
 
 /** The hosts of an egress listener's VirtualServices, each to the one that has it: the first, where several do. */
 const virtualServiceHosts = query("virtualServiceHosts", (q, at: ScopeListener): Readonly<Record<string, string>> => {
@@ -32,7 +32,7 @@ const virtualServiceHosts = query("virtualServiceHosts", (q, at: ScopeListener):
     }
   }
   return out;
-});
+}, { key: listenerKey });
 
 /** The VirtualService of an egress listener whose host covers a service's host most narrowly, if any. */
 export const mostSpecificVirtualService = query(
@@ -47,4 +47,5 @@ export const mostSpecificVirtualService = query(
 
 const wildcardHosts = query("virtualServiceWildcards", (q, at: ScopeListener): readonly string[] =>
   Object.keys(q.call(virtualServiceHosts, at)).filter(isWildcard),
+  { key: listenerKey },
 );

@@ -12,6 +12,7 @@ import {
   type IpMode,
   type Proxy,
   scopedService,
+  scopeKey,
   type ScopedService,
   type ScopeListener,
   type ScopeRef,
@@ -33,7 +34,9 @@ import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
  * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
  * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
  */
-export const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at));
+export const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at), {
+  key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
+});
 
 /** Connections to one port that a service, a route or an egress listener wanted and another one has. */
 export const lostConnections = query("lostConnections", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly LostClaim[] => {
@@ -69,7 +72,7 @@ export interface OutboundPlans {
 export const outboundPlansOfScope = query("outboundPlansOfScope", (q, scope: ScopeRef): OutboundPlans => {
   const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
   return { ofBytes: plans.filter((plan) => !seesRequests(plan)), ofRequests: plans.filter(seesRequests) };
-});
+}, { key: scopeKey });
 
 interface Listening {
   /** Empty: by the service's address, or all addresses for HTTP. */

@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { scopeOf, type ScopeRef } from "@istiod/push-context";
+import { scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { outboundPlansOfScope } from "./outbound-decisions.js";
 import { outboundListener } from "./outbound-listener.js";
@@ -12,8 +12,10 @@ export function outboundListeners(q: QueryContext): readonly ResourceSet[] {
 
 const listenersOfBytes = query("outboundListenersOfBytes", (q, scope: ScopeRef): ResourceSet =>
   ResourceSet.of(q.call(outboundPlansOfScope, scope).ofBytes.map((plan) => q.call(outboundListener, plan))),
+  { key: scopeKey },
 );
 
 const listenersOfRequests = query("outboundListenersOfRequests", (q, scope: ScopeRef): ResourceSet =>
   ResourceSet.of(q.call(outboundPlansOfScope, scope).ofRequests.map((plan) => q.call(outboundListener, plan))),
+  { key: scopeKey },
 );

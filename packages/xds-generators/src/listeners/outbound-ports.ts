@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { type EgressListener, egressListeners, type ScopeListener, type ScopedService, scopedService, type ScopeRef, servicesOf } from "@istiod/push-context";
+import { type EgressListener, egressListeners, listenerKey, scopeKey, type ScopeListener, type ScopedService, scopedService, type ScopeRef, servicesOf } from "@istiod/push-context";
 import { type Protocol } from "@istiod/service-discovery";
 
 /** A service that is reached at a port of an egress listener. */
@@ -16,12 +16,13 @@ export const outboundPorts = query("outboundPorts", (q, scope: ScopeRef): readon
     else for (const number of Object.keys(q.call(servicesByPort, { scope, listener }))) ports.add(Number(number));
   }
   return [...ports].sort((a, b) => a - b);
-});
+}, { key: scopeKey });
 
 /** The services of an egress listener that have a port, in order. */
 export const servicesAtPort = query(
   "servicesAtPort",
   (q, { port, ...at }: ScopeListener & { readonly port: number }): readonly ServiceAtPort[] => q.call(servicesByPort, at)[port] ?? [],
+  { key: (at) => `${at.port} ${listenerKey(at)}` },
 );
 
 /** An egress listener with its place among those of its scope. */
@@ -39,4 +40,4 @@ const servicesByPort = query("servicesByPort", (q, at: ScopeListener): Readonly<
     for (const { number, name, protocol } of service.ports) (out[number] ??= []).push({ scoped, port: { number, name, protocol } });
   }
   return out;
-});
+}, { key: listenerKey });

@@ -1,6 +1,6 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { RouteDestination, TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { hostsMeet, mesh, type ScopeListener, scopedService, type ScopeRef, serviceInScope, virtualService, virtualServicesOf } from "@istiod/push-context";
+import { hostsMeet, listenerKey, mesh, type ScopeListener, scopedService, type ScopeRef, serviceInScope, virtualService, virtualServicesOf } from "@istiod/push-context";
 import { isWildcardHost, type Protocol, type Service } from "@istiod/service-discovery";
 import { statNameOf } from "../clusters/stat-pattern.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -23,6 +23,7 @@ export const layer4Routes = query("layer4Routes", (q, key: string): Layer4Routes
 /** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
 const layer4VirtualServices = query("layer4VirtualServices", (q, at: ScopeListener): readonly Layer4Routes[] =>
   q.call(virtualServicesOf, at).flatMap((key) => q.call(layer4Routes, key) ?? []),
+  { key: listenerKey },
 );
 
 /** Those of them that are for a host. */

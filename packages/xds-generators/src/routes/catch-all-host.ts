@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { type OutboundTraffic, outboundTraffic, proxyConfig, type ScopeRef } from "@istiod/push-context";
+import { type OutboundTraffic, outboundTraffic, proxyConfig, scopeKey, type ScopeRef } from "@istiod/push-context";
 import { create } from "@bufbuild/protobuf";
 import { type Route, RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import {
@@ -18,7 +18,7 @@ import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
 export const catchAllHost = query("catchAllHost", (q, scope: ScopeRef): Uint8Array => {
   const route = catchAllRoute(q, q.call(outboundTraffic, scope));
   return encodedVirtualHost({ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: countsAttempts(q) });
-});
+}, { key: scopeKey });
 
 function catchAllRoute(q: QueryContext, { mode, egressProxy }: OutboundTraffic): Route {
   const appendsHost = mode !== "REGISTRY_ONLY" && proxyConfig(q, "proxyHeaders")?.xForwardedHost?.enabled === true;

@@ -21,21 +21,18 @@ export interface DestinationTraits {
   readonly hashedIn?: string;
 }
 
-/** The traits of a destination; undefined where it has none that matter. `service` is what its host stands for in the routes' context, `scoped` in the client's scope. */
-export function destinationTraits(
-  q: QueryContext,
-  host: string,
-  port: number,
-  service: Service | undefined,
-  scoped: Pick<Service, "namespace"> | undefined,
-): DestinationTraits | undefined {
+/**
+ * The traits of a destination; undefined where it has none that matter. `service` is what its host stands for in the routes' context;
+ * `hashedIn` is the namespace of what it stands for in the client's scope, where requests to it are hashed.
+ */
+export function destinationTraits(q: QueryContext, host: string, port: number, service: Service | undefined, hashedIn: string | undefined): DestinationTraits | undefined {
   const [only] = service?.ports ?? [];
   const session = service && sessionKeyOf(q, service);
   const traits = {
     ...(service === undefined || service.externalName === "" ? {} : { externalName: service.externalName }),
     ...(only !== undefined && service?.ports.length === 1 && only.number !== port ? { port: only.number } : {}),
     ...(session && { session }),
-    ...(scoped !== undefined && q.call(hashes, { host, serviceNamespace: scoped.namespace }) ? { hashedIn: scoped.namespace } : {}),
+    ...(hashedIn === undefined ? {} : { hashedIn }),
   };
   return Object.keys(traits).length === 0 ? undefined : { host, ...traits };
 }
@@ -65,11 +62,11 @@ export function serviceHash(q: QueryContext, host: string, serviceNamespace: str
 }
 
 /** Whether the rule for a service hashes any requests. */
-const hashes = query("destinationHashes", (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
+export const hashesRequests = query("destinationHashes", (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
   const rule = q.call(destinationRuleFor, of)?.spec;
   const policies = [rule?.trafficPolicy, ...(rule?.subsets.map((subset) => subset.trafficPolicy) ?? [])];
   return policies.some((policy) => ownHash(policy) !== undefined || policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined));
-});
+}, { key: ({ host, serviceNamespace }) => `${serviceNamespace}/${host}` });
 
 function ownHash(policy: TrafficPolicy | undefined): ConsistentHash | undefined {
   return policy && hashOf(policy);

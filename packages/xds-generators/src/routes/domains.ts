@@ -41,7 +41,7 @@ export const serviceDomains = query("serviceDomains", (q, request: DomainRequest
   const ofInstances = found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
   const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
   return { all: [...names, ...ofInstances, ...addresses], expanded };
-});
+}, { key: ({ service: id, aliases, localNamespace = "", appendedPort = "", anyPort = "" }) => `${id} ${localNamespace} ${appendedPort} ${anyPort} ${aliases.join(" ")}` });
 
 /** `host:port`, with brackets around an IPv6 address. */
 export function hostPort(host: string, port: number): string {

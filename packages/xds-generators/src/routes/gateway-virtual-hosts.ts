@@ -17,7 +17,7 @@ import {
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits } from "./destinations.js";
+import { type DestinationTraits, destinationTraits, hashesRequests } from "./destinations.js";
 import { hostPort } from "./domains.js";
 import type { SessionKey } from "./stateful-session.js";
 import { hasRoutes, type RouteRequest } from "./virtual-service-routes.js";
@@ -92,7 +92,9 @@ const gatewayDestinations = query(
       const scoped = q.call(serviceInScope, { scope, hostname: host });
       const found: Service | undefined =
         own !== undefined && isExportedTo(own.exportedTo, scope.namespace) ? q.call(service, own.id) : scoped && q.call(scopedService, scoped);
-      return destinationTraits(q, host, port, found, scoped && { namespace: splitKey(keyOfId(scoped.service))[0] }) ?? [];
+      const serviceNamespace = scoped && splitKey(keyOfId(scoped.service))[0];
+      const hashed = serviceNamespace !== undefined && q.call(hashesRequests, { host, serviceNamespace });
+      return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined) ?? [];
     });
   },
 );

@@ -1,10 +1,15 @@
 import { query } from "@istiod/incremental";
-import { scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
+import { listenerKey, scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
 import { isHttpOrDetected } from "@istiod/service-discovery";
 
 /** The virtual hosts of which egress listener, and for requests to which port; 0: all ports. */
 export interface PortOfListener extends ScopeListener {
   readonly port: number;
+}
+
+/** Equal for equal ports of equal listeners. */
+export function portKey(at: PortOfListener): string {
+  return `${at.port} ${listenerKey(at)}`;
 }
 
 /** A service as the virtual hosts of one port see it. */
@@ -40,10 +45,11 @@ export const portServices = query("portServices", (q, { port, ...at }: PortOfLis
     });
   }
   return [...out.values()];
-});
+}, { key: portKey });
 
 /** Host to the service of a port. */
 export const portServiceIndex = query(
   "portServiceIndex",
   (q, at: PortOfListener): Readonly<Record<string, PortService>> => Object.fromEntries(q.call(portServices, at).map((found) => [found.hostname, found])),
+  { key: portKey },
 );

@@ -28,7 +28,7 @@ export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boo
   return create(RetryPolicySchema, {
     numRetries: policy?.attempts ?? defaultAttempts,
     hostSelectionRetryMaxAttempts: hostSelectionAttempts,
-    retryHostPredicate: avoidsPreviousHosts ? [previousHosts()] : [],
+    retryHostPredicate: avoidsPreviousHosts ? [previousHosts] : [],
     ...conditions(policy?.retryOn ?? "", outboundConditions),
     ...(policy?.perTryTimeout === undefined ? {} : { perTryTimeout: policy.perTryTimeout }),
     ...(policy?.backoff === undefined ? {} : { retryBackOff: { baseInterval: policy.backoff } }),
@@ -61,12 +61,10 @@ export function inboundRetry(policy: HTTPRetry | undefined): RetryPolicy | undef
   });
 }
 
-function previousHosts(): RetryPolicy_RetryHostPredicate {
-  return create(RetryPolicy_RetryHostPredicateSchema, {
-    name: "envoy.retry_host_predicates.previous_hosts",
-    configType: { case: "typedConfig", value: any(PreviousHostsPredicateSchema) },
-  });
-}
+const previousHosts: RetryPolicy_RetryHostPredicate = create(RetryPolicy_RetryHostPredicateSchema, {
+  name: "envoy.retry_host_predicates.previous_hosts",
+  configType: { case: "typedConfig", value: any(PreviousHostsPredicateSchema) },
+});
 
 /** Envoy keeps conditions and status codes apart, where Istio writes both in one list. */
 function conditions(retryOn: string, fallback: string): { readonly retryOn: string; readonly retriableStatusCodes?: number[] } {

@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { mergedGateway, proxyType, scopeOf, type ScopeRef } from "@istiod/push-context";
+import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { outboundPlansOfScope } from "../listeners/outbound-decisions.js";
 import { httpProxyListener } from "../listeners/virtual-outbound.js";
@@ -31,4 +31,4 @@ const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => O
 export const sidecarRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
   const names = q.call(outboundPlansOfScope, scope).ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
   return [...new Set(names)].sort();
-});
+}, { key: scopeKey });

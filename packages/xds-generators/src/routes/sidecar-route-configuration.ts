@@ -1,9 +1,9 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
-import type { Resource } from "@istiod/resources";
+import { type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
 import { catchAllHost } from "./catch-all-host.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes } from "./route-configuration.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes, routeConfigurationOf } from "./route-configuration.js";
 import type { PortOfListener } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
 import { encodedChunk } from "./virtual-host-chunks.js";
@@ -32,7 +32,7 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
-  return encodedRouteConfiguration(settings, parsed.detectedHost === undefined ? [...hosts, q.call(catchAllHost, scope)] : hosts);
+  return routeConfigurationOf(settings, parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllHost, scope))] : hosts);
 });
 
 /** Hosts of the route configuration of this name for which a VirtualService is without effect, because an older one or the service itself has them. */
@@ -51,7 +51,7 @@ export const repeatedDomains = query("repeatedDomains", (q, name: string): reado
   return [...q.call(virtualHostPlan, listener).repeated, ...deprived];
 });
 
-function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly Uint8Array[] {
+function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly ResourcePart[] {
   const listener = listenerFor(q, scope, port, name);
   if (listener === undefined) {
     return [];
@@ -62,7 +62,7 @@ function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, de
   }
   const byDomain = q.call(virtualHostByDomain, at);
   const found = [...new Set([byDomain[name], byDomain[detectedHost]].filter((host) => host !== undefined))];
-  return found.map((host) => q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host));
+  return found.map((host) => resourcePart(q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host)));
 }
 
 /** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */

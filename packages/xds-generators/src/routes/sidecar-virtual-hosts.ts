@@ -1,9 +1,11 @@
-import { query, type QueryContext } from "@istiod/incremental";
-import { proxylessGrpc } from "@istiod/push-context";
+import { query, type QueryContext, structurallyEqual } from "@istiod/incremental";
+import { proxylessGrpc, type ScopeRef } from "@istiod/push-context";
+import type { DestinationTraits } from "./destinations.js";
 import { bracketed, hostPort, serviceDomains, type Domains } from "./domains.js";
-import type { PortOfListener, PortService } from "./port-services.js";
+import { portKey, type PortOfListener, type PortService } from "./port-services.js";
 import { chunksOf, type VirtualHostChunk, withReplacements } from "./virtual-host-chunks.js";
-import { listenerDestinations, type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
+import { listenerDestinations, listenerTraits } from "./listener-destinations.js";
+import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 import type { VirtualHostRequest } from "./virtual-host.js";
 
 /** The virtual hosts of which egress listener and port, for clients of which namespace. */
@@ -30,8 +32,8 @@ export interface SidecarVirtualHosts {
  * for all other clients, and is taken from there.
  */
 export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
-  if (localNamespace === undefined) {
-    return q.call(virtualHostsAfresh, at);
+  if (localNamespace === undefined || isOfNamespace(at.scope)) {
+    return q.call(virtualHostsAfresh, { ...at, localNamespace });
   }
   const elsewhere = q.call(virtualHostsAfresh, at);
   const moved = q
@@ -41,9 +43,27 @@ export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, { localNames
   const added = moved.flatMap(({ there, here }) => here.filter((domain) => !there.includes(domain))).map((domain) => domain.toLowerCase());
   const unclaimed = new Set(added).size === added.length && added.every((domain) => !domain.includes(".") && !elsewhere.undotted.includes(domain));
   const chunks =
-    appendsPorts(q, at.port) || !unclaimed ? undefined : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, (kept) => relocated(kept, host)])));
+    appendsPorts(q, at.port) || !unclaimed ? undefined : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), relocated);
   return chunks === undefined ? q.call(virtualHostsAfresh, { ...at, localNamespace }) : { ...elsewhere, chunks };
-});
+}, { key: sidecarKey, equals: sameHosts });
+
+/** Keys of chunks tell as much as the thousands of hosts in them. */
+function sameHosts(a: SidecarVirtualHosts, b: SidecarVirtualHosts): boolean {
+  return (
+    a.chunks.length === b.chunks.length &&
+    a.chunks.every(({ key }, i) => key === b.chunks[i]?.key) &&
+    structurallyEqual([a.undotted, a.deprived], [b.undotted, b.deprived])
+  );
+}
+
+function sidecarKey(at: SidecarPort): string {
+  return `${at.localNamespace ?? ""} ${portKey(at)}`;
+}
+
+/** Whether only clients of one namespace have a scope, so that nobody would share what is as it is elsewhere. */
+function isOfNamespace({ sidecar, namespace }: ScopeRef): boolean {
+  return sidecar !== undefined && namespace !== undefined;
+}
 
 /** The same, without anything taken from elsewhere. */
 export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
@@ -52,6 +72,7 @@ export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespa
   const taken = new Set<string>();
   const hosts: VirtualHostRequest[] = [];
   const deprived: string[] = [];
+  const destinationsMatter = Object.keys(q.call(listenerTraits, at)).length > 0;
   for (const host of planned) {
     const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
     const free = all.filter((domain) => {
@@ -65,15 +86,17 @@ export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespa
     if (free.length < all.length) deprived.push(host.name);
     const kept = at.port === 0 && host.port !== http ? free.filter((domain) => domain.includes(":")) : free;
     if (kept.length > 0) {
-      hosts.push(requestFor(q, host, at, kept.length === all.length ? all : kept));
+      const destinations = destinationsMatter && host.virtualService !== undefined ? q.call(listenerDestinations, { ...at, virtualService: host.virtualService }) : [];
+      hosts.push(requestFor(host, at.port, kept.length === all.length ? all : kept, destinations));
     }
   }
   return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort(), deprived };
-});
+}, { key: sidecarKey, equals: sameHosts });
 
 /** Domain to the virtual host of a port that has it. */
 export const virtualHostByDomain = query("virtualHostByDomain", (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
   Object.fromEntries(q.call(sidecarVirtualHosts, at).chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host])))),
+  { key: sidecarKey },
 );
 
 const http = 80;
@@ -109,14 +132,13 @@ function isLocal({ hostname, aliases }: PortService, namespace: string): boolean
   return hostname.includes(marker) || aliases.some((alias) => alias.includes(marker));
 }
 
-function requestFor(q: QueryContext, { name, hostname, port, service, virtualService }: PlannedHost, at: PortOfListener, domains: readonly string[]): VirtualHostRequest {
-  const destinations = virtualService === undefined ? [] : q.call(listenerDestinations, { ...at, virtualService });
+function requestFor({ name, hostname, port, service, virtualService }: PlannedHost, listenerPort: number, domains: readonly string[], destinations: readonly DestinationTraits[]): VirtualHostRequest {
   return {
     name,
     domains,
     hostname,
     port,
-    listenerPort: at.port,
+    listenerPort,
     ...(service === undefined ? {} : { service: service.service }),
     ...(virtualService === undefined ? {} : { virtualService }),
     ...(destinations.length === 0 ? {} : { destinations }),

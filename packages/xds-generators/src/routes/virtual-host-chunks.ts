@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
+import { type ResourcePart, resourcePart } from "@istiod/resources";
 import { joinEncoded } from "../envoy/encode.js";
 import { virtualHost, type VirtualHostRequest } from "./virtual-host.js";
 
@@ -9,14 +10,14 @@ import { virtualHost, type VirtualHostRequest } from "./virtual-host.js";
  */
 export interface VirtualHostChunk {
   readonly hosts: readonly VirtualHostRequest[];
-  /** Digest of the hosts. */
+  /** Equal only for equal hosts. */
   readonly key: string;
 }
 
 /** The virtual hosts of a chunk, encoded one after another. */
 export const encodedChunk = query(
   "virtualHostChunk",
-  (q, { hosts }: VirtualHostChunk): Uint8Array => joinEncoded(hosts.map((host) => q.call(virtualHost, host))),
+  (q, { hosts }: VirtualHostChunk): ResourcePart => resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
   { key: (chunk) => chunk.key },
 );
 
@@ -37,18 +38,27 @@ export function chunksOf(hosts: readonly VirtualHostRequest[]): readonly Virtual
   return open.length === 0 ? chunks : [...chunks, chunk(open)];
 }
 
-/** The same chunks with some hosts, by name, replaced by what is made from them; other chunks are shared. Undefined where a host is missing. */
-export function withReplacements(
+/**
+ * The same chunks with some hosts replaced: by name, by what `replace` makes of the host and of what is given for it, which is plain data.
+ * Other chunks are shared. Undefined where a host is missing.
+ */
+export function withReplacements<T>(
   chunks: readonly VirtualHostChunk[],
-  replacements: ReadonlyMap<string, (host: VirtualHostRequest) => VirtualHostRequest>,
+  given: ReadonlyMap<string, T>,
+  replace: (host: VirtualHostRequest, given: T) => VirtualHostRequest,
 ): readonly VirtualHostChunk[] | undefined {
   let replaced = 0;
   const out = chunks.map((existing) => {
-    const found = existing.hosts.filter(({ name }) => replacements.has(name)).length;
-    replaced += found;
-    return found === 0 ? existing : chunk(existing.hosts.map((host) => replacements.get(host.name)?.(host) ?? host));
+    const found = existing.hosts.flatMap(({ name }) => given.get(name) ?? []);
+    if (found.length === 0) return existing;
+    replaced += found.length;
+    const hosts = existing.hosts.map((host) => {
+      const own = given.get(host.name);
+      return own === undefined ? host : replace(host, own);
+    });
+    return { hosts, key: `${existing.key} ${JSON.stringify(found)}` };
   });
-  return replaced === replacements.size ? out : undefined;
+  return replaced === given.size ? out : undefined;
 }
 
 function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {

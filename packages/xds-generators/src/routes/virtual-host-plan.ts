@@ -5,16 +5,12 @@ import {
   mostSpecificVirtualService,
   inNamespace,
   isWildcard,
-  routedHosts,
-  serviceInScope,
   virtualServiceHeader,
   type VirtualServiceHeader,
   virtualServicesOf,
 } from "@istiod/push-context";
-import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits } from "./destinations.js";
 import { hostPort } from "./domains.js";
-import { type PortOfListener, portServiceIndex, portServices, type PortService } from "./port-services.js";
+import { portKey, type PortOfListener, portServices, type PortService } from "./port-services.js";
 import { hasRoutes } from "./virtual-service-routes.js";
 
 /** A virtual host that is to be made. */
@@ -82,20 +78,7 @@ export const virtualHostPlan = query("virtualHostPlan", (q, at: PortOfListener):
     }
   }
   return { hosts: plan.hosts, shadowed: plan.shadowed, repeated: [...plan.repeated] };
-});
-
-/** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
-export const listenerDestinations = query(
-  "listenerDestinations",
-  (q, { virtualService, ...at }: PortOfListener & { readonly virtualService: string }): readonly DestinationTraits[] =>
-    q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
-      const known = q.call(portServiceIndex, at)[host];
-      const scoped = q.call(serviceInScope, { scope: at.scope, hostname: host });
-      const found = known && q.call(service, known.service);
-      const atPort = found && (at.port === 0 ? found : { ...found, ports: found.ports.filter(({ number }) => number === at.port).slice(0, 1) });
-      return destinationTraits(q, host, at.port, atPort, scoped && { namespace: splitKey(keyOfId(scoped.service))[0] }) ?? [];
-    }),
-);
+}, { key: portKey });
 
 /** Virtual hosts by name: of two with one name, the second is left out. */
 class Plan {

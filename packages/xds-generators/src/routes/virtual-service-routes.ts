@@ -50,13 +50,13 @@ export const virtualServiceRoutes = query("virtualServiceRoutes", (q, request: R
     bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
     catchAll,
   }));
-});
+}, { key: (request) => JSON.stringify(request) });
 
 /** Whether any route of a VirtualService applies to the client at a port. */
 export const hasRoutes = query("hasRoutes", (q, place: RoutePlace): boolean => {
   const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
   return http.some(({ match }) => match.length === 0 || match.some((candidate) => applies(q, candidate, place)));
-});
+}, { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` });
 
 interface ApplicableRoute {
   readonly route: HTTPRoute;

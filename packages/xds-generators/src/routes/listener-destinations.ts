@@ -1,0 +1,51 @@
+import { query } from "@istiod/incremental";
+import { routedHosts, scopeKey, type ScopeRef, scopeServices } from "@istiod/push-context";
+import { keyOfId, service, splitKey } from "@istiod/service-discovery";
+import { type DestinationTraits, destinationTraits, hashesRequests } from "./destinations.js";
+import { portKey, type PortOfListener, portServiceIndex } from "./port-services.js";
+
+/**
+ * Host to the traits of destinations that matter at an egress listener and port: of few, and mostly of none. VirtualServices are looked at
+ * with this table and not with the scope's services, so that a service that comes or goes concerns none of them.
+ */
+export const listenerTraits = query(
+  "listenerTraits",
+  (q, at: PortOfListener): Readonly<Record<string, DestinationTraits>> => {
+    const known = q.call(portServiceIndex, at);
+    const hashed = q.call(hashedHosts, at.scope);
+    const out: Record<string, DestinationTraits> = {};
+    for (const host of new Set([...Object.keys(known), ...Object.keys(hashed)])) {
+      const id = known[host]?.service;
+      const found = id === undefined ? undefined : q.call(service, id);
+      const atPort = found && (at.port === 0 ? found : { ...found, ports: found.ports.filter(({ number }) => number === at.port).slice(0, 1) });
+      const traits = destinationTraits(q, host, at.port, atPort, hashed[host]);
+      if (traits !== undefined) out[host] = traits;
+    }
+    return out;
+  },
+  { key: portKey },
+);
+
+/** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
+export const listenerDestinations = query(
+  "listenerDestinations",
+  (q, { virtualService, ...at }: PortOfListener & { readonly virtualService: string }): readonly DestinationTraits[] => {
+    const traits = q.call(listenerTraits, at);
+    return q.call(routedHosts, { virtualService }).flatMap(({ host }) => traits[host] ?? []);
+  },
+  { key: (at) => `${at.virtualService} ${portKey(at)}` },
+);
+
+/** The hosts of a scope to which requests are hashed, each with the namespace of its service. */
+const hashedHosts = query(
+  "hashedHosts",
+  (q, scope: ScopeRef): Readonly<Record<string, string>> => {
+    const out: Record<string, string> = {};
+    for (const { service: id, hostname: host } of q.call(scopeServices, scope)) {
+      const [serviceNamespace] = splitKey(keyOfId(id));
+      if (q.call(hashesRequests, { host, serviceNamespace })) out[host] = serviceNamespace;
+    }
+    return out;
+  },
+  { key: scopeKey },
+);
