@@ -92,6 +92,16 @@ describe("an update that is cut off between its parts", () => {
     expect(await get()).toBe(200);
   }, 120_000);
 
+  it("a changed cluster beside one that is refused is used all the same", async () => {
+    await start();
+    await traffic();
+    await lose(endpointType, () => source.set({ [clusterType]: ResourceSet.of([cluster("a", 2), cluster("b", 1), unusable("refused")]) }));
+    await eventually("the refusal is known", () => server.connections()[0]?.subscriptions.some((s) => s.lastError?.resources.includes("refused")));
+    await eventually("the changed cluster is active", async () => (await envoy.admin("/config_dump?resource=dynamic_active_clusters")).includes('"connect_timeout": "2s"'));
+    expect(await stat("cluster_manager.warming_clusters")).toBe(0);
+    expect(await get()).toBe(200);
+  }, 120_000);
+
   it("a changed listener whose unchanged routes did not come is used all the same", async () => {
     await start();
     await traffic();
@@ -135,6 +145,12 @@ function cluster(name: string, connectSeconds: number, secretName = ""): Resourc
     edsClusterConfig: { edsConfig: ads },
     ...(secretName && { transportSocket: { name: "tls", configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) } } }),
   });
+}
+
+/** A cluster that is well-formed, so that Envoy takes others of the same response and refuses this one alone. */
+function unusable(name: string): Resource {
+  const tls = create(UpstreamTlsContextSchema, { commonTlsContext: { tlsCertificates: [{ certificateChain: { specifier: { case: "filename", value: "/nowhere/cert.pem" } }, privateKey: { specifier: { case: "filename", value: "/nowhere/key.pem" } } }] } });
+  return encoded(name, ClusterSchema, { name, transportSocket: { name: "tls", configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) } } });
 }
 
 function endpoints(clusterName: string, address: string, portValue: number): Resource {

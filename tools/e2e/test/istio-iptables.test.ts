@@ -27,16 +27,16 @@ describe("pilot-agent istio-iptables, in a pod", () => {
   });
 
   const run = (...args: string[]): Promise<Ran> => localRun(network.inside("pod"), env)(process.execPath, [agent, "istio-iptables", ...args]);
-  const validated = (...args: string[]): Promise<Ran> => run("--run-validation", "--probe-timeout", "3s", ...args);
+  const validated = (timeout: string, ...args: string[]): Promise<Ran> => run("--run-validation", "--probe-timeout", timeout, ...args);
 
   it("tells by its exit code that traffic is not captured", async () => {
-    const { code, stderr } = await validated("--skip-rule-apply");
+    const { code, stderr } = await validated("500ms", "--skip-rule-apply");
     expect(code).toBe(126);
     expect(stderr).toContain("traffic is not captured here");
   }, 30_000);
 
   it("captures it, once", async () => {
-    expect(await validated(...everything)).toEqual({ code: 0, stdout: "rules: applied\n", stderr: "" });
+    expect(await validated("10s", ...everything)).toEqual({ code: 0, stdout: "rules: applied\n", stderr: "" });
     expect(await run(...everything)).toEqual({ code: 0, stdout: "rules: unchanged\n", stderr: "" });
   }, 30_000);
 

@@ -40,6 +40,21 @@ spec:
     route: [{destination: {host: web}}]
 `;
 
+const outside = `
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: outside, namespace: shop}
+spec:
+  hosts: [outside.example]
+  location: MESH_EXTERNAL
+  ports: [{number: 8000, name: http, protocol: HTTP}, {number: 9001, name: tcp, protocol: TCP}]
+  resolution: STATIC
+  endpoints: [{address: "{{plain}}"}]
+status:
+  addresses: [{host: outside.example, value: 240.240.0.7}]
+`;
+const objects = (mode: string, outboundMode: string): string => [greeting, outside, mutualTls(mode), outbound(outboundMode)].join("---");
+
 describe("traffic that is led through proxies", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let mesh: RedirectedMesh;
@@ -47,7 +62,7 @@ describe("traffic that is led through proxies", () => {
   beforeAll(async () => {
     if (reason) return;
     mesh = await startRedirectedMesh({
-      objects: [greeting, mutualTls("PERMISSIVE"), outbound("ALLOW_ANY")].join("---"),
+      objects: objects("PERMISSIVE", "ALLOW_ANY"),
       workloads: [
         { app: "client", httpPorts: [] },
         {
@@ -58,7 +73,7 @@ describe("traffic that is led through proxies", () => {
           env: { ISTIO_KUBE_APP_PROBERS: JSON.stringify({ "/app-health/web/readyz": { httpGet: { path: "/healthy", port: 8000, scheme: "HTTP" }, timeoutSeconds: 1 } }) },
         },
         { app: "store", headless: true },
-        { app: "plain", proxy: "none" },
+        { app: "plain", proxy: "none", tcpPorts: [9001] },
       ],
     });
     nameServer = createSocket("udp4");
@@ -121,11 +136,19 @@ describe("traffic that is led through proxies", () => {
     });
 
     it("is refused under REGISTRY_ONLY, and nothing else is", async () => {
-      await mesh.apply("objects", [greeting, mutualTls("PERMISSIVE"), outbound("REGISTRY_ONLY")].join("---"));
+      await mesh.apply("objects", objects("PERMISSIVE", "REGISTRY_ONLY"));
       await eventually("the policy is in force", async () => (await mesh.http("client", `http://${mesh.address("plain")}:8000/`)).status === 502);
       expect((await mesh.tcp("client", mesh.address("plain"), 7001, "hello")).text ?? "").toBe("");
       expect((await mesh.http("client", "http://web:8000/", { at: mesh.service("web") })).status).toBe(200);
-      await mesh.apply("objects", [greeting, mutualTls("PERMISSIVE"), outbound("ALLOW_ANY")].join("---"));
+    });
+
+    it("passes if a ServiceEntry names it, at the address that was allocated to it", async () => {
+      const address = "240.240.0.7";
+      expect(await mesh.dns("client", "outside.example", mesh.gateway)).toEqual({ addresses: [address] });
+      const { status, seen } = await mesh.http("client", "http://outside.example:8000/", { at: address });
+      expect([status, seen?.workload, seen?.headers.host]).toEqual([200, "plain", "outside.example:8000"]);
+      expect(await mesh.tcp("client", address, 9001, "hello\n")).toEqual({ text: "hello\n" });
+      await mesh.apply("objects", objects("PERMISSIVE", "ALLOW_ANY"));
     });
   });
 
@@ -141,7 +164,7 @@ describe("traffic that is led through proxies", () => {
     });
 
     it("is refused under STRICT on every port, and mutual TLS is not", async () => {
-      await mesh.apply("objects", [greeting, mutualTls("STRICT"), outbound("ALLOW_ANY")].join("---"));
+      await mesh.apply("objects", objects("STRICT", "ALLOW_ANY"));
       await eventually("the policy is in force", async () => (await mesh.http("plain", `http://${mesh.address("web")}:8000/`)).error === "ECONNRESET");
       expect((await mesh.http("plain", `http://${mesh.address("web")}:8080/`)).error).toBe("ECONNRESET");
       expect((await mesh.http("plain", `http://${mesh.address("web")}:7777/`)).error).toBe("ECONNRESET");
