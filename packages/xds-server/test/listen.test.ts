@@ -127,6 +127,23 @@ test("a connection on which the client does not answer a ping is dropped", async
   proxy.close();
 });
 
+test("a connection on which something else comes than the answer to a ping is kept", async () => {
+  const server = createXdsServer(staticSource({}));
+  const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 200 } });
+  const socket = createConnection({ host, port });
+  let closed = false;
+  socket.on("error", () => undefined).on("close", () => (closed = true)).resume();
+  const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
+  const windowUpdate = Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+  socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
+  const reading = setInterval(() => socket.write(windowUpdate), 20);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  expect(closed).toBe(false);
+  clearInterval(reading);
+  await expect.poll(() => closed, { timeout: 5000 }).toBe(true);
+  await server.close({ graceMs: 0 });
+});
+
 test("a connection of its age is told to end, and ended", async () => {
   const server = createXdsServer(staticSource({ [clusterType]: [] }));
   const address = await server.listen({ port: 0, maxAge: { ms: 100, graceMs: 50 } });

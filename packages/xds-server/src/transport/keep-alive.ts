@@ -6,15 +6,26 @@ export interface KeepAliveOptions {
   readonly timeoutMs: number;
 }
 
-/** Pings the client at intervals and drops the connection if there is no answer in time. */
+/**
+ * Pings the client at intervals and drops the connection if nothing comes in time: neither an answer nor anything else. Whoever is in the
+ * middle of reading megabytes finds the ping behind them, and tells by window updates that it is there. (As in gRPC, where any read counts.)
+ */
 export function keepAlive(session: ServerHttp2Session, { intervalMs, timeoutMs }: KeepAliveOptions, clock: Clock): void {
+  const { socket } = session;
   let cancel = clock.after(intervalMs, ping);
   function ping(): void {
     if (session.destroyed) return;
-    cancel = clock.after(timeoutMs, () => session.destroy());
+    expectSomething(socket.bytesRead);
     session.ping((error) => {
       cancel();
       if (error === null) cancel = clock.after(intervalMs, ping);
+    });
+  }
+  function expectSomething(bytesRead: number): void {
+    cancel = clock.after(timeoutMs, () => {
+      if (session.destroyed) return;
+      if (socket.bytesRead > bytesRead) expectSomething(socket.bytesRead);
+      else session.destroy();
     });
   }
   session.once("close", () => cancel());
