@@ -39,6 +39,8 @@ export interface GrowthPoint extends Point {
   readonly median: Cost;
   /** CPU seconds of istiod while all connected, and its memory then. */
   readonly connectCpuSeconds: number;
+  /** CPU seconds a second while nothing changes: what is in the cost of each change for as long as it was waited for. */
+  readonly idleCores: number;
   readonly rss: number;
   readonly load: number;
 }
@@ -63,18 +65,19 @@ export async function measure(options: GrowthOptions, point: Point): Promise<{ r
     variant,
     threads,
     // Object 0 of each kind is in the first namespace.
-    script: parseScript(["connect", ...changes.map((name) => `${name}@0*${repeat + 1}`)].join(",")),
+    script: parseScript(["connect", "idle", ...changes.map((name) => `${name}@0*${repeat + 1}`)].join(",")),
+    idleMs: 3000,
     quietMs: 700,
     minWaitMs: 1200,
   });
-  const [connect] = run.steps;
+  const [connect, idle] = run.steps;
   const rows = changes.flatMap((change): GrowthPoint[] => {
     const [first, ...again] = run.steps.filter(({ name }) => name === change);
     const [typical] = again;
-    if (connect === undefined || first === undefined || typical === undefined) return [];
+    if (connect === undefined || idle === undefined || first === undefined || typical === undefined) return [];
     const { touched, total } = typical;
     const median = { cpuSeconds: middle(again.map(({ serverCpuSeconds }) => serverCpuSeconds)), lastAckMs: middle(again.flatMap(({ lastAckMs }) => lastAckMs?.max ?? [])) };
-    return [{ ...point, namespaces, change, touched, messages: total.messages, bytes: total.bytes, first: costOf(first), median, connectCpuSeconds: connect.serverCpuSeconds, rss: connect.rss.after, load: typical.load }];
+    return [{ ...point, namespaces, change, touched, messages: total.messages, bytes: total.bytes, first: costOf(first), median, connectCpuSeconds: connect.serverCpuSeconds, idleCores: (idle.serverCpuSeconds * 1000) / idle.wallMs, rss: connect.rss.after, load: typical.load }];
   });
   const where = `${point.services} services, ${point.proxies} proxies, ${point.scoped ? "scoped" : "unscoped"}`;
   return { rows, failures: run.steps.flatMap(failures).map((text) => `${where}: ${text}`) };
@@ -97,6 +100,7 @@ export const growthColumns: readonly Column<GrowthPoint>[] = [
   { head: "last ACK ms first", of: ({ first }) => ms(first.lastAckMs) },
   { head: "median", of: ({ median }) => ms(median.lastAckMs) },
   { head: "connect CPU s", of: ({ connectCpuSeconds }) => connectCpuSeconds.toFixed(1) },
+  { head: "idle ms/s", of: ({ idleCores }) => (idleCores * 1000).toFixed(0) },
   { head: "RSS MiB", of: ({ rss }) => (rss / 2 ** 20).toFixed(0) },
   { head: "load", of: ({ load }) => load.toFixed(1) },
 ];
