@@ -175,9 +175,15 @@ const namespaceThatMatters = fact("namespaceThatMatters", (proxy: Proxy, _: void
 
 /**
  * Namespaces from which something is seen otherwise than from others: those that an object is exported to by name, those whose own
- * object is preferred (one of several services of a host) or hidden from others, and those that a route names as source.
+ * object is preferred (one of several services of a host) or hidden from others, and those that a route names as source. Services and
+ * routes are asked apart, so that a change of the ones does not go through the others.
  */
-const namespacesThatMatter = query("namespacesThatMatter", (q): Readonly<Record<string, true>> => {
+const namespacesThatMatter = query("namespacesThatMatter", (q): Readonly<Record<string, true>> => ({
+  ...q.call(namespacesOfServices),
+  ...q.call(namespacesOfRoutes),
+}));
+
+const namespacesOfServices = query("namespacesOfServices", (q): Readonly<Record<string, true>> => {
   const out: Record<string, true> = {};
   const owners = new Map<string, string>();
   for (const id of q.call(serviceOrder)) {
@@ -196,6 +202,11 @@ const namespacesThatMatter = query("namespacesThatMatter", (q): Readonly<Record<
       exportedTo.namespaces.forEach((target) => (out[target] = true));
     }
   }
+  return out;
+});
+
+const namespacesOfRoutes = query("namespacesOfRoutes", (q): Readonly<Record<string, true>> => {
+  const out: Record<string, true> = {};
   for (const key of q.call(virtualServicesBoundTo, meshGateway)) {
     const header = q.call(virtualServiceHeader, key);
     for (const namespace of [...(header === undefined ? [] : namespacesThatMatterTo(header)), ...q.call(sourceNamespaces, key)]) {
