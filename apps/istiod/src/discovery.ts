@@ -95,7 +95,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
-    modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), remoteClusters: () => sources.remote.keys() });
+    const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), remoteClusters: () => sources.remote.keys() });
     cacheMetrics(registry, database);
     report.started();
     source.markReady();
@@ -121,6 +121,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       proxyOf: ({ node }) => source.clientOf(node)?.proxy ?? readProxy(node),
       env,
       changes: report.changes,
+      faults,
       clusters: () => [{ id: values.clusterID, source: values.configDir }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],
       status: {
         database,

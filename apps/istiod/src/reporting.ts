@@ -2,13 +2,13 @@ import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-i
 import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
-import type { Connection, XdsEvent } from "@istiod/xds-server";
+import type { Connection, PushEvent, XdsEvent } from "@istiod/xds-server";
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { changeMetrics } from "./metrics/change-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
-import { type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
+import { reasonsOf, type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
 import { metricType, xdsMetrics } from "./metrics/xds-metrics.js";
 
 /** What is counted, remembered and logged of what happens. */
@@ -77,7 +77,7 @@ export function reporting({ registry, database, version, log, connections, unser
       changes.committed(commit);
       sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0, readingMs: 0 });
       const report = changes.report(commit.revision);
-      if (report !== undefined) log.info({ revision: commit.revision, objects: causes(report), count: report.objectCount }, "changed");
+      if (report !== undefined) log.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
     },
     problems(found) {
       if (sources === undefined) early.push(...found);
@@ -108,9 +108,15 @@ function summary(report: ChangeReport): object {
   return { revision, objects: causes(report), objectCount, proxies, responses, resources, removed, bytes, acks, nacks: nackCount, firstAckMs: rounded(firstAckMs), lastAckMs: rounded(lastAckMs) };
 }
 
+/** What a response was, by the words of Istio's line about it: type, reason, node, how many resources, how many bytes. */
+function pushed(event: PushEvent, cause: object): object {
+  const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version } = event;
+  return { type: metricType(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
+}
+
 /** One line for what people look for: who came and went, who refused what, and what had changed. */
 function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => string[]): void {
-  const cause = "revision" in event && event.revision !== undefined ? { revision: event.revision, cause: causesOf(event.revision) } : {};
+  const cause = event.kind === "push" && event.changes.length > 0 ? { revision: event.revision, cause: [...new Set(event.changes.flatMap(causesOf))] } : {};
   switch (event.kind) {
     case "nack": {
       const { revision, resources, message } = event.error;
@@ -128,7 +134,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
       log.warn({ peer: event.peer.address, code: event.code }, `refused: ${event.message}`);
       break;
     case "push":
-      if (log.isLevelEnabled("debug")) log.debug({ proxy: event.nodeId, type: metricType(event.typeUrl), resources: event.resources, bytes: event.bytes, ...cause }, "pushed");
+      if (log.isLevelEnabled("debug")) log.debug(pushed(event, cause), "xds push");
       break;
   }
 }

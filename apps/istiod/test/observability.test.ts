@@ -117,9 +117,13 @@ it("gives JSON", async () => {
 
 it("answers every debug command with its content", async () => {
   const commands = await debug<string[]>("list");
-  for (const name of commands.map((command) => command.slice("debug/".length))) {
-    if (name.startsWith("pprof/") || name === "force_disconnect") continue;
-    const response = await fetch(`${istiod.http}/debug/${name}?proxyID=web.shop`);
+  // What the reference lists, but for the injection webhook's templates.
+  const reference = ["adsz", "adsz?push=true", "ambientz", "authorizationz", "cachez", "cachez?clear=true", "cachez?sizes=true", "clusterz", "config_dump", "configz", "connections", "ecdsz", "edsz"];
+  reference.push("endpointShardz", "endpointz", "force_disconnect", "instancesz", "krtz", "mcsz", "mesh", "ndsz", "networkz", "push_status", "pushcontext", "registryz", "resourcesz", "sidecarz", "syncz", "telemetryz");
+  expect(commands).toEqual([...new Set([...reference, ...commands])].sort());
+  for (const name of commands) {
+    if (name === "force_disconnect") continue;
+    const response = await fetch(`${istiod.http}/debug/${name}${name.includes("?") ? "&" : "?"}proxyID=web.shop`);
     await response.text();
     expect(`${name}: ${response.status}`).toBe(`${name}: ${name === "ambientz" ? 501 : 200}`);
   }
@@ -129,17 +133,43 @@ it("answers every debug command with its content", async () => {
   expect(await debug<object[]>("syncz?namespace=shop")).toEqual([expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" })]);
   const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>("config_dump?proxyID=web.shop");
   expect(dump.configs[0]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain("outbound|80||cart.shop.svc.cluster.local");
-  const typed = await debug<Record<string, { name: string }[]>>("config_dump?proxyID=web.shop&types=lds,rds");
-  expect(Object.keys(typed)).toEqual(["lds", "rds"]);
-  expect(typed["rds"]?.map(({ name }) => name)).toContain("80");
-  expect(await debug<object[]>("edsz?proxyID=web.shop")).toContainEqual(expect.objectContaining({ name: "outbound|80||cart.shop.svc.cluster.local" }));
-  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Kubernetes: [{ addresses: ["10.0.1.1"], port: 8080 }] } } });
+  const typed = await debug<{ configs: { "@type": string; name: string }[] }>("config_dump?proxyID=web.shop&types=lds,rds");
+  expect([...new Set(typed.configs.map((config) => config["@type"]))]).toEqual([listenerType, routeType]);
+  expect(typed.configs).toContainEqual(expect.objectContaining({ "@type": routeType, name: "80" }));
+  expect((await debug<{ configs: object[] }>("edsz?proxyID=web.shop")).configs).toContainEqual(expect.objectContaining({ "@type": endpointType, clusterName: "outbound|80||cart.shop.svc.cluster.local" }));
+  expect((await debug<{ totalClients: number }>("adsz?proxyID=web.shop")).totalClients).toBe(1);
+  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Shards: { "Kubernetes/Kubernetes": [{ addresses: ["10.0.1.1"], port: 8080 }] }, ServiceAccounts: {} } } });
   expect(await debug<object[]>("configz")).toMatchObject([{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "cart" }, spec: { hosts: ["cart.shop.svc.cluster.local"] } }]);
   expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({ egress: [{ services: ["cart.shop.svc.cluster.local"], virtualServices: ["shop/cart"] }], outboundTraffic: { mode: "ALLOW_ANY" } });
   expect(await debug<object>("mesh")).toMatchObject({ rootNamespace: "istio-system" });
-  expect(await debug<object>("cachez")).toMatchObject({ revision: 1, recomputations: expect.any(Number) as number });
-  const resources = await debug<Record<string, Record<string, string[]>>>("resourcesz");
-  expect(Object.values(resources)[0]).toMatchObject({ [listenerType]: ["*"], [endpointType]: expect.arrayContaining(["outbound|80||cart.shop.svc.cluster.local"]) as string[] });
+  const cached = await debug<Record<string, string[]>>("cachez");
+  expect(cached[endpointType]).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
+  expect(await debug<object>("cachez?sizes=true")).toMatchObject({ [endpointType]: expect.stringMatching(/^\d+B$/) as string, total: expect.stringMatching(/^[\d.]+kB$/) as string });
+  expect(await debug<object>("cachez?stats=true")).toMatchObject({ revision: 1, recomputations: expect.any(Number) as number });
+  expect(await debug<object[]>("resourcesz")).toContainEqual({ group: "networking.istio.io", version: "v1", kind: "VirtualService" });
+  expect(await debug<object>("pushcontext")).toMatchObject({ NetworkGateways: [], UnresolvedGateways: [] });
+});
+
+it("tells at push_status what is wrong with what proxies have, and whose it is", async () => {
+  expect(await debug<object>("push_status")).toMatchObject({ pilot_no_ip: expect.any(Object) as object });
+  await writeFile(join(root, "empty.yaml"), service("till", "10.1.0.2").split("---")[0] ?? "");
+  await vi.waitFor(async () => {
+    const found = await debug<Record<string, Record<string, { proxy?: string }>>>("push_status");
+    expect(Object.keys(found["pilot_eds_no_instances"] ?? {})).toEqual(["outbound|80||till.shop.svc.cluster.local"]);
+    expect(found["pilot_eds_no_instances"]?.["outbound|80||till.shop.svc.cluster.local"]?.proxy).toMatch(/^sidecar~/);
+  }, 5000);
+});
+
+it("logs each change with its objects and reasons, and each response with what it was and why", async () => {
+  await writeFile(join(root, "vs.yaml"), virtualService("4s"));
+  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ msg: "change settled" })), 5000);
+  expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", msg: "changed", objects: ["VirtualService/shop/cart"], reasons: { config: 1 } }));
+  const pushes = istiod.lines.filter(({ msg }) => msg === "xds push");
+  expect(pushes.length).toBeGreaterThan(4);
+  expect(pushes).toContainEqual(
+    expect.objectContaining({ level: "debug", type: "RDS", reason: "change", node: node("web", "shop").id, resources: 1, size: expect.any(Number) as number, cause: ["VirtualService/shop/cart"] }),
+  );
+  expect(pushes).toContainEqual(expect.objectContaining({ type: "CDS", reason: "request", node: node("api", "pay").id }));
 });
 
 it("says what is wrong with a question, pushes and disconnects when told to, and profiles", async () => {

@@ -1,22 +1,24 @@
 import { allKinds, istioKinds, meshConfig, meshConfigKey, telemetries } from "@istiod/config-ingestion";
 import type { Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import type { ChangeLog } from "@istiod/push-report";
+import type { Faults } from "../metrics/model-metrics.js";
+import { cacheCommand } from "./cache.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
 import { plain } from "./plain.js";
 import { allAuthorizationPolicies, authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
-import { crossNetworkGateways, endpointShards, registry } from "./registry.js";
+import { crossNetworkGateways, endpointShards, registry, unresolvedGateways } from "./registry.js";
 import { ofProxy, type ProxyCommandsOptions } from "./stream-commands.js";
 
 export interface MeshCommandsOptions extends ProxyCommandsOptions {
   readonly database: Database<Proxy>;
-  readonly changes: ChangeLog;
+  /** What is wrong with what proxies have, by the names of Istio's gauges that count it. */
+  readonly faults: () => Readonly<Record<string, Faults>>;
   /** The clusters whose objects are read. */
   readonly clusters: () => readonly { readonly id: string; readonly source: string }[];
 }
 
 /** Debug endpoints about the mesh: its objects, and what they mean. */
-export function meshCommands({ database, server, proxyOf, changes, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
+export function meshCommands({ database, server, proxyOf, faults, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
   const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown => withView(database, proxy, (view) => plain(view.call(query)));
   const json = (value: unknown): DebugAnswer => ({ json: value });
   const shards: DebugCommand["answer"] = () => json(ask(endpointShards));
@@ -32,19 +34,11 @@ export function meshCommands({ database, server, proxyOf, changes, clusters }: M
     { name: "configz", about: "Istio's objects in force", answer: () => json(configs(database)) },
     {
       name: "resourcesz",
-      about: "Names of resources that each connected proxy subscribes to, by type",
-      answer: () => json(Object.fromEntries(server.connections().map((c) => [c.id, Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? ["*"] : [...s.names]]))]))),
+      about: "Kinds of objects that are read",
+      answer: () => json(allKinds.map(({ group, versions, kind }) => ({ group, version: versions[0] ?? "", kind }))),
     },
     { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => json(ask(sidecarScope, proxyOf(connection)))) },
-    {
-      name: "cachez",
-      about: "Records of the incremental engine; ?clear=true drops what nobody was given last",
-      answer: ({ query }) => {
-        if (!query.get("clear")) return json(database.stats());
-        database.evict();
-        return { status: 200, text: "Cache cleared\n" };
-      },
-    },
+    cacheCommand(database, server),
     {
       name: "authorizationz",
       about: "Authorization policies; those of one proxy by ?proxyID=",
@@ -61,11 +55,15 @@ export function meshCommands({ database, server, proxyOf, changes, clusters }: M
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
           : json({ telemetries: database.all(telemetries).map(plain) }),
     },
-    { name: "push_status", about: "The last change that was pushed", answer: () => json(changes.reports()[0] ?? {}) },
+    {
+      name: "push_status",
+      about: "What is left out or missing in what the connected proxies have, by metric",
+      answer: () => json(Object.fromEntries(Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)]))),
+    },
     {
       name: "pushcontext",
       about: "Policies and gateways of networks in force",
-      answer: () => json({ revision: database.revision, AuthorizationPolicies: ask(allAuthorizationPolicies), NetworkGateways: ask(crossNetworkGateways) }),
+      answer: () => json({ revision: database.revision, AuthorizationPolicies: ask(allAuthorizationPolicies), NetworkGateways: ask(crossNetworkGateways), UnresolvedGateways: ask(unresolvedGateways) }),
     },
     { name: "mesh", about: "Mesh configuration in force", answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})) },
     { name: "clusterz", about: "Clusters whose objects are read", answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))) },

@@ -1,18 +1,32 @@
+import { isIP } from "node:net";
 import { query } from "@istiod/incremental";
 import { allEndpoints, type Endpoint, keyOfId, networkGateways, service, serviceOrder, type Service } from "@istiod/service-discovery";
 
 /** Every service, in the order in which they count. */
 export const registry = query("debug.registry", (q): readonly Service[] => q.call(serviceOrder).flatMap((id) => q.call(service, id) ?? []));
 
-/** The endpoints of every service by the cluster that they are in: host name, namespace, cluster. */
-export const endpointShards = query("debug.endpointShards", (q): Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, readonly Endpoint[]>>>>>> => {
-  const shards: Record<string, Record<string, Record<string, Endpoint[]>>> = {};
-  for (const key of new Set(q.call(serviceOrder).map(keyOfId))) {
+/** The endpoints of one service, in the form of Istio's index: by `registry/cluster`, and the identities of all of them. */
+export interface Shards {
+  readonly Shards: Readonly<Record<string, readonly Endpoint[]>>;
+  readonly ServiceAccounts: Readonly<Record<string, Record<string, never>>>;
+}
+
+/** The endpoints of every service: host name, namespace, shards. */
+export const endpointShards = query("debug.endpointShards", (q): Readonly<Record<string, Readonly<Record<string, Shards>>>> => {
+  const found: Record<string, Record<string, Shards>> = {};
+  const registries = new Map(q.call(serviceOrder).map((id) => [keyOfId(id), q.call(service, id)?.registry ?? ""]));
+  for (const [key, registry] of registries) {
     const [namespace = "", hostname = ""] = key.split("/");
-    const byCluster = ((shards[hostname] ??= {})[namespace] ??= {});
-    for (const endpoint of q.call(allEndpoints, key)) (byCluster[endpoint.cluster] ??= []).push(endpoint);
+    const endpoints = q.call(allEndpoints, key);
+    const shards: Record<string, Endpoint[]> = {};
+    for (const endpoint of endpoints) (shards[`${registry}/${endpoint.cluster}`] ??= []).push(endpoint);
+    const identities = [...new Set(endpoints.map(({ identity }) => identity).filter((identity) => identity !== ""))].sort();
+    (found[hostname] ??= {})[namespace] = { Shards: shards, ServiceAccounts: Object.fromEntries(identities.map((identity) => [identity, {}])) };
   }
-  return shards;
+  return found;
 });
 
 export const crossNetworkGateways = query("debug.networkGateways", (q) => q.call(networkGateways));
+
+/** Those whose address is a name, which DNS has to tell. */
+export const unresolvedGateways = query("debug.unresolvedGateways", (q) => q.call(networkGateways).filter(({ address }) => isIP(address) === 0));

@@ -31,13 +31,19 @@ export function debugRoutes(commands: readonly DebugCommand[], namespaceOf: Debu
   for (const { name, answer } of commands) {
     routes.set(`/debug/${name}`, async ({ url, http }, response) => write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) })));
   }
-  routes.set("/debug/list", ({ url }, response) => writeJson(url, response, commands.map(({ name }) => `debug/${name}`)));
+  routes.set("/debug/list", ({ url }, response) => writeJson(url, response, listed(commands)));
   routes.set("/debug", (_, response) => {
     const rows = commands.map(({ name, about }) => `<tr><td><a href="/debug/${name}">${name}</a></td><td>${about}</td></tr>`).join("\n");
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
     response.end(`<!doctype html>\n<title>istiod debug</title>\n<table>\n${rows}\n</table>\n`);
   });
   return routes;
+}
+
+/** Names of commands for programs, sorted: those with a parameter of their own for each form, and none of profiles. */
+function listed(commands: readonly DebugCommand[]): readonly string[] {
+  const names = commands.map(({ name }) => name).filter((name) => !name.startsWith("pprof"));
+  return [...names, "adsz?push=true", "cachez?clear=true", "cachez?sizes=true"].sort();
 }
 
 function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {

@@ -1,7 +1,6 @@
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
-import { metricType } from "../metrics/xds-metrics.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
 import { connections, syncz } from "./xds-state.js";
@@ -21,10 +20,10 @@ export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions):
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
-    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: resourcesSent(connection, typeUrlOf(type) ?? "", messageRegistry()) })),
+    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: configsOf(connection, [typeUrlOf(type) ?? ""]) })),
   });
   const commands: DebugCommand[] = [
-    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: ({ query }) => adsz({ server, proxyOf }, query) },
+    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: (request) => adsz({ server, proxyOf }, request) },
     { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }) },
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server) }) },
     {
@@ -61,12 +60,16 @@ export function ofProxy({ server, proxyOf }: ProxyCommandsOptions, { query, name
   return answer(connection);
 }
 
-function adsz({ server, proxyOf }: ProxyCommandsOptions, query: URLSearchParams): DebugAnswer {
-  if (query.get("push") === "true") {
+function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer {
+  if (request.query.get("push")) {
     server.push();
     return { status: 200, text: `Pushed to ${server.connections().length} servers\n` };
   }
-  const clients = server.connections();
+  const told = (clients: readonly Connection[]): DebugAnswer => clientsOf(clients, proxyOf);
+  return request.query.has("proxyID") ? ofProxy({ server, proxyOf }, request, (connection) => told([connection])) : told(server.connections());
+}
+
+function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions["proxyOf"]): DebugAnswer {
   return {
     json: {
       totalClients: clients.length,
@@ -87,11 +90,16 @@ function adsz({ server, proxyOf }: ProxyCommandsOptions, query: URLSearchParams)
   };
 }
 
+/** What a proxy was last sent of some types, as the configurations of a dump. */
+function configsOf(connection: Connection, types: readonly string[]): { readonly configs: readonly object[] } {
+  return { configs: types.flatMap((type) => resourcesSent(connection, type, messageRegistry()).map(({ resource }) => resource)) };
+}
+
 function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
   const types = query.get("types");
   if (types === null || types === "") return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
   const asked = types.split(",").map((type) => ({ type, url: typeUrlOf(type) }));
   const unknown = asked.find(({ url }) => url === undefined);
   if (unknown !== undefined) return refuse(400, `types: there is no type ${unknown.type}`);
-  return { json: Object.fromEntries(asked.map(({ type, url = "" }) => [metricType(url) === url ? type : metricType(url), resourcesSent(connection, url, messageRegistry())])) };
+  return { json: configsOf(connection, asked.map(({ url = "" }) => url)) };
 }

@@ -8,7 +8,7 @@ export interface MeshCounts {
   readonly services: number;
   readonly virtualServices: number;
   /** Hosts for which DestinationRules of one namespace repeat a subset. */
-  readonly repeatedSubsets: number;
+  readonly repeatedSubsets: readonly string[];
   /** Addresses of endpoints that are not ready. */
   readonly notReady: readonly string[];
   /** Addresses for which no pod is known yet, and the services that have them. */
@@ -24,7 +24,7 @@ export const meshCounts = query("metrics.mesh", (q): MeshCounts => {
   return {
     services: order.length,
     virtualServices: q.keys(virtualServices).length,
-    repeatedSubsets: q.call(hostsWithRepeatedSubsets).length,
+    repeatedSubsets: q.call(hostsWithRepeatedSubsets),
     notReady: [...notReady].sort(),
     withoutPod: q.call(endpointsWithoutPods),
   };

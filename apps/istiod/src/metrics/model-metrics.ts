@@ -22,24 +22,39 @@ const syncStates = ["synced", "syncing", "timeout", "closed"];
 const withoutTargets = query("metrics.withoutTargets", (q): boolean => q.ask(serviceTargets).length === 0);
 const refusedServers = query("metrics.refusedServers", (q) => q.call(mergedGateway)?.refused ?? []);
 
+/** What is wrong with something that proxies have, by the name of the thing, with a proxy that has it: as `/debug/push_status` shows it. */
+export type Faults = ReadonlyMap<string, { readonly proxy?: string; readonly message?: string }>;
+
 /** What was found of all proxies that are connected; names count once, however many proxies they concern. */
 interface Census {
   readonly state: string;
   readonly mesh: MeshCounts;
-  readonly duplicateClusters: number;
-  readonly unresolvedClusters: number;
-  readonly repeatedDomains: number;
-  readonly outboundConflicts: number;
-  readonly inboundConflicts: number;
-  readonly emptyClusters: number;
-  readonly withoutService: number;
-  readonly notReady: number;
+  readonly faults: Readonly<Record<keyof typeof faultHelp, Faults>>;
 }
 
-type Names = { [K in keyof Findings as Findings[K] extends readonly string[] ? K : never]: Set<string> };
+/** The gauges that count faults by name, and what they mean. */
+const faultHelp = {
+  pilot_vservice_dup_domain: "Virtual hosts of connected sidecars that are wanted twice, or that lost domains to others.",
+  pilot_endpoint_not_ready: "Connected proxies whose own endpoint is not ready.",
+  pilot_eds_no_instances: "Clusters of connected proxies that are discovered by EDS and have no endpoint.",
+  pilot_duplicate_envoy_clusters: "Clusters of connected proxies that are wanted twice.",
+  pilot_dns_cluster_without_endpoints: "Clusters left out for connected proxies, because there is no endpoint for them to resolve.",
+  pilot_conflict_outbound_listener_tcp_over_current_tcp: "Listeners of connected sidecars where TCP services cannot be told apart.",
+  pilot_conflict_inbound_listener: "Connected sidecars two of whose services name different protocols for one port.",
+  pilot_no_ip: "Connected sidecars that implement no service: their pods are in no endpoint table.",
+  pilot_destrule_subsets: "Hosts for which DestinationRules of one namespace repeat a subset.",
+  endpoint_no_pod: "Services with an endpoint whose pod is not known.",
+} as const;
 
-/** Istio's gauges of the model. They are made when metrics are asked for, and again only if something changed. */
-export function modelMetrics(registry: Registry, { database, server, clientOf, remoteClusters }: ModelMetricsOptions): void {
+const gaugeOfFinding: Readonly<Record<Exclude<keyof Findings, "inboundConflict">, keyof typeof faultHelp>> = {
+  repeatedDomains: "pilot_vservice_dup_domain",
+  duplicateClusters: "pilot_duplicate_envoy_clusters",
+  unresolvedClusters: "pilot_dns_cluster_without_endpoints",
+  outboundConflicts: "pilot_conflict_outbound_listener_tcp_over_current_tcp",
+};
+
+/** Istio's gauges of the model. They are made when metrics are asked for, and again only if something changed. Gives what tells the faults that they count. */
+export function modelMetrics(registry: Registry, { database, server, clientOf, remoteClusters }: ModelMetricsOptions): () => Readonly<Record<string, Faults>> {
   const registers = [registry];
   const view = database.view(proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" }));
   const rejected = rejectedConfigs(registry);
@@ -51,10 +66,10 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
     if (known?.state === state) return known;
     const mesh = view.call(meshCounts);
     const notReadyAt = new Set(mesh.notReady);
-    const names: Names = { duplicateClusters: new Set(), unresolvedClusters: new Set(), repeatedDomains: new Set(), outboundConflicts: new Set() };
-    const emptyClusters = new Set<string>();
+    const faults = Object.fromEntries(Object.keys(faultHelp).map((gauge) => [gauge, new Map()])) as Record<keyof typeof faultHelp, Map<string, { proxy?: string; message?: string }>>;
+    for (const host of mesh.repeatedSubsets) faults.pilot_destrule_subsets.set(host, {});
+    for (const { service, address } of mesh.withoutPod) faults.endpoint_no_pod.set(service, { message: address });
     const counted = new Set<unknown>();
-    const proxies = { inboundConflicts: new Set<string>(), withoutService: new Set<string>(), notReady: new Set<string>() };
     const once = <T>(value: T, use: (value: T) => void): void => {
       if (counted.has(value)) return;
       counted.add(value);
@@ -63,15 +78,16 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
     for (const client of connections.map(clientOf)) {
       if (client === undefined) continue;
       const { proxy } = client;
+      const of = { proxy: proxy.nodeId };
       const found = client.view.call(findings);
       once(found, () => {
-        for (const [kind, all] of Object.entries(names)) found[kind as keyof Names].forEach((name) => all.add(name));
+        for (const [kind, gauge] of Object.entries(gaugeOfFinding)) for (const name of found[kind as keyof typeof gaugeOfFinding]) faults[gauge].set(name, of);
       });
       const endpoints = generators[endpointType];
-      if (endpoints !== undefined) once(client.view.call(endpoints), (set) => emptyAssignments(set).forEach((name) => emptyClusters.add(name)));
-      if (found.inboundConflict) proxies.inboundConflicts.add(proxy.nodeId);
-      if (proxy.type === "sidecar" && client.view.call(withoutTargets)) proxies.withoutService.add(proxy.nodeId);
-      if (notReadyAt.has(proxy.ipAddresses[0] ?? "")) proxies.notReady.add(proxy.nodeId);
+      if (endpoints !== undefined) once(client.view.call(endpoints), (set) => emptyAssignments(set).forEach((name) => faults.pilot_eds_no_instances.set(name, of)));
+      if (found.inboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);
+      if (proxy.type === "sidecar" && client.view.call(withoutTargets)) faults.pilot_no_ip.set(proxy.nodeId, of);
+      if (notReadyAt.has(proxy.ipAddresses[0] ?? "")) faults.pilot_endpoint_not_ready.set(proxy.nodeId, of);
       if (proxy.type === "router") {
         for (const { gateway, index, reason } of client.view.call(refusedServers)) {
           const refusal = `${gateway} ${index} ${reason}`;
@@ -80,33 +96,13 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
         }
       }
     }
-    known = {
-      state,
-      mesh,
-      duplicateClusters: names.duplicateClusters.size,
-      unresolvedClusters: names.unresolvedClusters.size,
-      repeatedDomains: names.repeatedDomains.size,
-      outboundConflicts: names.outboundConflicts.size,
-      emptyClusters: emptyClusters.size,
-      inboundConflicts: proxies.inboundConflicts.size,
-      withoutService: proxies.withoutService.size,
-      notReady: proxies.notReady.size,
-    };
+    known = { state, mesh, faults };
     return known;
   };
   const gauge = (name: string, help: string, value: () => number): Gauge => new Gauge({ name, help, registers, collect() { this.set(value()); } });
   gauge("pilot_services", "Services that this istiod knows.", () => census().mesh.services);
   gauge("pilot_virt_services", "VirtualServices in force.", () => census().mesh.virtualServices);
-  gauge("pilot_vservice_dup_domain", "Virtual hosts of connected sidecars that are wanted twice, or that lost domains to others.", () => census().repeatedDomains);
-  gauge("pilot_destrule_subsets", "Hosts for which DestinationRules of one namespace repeat a subset.", () => census().mesh.repeatedSubsets);
-  gauge("pilot_endpoint_not_ready", "Connected proxies whose own endpoint is not ready.", () => census().notReady);
-  gauge("pilot_eds_no_instances", "Clusters of connected proxies that are discovered by EDS and have no endpoint.", () => census().emptyClusters);
-  gauge("pilot_duplicate_envoy_clusters", "Clusters of connected proxies that are wanted twice.", () => census().duplicateClusters);
-  gauge("pilot_dns_cluster_without_endpoints", "Clusters left out for connected proxies, because there is no endpoint for them to resolve.", () => census().unresolvedClusters);
-  gauge("pilot_conflict_outbound_listener_tcp_over_current_tcp", "Listeners of connected sidecars where TCP services cannot be told apart.", () => census().outboundConflicts);
-  gauge("pilot_conflict_inbound_listener", "Connected sidecars two of whose services name different protocols for one port.", () => census().inboundConflicts);
-  gauge("pilot_no_ip", "Connected sidecars that implement no service: their pods are in no endpoint table.", () => census().withoutService);
-  gauge("endpoint_no_pod", "Services with an endpoint whose pod is not known.", () => new Set(census().mesh.withoutPod.map(({ service }) => service)).size);
+  for (const [name, help] of Object.entries(faultHelp)) gauge(name, help, () => census().faults[name as keyof typeof faultHelp].size);
   gauge("pilot_k8s_endpoints_pending_pod", "Addresses of endpoints whose pods are not known.", () => new Set(census().mesh.withoutPod.map(({ address }) => address)).size);
   const managed = new Gauge({
     name: "istiod_managed_clusters",
@@ -127,4 +123,5 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
       for (const cluster of remoteClusters()) for (const status of syncStates) sync.set({ cluster, cluster_type: "remote", status }, status === "synced" ? 1 : 0);
     },
   });
+  return () => Object.fromEntries(Object.entries(census().faults).filter(([, faults]) => faults.size > 0));
 }

@@ -24,7 +24,7 @@ const queueBuckets = [0.01, 0.1, 0.2, 0.5, 1, 3, 5];
 const endpointKinds = new Set(["EndpointSlice", "WorkloadEntry"]);
 const serviceKinds = new Set(["Service", "ServiceEntry"]);
 /** Why proxies are pushed to, as Istio names it, where it is neither an endpoint, nor a service, nor Istio's configuration. */
-const reasons: Readonly<Record<string, string>> = {
+const reasonOfKind: Readonly<Record<string, string>> = {
   Secret: "secret",
   ConfigMap: "secret",
   Namespace: "namespace",
@@ -56,7 +56,7 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
   const valid = new Counter({ name: "galley_validation_passed", help: "Objects that were found valid.", labelNames: ["group", "version", "resource"], registers });
   const invalid = new Counter({ name: "galley_validation_failed", help: "Objects that were found not valid.", labelNames: ["group", "version", "resource", "reason"], registers });
   const rejected = rejectedConfigs(registry);
-  const reasonsOf = new Map<number, ReadonlyMap<string, number>>();
+  const reasons = new Map<number, Readonly<Record<string, number>>>();
   const present = new Map<unknown, Set<string>>();
   const count = (kind: string, event: "add" | "update" | "delete"): void => {
     const registryName = registryNames[kind];
@@ -82,16 +82,13 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
   }
 
   return {
-    committed({ revision, changed }, { gatheredMs, committingMs, readingMs }) {
+    committed(commit, { gatheredMs, committingMs, readingMs }) {
       debounce.observe((gatheredMs + committingMs) / 1000);
       init.observe(committingMs / 1000);
       latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
       duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
-      const led = new Map<string, number>();
-      for (const { collection, key } of changed) {
+      for (const { collection, key } of commit.changed) {
         const kind = nameOfKind.get(collection);
-        const reason = reasonOf(kind ?? collection.name);
-        led.set(reason, (led.get(reason) ?? 0) + 1);
         if (kind === undefined) continue;
         const keys = present.get(collection);
         const is = database.read(collection, key) !== undefined;
@@ -103,14 +100,14 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
         count(kind, event);
         if (is && collection === endpointSlices) missPods(key);
       }
-      reasonsOf.set(revision, led);
-      for (const oldest of reasonsOf.keys()) {
-        if (reasonsOf.size <= commitsRemembered) break;
-        reasonsOf.delete(oldest);
+      reasons.set(commit.revision, reasonsOf(commit));
+      for (const oldest of reasons.keys()) {
+        if (reasons.size <= commitsRemembered) break;
+        reasons.delete(oldest);
       }
     },
     turn(changes) {
-      for (const revision of changes) for (const [type, times] of reasonsOf.get(revision) ?? []) triggers.inc({ type }, times);
+      for (const revision of changes) for (const [type, times] of Object.entries(reasons.get(revision) ?? {})) triggers.inc({ type }, times);
     },
     problems(found) {
       for (const { severity, subject } of found) {
@@ -122,10 +119,20 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
   };
 }
 
+/** Why proxies are pushed to after a commit, as Istio names it, each with the number of objects. */
+export function reasonsOf({ changed }: Commit): Readonly<Record<string, number>> {
+  const reasons: Record<string, number> = {};
+  for (const { collection } of changed) {
+    const reason = reasonOf(nameOfKind.get(collection) ?? collection.name);
+    reasons[reason] = (reasons[reason] ?? 0) + 1;
+  }
+  return reasons;
+}
+
 function reasonOf(kind: string): string {
   if (endpointKinds.has(kind)) return "endpoint";
   if (serviceKinds.has(kind)) return "service";
-  return reasons[kind] ?? (istioNames.has(kind) ? "config" : "global");
+  return reasonOfKind[kind] ?? (istioNames.has(kind) ? "config" : "global");
 }
 
 /** A kind's name in URLs of Kubernetes' API. */
