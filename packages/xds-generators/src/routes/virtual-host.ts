@@ -3,7 +3,7 @@ import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route
 import { query, type QueryContext } from "@istiod/incremental";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { encodedField } from "../envoy/encode.js";
+import { encodedField, encodedText } from "../envoy/encode.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultOutboundRoute } from "./default-route.js";
 import { type DestinationTraits, serviceHash } from "./destinations.js";
@@ -44,20 +44,26 @@ export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest)
           .map((route) => route.bytes);
   const found = request.service === undefined ? undefined : q.call(service, request.service);
   const session = found && sessionKeyOf(q, found);
-  return encodedVirtualHost(
-    {
-      name: request.name,
-      domains: [...request.domains],
-      includeRequestAttemptCount: countsAttempts(q),
-      typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
-    },
-    routes,
-  );
+  const { name, domains } = VirtualHostSchema.field;
+  return encodedField(virtualHostsField, [
+    encodedText(name.number, request.name),
+    ...request.domains.map((domain) => encodedText(domains.number, domain)),
+    ...routes,
+    q.call(commonSettings),
+    ...(session === undefined ? [] : [encodedSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
+  ]);
 }, { key: (request) => JSON.stringify(request) });
+
+/** What all virtual hosts of a sidecar have in common, encoded. */
+const commonSettings = query("virtualHostSettings", (q): Uint8Array => encodedSettings({ includeRequestAttemptCount: countsAttempts(q) }));
+
+function encodedSettings(settings: MessageInitShape<typeof VirtualHostSchema>): Uint8Array {
+  return toBinary(VirtualHostSchema, create(VirtualHostSchema, settings));
+}
 
 /** A virtual host whose routes are encoded already. */
 export function encodedVirtualHost(head: MessageInitShape<typeof VirtualHostSchema>, routes: readonly Uint8Array[] = []): Uint8Array {
-  return encodedField(virtualHostsField, [toBinary(VirtualHostSchema, create(VirtualHostSchema, head)), ...routes]);
+  return encodedField(virtualHostsField, [encodedSettings(head), ...routes]);
 }
 
 /** Whether requests are told which attempt they are. */

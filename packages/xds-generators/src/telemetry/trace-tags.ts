@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { HttpConnectionManager_TracingSchema as TracingSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { CustomTag_LiteralSchema as LiteralSchema, CustomTagSchema } from "@istiod/envoy-api/envoy/type/tracing/v3/custom_tag";
-import type { QueryContext } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
@@ -18,16 +18,14 @@ export interface TraceTag {
 const tagsField = TracingSchema.field.customTags.number;
 
 /** Who the workload is, and what policies on trial would have done. */
-export function istioTags(q: QueryContext): readonly TraceTag[] {
-  return [
-    literal("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
-    literal("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
-    literal("istio.mesh_id", askMetadata(q, "MESH_ID") || "unknown"),
-    literal("istio.namespace", askMetadata(q, "NAMESPACE") || "default"),
-    literal("istio.cluster_id", askMetadata(q, "CLUSTER_ID") || "unknown"),
-    ...dryRunTags,
-  ];
-}
+export const istioTags = query("istioTags", (q): readonly TraceTag[] => [
+  literal("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
+  literal("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
+  literal("istio.mesh_id", askMetadata(q, "MESH_ID") || "unknown"),
+  literal("istio.namespace", askMetadata(q, "NAMESPACE") || "default"),
+  literal("istio.cluster_id", askMetadata(q, "CLUSTER_ID") || "unknown"),
+  ...dryRunTags,
+]);
 
 /** Tags that the proxy's own configuration asks for. */
 export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly TraceTag[] {

@@ -29,7 +29,7 @@ export const encodedTracing = query("encodedTracing", (q, listener: ListenerClas
   const { settings, tags, namesWorkload, requestIdSamples } = q.call(commonTracing, listener);
   const requestIds = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
   if (settings === undefined) return requestIds;
-  const all = namesWorkload ? [...istioTags(q), ...tags] : [...tags];
+  const all = namesWorkload ? [...q.call(istioTags), ...tags] : [...tags];
   all.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   return joinEncoded([requestIds, encodedField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)])]);
 });
