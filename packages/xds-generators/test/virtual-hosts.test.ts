@@ -28,6 +28,16 @@ describe("the domains of a service", () => {
     expect(Object.keys(hosts)).toEqual([`${host}:80`, "allow_any"]);
   });
 
+  it("include the short names of an ExternalName service that leads to a host of no namespace, at every port of that host", () => {
+    const ports = [80, 9090].map((number) => ({ number, name: `http-${number}`, protocol: "HTTP" }));
+    const entry = serviceEntry("api", { hosts: ["api.internal"], ports, resolution: "DNS" });
+    const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: "api.internal", clusterIP: "" } });
+    const domains = (namespace: string) => new RouteMesh(entry + alias).sidecar(namespace).hosts("9090")["api.internal:9090"]?.domains;
+    expect(domains("shop")).toContain("alias");
+    expect(domains("payments")).not.toContain("alias");
+    expect(domains("payments")).toContain("alias.shop");
+  });
+
   it("have IPv6 addresses in brackets", () => {
     const mesh = new RouteMesh(serviceEntry("v6", { hosts: ["six.example.com"], addresses: ["fd00::1"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
     expect(mesh.sidecar().hosts("80")["six.example.com:80"]?.domains).toEqual(["six.example.com", "six.example.com.", "[fd00::1]"]);

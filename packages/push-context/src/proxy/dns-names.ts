@@ -1,5 +1,5 @@
 import { fact, type FactContext, query } from "@istiod/incremental";
-import { service, serviceOrder } from "@istiod/service-discovery";
+import { aliasesOf, service, serviceOrder, splitKey } from "@istiod/service-discovery";
 import type { Proxy } from "./proxy.js";
 
 const marker = ".svc.";
@@ -11,7 +11,7 @@ export const kubernetesDnsSuffix = fact("kubernetesDnsSuffix", (proxy: Proxy): s
 });
 
 /**
- * The namespace in the client's domain, if a service of that namespace has this port (0: any port). Only there do the names by
+ * The namespace in the client's domain, if a service with a name of that namespace has this port (0: any port). Only there do the names by
  * which the client knows services differ from those of other clients.
  */
 export const dnsNamespaceServing = fact("dnsNamespaceServing", (proxy: Proxy, port: number, q: FactContext): string | undefined => {
@@ -32,15 +32,19 @@ const namespacesServing = query("namespacesServing", (q, port: number): Readonly
 const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, Readonly<Record<string, true>>>> => {
   const out: Record<number, Record<string, true>> = {};
   for (const id of q.call(serviceOrder)) {
-    const { namespace, ports } = q.call(dnsShape, id);
-    for (const port of namespace === undefined ? [] : [0, ...ports]) {
-      (out[port] ??= {})[namespace ?? ""] = true;
+    const { namespaces, ports } = q.call(dnsShape, id);
+    for (const port of namespaces.length === 0 ? [] : [0, ...ports]) {
+      const serving = (out[port] ??= {});
+      for (const namespace of namespaces) serving[namespace] = true;
     }
   }
   return out;
 });
 
-const dnsShape = query("dnsShape", (q, id: string): { readonly namespace: string | undefined; readonly ports: readonly number[] } => {
+/** The namespaces of a service's names, those of its aliases among them, and its ports. */
+const dnsShape = query("dnsShape", (q, id: string): { readonly namespaces: readonly string[]; readonly ports: readonly number[] } => {
   const found = q.call(service, id);
-  return { namespace: found && namespaceOfHostname(found.hostname), ports: found?.ports.map((port) => port.number) ?? [] };
+  if (found === undefined) return { namespaces: [], ports: [] };
+  const hostnames = [found.hostname, ...q.call(aliasesOf, found.hostname).map((alias) => splitKey(alias)[1])];
+  return { namespaces: [...new Set(hostnames.flatMap((hostname) => namespaceOfHostname(hostname) ?? []))], ports: found.ports.map((port) => port.number) };
 });

@@ -12,7 +12,7 @@ import {
   scopeOf,
   serviceTargets,
 } from "@istiod/push-context";
-import { parseProtocol, service, type ServicePort, type ServiceTarget } from "@istiod/service-discovery";
+import { keyOfId, parseProtocol, service, splitKey, type ServicePort, type ServiceTarget } from "@istiod/service-discovery";
 import { isIPv4, isIPv6 } from "node:net";
 import type { InboundClusterRef } from "./inbound-cluster.js";
 
@@ -41,9 +41,19 @@ function ofServices(q: QueryContext, targets: readonly ServiceTarget[], except: 
   return [...byPort].flatMap(([port, group]) => {
     const servicePort = group[0] && portOf(q, group[0]);
     if (servicePort === undefined) return [];
-    const services = [...new Set(group.filter((target) => target.port.number === servicePort.number).map((target) => target.service))];
+    const services = onePerHost(group.filter((target) => target.port.number === servicePort.number).map((target) => target.service));
     return [{ port, bind, targetPort: port, servicePort, services, fallbackHost: "" }];
   });
+}
+
+/** The first service of each host: one with several addresses counts once. */
+function onePerHost(services: readonly string[]): readonly string[] {
+  const byHost = new Map<string, string>();
+  for (const id of services) {
+    const [, hostname] = splitKey(keyOfId(id));
+    if (!byHost.has(hostname)) byHost.set(hostname, id);
+  }
+  return [...byHost.values()];
 }
 
 function ofIngress(q: QueryContext, listener: IstioIngressListener, targets: readonly ServiceTarget[], sidecar: string): readonly InboundClusterRef[] {

@@ -29,6 +29,12 @@ describe("inbound clusters", () => {
     expect(services.map(({ name }: Json) => name)).toEqual(["web", "web2"]);
   });
 
+  it("name a service once that has several addresses", () => {
+    const spec = { hosts: ["web.internal"], addresses: ["240.1.1.1", "240.1.1.2"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], location: "MESH_INTERNAL", resolution: "STATIC", endpoints: [{ address: "10.1.0.1" }] };
+    const { services } = new TestMesh(istioYaml("ServiceEntry", "web", spec)).proxy(options).cluster("inbound|80||").metadata.filterMetadata.istio;
+    expect(services).toEqual([{ host: "web.internal", name: "web.internal", namespace: "shop" }]);
+  });
+
   it("go to loopback where the mesh wants it so", () => {
     const proxy = new TestMesh(web, { inboundTrafficPolicy: { mode: "LOCALHOST" } }).proxy(options);
     const cluster = proxy.cluster("inbound|8080||");

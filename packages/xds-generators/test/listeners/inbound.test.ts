@@ -30,6 +30,12 @@ describe("inbound chains", () => {
     expect(lines("DISABLE", 8080)).toEqual(["raw_buffer -> http"]);
   });
 
+  it("count TCP under the mesh's pattern, without knowing the workload's port", () => {
+    const proxy = new TestMesh(web, { inboundClusterStatName: "in_%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" }).proxy(self);
+    const chain = chainsOf(virtualInbound(proxy)).find(({ filterChainMatch }) => filterChainMatch?.destinationPort === 9090);
+    expect(filterOf(chain, tcpProxy).statPrefix).toBe("in_web.shop_90_%TARGET_PORT%");
+  });
+
   it("follow a mode of a single port, also of one that no service declares", () => {
     const policy = `---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: web, namespace: shop}\nspec: {selector: {matchLabels: {app: web}}, mtls: {mode: STRICT}, portLevelMtls: {8080: {mode: DISABLE}, 7777: {mode: DISABLE}}}\n`;
     const listener = virtualInbound(new TestMesh(web + policy).proxy(self));
