@@ -6,6 +6,7 @@ import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
 import { NameSet } from "./name-set.js";
+import { isNamedIn } from "./names-in.js";
 import { PendingChanges } from "./pending-changes.js";
 import { versionsDigest, versionsOf } from "./set-digest.js";
 import { endpointsNameOf } from "./warming.js";
@@ -227,7 +228,7 @@ export abstract class AdsStream {
 
   #rejected(type: TypeState, { responseNonce }: XdsRequest, error: { code: number; message: string }, answered: SentResponse | undefined): Rejection {
     const carried = answered?.selection.resources ?? [];
-    const refused = carried.filter(({ name }) => carried.length === 1 || error.message.includes(name));
+    const refused = carried.filter(({ name }) => carried.length === 1 || isNamedIn(error.message, name));
     const rejection: Rejection = {
       nonce: responseNonce,
       version: answered?.version ?? "",
