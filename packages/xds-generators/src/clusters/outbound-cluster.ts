@@ -114,7 +114,7 @@ function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target,
   const pattern = q.call(clusterDefaults).outboundStatName;
   return {
     name,
-    statName: delimitedStatPrefix(pattern === "" ? name : statNameOf(pattern, { service, port, subset: ref.subset, targetPort: 0 })),
+    statName: delimitedStatPrefix(pattern === "" ? name : statNameOf(pattern, { service, port, subset: ref.subset })),
     host: service.hostname,
     service: service.name,
     namespace: service.namespace,

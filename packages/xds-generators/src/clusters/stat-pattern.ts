@@ -4,18 +4,18 @@ export interface StatNameParts {
   readonly service: Pick<Service, "hostname" | "name" | "namespace" | "registry">;
   readonly port: ServicePort;
   readonly subset?: string;
-  /** The workload's port; absent: the pattern's place for it is kept as it is, as in Istio's listeners. */
-  readonly targetPort?: number;
+  /** The workload's port; 0 where it is not known; `unfilled`: its place in the pattern is left as it is, as Istio's inbound listeners do. */
+  readonly targetPort?: number | "unfilled";
 }
 
 /**
  * The name under which a cluster or route counts, by a pattern of MeshConfig (`outboundClusterStatName`, …). `%SERVICE%` is
  * `name.namespace` for Kubernetes, and the host for others.
  */
-export function statNameOf(pattern: string, { service, port, subset = "", targetPort }: StatNameParts): string {
+export function statNameOf(pattern: string, { service, port, subset = "", targetPort = 0 }: StatNameParts): string {
   const { hostname, name, namespace, registry } = service;
   const kubernetes = registry === "Kubernetes";
-  const filled = targetPort === undefined ? pattern : pattern.replaceAll("%TARGET_PORT%", () => String(targetPort));
+  const filled = targetPort === "unfilled" ? pattern : pattern.replaceAll("%TARGET_PORT%", () => String(targetPort));
   return filled
     .replaceAll("%SERVICE%", () => (kubernetes ? `${name}.${namespace}` : hostname))
     .replaceAll("%SERVICE_NAME%", () => (kubernetes ? name : hostname))

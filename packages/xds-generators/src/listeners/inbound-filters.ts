@@ -116,5 +116,5 @@ function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servic
   if (pattern === "") return cluster;
   const found = id === undefined ? undefined : q.call(service, id);
   const named = found ?? { hostname, name: hostname, namespace: "", registry: "External" as const };
-  return statNameOf(pattern, { service: named, port: servicePort });
+  return statNameOf(pattern, { service: named, port: servicePort, targetPort: "unfilled" });
 }
