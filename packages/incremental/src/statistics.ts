@@ -2,7 +2,7 @@ import type { Statistics } from "./api.js";
 import type { Engine } from "./evaluation/engine.js";
 
 /** Bytes of the objects of V8 on a 64-bit machine without pointer compression, as measured by `tools/bench`. */
-const bytesPer = { memo: 200, edge: 18, path: 128, step: 8, question: 600, view: 300, answer: 4 };
+const bytesPer = { memo: 185, edge: 18, path: 128, step: 8, question: 600, view: 300, answer: 4 };
 
 export function statistics(engine: Engine): Statistics {
   let bytes = engine.memos * bytesPer.memo + engine.edges * bytesPer.edge + engine.questions.size * bytesPer.question;
