@@ -68,8 +68,8 @@ describe("what is kept", { timeout: 120_000 }, () => {
     const db = new Database<Client>({ keepRevisions: 4 });
     const steady = db.view({ name: "steady" });
     let views = Array.from({ length: 8 }, (_, i) => db.view({ name: `v${i}` }));
-    const peaks = [0, 1, 2].map(() => ({ memos: 0, edges: 0, facts: 0, bytes: 0, heap: 0 }));
-    for (let round = 0; round < 1800; round++) {
+    const peaks = [0, 1, 2, 3].map(() => ({ memos: 0, edges: 0, facts: 0, bytes: 0, heap: 0 }));
+    for (let round = 0; round < 2400; round++) {
       db.commit((tx) => {
         tx.set(items, `key-${round}`, { owner: `owner-${round % 7}`, n: round });
         tx.delete(items, `key-${round - 10}`);
@@ -84,14 +84,15 @@ describe("what is kept", { timeout: 120_000 }, () => {
       const now = { ...db.stats(), heap: round % 600 === 599 ? heapBytes() : 0 };
       for (const what of Object.keys(peak) as (keyof typeof peak)[]) peak[what] = Math.max(peak[what], now[what]);
     }
-    const [first, ...later] = peaks;
-    for (const peak of later) {
+    const [first, second, ...later] = peaks;
+    for (const peak of [second!, ...later]) {
       expect(peak.memos).toBeLessThanOrEqual(first!.memos);
       expect(peak.edges).toBeLessThanOrEqual(first!.edges);
       expect(peak.facts).toBeLessThanOrEqual(first!.facts);
       expect(peak.bytes).toBeLessThanOrEqual(first!.bytes);
-      expect(peak.heap).toBeLessThanOrEqual(first!.heap * 1.05);
     }
+    // Code that is compiled while it becomes hot is on the heap too: the first quarter is for that.
+    for (const peak of later) expect(peak.heap).toBeLessThanOrEqual(second!.heap * 1.05);
     for (const view of [steady, ...views]) view.release();
     db.evict();
     expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
