@@ -1,4 +1,4 @@
-import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
 import { LoadBalancerSettings_SimpleLB, type Subset, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
@@ -134,5 +134,5 @@ function supportsDraining(q: QueryContext, { labels }: Service): boolean {
   return q.call(clusterDefaults).sessionLabels.some((name) => (labels[name] ?? "") !== "");
 }
 
-/** The field of Cluster in which endpoints are that are not sent apart. */
-const loadAssignment = 33;
+/** The field in which endpoints are that are not sent apart. */
+const loadAssignment = ClusterSchema.field.loadAssignment.number;

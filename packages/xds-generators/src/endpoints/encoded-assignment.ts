@@ -1,3 +1,14 @@
+import type { DescMessage } from "@bufbuild/protobuf";
+import { StructSchema, UInt32ValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
+import { AddressSchema, EnvoyInternalAddressSchema, PipeSchema, SocketAddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import { LocalitySchema, MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
+import {
+  Endpoint_AdditionalAddressSchema,
+  EndpointSchema,
+  LbEndpointSchema,
+  LocalityLbEndpointsSchema,
+} from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { splitLocality } from "@istiod/service-discovery";
 import { BackwardWriter } from "../envoy/backward-writer.js";
 import { unixPath } from "../envoy/address.js";
@@ -13,22 +24,22 @@ export interface EncodedMember extends Weighted {
   readonly bytes: Uint8Array;
 }
 
-/** Numbers of fields, by message. */
-const assignment = { clusterName: 1, endpoints: 2 } as const;
-const localityEndpoints = { locality: 1, lbEndpoints: 2, loadBalancingWeight: 3, priority: 5 } as const;
-const localityFields = { region: 1, zone: 2, subZone: 3 } as const;
-const lbEndpoint = { endpoint: 1, healthStatus: 2, metadata: 3, loadBalancingWeight: 4 } as const;
-const endpoint = { address: 1, additionalAddresses: 4 } as const;
-const additionalAddress = { address: 1 } as const;
-const address = { socketAddress: 1, pipe: 2, envoyInternalAddress: 3 } as const;
-const socketAddress = { address: 2, portValue: 3 } as const;
-const pipe = { path: 1 } as const;
-const internalAddress = { serverListenerName: 1, endpointId: 2 } as const;
-const metadataFields = { filterMetadata: 1 } as const;
-const structFields = { fields: 1 } as const;
+const assignment = numbersOf(ClusterLoadAssignmentSchema);
+const localityEndpoints = numbersOf(LocalityLbEndpointsSchema);
+const localityFields = numbersOf(LocalitySchema);
+const lbEndpoint = numbersOf(LbEndpointSchema);
+const endpoint = numbersOf(EndpointSchema);
+const additionalAddress = numbersOf(Endpoint_AdditionalAddressSchema);
+const address = numbersOf(AddressSchema);
+const socketAddress = numbersOf(SocketAddressSchema);
+const pipe = numbersOf(PipeSchema);
+const internalAddress = numbersOf(EnvoyInternalAddressSchema);
+const metadataFields = numbersOf(MetadataSchema);
+const structFields = numbersOf(StructSchema);
+const valueFields = numbersOf(ValueSchema);
+const uint32Value = numbersOf(UInt32ValueSchema);
+/** Of the messages that entries of maps are. */
 const mapEntry = { key: 1, value: 2 } as const;
-const valueFields = { stringValue: 3 } as const;
-const uint32Value = { value: 1 } as const;
 
 const writer = new BackwardWriter();
 
@@ -129,4 +140,9 @@ function writeWeight(field: number, weight: number): void {
   const { length } = writer;
   writer.numberField(uint32Value.value, weight);
   writer.enclose(field, length);
+}
+
+/** The numbers of a message's fields, by name. */
+function numbersOf<Desc extends DescMessage>(schema: Desc): Readonly<Record<keyof Desc["field"], number>> {
+  return Object.fromEntries(schema.fields.map(({ localName, number }) => [localName, number])) as Record<keyof Desc["field"], number>;
 }
