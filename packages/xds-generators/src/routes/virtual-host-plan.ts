@@ -49,11 +49,12 @@ const routedWithoutService = 80;
  */
 export const virtualHostPlan = query("virtualHostPlan", (q, at: PortOfListener): VirtualHostPlan => {
   const remaining = new Map(q.call(portServices, at).map((found) => [found.hostname, found]));
+  const wildcards = [...remaining.keys()].filter(isWildcard);
   const plan = new Plan();
   const routed: PortService[] = [];
   for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
     const header = q.call(virtualServiceHeader, key);
-    if (header === undefined || !concerns(header, remaining, at.port) || !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })) {
+    if (header === undefined || !concerns(header, remaining, wildcards, at.port) || !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })) {
       continue;
     }
     const { services, others } = hostsOf(q, header, remaining, at);
@@ -106,18 +107,14 @@ class Plan {
 }
 
 /** Whether any of a VirtualService's hosts is one of the services'; at port 80 it counts even if none is. */
-function concerns({ hosts }: VirtualServiceHeader, services: ReadonlyMap<string, PortService>, port: number): boolean {
+function concerns({ hosts }: VirtualServiceHeader, services: ReadonlyMap<string, PortService>, wildcards: readonly string[], port: number): boolean {
   if (port === routedWithoutService) {
     return true;
   }
   return hosts.some((host) => {
     const name = host.toLowerCase();
-    return services.has(name) || (isWildcard(name) ? [...services.keys()] : wildcardsAmong(services)).some((other) => hostsMeet(name, other));
+    return services.has(name) || (isWildcard(name) ? [...services.keys()] : wildcards).some((other) => hostsMeet(name, other));
   });
-}
-
-function wildcardsAmong(services: ReadonlyMap<string, PortService>): readonly string[] {
-  return [...services.keys()].filter(isWildcard);
 }
 
 /** The services that a VirtualService's hosts are, and its hosts that are no service's. A wildcard has the services for which nothing narrower is said. */
