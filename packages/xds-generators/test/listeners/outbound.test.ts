@@ -24,6 +24,12 @@ describe("outbound listeners", () => {
     expect(filterOf(chain, tcpProxy)).toMatchObject({ cluster: "outbound|5432||db.shop.svc.cluster.local" });
   });
 
+  it("count under the mesh's pattern, in which no workload's port is known", () => {
+    const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }), { outboundClusterStatName: "%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" });
+    const [chain] = chainsOf(listenerOf(mesh.proxy(), "10.96.0.1_5432"));
+    expect(filterOf(chain, tcpProxy).statPrefix).toMatch(/^db\.shop_5432_0/);
+  });
+
   it("detect an undeclared protocol, with routes of their own", () => {
     const listener = listenerOf(new TestMesh(serviceYaml("cart", { ports: ["web:9000"] })).proxy(), "10.96.0.1_9000");
     expect(managerOf(httpChain(listener)).rds.routeConfigName).toBe(`${host}:9000`);
