@@ -9,8 +9,11 @@ import { prefixed, readMessages } from "./grpc-messages.js";
 import type { LongMessages } from "./long-messages.js";
 import { peerOf } from "./peer.js";
 
-/** As much is given to HTTP/2 at once; progress of a slow client is seen in steps of this. */
+/** As much is given to HTTP/2 at once. */
 const bytesAtOnce = 1024 * 1024;
+/** So often it is looked whether a slow client takes some of that: this much, as pings and the like are written to one that takes nothing. */
+const progressMs = 5000;
+const progressBytes = 1024;
 /** A connection on which not even a reset can be sent is dropped after so long. */
 const resetTimeoutMs = 1000;
 
@@ -30,6 +33,7 @@ export class GrpcCall implements Call {
   /** Bodies of responses that are not written yet, so that they are found while they are. */
   #held: OutgoingMessage[] = [];
   #writing = false;
+  #stopWatching: () => void = () => undefined;
   #ended: { readonly error: ConnectError | undefined } | undefined;
 
   constructor(request: Http2ServerRequest, response: Http2ServerResponse, method: DiscoveryMethod, clock: Clock) {
@@ -46,6 +50,7 @@ export class GrpcCall implements Call {
     this.#handler = handler;
     this.#stream.on("error", () => undefined);
     this.#stream.once("close", () => {
+      this.#stopWatching();
       this.#unsent = [];
       this.#held = [];
       this.outstandingBytes = 0;
@@ -113,13 +118,30 @@ export class GrpcCall implements Call {
     }
     if (batch.length === 0) return;
     this.#writing = true;
+    this.#watchProgress(this.#bytesWritten);
     this.#stream.cork();
     for (const piece of batch.slice(0, -1)) this.#stream.write(piece);
     this.#stream.write(batch.at(-1), (error) => {
       this.#writing = false;
+      this.#stopWatching();
       if (error == null) this.#written(bytes);
     });
     this.#stream.uncork();
+  }
+
+  /** What the connection has sent so far. Flow control holds back what its client does not take. */
+  get #bytesWritten(): number {
+    return this.#stream.session?.socket.bytesWritten ?? 0;
+  }
+
+  #watchProgress(from: number): void {
+    this.#stopWatching = this.#clock.after(progressMs, () => {
+      if (this.#stream.destroyed) return;
+      const now = this.#bytesWritten;
+      const progressed = now >= from + progressBytes;
+      this.#watchProgress(progressed ? now : from);
+      if (progressed) this.#handler?.progressed();
+    });
   }
 
   #written(bytes: number): void {
