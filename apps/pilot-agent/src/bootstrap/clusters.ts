@@ -3,17 +3,12 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RemoteService } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { isTrue } from "../node/metadata.js";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
+import { cluster, collector, http2Options } from "./cluster.js";
 import { collectorAddress } from "./collector-address.js";
 import { object, socketAddress, typed } from "./json.js";
 import type { Networks } from "./networks.js";
 import { tracer } from "./tracing.js";
 import { upstreamTls } from "./upstream-tls.js";
-
-const HTTP2 = {
-  "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": typed("envoy.extensions.upstreams.http.v3.HttpProtocolOptions", {
-    explicit_http_config: { http2_protocol_options: {} },
-  }),
-};
 
 /** Enough for every request that Envoy sends itself; the default would refuse some after many reconnects. */
 const NO_LIMIT = { max_connections: 100000, max_pending_requests: 100000, max_requests: 100000 };
@@ -59,33 +54,13 @@ const SELF: JsonObject = {
   eds_cluster_config: { eds_config: { ads: {}, resource_api_version: "V3" }, service_name: "local_cluster" },
 };
 
-/** A semicolon ends each name in statistics, so that the tag rules find where it ends. */
-function cluster(name: string, type: "STATIC" | "STRICT_DNS", address: JsonObject, connectTimeout: string): JsonObject {
-  return {
-    name,
-    alt_stat_name: `${name};`,
-    type,
-    connect_timeout: connectTimeout,
-    lb_policy: "ROUND_ROBIN",
-    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address } }] }] },
-  };
-}
-
 function local(name: string, address: string, port: number): JsonObject {
   return cluster(name, "STATIC", socketAddress(address, port), "0.250s");
 }
 
 function pipe(name: string, path: string): JsonObject {
-  return { ...cluster(name, "STATIC", { pipe: { path } }, "1s"), typed_extension_protocol_options: HTTP2 };
+  return { ...cluster(name, "STATIC", { pipe: { path } }, "1s"), typed_extension_protocol_options: http2Options };
 }
-
-/** A collector that is found by name. */
-export function collector(name: string, address: JsonObject, dnsLookupFamily: string, more: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return object({ ...cluster(name, "STRICT_DNS", address, "1s"), respect_dns_ttl: true, dns_lookup_family: dnsLookupFamily, ...more });
-}
-
-/** Makes a cluster speak HTTP/2. */
-export const http2Options = HTTP2;
 
 function remote(name: string, service: RemoteService | undefined, inputs: BootstrapInputs, networks: Networks): JsonValue[] {
   if (!service || service.address === "") return [];
@@ -101,7 +76,7 @@ function remote(name: string, service: RemoteService | undefined, inputs: Bootst
           keepalive_interval: seconds(keepalive.interval),
         }),
       },
-      typed_extension_protocol_options: HTTP2,
+      typed_extension_protocol_options: http2Options,
     }),
   ];
 }

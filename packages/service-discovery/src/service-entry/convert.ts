@@ -1,15 +1,13 @@
 import { isIP, isIPv4 } from "node:net";
 import type { ServiceEntryObject } from "@istiod/config-ingestion";
-import {
-  ServiceEntry_Location,
-  ServiceEntry_Resolution,
-} from "@istiod/istio-api/networking/v1alpha3/service_entry";
+import { ServiceEntry_Location } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { CANONICAL_NAME_LABEL, CANONICAL_REVISION_LABEL, canonicalServiceOf } from "../labels.js";
-import { UNSPECIFIED_ADDRESS, type Labels, type Resolution, type Service } from "../model/service.js";
+import { UNSPECIFIED_ADDRESS, type Labels, type Service } from "../model/service.js";
 import { parseProtocol } from "../protocol.js";
 import { trafficDistributionOf } from "../kubernetes/traffic-distribution.js";
 import type { VisibilityCap } from "../settings/mesh.js";
 import type { HashedAddresses } from "./hashed-addresses.js";
+import { resolutionOf } from "./resolution.js";
 
 const AUTOALLOCATE_LABEL = "networking.istio.io/enable-autoallocate-ip";
 const CONNECT_STRATEGY = "istio.io/connect-strategy";
@@ -22,22 +20,6 @@ export interface EntrySurroundings {
   readonly hashed: (() => HashedAddresses | undefined) | undefined;
   /** Services outside of the mesh get canonical service labels. */
   readonly labelsCanonicalService: boolean;
-}
-
-/** How a ServiceEntry's endpoints are found. */
-export function resolutionOf(entry: ServiceEntryObject): Resolution {
-  switch (entry.spec.resolution) {
-    case ServiceEntry_Resolution.STATIC:
-      return "ClientSideLB";
-    case ServiceEntry_Resolution.DNS:
-      return "DNSLB";
-    case ServiceEntry_Resolution.DNS_ROUND_ROBIN:
-      return "DNSRoundRobinLB";
-    case ServiceEntry_Resolution.DYNAMIC_DNS:
-      return "DynamicDNS";
-    default:
-      return "Passthrough";
-  }
 }
 
 /** The addresses that a ServiceEntry gives to each of its hosts, in order and without repetition: IPs and CIDRs, or `0.0.0.0`. A CIDR of one address is that address. */

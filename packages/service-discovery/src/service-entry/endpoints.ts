@@ -15,7 +15,8 @@ import { isDiscovered } from "../settings/mesh.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { convertWorkloadEntry, entryWorkload, UNIX_PREFIX } from "../workloads/workload-entry.js";
-import { addressesOf, resolutionOf } from "./convert.js";
+import { addressesOf } from "./convert.js";
+import { resolutionOf } from "./resolution.js";
 import { serviceEntriesOf } from "./service.js";
 
 /** Pods of all clusters by namespace. */

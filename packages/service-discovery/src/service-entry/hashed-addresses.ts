@@ -1,7 +1,7 @@
 import { serviceEntries } from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
 import { isWildcardHost } from "../model/service.js";
-import { resolutionOf } from "./convert.js";
+import { resolutionOf } from "./resolution.js";
 
 /** Addresses that istiod makes up for a service without one. */
 export interface HashedAddresses {

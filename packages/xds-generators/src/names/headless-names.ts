@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import { features, inCluster, inNetwork } from "@istiod/push-context";
 import { allEndpoints, type Endpoint, type Service } from "@istiod/service-discovery";
-import type { NamedAddresses } from "./name-table.js";
+import type { NamedAddresses } from "./named-addresses.js";
 
 /** What a headless service's endpoints have names for. */
 export interface HeadlessNames {

@@ -4,21 +4,12 @@ import { query } from "@istiod/incremental";
 import { type NameTable_NameInfo, NameTable_NameInfoSchema, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { clientAddresses, egressListeners, scopedService, type ScopedService, scopeOf, servicesOf } from "@istiod/push-context";
 import { resource, ResourceSet } from "@istiod/resources";
-import { type Registry, UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
+import { UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
 import { headlessNames } from "./headless-names.js";
+import type { NamedAddresses } from "./named-addresses.js";
 
 /** Hosts of multi-cluster services: they have no short names, which are those of the clusters' own services. */
 const clusterSetDomain = ".clusterset.local";
-
-/** The addresses of one name. */
-export interface NamedAddresses {
-  readonly name: string;
-  readonly addresses: readonly string[];
-  readonly registry: Registry;
-  /** With the namespace, the forms in which the name may be shortened; both empty where it may not. */
-  readonly shortName: string;
-  readonly namespace: string;
-}
 
 /**
  * The names that the client's agent answers by itself, as one resource without a name: of all services that it may reach, and of the pods of

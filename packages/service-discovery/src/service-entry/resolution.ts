@@ -1,0 +1,19 @@
+import type { ServiceEntryObject } from "@istiod/config-ingestion";
+import { ServiceEntry_Resolution } from "@istiod/istio-api/networking/v1alpha3/service_entry";
+import type { Resolution } from "../model/service.js";
+
+/** How a ServiceEntry's endpoints are found. */
+export function resolutionOf(entry: ServiceEntryObject): Resolution {
+  switch (entry.spec.resolution) {
+    case ServiceEntry_Resolution.STATIC:
+      return "ClientSideLB";
+    case ServiceEntry_Resolution.DNS:
+      return "DNSLB";
+    case ServiceEntry_Resolution.DNS_ROUND_ROBIN:
+      return "DNSRoundRobinLB";
+    case ServiceEntry_Resolution.DYNAMIC_DNS:
+      return "DynamicDNS";
+    default:
+      return "Passthrough";
+  }
+}
