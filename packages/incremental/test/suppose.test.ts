@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, index, query, structurallyEqual, type Query } from "@istiod/incremental";
-import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item } from "./random-program.js";
+import { calls, clients, define, edits, items, programs, type Client, type Edit, type Expression, type Item, type Program } from "./random-program.js";
 import { Reference } from "./reference.js";
 
 const prices = collection<{ readonly amount: number; readonly tags: readonly string[] }>("Price");
@@ -63,6 +63,39 @@ function outcome(call: () => unknown): unknown {
     return { error: (error as Error).message };
   }
 }
+
+it("sees that an answer would differ which was renewed in vain on the way to the present result", () => {
+  const keys: Expression = { is: "keys" };
+  const nothing: Expression = { is: "constant", n: 0 };
+  const bucket: Expression = { is: "bucket", tag: "x" };
+  const program: Program = {
+    queries: [
+      nothing,
+      { is: "ask", fact: 4, arg: keys },
+      nothing,
+      nothing,
+      {
+        is: "if",
+        test: { is: "if", test: { is: "pair", left: bucket, right: { is: "arg" } }, then: keys, otherwise: { is: "throw", of: bucket } },
+        then: { is: "ask", fact: 0, arg: nothing },
+        otherwise: keys,
+      },
+    ],
+    facts: [keys, nothing, { is: "pair", left: { is: "call", query: 4, arg: { is: "arg" } }, right: { is: "ask", fact: 0, arg: { is: "arg" } } }],
+  };
+  const { queries } = define(program, () => {}, () => {});
+  const db = new Database<Client>();
+  const model = new Map<string, Item>();
+  const client = { zone: 0, level: 0 };
+  const view = db.view(client);
+  for (const key of ["a", "c"]) {
+    const put: Parameters<typeof db.suppose>[0] = (tx) => tx.set(items, key, { n: 0, tags: [] });
+    const supposed = db.suppose(put).call(view, queries[1] as Query<number, unknown>, 0);
+    model.set(key, { n: 0, tags: [] });
+    expect(supposed).toEqual(new Reference(program, model, client).call(1, 0).value);
+    db.commit(put);
+  }
+});
 
 it("is what the commit then gives, for every client", { timeout: 120_000 }, () => {
   const roots = Array.from({ length: calls }, (_, at) => [0, 1].map((arg) => ({ at, arg }))).flat();

@@ -34,11 +34,13 @@ export class Supposed<C> implements Supposition<C> {
   readonly #reached: Reached;
   readonly #found = new Map<Memo, Found[]>();
   readonly #revision: number;
+  readonly #work: number;
 
   constructor(
     readonly engine: Engine,
     writes: Writes,
   ) {
+    this.#work = workOf(engine);
     this.#inputs = new SupposedInputs(engine.inputs, writes);
     this.#reached = new Reached(this.#inputs, engine.revision);
     this.#revision = engine.revision;
@@ -46,10 +48,15 @@ export class Supposed<C> implements Supposition<C> {
 
   call(view: View<C>, query: AnyQuery, arg?: unknown): never {
     if (this.engine.revision !== this.#revision) throw new IncrementalError("released", `${query.name}: something was committed since it was supposed`);
-    const { value, failed } = new Run(this.engine, view as ClientView<unknown>, this.#inputs, this.#reached, this.#found).call(query, arg);
+    const { value, failed } = new Run(this.engine, view as ClientView<unknown>, this.#inputs, this.#reached, this.#found, this.#work).call(query, arg);
     if (failed) throw value;
     return value as never;
   }
+}
+
+/** Grows whenever records are made or renewed. */
+function workOf({ recomputations, verifications, answers }: Engine): number {
+  return recomputations + verifications + answers;
 }
 
 /** The calls of one client. */
@@ -65,19 +72,21 @@ class Run {
     readonly inputs: SupposedInputs,
     readonly reached: Reached,
     readonly found: Map<Memo, Found[]>,
+    readonly workBefore: number,
   ) {}
 
   call(query: AnyQuery, arg: unknown): Outcome {
-    const before = this.#work;
     const memo = this.client.record(query, arg);
-    if (this.#work > before) this.reached.extend(memo, this.client);
+    if (this.#renewed) this.reached.extend(memo, this.client);
     return this.#outcome(memo);
   }
 
-  /** Grows whenever records were made or renewed. */
-  get #work(): number {
-    const { recomputations, verifications, answers } = this.engine;
-    return recomputations + verifications + answers;
+  /**
+   * Whether records were made or renewed since this was supposed, so that each that is met must be looked at: also those that are valid
+   * now because they were renewed on the way to another, as answers are to find a memo.
+   */
+  get #renewed(): boolean {
+    return workOf(this.engine) > this.workBefore;
   }
 
   #outcome(memo: Memo): Outcome {
@@ -144,9 +153,8 @@ class Run {
 
   #answer(question: Question): unknown {
     if (this.#answers.has(question)) return this.#noted(question, this.#answers.get(question));
-    const before = this.#work;
     let answer: unknown = this.client.answerTo(question);
-    if (this.#work > before) this.reached.extendAnswer(this.client.answerMemos.get(question.id), this.client);
+    if (this.#renewed) this.reached.extendAnswer(this.client.answerMemos.get(question.id), this.client);
     if (this.reached.answer(question.id, this.client)) {
       try {
         answer = question.fact.compute(this.client.client as never, question.arg as never, this.#context);
