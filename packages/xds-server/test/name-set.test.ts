@@ -35,3 +35,20 @@ test("law: is the set of names that it would be without sharing", () => {
     }),
   );
 });
+
+test("law: names that are nearly those of a set are the listed ones, and those outside the set are told", () => {
+  const large = Array.from({ length: 200 }, (_, i) => `n${i}`);
+  const few = fc.uniqueArray(fc.integer({ min: 0, max: 250 }).map((i) => `n${i}`), { maxLength: 90 });
+  fc.assert(
+    fc.property(few, few, few, (without, more, other) => {
+      const listed = [...new Set([...large.filter((each) => !without.includes(each)), ...more])];
+      const set = setOf(large);
+      const names = NameSet.of(nameList(listed), set);
+      expect([...names].sort()).toEqual([...listed].sort());
+      expect(names.size).toBe(listed.length);
+      for (const each of [...large, ...more, ...other]) expect(names.has(each)).toBe(listed.includes(each));
+      expect(names.equals(set)).toBe(listed.length === large.length && listed.every((each) => large.includes(each)));
+      for (const among of [set, setOf(other)]) expect([...names.outside(among)].sort()).toEqual(listed.filter((each) => !among.has(each)).sort());
+    }),
+  );
+});

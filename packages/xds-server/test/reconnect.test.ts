@@ -44,6 +44,20 @@ onEach(transports, (variant, transport) => {
       expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
     });
 
+    test("is told of names that are no more although it has all that there is, and is sent later changes", async () => {
+      const { client, source } = await setup(variant, transport, sets);
+      const c = client();
+      c.subscribe(clusterType, [], versions);
+      await c.accept(clusterType);
+      c.subscribe(endpointType, ["a", "b", "gone"], versions);
+      c.subscribe(listenerType);
+      expect(await c.accept(endpointType)).toMatchObject({ names: [], removed: ["gone"] });
+      source.put(endpointType, made("b", "2"));
+      expect(await c.accept(endpointType)).toMatchObject({ names: ["b"], removed: [] });
+      source.put(endpointType, made("gone"));
+      expect(await c.accept(endpointType)).toMatchObject({ names: ["gone"], removed: [] });
+    });
+
     test("is sent later changes as if it had been sent everything", async () => {
       const { client, source } = await setup(variant, transport, sets);
       const c = client();

@@ -6,9 +6,9 @@ import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { everything, select } from "./selection.js";
 import { NameSet } from "./name-set.js";
+import { Held } from "./held.js";
 import { isNamedIn } from "./names-in.js";
 import { PendingChanges } from "./pending-changes.js";
-import { versionsDigest, versionsOf } from "./set-digest.js";
 import { endpointsNameOf } from "./warming.js";
 import { TypeState, type Due } from "./type-state.js";
 import type { SentResponse } from "./unanswered.js";
@@ -252,11 +252,11 @@ export abstract class AdsStream {
     return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? this.#current(type));
   }
 
-  /** The listed versions, without the request that they came in where they are those of the source's set. */
+  /** The listed versions, without the request that they came in. */
   protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
     if (list.size === 0) return undefined;
     const set = this.#current(type);
-    return set !== undefined && list.digest.equals(versionsDigest(set)) ? versionsOf(set) : list.kept();
+    return set === undefined ? list.kept() : new Held(list, set);
   }
 
   #current(type: TypeState): ResourceSet | undefined {

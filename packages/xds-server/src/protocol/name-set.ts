@@ -18,11 +18,19 @@ export class NameSet implements Iterable<string> {
   #removed = new Set<string>();
   #digest = new Digest();
 
-  /** The listed names; if they are those of the set, by what all who list them share. */
+  /** The listed names; if they are those of the set, or nearly, by what all who list them share. */
   static of(list: NameList, set: ResourceSet | undefined): NameSet {
     const names = new NameSet();
-    if (set !== undefined && list.size === set.size && list.digest.equals(namesDigest(set))) names.#share(set);
-    else for (const name of list) names.add(name);
+    if (set === undefined || set.size <= fewChanges || Math.abs(list.size - set.size) > fewChanges) {
+      for (const name of list) names.add(name);
+      return names;
+    }
+    names.#share(set);
+    if (list.size === set.size && list.digest.equals(names.#digest)) return names;
+    const listed = new Set(list);
+    for (const name of listed) names.add(name);
+    for (const name of names.#shared) if (!listed.has(name)) names.delete(name);
+    names.compact(set);
     return names;
   }
 
@@ -37,6 +45,12 @@ export class NameSet implements Iterable<string> {
   /** Whether these are the names of the set. */
   equals(set: ResourceSet): boolean {
     return this.size === set.size && this.#digest.equals(namesDigest(set));
+  }
+
+  /** Those that are not names of the set. */
+  *outside(set: ResourceSet): Generator<string> {
+    const shares = this.#shared.size === set.size && this.#shared === namesOf(set);
+    for (const name of shares ? this.#added : this) if (!set.has(name)) yield name;
   }
 
   add(name: string): void {

@@ -1,6 +1,6 @@
 import { difference, ResourceSet, type Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
-import { versionsDigest } from "./set-digest.js";
+import { heldOf } from "./held.js";
 import type { TypeState } from "./type-state.js";
 
 /** Looks up a resource outside the set of its type. */
@@ -23,32 +23,25 @@ export function select(type: TypeState, set: ResourceSet, lookup: Lookup | undef
 }
 
 function initial(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, warming: ReadonlySet<string>): Selection {
-  if (type.wildcard ? type.names.size === 0 : type.names.equals(set)) {
-    if (type.held === undefined) return all(set);
-    if (type.held.digest.equals(versionsDigest(set))) return { resources: [...warming].flatMap((name) => set.get(name) ?? []), removed: [] };
-  }
+  if (type.held === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set))) return all(set);
+  const held = type.held && heldOf(type.held, set);
   const resources: Resource[] = [];
   const removed: string[] = [];
-  const held = type.held && new Map(type.held);
-  const lacks = ({ name, version }: Resource): boolean => held?.get(name) !== version || warming.has(name);
-  let whole = true;
-  for (const resource of set) {
-    if (type.covers(resource.name) && lacks(resource)) resources.push(resource);
+  let whole = held?.all !== true;
+  for (const resource of held?.all === true ? [...warming].flatMap((name) => set.get(name) ?? []) : set) {
+    if ((held?.has(resource.name) !== true || warming.has(resource.name)) && type.covers(resource.name)) resources.push(resource);
     else whole = false;
   }
-  for (const name of type.names) {
-    if (set.has(name)) continue;
+  for (const name of type.names.outside(set)) {
     const found = lookup?.(name);
     if (lookup !== undefined) type.outside.set(name, found);
     if (found === undefined) removed.push(name);
-    else if (lacks(found)) {
+    else if (held?.others.get(name) !== found.version || warming.has(name)) {
       resources.push(found);
       whole = false;
     }
   }
-  if (type.wildcard && held !== undefined) {
-    for (const name of held.keys()) if (!set.has(name) && !type.names.has(name)) removed.push(name);
-  }
+  if (type.wildcard && held !== undefined) for (const name of held.others.keys()) if (!type.names.has(name)) removed.push(name);
   return whole ? { resources, removed, whole: set } : { resources, removed };
 }
 

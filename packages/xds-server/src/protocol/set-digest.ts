@@ -1,6 +1,5 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
-import type { VersionList } from "../wire/names.js";
 
 interface Known {
   readonly names: Digest;
@@ -26,17 +25,6 @@ export function namesOf(set: ResourceSet): ReadonlySet<string> {
   let names = nameSets.get(set);
   if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
   return names;
-}
-
-/** The versions of a set as a client would list them. */
-export function versionsOf(set: ResourceSet): VersionList {
-  const list: VersionList = {
-    size: set.size,
-    digest: versionsDigest(set),
-    kept: () => list,
-    [Symbol.iterator]: () => set.toArray().map(({ name, version }) => [name, version] as const)[Symbol.iterator](),
-  };
-  return list;
 }
 
 function known(set: ResourceSet): Known {

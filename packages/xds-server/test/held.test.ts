@@ -1,0 +1,30 @@
+import { resource, ResourceSet } from "@istiod/resources";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { heldOf } from "../src/protocol/held.js";
+import { versionList } from "../src/wire/names.js";
+
+const contents = fc.dictionary(fc.integer({ min: 0, max: 12 }).map((i) => `n${i}`), fc.integer({ min: 0, max: 2 }), { noNullPrototype: true });
+const resourceOf = (name: string, content: number) => resource(name, Uint8Array.of(content));
+const setOf = (of: Record<string, number>) => ResourceSet.of(Object.entries(of).map(([name, content]) => resourceOf(name, content)));
+const versionsOf = (of: Record<string, number>) => Object.fromEntries(Object.entries(of).map(([name, content]) => [name, resourceOf(name, content).version]));
+
+test("law: what a client holds is told by how it differs from a set, also when another set is asked for later", () => {
+  fc.assert(
+    fc.property(contents, contents, contents, fc.boolean(), (had, first, second, isFirst) => {
+      const versions = versionsOf(isFirst ? first : had);
+      let held = heldOf(versionList(versions), setOf(first));
+      for (const now of [first, second, first]) {
+        const set = setOf(now);
+        held = heldOf(held, set);
+        expect(heldOf(held, set)).toBe(held);
+        expect(Object.fromEntries(held)).toEqual(versions);
+        expect(held.size).toBe(Object.keys(versions).length);
+        for (const { name, version } of set) expect(held.has(name)).toBe(versions[name] === version);
+        expect(held.all).toBe(set.toArray().every(({ name, version }) => versions[name] === version));
+        expect(Object.fromEntries(held.others)).toEqual(Object.fromEntries(Object.entries(versions).filter(([name]) => !set.has(name))));
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
