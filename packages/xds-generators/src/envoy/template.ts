@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { BackwardWriter } from "./backward-writer.js";
 import { copyOf, readNumber, skipValue, wireTypes } from "./encode.js";
 
@@ -51,7 +52,8 @@ export function filled({ parts }: Template, blanks: Blanks): Uint8Array {
   return writer.finish();
 }
 
-const opening = "\u0001blank:";
+/** Of this process alone and in no output, so that nobody's own text can be taken for a blank. */
+const opening = `\u0001blank:${randomUUID()}:`;
 const closing = "\u0002";
 const every = "*";
 

@@ -38,6 +38,14 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
 const blanks: Texts = { name: blank("name"), sni: blank("sni"), names: [blankEach("names")] };
 
 describe("a template", () => {
+  it("leaves texts alone that look like its blanks, as somebody may have written them", () => {
+    for (const text of ["\u0001blank:name\u0002", "a\u0001blank:name\u0002", "\u0001blank:", "\u0001\u0002"]) {
+      const message = create(ClusterSchema, { name: blank("name"), lrsReportEndpointMetrics: [text], altStatName: text });
+      const made = fromBinary(ClusterSchema, filled(template(toBinary(ClusterSchema, message)), { name: "cart" }));
+      expect([made.name, made.altStatName, made.lrsReportEndpointMetrics]).toEqual(["cart", text, [text]]);
+    }
+  });
+
   it("filled in is what is encoded with the texts in place", () => {
     const cut = template(toBinary(ClusterSchema, cluster(blanks)));
     // Lengths of messages take one byte, two or three; some texts are not ASCII.
