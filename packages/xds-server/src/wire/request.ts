@@ -64,6 +64,7 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
     else if (field === numbers.unsubscribe) unsubscribe.push(from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
+    // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
     else if (field === numbers.node) node = fromBinary(NodeSchema, Uint8Array.prototype.slice.call(bytes, from, to));
     else if (field === numbers.errorDetail) errorDetail = decodeStatus(bytes, from, to);
   }
