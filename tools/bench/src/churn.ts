@@ -10,7 +10,7 @@ import { lines } from "./fleet/table.js";
 import type { ChangeKind } from "./mesh/changes.js";
 import { apply, writeObjects } from "./mesh/directory.js";
 import { Mesh } from "./mesh/mesh.js";
-import { positive } from "./options.js";
+import { positive, runCommand } from "./options.js";
 import { type IstiodProcess, startIstiod } from "./server/istiod-process.js";
 import { cpuSeconds, memory } from "./server/usage.js";
 
@@ -227,12 +227,9 @@ if (values.help) console.log(usage);
 else {
   const { json, help: _, minutes, ...numbers } = values;
   const read = (flag: keyof typeof numbers): number => positive(flag, numbers[flag]);
-  try {
+  await runCommand("churn", () => {
     const options = { minutes: Number(minutes), proxies: read("proxies"), services: read("services"), namespaces: read("namespaces"), rate: read("rate"), seed: read("seed"), growth: read("growth") };
     if (!(options.minutes > 0)) throw new Error(`--minutes ${minutes}: expected a number above 0`);
-    process.exitCode = (await churn(options, json)) ? 0 : 1;
-  } catch (error) {
-    console.error(`churn: ${error instanceof Error ? error.message : String(error)}`);
-    process.exitCode = 2;
-  }
+    return churn(options, json);
+  });
 }

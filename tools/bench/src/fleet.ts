@@ -4,7 +4,7 @@ import { runFleet, type RunningIstiod } from "./fleet/run.js";
 import { parseScript } from "./fleet/script.js";
 import { failures, type StepReport } from "./fleet/step-report.js";
 import { lines, profileColumns, stepColumns, title } from "./fleet/table.js";
-import { meshFlags, meshOptions, meshUsage, positive } from "./options.js";
+import { meshFlags, meshOptions, meshUsage, positive, runCommand } from "./options.js";
 
 const usage = `Usage: fleet [flags]
 
@@ -89,11 +89,4 @@ async function main(): Promise<boolean> {
 }
 
 if (values.help) console.log(usage);
-else {
-  try {
-    process.exitCode = (await main()) ? 0 : 1;
-  } catch (error) {
-    console.error(`fleet: ${error instanceof Error ? error.message : String(error)}`);
-    process.exitCode = 2;
-  }
-}
+else await runCommand("fleet", main);

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { type GrowthPoint, measure, growthColumns, pointsOf } from "./growth/points.js";
 import { lines } from "./fleet/table.js";
-import { positive } from "./options.js";
+import { positive, runCommand } from "./options.js";
 
 const usage = `Usage: growth [flags]
 
@@ -85,11 +85,4 @@ async function main(): Promise<boolean> {
 }
 
 if (values.help) console.log(usage);
-else {
-  try {
-    process.exitCode = (await main()) ? 0 : 1;
-  } catch (error) {
-    console.error(`growth: ${error instanceof Error ? error.message : String(error)}`);
-    process.exitCode = 2;
-  }
-}
+else await runCommand("growth", main);

@@ -11,6 +11,16 @@ export function positive(flag: string, text: string): number {
   return value;
 }
 
+/** Runs a command: status 0 if what it measured is as it should be, 1 if not, 2 with a sentence where it could not be run. */
+export async function runCommand(name: string, command: () => Promise<boolean>): Promise<void> {
+  try {
+    process.exitCode = (await command()) ? 0 : 1;
+  } catch (error) {
+    console.error(`${name}: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 2;
+  }
+}
+
 /** The flags of all commands that make a mesh. */
 export const meshFlags = {
   services: { type: "string", default: "200" },
