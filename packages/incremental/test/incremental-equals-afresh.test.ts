@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Database, structurallyEqual, type Query, type View } from "@istiod/incremental";
-import { calls, clients, define, edits, items, programs, type Client, type Edit, type Item, type Program } from "./random-program.js";
+import { calls, clients, define, edits, emptyModel, hidden, items, note, programs, put, type Client, type Edit, type Model, type Program } from "./random-program.js";
 import { Reference } from "./reference.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
@@ -19,17 +19,9 @@ function attempt(view: View<Client>, query: Query<number, unknown>, arg: number)
   }
 }
 
-function apply(db: Database<Client>, model: Map<string, Item>, edit: Edit): void {
-  db.commit((tx) => {
-    for (const { key, item } of edit) {
-      if (item === undefined) tx.delete(items, key);
-      else tx.set(items, key, item);
-    }
-  });
-  for (const { key, item } of edit) {
-    if (item === undefined) model.delete(key);
-    else model.set(key, item);
-  }
+function apply(db: Database<Client>, model: Model, edit: Edit): void {
+  db.commit((tx) => put(tx, edit));
+  note(model, edit);
 }
 
 const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
@@ -46,7 +38,7 @@ describe("after every commit, every result of every client", { timeout: 600_000 
           (fact, arg) => answered.push(`f${fact}(${arg})`),
         );
         const db = new Database<Client>();
-        const model = new Map<string, Item>();
+        const model = emptyModel();
         const views = people.map((client) => ({ client, view: db.view(client), before: undefined as Reference | undefined, results: [] as Attempt[] }));
         for (const edit of [[], ...commits]) {
           apply(db, model, edit);
@@ -90,7 +82,7 @@ describe("after every commit, every result of every client", { timeout: 600_000 
         const nothing = (): void => {};
         const { queries } = define(program, nothing, nothing);
         const db = new Database<Client>({ keepRevisions: 3 });
-        const model = new Map<string, Item>();
+        const model = emptyModel();
         const choose = (count: number): number => choices.next().value! % count;
         const views = people.map((client) => ({ client, view: db.view(client) }));
         for (const edit of [[], ...commits]) {
@@ -117,10 +109,13 @@ describe("after every commit, every result of every client", { timeout: 600_000 
   });
 });
 
-function afresh(program: Program, model: ReadonlyMap<string, Item>, client: Client, query: number, arg: number): Attempt {
+function afresh(program: Program, model: Model, client: Client, query: number, arg: number): Attempt {
   const nothing = (): void => {};
   const { queries } = define(program, nothing, nothing);
   const db = new Database<Client>();
-  db.commit((tx) => model.forEach((item, key) => tx.set(items, key, item)));
+  db.commit((tx) => {
+    for (const [key, item] of model.items) tx.set(items, key, item);
+    for (const key of model.hidden) tx.set(hidden, key, true);
+  });
   return attempt(db.view(client), queries[query]!, arg);
 }

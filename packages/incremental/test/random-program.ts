@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { collection, fact, index, query, type Fact, type Query, type QueryContext } from "@istiod/incremental";
+import { collection, fact, index, query, type Fact, type Query, type QueryContext, type Transaction } from "@istiod/incremental";
 
 export interface Item {
   readonly n: number;
@@ -96,7 +96,11 @@ function bit(value: unknown): number {
   return sum & 1;
 }
 
-export const items = collection<Item>("Item");
+/** Keys of items that readers are not to meet. */
+export const hidden = collection<true>("Hidden");
+export const items = collection<Item>("Item", {
+  admission: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
+});
 export const byTag = index(items, "byTag", (item) => item.tags);
 
 /** The program as definitions of the engine. `ran` is told of each query that runs. */
@@ -170,7 +174,34 @@ export function programs(cyclic: boolean): fc.Arbitrary<Program> {
   });
 }
 
-export type Edit = readonly { readonly key: string; readonly item: Item | undefined }[];
+export type Edit = readonly { readonly key: string; readonly item: Item | undefined; readonly hide: boolean | undefined }[];
+
+export interface Model {
+  readonly items: Map<string, Item>;
+  readonly hidden: Set<string>;
+}
+
+export function emptyModel(): Model {
+  return { items: new Map(), hidden: new Set() };
+}
+
+export function put(tx: Transaction, edit: Edit): void {
+  for (const { key, item, hide } of edit) {
+    if (item === undefined) tx.delete(items, key);
+    else tx.set(items, key, item);
+    if (hide === true) tx.set(hidden, key, true);
+    if (hide === false) tx.delete(hidden, key);
+  }
+}
+
+export function note(model: Model, edit: Edit): void {
+  for (const { key, item, hide } of edit) {
+    if (item === undefined) model.items.delete(key);
+    else model.items.set(key, item);
+    if (hide === true) model.hidden.add(key);
+    if (hide === false) model.hidden.delete(key);
+  }
+}
 
 const item: fc.Arbitrary<Item> = fc.record(
   { n: fc.integer({ min: 0, max: 2 }), tags: fc.uniqueArray(fc.constantFrom(...tags), { maxLength: 2 }) },
@@ -178,7 +209,7 @@ const item: fc.Arbitrary<Item> = fc.record(
 );
 
 export const edits: fc.Arbitrary<readonly Edit[]> = fc.array(
-  fc.array(fc.record({ key: fc.constantFrom(...keys), item: fc.option(item, { nil: undefined }) }), { minLength: 1, maxLength: 2 }),
+  fc.array(fc.record({ key: fc.constantFrom(...keys), item: fc.option(item, { nil: undefined }), hide: fc.constantFrom(undefined, undefined, undefined, true, false) }), { minLength: 1, maxLength: 2 }),
   { minLength: 1, maxLength: 12 },
 );
 

@@ -1,4 +1,4 @@
-import { evaluate, type Client, type Item, type Program, type Reader } from "./random-program.js";
+import { evaluate, type Client, type Item, type Model, type Program, type Reader } from "./random-program.js";
 
 export interface Outcome {
   readonly value: unknown;
@@ -15,7 +15,7 @@ export class Reference {
 
   constructor(
     readonly program: Program,
-    readonly items: ReadonlyMap<string, Item>,
+    readonly model: Model,
     readonly client: Client,
   ) {}
 
@@ -47,13 +47,27 @@ export class Reference {
       if (outcome.error !== undefined) throw new Error(outcome.error);
       return outcome.value;
     };
-    const sorted = [...this.items].sort(([a], [b]) => (a < b ? -1 : 1));
+    const sorted = [...this.model.items].sort(([a], [b]) => (a < b ? -1 : 1));
+    const { hidden } = this.model;
+    /** Those of some entries that are met: what is hidden is looked at where there is anything. */
+    const met = (entries: readonly (readonly [string, Item])[]): readonly (readonly [string, Item])[] => {
+      if (entries.length === 0 || note("hidden", [...hidden].sort()).length === 0) return entries;
+      return entries.filter(([key]) => !note(`hidden ${key}`, hidden.has(key)));
+    };
+    const bucket = (tag: string) => met(note(`bucket ${tag}`, sorted.filter(([, item]) => item.tags.includes(tag))));
+    const entry = (key: string) => {
+      const item = note(`read ${key}`, this.model.items.get(key));
+      return item === undefined ? [] : [[key, item] as const];
+    };
     const reader: Reader = {
-      read: (key) => note(`read ${key}`, this.items.get(key)),
-      bucket: (tag) => note(`bucket ${tag}`, sorted.filter(([, item]) => item.tags.includes(tag))).map(([, item]) => item),
-      keys: () => note("keys", sorted.map(([key]) => key)),
-      tags: () => note("tags", [...new Set(sorted.flatMap(([, item]) => item.tags))].sort()),
-      all: () => note("all", sorted).map(([, item]) => item),
+      read: (key) => met(entry(key))[0]?.[1],
+      bucket: (tag) => bucket(tag).map(([, item]) => item),
+      keys: () => met(note("keys", sorted.map(([key]) => key)).map((key) => [key, { n: 0, tags: [] }])).map(([key]) => key),
+      tags: () => {
+        const names = note("tags", [...new Set(sorted.flatMap(([, item]) => item.tags))].sort());
+        return names.length === 0 || note("hidden", [...hidden].sort()).length === 0 ? names : names.filter((tag) => bucket(tag).length > 0);
+      },
+      all: () => met(note("all", sorted)).map(([, item]) => item),
       ask: (fact, n) => take(`ask ${fact} ${n}`, this.#ask(fact, n)),
       call: (query, n) => take(`call ${query} ${n}`, this.call(query, n)),
     };

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, index, query, structurallyEqual, type Query } from "@istiod/incremental";
-import { calls, clients, define, edits, items, programs, type Client, type Edit, type Expression, type Item, type Program } from "./random-program.js";
+import { calls, clients, define, edits, emptyModel, items, note, programs, put, type Client, type Expression, type Program } from "./random-program.js";
 import { Reference } from "./reference.js";
 
 const prices = collection<{ readonly amount: number; readonly tags: readonly string[] }>("Price");
@@ -85,15 +85,15 @@ it("sees that an answer would differ which was renewed in vain on the way to the
   };
   const { queries } = define(program, () => {}, () => {});
   const db = new Database<Client>();
-  const model = new Map<string, Item>();
+  const model = emptyModel();
   const client = { zone: 0, level: 0 };
   const view = db.view(client);
   for (const key of ["a", "c"]) {
-    const put: Parameters<typeof db.suppose>[0] = (tx) => tx.set(items, key, { n: 0, tags: [] });
-    const supposed = db.suppose(put).call(view, queries[1] as Query<number, unknown>, 0);
-    model.set(key, { n: 0, tags: [] });
+    const write: Parameters<typeof db.suppose>[0] = (tx) => tx.set(items, key, { n: 0, tags: [] });
+    const supposed = db.suppose(write).call(view, queries[1] as Query<number, unknown>, 0);
+    model.items.set(key, { n: 0, tags: [] });
     expect(supposed).toEqual(new Reference(program, model, client).call(1, 0).value);
-    db.commit(put);
+    db.commit(write);
   }
 });
 
@@ -103,18 +103,15 @@ it("is what the commit then gives, for every client", { timeout: 120_000 }, () =
     fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), fc.boolean(), (program, people, commits, count, asked) => {
       const { queries } = define(program, () => {}, () => {});
       const db = new Database<Client>();
-      const model = new Map<string, Item>();
+      const model = emptyModel();
       const views = people.map((client) => ({ client, view: db.view(client) }));
       const asking = roots.slice(0, count).map(({ at, arg }) => ({ at, arg, query: queries[at] as Query<number, unknown> }));
-      const put = (edit: Edit, set: (key: string, item: Item) => void, drop: (key: string) => void): void => {
-        for (const { key, item } of edit) if (item === undefined) drop(key); else set(key, item);
-      };
       for (const edit of commits) {
         const current = new Map<string, unknown>();
         if (asked) views.forEach(({ view }, v) => asking.forEach(({ query, arg }, i) => current.set(`${v} ${i}`, outcome(() => view.call(query, arg)))));
-        const supposition = db.suppose((tx) => put(edit, (key, item) => tx.set(items, key, item), (key) => tx.delete(items, key)));
+        const supposition = db.suppose((tx) => put(tx, edit));
         const supposed = views.map(({ view }) => asking.map(({ query, arg }) => outcome(() => supposition.call(view, query, arg))));
-        put(edit, (key, item) => model.set(key, item), (key) => model.delete(key));
+        note(model, edit);
         views.forEach(({ client }, v) => {
           const reference = new Reference(program, model, client);
           asking.forEach(({ at, arg }, i) => {
@@ -125,7 +122,7 @@ it("is what the commit then gives, for every client", { timeout: 120_000 }, () =
             if (before !== undefined && error === undefined && structurallyEqual(before.value, now.value)) expect(now.value).toBe(before.value);
           });
         });
-        db.commit((tx) => put(edit, (key, item) => tx.set(items, key, item), (key) => tx.delete(items, key)));
+        db.commit((tx) => put(tx, edit));
       }
       for (const { view } of views) view.release();
       db.evict();

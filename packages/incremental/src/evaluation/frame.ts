@@ -1,5 +1,5 @@
 import type { QueryContext } from "../definitions/context.js";
-import type { Collection, Index } from "../definitions/input.js";
+import type { Admission, Collection, Index } from "../definitions/input.js";
 import { CycleError, IncrementalError } from "../errors.js";
 import { Input } from "../inputs/input.js";
 import { valueOf } from "../inputs/inputs.js";
@@ -8,6 +8,7 @@ import { Memo, valid } from "../records/memo.js";
 import { noPath } from "../records/path.js";
 import { Refusal, type AnyFact, type Question } from "../records/question.js";
 import { sameKey } from "../values/key.js";
+import { admittedValues } from "./admitted.js";
 import { answerTo } from "./answer.js";
 import { matches } from "./match.js";
 import { Recording } from "./recording.js";
@@ -15,6 +16,10 @@ import { resolve } from "./resolve.js";
 
 /** The context that a query or fact reads through while it runs. */
 export class Frame extends Recording implements QueryContext {
+  /** The admission that was asked last. One that was asked is not asked again while the frame runs: it would answer the same. */
+  #asked: Admission | undefined;
+  #admits: ((key: string) => boolean) | undefined;
+
   read(of: Collection<unknown> | Index<unknown>, key: string): never {
     this.#enter();
     const expected = this.expected;
@@ -23,21 +28,28 @@ export class Frame extends Recording implements QueryContext {
         ? expected
         : this.engine.inputs.item(of, key);
     this.note(input);
-    return valueOf(input) as never;
+    const value = valueOf(input);
+    return (of.admission === undefined ? value : this.#admitted(of, of.admission, key, value)) as never;
   }
 
   keys(of: Collection<unknown> | Index<unknown>): readonly string[] {
     this.#enter();
     const input = this.engine.inputs.keys(of);
     this.note(input);
-    return valueOf(input) as readonly string[];
+    const keys = valueOf(input) as readonly string[];
+    const admits = of.admission === undefined || keys.length === 0 ? undefined : this.#admission(of.admission);
+    if (admits === undefined) return keys;
+    return keys.filter(of.kind === "collection" ? admits : (name) => (this.read(of, name) as readonly unknown[]).length > 0);
   }
 
   all(of: Collection<unknown>): never {
     this.#enter();
-    const input = this.engine.inputs.all(of);
+    const { inputs } = this.engine;
+    const input = inputs.all(of);
     this.note(input);
-    return valueOf(input) as never;
+    const values = valueOf(input) as readonly unknown[];
+    const admits = of.admission === undefined || values.length === 0 ? undefined : this.#admission(of.admission);
+    return (admits === undefined ? values : admittedValues(inputs.table(of).ordered(), admits, values)) as never;
   }
 
   call(query: AnyQuery, arg?: unknown): never {
@@ -69,6 +81,22 @@ export class Frame extends Recording implements QueryContext {
     const answer = question.answer(number);
     if (answer instanceof Refusal) throw this.#failure(answer.error);
     return answer as never;
+  }
+
+  /** What of a value is admitted. Where there is nothing, nobody is asked. */
+  #admitted(of: Collection<unknown> | Index<unknown>, admission: Admission, key: string, value: unknown): unknown {
+    if (of.kind === "collection") return value === undefined || (this.#admission(admission)?.(key) ?? true) ? value : undefined;
+    const values = value as readonly unknown[];
+    const admits = values.length === 0 ? undefined : this.#admission(admission);
+    return admits === undefined ? values : admittedValues(this.engine.inputs.index(of).entriesIn(key), admits, values);
+  }
+
+  #admission(admission: Admission): ((key: string) => boolean) | undefined {
+    if (this.#asked !== admission) {
+      this.#admits = admission(this);
+      this.#asked = admission;
+    }
+    return this.#admits;
   }
 
   #enter(): void {

@@ -1,4 +1,6 @@
+import type { QueryContext } from "../definitions/context.js";
 import type { Collection, Index } from "../definitions/input.js";
+import { admittedValues } from "../evaluation/admitted.js";
 import type { CollectionTable } from "../inputs/collection-table.js";
 import type { IndexTable } from "../inputs/index-table.js";
 import type { Input } from "../inputs/input.js";
@@ -53,23 +55,38 @@ export class SupposedInputs {
     return [...writes].some(([entry, write]) => this.#buckets(index, entry, write).has(key));
   }
 
-  read(of: Collection<unknown> | Index<unknown>, key: string): unknown {
-    if (of.kind === "index") return this.#bucket(of, key).map(({ value }) => value);
-    const write = this.#writes.get(of)?.get(key);
-    if (this.#writes.get(of)?.has(key) === true) return write?.value;
-    return this.inputs.table(of).entries.get(key)?.value;
+  /** What a reader meets of an entry or a bucket. */
+  read(of: Collection<unknown> | Index<unknown>, key: string, reader: QueryContext): unknown {
+    if (of.kind === "index") return this.#admitted(of, this.#bucket(of, key), reader);
+    const value = this.#value(of, key);
+    return value === undefined || (of.admission?.(reader)?.(key) ?? true) ? value : undefined;
   }
 
-  keys(of: Collection<unknown> | Index<unknown>): readonly string[] {
-    if (of.kind === "collection") return this.#entries(of).map(({ key }) => key);
+  keys(of: Collection<unknown> | Index<unknown>, reader: QueryContext): readonly string[] {
+    const admits = of.admission?.(reader);
+    if (of.kind === "collection") {
+      const keys = this.#entries(of).map(({ key }) => key);
+      return admits === undefined ? keys : keys.filter(admits);
+    }
     const index = this.inputs.index(of);
     const names = new Set(index.names());
     for (const [key, write] of this.#writes.get(of.collection) ?? []) for (const name of this.#buckets(index, key, write)) names.add(name);
-    return [...names].filter((name) => this.#bucket(of, name).length > 0).sort();
+    return [...names].filter((name) => this.#admitted(of, this.#bucket(of, name), reader).length > 0).sort();
   }
 
-  all(of: Collection<unknown>): readonly unknown[] {
-    return this.#entries(of).map(({ value }) => value);
+  all(of: Collection<unknown>, reader: QueryContext): readonly unknown[] {
+    return this.#admitted(of, this.#entries(of), reader);
+  }
+
+  #value(of: Collection<unknown>, key: string): unknown {
+    const writes = this.#writes.get(of);
+    return writes?.has(key) === true ? writes.get(key)?.value : this.inputs.table(of).entries.get(key)?.value;
+  }
+
+  #admitted({ admission }: Collection<unknown> | Index<unknown>, entries: readonly Entry[], reader: QueryContext): readonly unknown[] {
+    const values = entries.map(({ value }) => value);
+    const admits = values.length === 0 ? undefined : admission?.(reader);
+    return admits === undefined ? values : admittedValues(entries, admits, values);
   }
 
   #write(table: CollectionTable, key: string, write: Write): void {

@@ -172,9 +172,9 @@ class Run {
   }
 
   readonly #context: QueryContext = {
-    read: (of: Collection<unknown> | Index<unknown>, key: string): never => this.inputs.read(of, key) as never,
-    keys: (of) => this.inputs.keys(of),
-    all: (of: Collection<unknown>): never => this.inputs.all(of) as never,
+    read: (of: Collection<unknown> | Index<unknown>, key: string): never => this.inputs.read(of, key, this.#context) as never,
+    keys: (of) => this.inputs.keys(of, this.#context),
+    all: (of: Collection<unknown>): never => this.inputs.all(of, this.#context) as never,
     call: (query: AnyQuery, arg?: unknown): never => {
       const { value, failed } = this.call(query, arg);
       if (failed) throw value;
