@@ -93,6 +93,15 @@ defaultProviders: {metrics: [prometheus]}`);
       "outboundTrafficPolicy: {mode: SOMETIMES}",
       'outboundTrafficPolicy.mode: is "SOMETIMES", expected one of REGISTRY_ONLY, ALLOW_ANY, ALLOW_ANY_DYNAMIC_DNS',
     ],
+    [
+      "discoverySelectors: [{matchLabels: {a: b}}, {matchExpressions: [{key: mesh, operator: Within, values: [x]}]}]",
+      'discoverySelectors[1].matchExpressions[0].operator: is "Within", expected one of In, NotIn, Exists, DoesNotExist',
+    ],
+    ["discoverySelectors: [{matchExpressions: [{key: mesh, operator: In}]}]", "discoverySelectors[0].matchExpressions[0].values: is empty, expected values for operator In"],
+    [
+      "discoverySelectors: [{matchExpressions: [{key: mesh, operator: Exists, values: [x]}]}]",
+      "discoverySelectors[0].matchExpressions[0].values: is set, expected none for operator Exists",
+    ],
     ["[]", "is no mapping, expected fields of the mesh configuration"],
   ])("%s is refused", (yaml, expected) => {
     const report = reports();

@@ -17,5 +17,5 @@ export type { ProxyIdentity } from "./targets/proxy-identity.js";
 export { podWorkload } from "./workloads/pod-workload.js";
 export { entryWorkload } from "./workloads/workload-entry.js";
 export { workloadByAddress } from "./workloads/by-address.js";
-export { isDiscovered, spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
+export { spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
 export { settings as discoverySettings } from "./settings/environment.js";

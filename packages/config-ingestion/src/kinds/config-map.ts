@@ -1,6 +1,7 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
+import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -28,7 +29,7 @@ const entriesRead = new Set([
 ]);
 
 /** Keyed `cluster/ns/name`. */
-export const configMaps = collection<ConfigMapObject>("ConfigMap");
+export const configMaps = collection<ConfigMapObject>("ConfigMap", { admission: ofDiscoveredNamespaces });
 
 export const configMapKind = declareKind<ConfigMapSpec, undefined>({
   kind: "ConfigMap",

@@ -1,6 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
+import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -44,7 +45,7 @@ export interface PodStatus {
 export type PodObject = ConfigObject<PodSpec, PodStatus>;
 
 /** Keyed `cluster/ns/name`. */
-export const pods = collection<PodObject>("Pod");
+export const pods = collection<PodObject>("Pod", { admission: ofDiscoveredNamespaces });
 
 /** By each of their addresses, of every cluster; pods on their host's network are in it too. */
 export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ?? []);

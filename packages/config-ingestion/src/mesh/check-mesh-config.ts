@@ -8,6 +8,7 @@ import { checkLocalityLb, checkZoneAwareLb } from "../validation/locality.js";
 import { checkWildcardDomain, isDnsLabel } from "../validation/names.js";
 import { checkOutlierDetection } from "../validation/outlier-detection.js";
 import { each, type Place } from "../validation/place.js";
+import { checkLabelSelector } from "./label-selector.js";
 import { checkExtensionProviders } from "./check-extension-providers.js";
 import { checkProxyConfig } from "./check-proxy-config.js";
 
@@ -27,6 +28,7 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkLocalityLb(mesh.localityLbSetting, true, place.at("localityLbSetting"));
   checkZoneAwareLb(mesh.zoneAwareLbSetting, true, place.at("zoneAwareLbSetting"));
   each(mesh.serviceSettings, place.at("serviceSettings"), (settings, at) => each(settings.hosts, at.at("hosts"), checkWildcardDomain));
+  each(mesh.discoverySelectors, place.at("discoverySelectors"), checkLabelSelector);
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
   checkExtensionProviders(mesh.extensionProviders, place.at("extensionProviders"));

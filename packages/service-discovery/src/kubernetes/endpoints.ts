@@ -13,7 +13,6 @@ import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint
 import type { Workload } from "../model/workload.js";
 import { networkOf } from "../network/network-of.js";
 import { settings } from "../settings/environment.js";
-import { isDiscovered } from "../settings/mesh.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
@@ -37,7 +36,7 @@ export const clustersOfService = query(
   (q, at: { readonly namespace: string; readonly name: string }): readonly string[] => {
     const bucket = `${at.namespace}/${at.name}`;
     const clusters = new Set([...q.read(kubernetesServicesByName, bucket), ...q.read(slicesByName, bucket)].map(({ cluster }) => cluster));
-    return [...clusters].sort().filter((cluster) => q.call(isDiscovered, { cluster, namespace: at.namespace }));
+    return [...clusters].sort();
   },
 );
 

@@ -3,7 +3,7 @@ import { namespaces, nodes, services, type ServiceObject } from "@istiod/config-
 import { hasLabels } from "../labels.js";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";
-import { isDiscovered, spiffeId } from "../settings/mesh.js";
+import { spiffeId } from "../settings/mesh.js";
 import { convertKubernetesService, NODE_SELECTOR } from "./convert-service.js";
 import { kubernetesHostname } from "./hostname.js";
 
@@ -12,9 +12,7 @@ export const kubernetesServicesByName = index(services, "byName", (service) => [
 
 /** The objects of one service, of the clusters where its namespace is discovered: that of the configuration's cluster first, then by cluster. */
 export function kubernetesServiceObjects(q: QueryContext, namespace: string, name: string): readonly ServiceObject[] {
-  const objects = q
-    .read(kubernetesServicesByName, `${namespace}/${name}`)
-    .filter(({ cluster }) => q.call(isDiscovered, { cluster, namespace }));
+  const objects = q.read(kubernetesServicesByName, `${namespace}/${name}`);
   if (objects.length < 2) return objects;
   const first = settings.configCluster(q);
   return [...objects.filter((o) => o.cluster === first), ...objects.filter((o) => o.cluster !== first)];

@@ -5,7 +5,6 @@ import { kubernetesServiceInCluster } from "../kubernetes/service.js";
 import { NETWORK_LABEL } from "../labels.js";
 import type { Service } from "../model/service.js";
 import type { NetworkGateway } from "../model/workload.js";
-import { isDiscovered } from "../settings/mesh.js";
 
 const PORT_LABEL = "networking.istio.io/gatewayPort";
 const MTLS_PORT = 15443;
@@ -35,7 +34,6 @@ function statedGateways(q: QueryContext): readonly NetworkGateway[] {
 
 function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
   return q.read(labelledServices, "gateway").flatMap(({ cluster, namespace, name, labels }) => {
-    if (!q.call(isDiscovered, { cluster, namespace })) return [];
     const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
     const network = labels[NETWORK_LABEL] ?? "";
     const stated = labels[PORT_LABEL] ?? "";
@@ -56,7 +54,7 @@ function registeredGateways(q: QueryContext): readonly NetworkGateway[] {
       const [name = "", namespace = ""] = gw.value.split(".");
       if (kubernetesHostname(q, namespace, name) !== gw.value) return [];
       return [...clusters].flatMap((cluster) => {
-        const service = q.call(isDiscovered, { cluster, namespace }) ? q.call(kubernetesServiceInCluster, { cluster, namespace, name }) : undefined;
+        const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
         if (service === undefined || (service.labels[NETWORK_LABEL] ?? "") !== "") return [];
         return gatewaysAt(service, cluster, { network, port, hbonePort: 0 });
       });

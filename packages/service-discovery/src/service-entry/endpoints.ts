@@ -11,7 +11,6 @@ import { hasLabels, withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";
 import type { Workload } from "../model/workload.js";
 import { settings } from "../settings/environment.js";
-import { isDiscovered } from "../settings/mesh.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { convertWorkloadEntry, entryWorkload, UNIX_PREFIX } from "../workloads/workload-entry.js";
@@ -73,14 +72,10 @@ function selectedWorkloads(q: QueryContext, entry: ServiceEntryObject): readonly
   const { namespace } = entry;
   const wanted = entry.spec.workloadSelector?.labels ?? {};
   const selectedPods = settings.serviceEntrySelectsPods(q)
-    ? q.read(podsByName, namespace).filter((pod) => isSelectable(pod) && isSeen(q, pod)).flatMap((pod) => podOf(q, pod))
+    ? q.read(podsByName, namespace).filter((pod) => isSelectable(pod)).flatMap((pod) => podOf(q, pod))
     : [];
   const entries = q.read(workloadEntriesByNamespace, namespace).flatMap(({ cluster, name }) => q.call(entryWorkload, `${cluster}/${namespace}/${name}`) ?? []);
   return [...selectedPods.sort(byName), ...entries.sort(byName)].filter(({ labels }) => hasLabels(labels, wanted));
-}
-
-function isSeen(q: QueryContext, { cluster, namespace }: PodObject): boolean {
-  return q.call(isDiscovered, { cluster, namespace });
 }
 
 /** A pod's workload, with its other family's addresses only where both families are in use. */

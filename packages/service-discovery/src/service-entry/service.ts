@@ -2,7 +2,7 @@ import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/con
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";
-import { isDiscovered, visibilityCap } from "../settings/mesh.js";
+import { visibilityCap } from "../settings/mesh.js";
 import { addressesOf, convertServiceEntry } from "./convert.js";
 import { hashedAddresses } from "./hashed-addresses.js";
 
@@ -13,10 +13,7 @@ export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
 
 /** The ServiceEntries that declare a key (`namespace/host`), the oldest first, then by name. */
 export function serviceEntriesOf(q: QueryContext, key: string): readonly ServiceEntryObject[] {
-  return q
-    .read(serviceEntriesByKey, key)
-    .filter(({ cluster, namespace }) => q.call(isDiscovered, { cluster, namespace }))
-    .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
+  return [...q.read(serviceEntriesByKey, key)].sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
 }
 
 /** One host of a ServiceEntry at one address. */

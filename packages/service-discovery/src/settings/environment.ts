@@ -1,4 +1,4 @@
-import { environment } from "@istiod/config-ingestion";
+import { configCluster, environment } from "@istiod/config-ingestion";
 import type { QueryContext } from "@istiod/incremental";
 
 /** A setting of istiod's environment that discovery depends on. */
@@ -29,7 +29,7 @@ export const settings = {
   /** Suffix of Kubernetes hostnames; set from istiod's flag `--domain`. */
   domain: name("DOMAIN_SUFFIX", "cluster.local"),
   /** ID of the cluster that holds the configuration. */
-  configCluster: name("CLUSTER_ID", "Kubernetes"),
+  configCluster,
   /** The namespace whose `topology.istio.io/network` label names a cluster's network. */
   systemNamespace: name("POD_NAMESPACE", "istio-system"),
   dualStack: flag("ISTIO_DUAL_STACK", false),

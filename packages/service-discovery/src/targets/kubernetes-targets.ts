@@ -7,7 +7,6 @@ import { selects } from "../labels.js";
 import type { Labels } from "../model/service.js";
 import type { ServiceTarget, Workload } from "../model/workload.js";
 import { kubernetesPortProtocol } from "../protocol.js";
-import { isDiscovered } from "../settings/mesh.js";
 import { entryOfProxy } from "./entry-of-proxy.js";
 import { podKeyOfProxy } from "./pod-of-proxy.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
@@ -43,7 +42,6 @@ const targetsOfPod = query("targetsOfPod", (q, key: string): readonly ServiceTar
 });
 
 function servicesSelecting(q: QueryContext, cluster: string, namespace: string, labels: Labels): readonly string[] {
-  if (!q.call(isDiscovered, { cluster, namespace })) return [];
   return Object.entries(labels)
     .flatMap(([name, value]) => q.read(servicesBySelector, `${cluster}/${namespace}/${name}=${value}`))
     .filter(({ spec }) => selects(spec.selector, labels))

@@ -1,0 +1,37 @@
+import type { LabelSelector } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { each, type Place } from "../validation/place.js";
+
+/** Whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator nothing. */
+export function matchesLabelSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  for (const name in selector.matchLabels) {
+    if (labels[name] !== selector.matchLabels[name]) return false;
+  }
+  return selector.matchExpressions.every(({ key, operator, values }) => {
+    const value = labels[key];
+    switch (operator) {
+      case "In":
+        return value !== undefined && values.includes(value);
+      case "NotIn":
+        return value === undefined || !values.includes(value);
+      case "Exists":
+        return value !== undefined;
+      case "DoesNotExist":
+        return value === undefined;
+      default:
+        return false;
+    }
+  });
+}
+
+const withValues = ["In", "NotIn"];
+const withoutValues = ["Exists", "DoesNotExist"];
+
+/** Checks that a selector says what it means, as Kubernetes does (`LabelSelectorAsSelector`). */
+export function checkLabelSelector({ matchExpressions }: LabelSelector, place: Place): void {
+  each(matchExpressions, place.at("matchExpressions"), ({ operator, values }, at) => {
+    const known = [...withValues, ...withoutValues];
+    if (!known.includes(operator)) at.at("operator").error(`is ${JSON.stringify(operator)}, expected one of ${known.join(", ")}`);
+    else if (withValues.includes(operator) && values.length === 0) at.at("values").error(`is empty, expected values for operator ${operator}`);
+    else if (withoutValues.includes(operator) && values.length > 0) at.at("values").error(`is set, expected none for operator ${operator}`);
+  });
+}
