@@ -1,13 +1,16 @@
+import { undiscoveredNamespace } from "@istiod/config-ingestion";
 import type { Database, Query, Supposition, View } from "@istiod/incremental";
 import { difference, type Resource, type ResourceSet } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import type { Deliveries } from "./deliveries.js";
-import { formatName, placesOf, type ObjectName } from "./object-name.js";
+import { formatName, placesOf, type ObjectName, type Place } from "./object-name.js";
 
 /** On how many proxies an object is live. */
 export interface ObjectStatus {
   readonly object: ObjectName;
   readonly found: boolean;
+  /** Why no proxy can have anything of it, whatever it says; absent: that is not so. */
+  readonly unseen?: string;
   /** The revision in which it last changed; undefined: it has not changed since the first full state. */
   readonly revision?: number;
   /** Proxies that would have something else if the object were not there. */
@@ -51,8 +54,9 @@ const missingNamed = 50;
 export function statusOf<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
   const places = placesOf(sources.database, object);
   const revision = sources.lastChangeOf(object);
-  const base = { object, found: places.length > 0, ...(revision !== undefined && { revision }) };
-  if (places.length === 0) return { ...base, reached: 0, live: 0, refused: 0, missing: [] };
+  const unseen = reasonUnseen(sources.database, places);
+  const base = { object, found: places.length > 0, ...(revision !== undefined && { revision }), ...(unseen !== undefined && { unseen }) };
+  if (places.length === 0 || unseen !== undefined) return { ...base, reached: 0, live: 0, refused: 0, missing: [] };
   const without = sources.database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key)));
   const missing: Missing[] = [];
   let [reached, live, refused] = [0, 0, 0];
@@ -68,6 +72,14 @@ export function statusOf<C>(sources: StatusSources<C>, object: ObjectName): Obje
     if (missing.length < missingNamed) missing.push(...lacks);
   }
   return { ...base, reached, live, refused, missing };
+}
+
+/** Why nobody sees an object: no cluster that has it discovers its namespace. */
+function reasonUnseen<C>(database: Database<C>, places: readonly Place[]): string | undefined {
+  const hidden = places.flatMap(({ collection, key }) => undiscoveredNamespace(database, collection, key) ?? []);
+  const [first] = hidden;
+  if (first === undefined || hidden.length < places.length) return undefined;
+  return `no discoverySelector of the mesh configuration selects namespace ${first.namespace} of cluster ${hidden.map(({ cluster }) => cluster).join(", ")}`;
 }
 
 /** What an object does to a client's resources of one type. */
@@ -133,8 +145,9 @@ function lack(deliveries: Deliveries, connection: Connection, subscription: Subs
 }
 
 /** As in `VirtualService/shop/cart: live on 3 of 4 proxies`. */
-export function formatStatus({ object, found, live, reached, refused }: ObjectStatus): string {
+export function formatStatus({ object, found, unseen, live, reached, refused }: ObjectStatus): string {
   if (!found) return `${formatName(object)}: not found`;
+  if (unseen !== undefined) return `${formatName(object)}: not seen: ${unseen}`;
   const note = refused > 0 ? `, refused by ${refused}` : "";
   return `${formatName(object)}: live on ${live} of ${reached} ${reached === 1 ? "proxy" : "proxies"}${note}`;
 }

@@ -1,3 +1,4 @@
+import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { formatStatus, parseName } from "@istiod/push-report";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -50,6 +51,18 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     now.at += 200;
     now.timers.splice(0).forEach((fire) => fire());
     expect(mesh.settled.at(-1)).toEqual(report);
+  });
+
+  it("tells that nobody sees an object whose namespace is not discovered", () => {
+    const selecting = applyMeshConfig({ discoverySelectors: [{ matchLabels: { mesh: "on" } }] }, { warning: console.warn, error: console.error });
+    mesh.database.commit((tx) => selecting && tx.set(meshConfig, meshConfigKey, selecting));
+    mesh.commit("{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {mesh: 'on'}}}");
+    expect(formatStatus(mesh.status("VirtualService/shop/cart"))).toBe(
+      "VirtualService/shop/cart: not seen: no discoverySelector of the mesh configuration selects namespace shop of cluster Kubernetes",
+    );
+    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ found: true, reached: 0, live: 0 });
+    expect(mesh.status("VirtualService/pay/card")).toMatchObject({ found: true, reached: 1 });
+    expect(mesh.status("VirtualService/pay/card").unseen).toBeUndefined();
   });
 
   it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {

@@ -81,7 +81,7 @@ async function fetched(url: URL): Promise<StatusAnswer> {
 export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[]): number {
   const setAside = problems.some(({ object, severity }) => severity === "error" && asked.includes(object));
   if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
-  return !gathering && objects.every(({ found, live, reached }) => found && live === reached) ? statusExits.live : statusExits.notLive;
+  return !gathering && objects.every(({ found, unseen, live, reached }) => found && unseen === undefined && live === reached) ? statusExits.live : statusExits.notLive;
 }
 
 function text({ objects, problems }: StatusAnswer): string {

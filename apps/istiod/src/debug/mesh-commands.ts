@@ -1,5 +1,5 @@
-import { allKinds, istioKinds, meshConfig, meshConfigKey, telemetries } from "@istiod/config-ingestion";
-import type { Database, Query, View } from "@istiod/incremental";
+import { allKinds, istioKinds, meshConfig, meshConfigKey, readDiscovered, telemetries } from "@istiod/config-ingestion";
+import type { Collection, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Faults } from "../metrics/model-metrics.js";
 import { cacheCommand } from "./cache.js";
@@ -53,7 +53,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
       answer: (request) =>
         request.query.has("proxyID")
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
-          : json({ telemetries: database.all(telemetries).map(plain) }),
+          : json({ telemetries: discovered(database, telemetries).map(plain) }),
     },
     {
       name: "push_status",
@@ -86,9 +86,14 @@ function withView<R>(database: Database<Proxy>, proxy: Proxy, use: (view: View<P
   }
 }
 
+/** The objects of a kind that queries see. */
+function discovered<V>(database: Database<Proxy>, collection: Collection<V>): readonly V[] {
+  return database.keys(collection).flatMap((key) => readDiscovered(database, collection, key) ?? []);
+}
+
 function configs(database: Database<Proxy>): object[] {
   return istioKinds.flatMap(({ kind, group, versions, collection }) =>
-    database.all(collection).map(({ namespace, name, labels, annotations, creationTimestamp, spec }) => ({
+    discovered(database, collection).map(({ namespace, name, labels, annotations, creationTimestamp, spec }) => ({
       apiVersion: `${group}/${versions[0] ?? ""}`,
       kind,
       metadata: { name, namespace, labels, annotations, ...(creationTimestamp === 0 ? {} : { creationTimestamp: new Date(creationTimestamp).toISOString() }) },

@@ -1,4 +1,4 @@
-import { type DestinationRuleObject, destinationRules } from "@istiod/config-ingestion";
+import { type DestinationRuleObject, destinationRules, readDiscovered } from "@istiod/config-ingestion";
 import { type Database, type ExplainedQuery, query, type View } from "@istiod/incremental";
 import { type ConsolidatedRule, type Destination, destinationRuleFor, exportScope, isExportedTo, isWildcard, mesh, type Proxy, rootNamespace } from "@istiod/push-context";
 import { type Maker, walk } from "../maker.js";
@@ -24,7 +24,7 @@ export function losingDestinationRules(database: Database<Proxy>, view: View<Pro
 
 function rulesLookedThrough(database: Database<Proxy>, lookup: ExplainedQuery): readonly DestinationRuleObject[] {
   const keys = objectsRead(walk(lookup).reads).filter(({ kind, read }) => kind === "DestinationRule" && read === "candidate");
-  return keys.flatMap(({ key }) => database.read(destinationRules, key) ?? []);
+  return keys.flatMap(({ key }) => readDiscovered(database, destinationRules, key) ?? []);
 }
 
 /** What of a rule that is merged into an older one has no effect. */

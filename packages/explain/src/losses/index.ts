@@ -9,6 +9,7 @@ import type { Loss } from "./loss.js";
 import { youngerPeerAuthentications } from "./peer-authentications.js";
 import { losingServices } from "./services.js";
 import { losingSidecars } from "./sidecars.js";
+import { undiscoveredObjects } from "./undiscovered.js";
 import { delegateProblems, hiddenVirtualServices, shadowedVirtualServices } from "./virtual-services.js";
 
 export type { Loss, NamedObject } from "./loss.js";
@@ -24,6 +25,7 @@ export function losses(database: Database<Proxy>, view: View<Proxy>, type: Resou
     ...refusedServers(maker),
     ...losingSidecars(database, view, maker),
     ...youngerPeerAuthentications(database, view, maker),
+    ...undiscoveredObjects(database, maker),
   ];
   return [...new Map(all.map((each) => [JSON.stringify(each), each])).values()];
 }

@@ -1,4 +1,4 @@
-import { type PeerAuthenticationObject, peerAuthentications } from "@istiod/config-ingestion";
+import { type PeerAuthenticationObject, peerAuthentications, readDiscovered } from "@istiod/config-ingestion";
 import type { Database, View } from "@istiod/incremental";
 import { clientPeerModes, type Proxy } from "@istiod/push-context";
 import type { Maker } from "../maker.js";
@@ -9,7 +9,7 @@ import { selectsClient } from "./selects-client.js";
 /** PeerAuthentications that an older one of the same reach leaves without effect: of the mesh, of a namespace, or on the client's workload. */
 export function youngerPeerAuthentications(database: Database<Proxy>, view: View<Proxy>, { reads, queries }: Maker): readonly Loss[] {
   const read = objectsRead(reads).filter(({ kind, read }) => kind === "PeerAuthentication" && read === "candidate");
-  const policies = read.flatMap(({ key }) => database.read(peerAuthentications, key) ?? []).sort(byAge);
+  const policies = read.flatMap(({ key }) => readDiscovered(database, peerAuthentications, key) ?? []).sort(byAge);
   const forClient = queries.some(({ definition }) => definition === clientPeerModes);
   const first = new Map<string, PeerAuthenticationObject>();
   return policies.flatMap((policy) => {

@@ -1,4 +1,4 @@
-import { type SidecarObject, sidecars } from "@istiod/config-ingestion";
+import { readDiscovered, type SidecarObject, sidecars } from "@istiod/config-ingestion";
 import { type Database, query, type View } from "@istiod/incremental";
 import { type Proxy, scopeOf } from "@istiod/push-context";
 import type { Maker } from "../maker.js";
@@ -12,7 +12,7 @@ export function losingSidecars(database: Database<Proxy>, view: View<Proxy>, { r
   if (candidates.length === 0) return [];
   const winner = view.call(chosen);
   return candidates.flatMap(({ key }) => {
-    const sidecar = database.read(sidecars, key);
+    const sidecar = readDiscovered(database, sidecars, key);
     return sidecar === undefined || key === winner || !concerns(view, sidecar) ? [] : [loss("Sidecar", key, whyNot(view, sidecar, winner), winner === undefined ? {} : { winner: named("Sidecar", winner) })];
   });
 }
