@@ -13,6 +13,7 @@ export * from "./kinds/envoy-filter.js";
 export * from "./kinds/gateway.js";
 export * from "./kinds/ingress-class.js";
 export * from "./kinds/ingress.js";
+export * from "./kinds/multi-cluster-services.js";
 export * from "./kinds/namespace.js";
 export * from "./kinds/node.js";
 export * from "./kinds/peer-authentication.js";

@@ -7,6 +7,7 @@ import { gatewayKind } from "./gateway.js";
 import { ingressClassKind } from "./ingress-class.js";
 import { ingressKind } from "./ingress.js";
 import type { Kind } from "./kind.js";
+import { multiClusterKinds } from "./multi-cluster-services.js";
 import { namespaceKind } from "./namespace.js";
 import { nodeKind } from "./node.js";
 import { peerAuthenticationKind } from "./peer-authentication.js";
@@ -35,6 +36,7 @@ export const kubernetesKinds: readonly Kind[] = [
   serviceAccountKind,
   secretKind,
   configMapKind,
+  ...multiClusterKinds(),
 ];
 
 /** Kubernetes' kinds of routing, which are read from the config cluster only. */
