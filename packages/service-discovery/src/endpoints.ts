@@ -1,9 +1,13 @@
-import { query } from "@istiod/incremental";
-import { clustersOfService, kubernetesEndpoints } from "./kubernetes/endpoints.js";
-import { kubernetesServiceName } from "./kubernetes/hostname.js";
+import { query, type QueryContext } from "@istiod/incremental";
+import { clustersOfService, selectedEntries, sliceEndpoints } from "./kubernetes/endpoints.js";
+import { kubernetesHost } from "./kubernetes/hostname.js";
 import type { Endpoint } from "./model/endpoint.js";
+import { discoverability } from "./multi-cluster/exports.js";
+import { isImported } from "./multi-cluster/imports.js";
+import type { ServiceInCluster } from "./kubernetes/service.js";
 import { serviceEntryEndpoints } from "./service-entry/endpoints.js";
 import { splitKey } from "./services.js";
+import { settings } from "./settings/environment.js";
 
 /**
  * All endpoints of a key (`namespace/hostname`), for all ports: of its ServiceEntries, then of its Kubernetes Services, cluster by cluster.
@@ -12,11 +16,21 @@ import { splitKey } from "./services.js";
 export const allEndpoints = query("allEndpoints", (q, key: string): readonly Endpoint[] => {
   const [namespace, hostname] = splitKey(key);
   const ofEntries = q.call(serviceEntryEndpoints, key);
-  const name = kubernetesServiceName(q, namespace, hostname);
-  if (name === undefined) return ofEntries;
-  const ofClusters = q.call(clustersOfService, { namespace, name }).map((cluster) => q.call(kubernetesEndpoints, { cluster, namespace, name }));
+  const host = kubernetesHost(q, namespace, hostname);
+  if (host === undefined) return ofEntries;
+  const { name, clusterSet } = host;
+  const ofClusters = q.call(clustersOfService, { namespace, name }).map((cluster) => endpointsOfCluster(q, { cluster, namespace, name, clusterSet }));
   return [...ofEntries, ...ofClusters.flat()];
 });
+
+/** What a cluster contributes. Of pods and of addresses in EndpointSlices, what it does not offer to others is for its own clients; WorkloadEntries are for all. */
+function endpointsOfCluster(q: QueryContext, at: ServiceInCluster & { readonly clusterSet: boolean }): readonly Endpoint[] {
+  const { cluster, namespace, name, clusterSet } = at;
+  const ofSlices = q.call(sliceEndpoints, { cluster, namespace, name });
+  const ofEntries = clusterSet && !q.call(isImported, { cluster, namespace, name }) ? [] : q.call(selectedEntries, { cluster, namespace, name });
+  const offered = !settings.exportedOnly(q) || q.call(discoverability, at) === "everywhere";
+  return [...(offered ? ofSlices : ofSlices.map((endpoint) => ({ ...endpoint, forOwnCluster: true as const }))), ...ofEntries];
+}
 
 /** The endpoints of one port of a service (`namespace/hostname`), found by the port's name: what EDS sends. */
 export const endpoints = query(

@@ -1,9 +1,11 @@
-import { serviceEntries, services } from "@istiod/config-ingestion";
+import { serviceEntries, serviceImportsByName, services } from "@istiod/config-ingestion";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { kubernetesServiceName, kubernetesHostname } from "./kubernetes/hostname.js";
+import { clusterSetHostname, kubernetesHost, kubernetesHostname } from "./kubernetes/hostname.js";
 import { kubernetesService, kubernetesServiceObjects, kubernetesServicesByName } from "./kubernetes/service.js";
 import type { Service } from "./model/service.js";
+import { clusterSetService } from "./multi-cluster/imports.js";
 import { addressesOf } from "./service-entry/convert.js";
+import { settings } from "./settings/environment.js";
 import { entryService, serviceEntriesByKey, serviceEntriesOf, type EntryDeclaration } from "./service-entry/service.js";
 
 /** What decides a declaration's place among others. */
@@ -17,8 +19,7 @@ interface Declaration {
 const declarations = query("serviceDeclarations", (q, key: string): readonly Declaration[] => {
   const [namespace, hostname] = splitKey(key);
   const out: Declaration[] = [];
-  const name = kubernetesServiceName(q, namespace, hostname);
-  const [kubernetes] = name === undefined ? [] : kubernetesServiceObjects(q, namespace, name);
+  const kubernetes = kubernetesOwner(q, namespace, hostname);
   if (kubernetes !== undefined) out.push({ id: key, creationTimestamp: kubernetes.creationTimestamp });
   for (const object of serviceEntriesOf(q, key)) {
     for (const address of addressesOf(object)) {
@@ -31,6 +32,14 @@ const declarations = query("serviceDeclarations", (q, key: string): readonly Dec
   }
   return out;
 });
+
+/** What of Kubernetes owns a name: Services, or ServiceImports and the Services whose names they carry to the set of clusters. */
+function kubernetesOwner(q: QueryContext, namespace: string, hostname: string): Pick<Service, "creationTimestamp"> | undefined {
+  const host = kubernetesHost(q, namespace, hostname);
+  if (host === undefined) return undefined;
+  const { name } = host;
+  return host.clusterSet ? q.call(clusterSetService, { namespace, name }) : kubernetesServiceObjects(q, namespace, name)[0];
+}
 
 /** Ids of the services declared for `namespace/hostname`, its owner first. Several exist where ServiceEntries share a host or have several addresses. */
 export const declarationsOf = query("declarationsOf", (q, key: string): readonly string[] =>
@@ -46,16 +55,19 @@ export const service = query("service", (q, id: string): Service | undefined => 
   if (declaration === undefined) return undefined;
   if (declaration.entry !== undefined) return q.call(entryService, { ...declaration.entry, id });
   const [namespace, hostname] = splitKey(id);
-  const name = kubernetesServiceName(q, namespace, hostname);
-  return name === undefined ? undefined : q.call(kubernetesService, { namespace, name });
+  const host = kubernetesHost(q, namespace, hostname);
+  if (host === undefined) return undefined;
+  const { name } = host;
+  return q.call(host.clusterSet ? clusterSetService : kubernetesService, { namespace, name });
 });
 
 /**
  * Ids of all services in the order in which Istio considers them: by creation, then name (of the Kubernetes Service; the host of a ServiceEntry),
- * then namespace. Of equals, Kubernetes comes first. Source: `SortServicesByCreationTime`.
+ * then namespace. Of equals, Kubernetes comes first, and of its two hosts the first by name. Source: `SortServicesByCreationTime`.
  */
 export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   const keys = new Set(q.keys(kubernetesServicesByName).map((at) => kubernetesKey(q, at)));
+  if (settings.clusterSetHosts(q)) for (const at of q.keys(serviceImportsByName)) keys.add(clusterSetKey(at));
   for (const key of q.keys(serviceEntriesByKey)) keys.add(key);
   const ranked: Rank[] = [];
   for (const key of keys) {
@@ -83,7 +95,8 @@ function byAge(a: Rank, b: Rank): number {
     compare(a.name, b.name) ||
     compare(a.namespace, b.namespace) ||
     a.registry - b.registry ||
-    compare(a.objectName, b.objectName)
+    compare(a.objectName, b.objectName) ||
+    compare(a.id, b.id)
   );
 }
 
@@ -93,7 +106,7 @@ const entriesByHost = index(serviceEntries, "serviceHosts", (entry) => entry.spe
 export const servicesByHostname = query("servicesByHostname", (q, hostname: string): readonly string[] => {
   const namespaces = new Set(q.read(entriesByHost, hostname).map((entry) => entry.namespace));
   const [, namespace] = hostname.split(".");
-  if (namespace !== undefined && kubernetesServiceName(q, namespace, hostname) !== undefined) namespaces.add(namespace);
+  if (namespace !== undefined && kubernetesHost(q, namespace, hostname) !== undefined) namespaces.add(namespace);
   return [...namespaces]
     .flatMap((candidate) => {
       const key = `${candidate}/${hostname}`;
@@ -139,6 +152,12 @@ export const aliasesOf = query("aliasesOf", (q, hostname: string): readonly stri
 
 function isAlias(q: QueryContext, hostname: string): boolean {
   return q.call(servicesByHostname, hostname).some((key) => q.call(service, key)?.resolution === "Alias");
+}
+
+function clusterSetKey(at: string): string {
+  const slash = at.indexOf("/");
+  const namespace = at.slice(0, slash);
+  return `${namespace}/${clusterSetHostname(namespace, at.slice(slash + 1))}`;
 }
 
 function kubernetesKey(q: QueryContext, at: string): string {

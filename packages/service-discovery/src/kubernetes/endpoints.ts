@@ -16,15 +16,8 @@ import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
-import { kubernetesServicesByName } from "./service.js";
+import { kubernetesServicesByName, type ServiceInCluster } from "./service.js";
 import { targetPortOnWorkload } from "./target-port.js";
-
-/** A Kubernetes Service in one cluster. */
-export interface ServiceInCluster {
-  readonly cluster: string;
-  readonly namespace: string;
-  readonly name: string;
-}
 
 const slicesByName = index(endpointSlices, "byServiceName", ({ namespace, spec }) =>
   spec.service === "" ? [] : [`${namespace}/${spec.service}`],
@@ -40,8 +33,8 @@ export const clustersOfService = query(
   },
 );
 
-/** All endpoints of a Kubernetes Service in one cluster, for all its ports: of its EndpointSlices, each address once, then of the WorkloadEntries that it selects. */
-export const kubernetesEndpoints = query("kubernetesEndpoints", (q, at: ServiceInCluster): readonly Endpoint[] => {
+/** The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. */
+export const sliceEndpoints = query("sliceEndpoints", (q, at: ServiceInCluster): readonly Endpoint[] => {
   const endpoints = new Map<string, Endpoint>();
   for (const slice of q.read(endpointSlicesByService, `${at.cluster}/${at.namespace}/${at.name}`)) {
     if (slice.spec.addressType === "FQDN" || slice.labels[MULTI_CLUSTER_SERVICE] !== undefined) continue;
@@ -50,7 +43,7 @@ export const kubernetesEndpoints = query("kubernetesEndpoints", (q, at: ServiceI
       if (!endpoints.has(key)) endpoints.set(key, endpoint);
     }
   }
-  return [...endpoints.values(), ...q.call(selectedEntries, at)];
+  return [...endpoints.values()];
 });
 
 /** Slices that stand for endpoints of other clusters carry this label. */
@@ -153,7 +146,7 @@ const hasSeveralAddresses = query(
 );
 
 /** Endpoints of the WorkloadEntries in a Service's cluster and namespace that it selects. Only a Service with an address of its own selects them. */
-const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceInCluster): readonly Endpoint[] => {
+export const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceInCluster): readonly Endpoint[] => {
   const entries = q.read(workloadEntriesByNamespace, at.namespace).filter(({ cluster }) => cluster === at.cluster);
   if (entries.length === 0 || !settings.serviceSelectsWorkloadEntries(q)) return [];
   const spec = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec;

@@ -36,10 +36,17 @@ export const kubernetesService = query(
   },
 );
 
+/** A Kubernetes Service in one cluster. */
+export interface ServiceInCluster {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** The service that a Kubernetes Service makes in one cluster alone. */
 export const kubernetesServiceInCluster = query(
   "kubernetesServiceInCluster",
-  (q, at: { readonly cluster: string; readonly namespace: string; readonly name: string }): Service | undefined => {
+  (q, at: ServiceInCluster): Service | undefined => {
     const object = q.read(services, `${at.cluster}/${at.namespace}/${at.name}`);
     return object === undefined ? undefined : convert(q, object);
   },

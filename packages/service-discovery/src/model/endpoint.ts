@@ -35,4 +35,6 @@ export interface Endpoint {
   readonly subdomain: string;
   readonly nodeName: string;
   readonly health: Health;
+  /** It is sent to clients of its own cluster alone, since that does not export its service. */
+  readonly forOwnCluster?: true;
 }

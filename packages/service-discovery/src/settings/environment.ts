@@ -24,6 +24,11 @@ function flag(variable: string, fallback: boolean): Setting<boolean> {
   };
 }
 
+/** One that counts only where others are on, which are asked first. */
+function all(...flags: readonly Setting<boolean>[]): Setting<boolean> {
+  return (q) => flags.every((each) => each(q));
+}
+
 /** The settings, each by its environment variable of istiod and with its default (`pilot/pkg/features`). */
 export const settings = {
   /** Suffix of Kubernetes hostnames; set from istiod's flag `--domain`. */
@@ -43,4 +48,12 @@ export const settings = {
   persistentSessionLabel: text("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
   persistentSessionHeaderLabel: text("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
   canonicalServiceForMeshExternal: flag("LABEL_CANONICAL_SERVICES_FOR_MESH_EXTERNAL_SERVICE_ENTRIES", false),
+  /** Endpoints are for clients of their own cluster alone, unless it exports their service. */
+  exportedOnly: flag("ENABLE_MCS_SERVICE_DISCOVERY", false),
+  /** Services that clusters import have a host of the whole set of clusters, too. */
+  clusterSetHosts: all(flag("ENABLE_MCS_SERVICE_DISCOVERY", false), flag("ENABLE_MCS_HOST", false)),
+  /** The clusters' own hosts lead to endpoints of the client's cluster only. */
+  ownHostsAreLocal: all(flag("ENABLE_MCS_SERVICE_DISCOVERY", false), flag("ENABLE_MCS_HOST", false), flag("ENABLE_MCS_CLUSTER_LOCAL", false)),
+  /** Every Service that is not local to its cluster counts as exported. */
+  exportsAll: flag("ENABLE_MCS_AUTO_EXPORT", false),
 } as const;

@@ -1,12 +1,14 @@
 import { endpointSlices, pods, services, type ContainerPort, type ServicePortSpec } from "@istiod/config-ingestion";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { kubernetesEndpoints } from "../kubernetes/endpoints.js";
-import { kubernetesHostname } from "../kubernetes/hostname.js";
+import { sliceEndpoints } from "../kubernetes/endpoints.js";
+import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
 import { targetPortOnPod, targetPortOnWorkload } from "../kubernetes/target-port.js";
 import { selects } from "../labels.js";
 import type { Labels } from "../model/service.js";
 import type { ServiceTarget, Workload } from "../model/workload.js";
+import { isImported } from "../multi-cluster/imports.js";
 import { kubernetesPortProtocol } from "../protocol.js";
+import { settings } from "../settings/environment.js";
 import { entryOfProxy } from "./entry-of-proxy.js";
 import { podKeyOfProxy } from "./pod-of-proxy.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
@@ -57,15 +59,22 @@ function targetsOn(
   name: string,
   targetOf: (port: ServicePortSpec) => number | undefined,
 ): readonly ServiceTarget[] {
-  const id = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
   const seen = new Set<string>();
-  return (q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? []).flatMap((port) => {
+  const targets = (q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? []).flatMap((port) => {
     const targetPort = targetOf(port);
     const place = `${targetPort} ${kubernetesPortProtocol(port)}`;
     if (targetPort === undefined || seen.has(place)) return [];
     seen.add(place);
-    return [{ service: id, port: { name: port.name, number: port.port }, targetPort }];
+    return [{ port: { name: port.name, number: port.port }, targetPort }];
   });
+  return idsOf(q, cluster, namespace, name).flatMap((service) => targets.map((target) => ({ service, ...target })));
+}
+
+/** The services that a Kubernetes Service is to the workloads of its cluster: its own, and that of the set of clusters where it is imported. */
+function idsOf(q: QueryContext, cluster: string, namespace: string, name: string): readonly string[] {
+  const own = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
+  const shared = settings.clusterSetHosts(q) && q.call(isImported, { cluster, namespace, name });
+  return shared ? [own, `${namespace}/${clusterSetHostname(namespace, name)}`] : [own];
 }
 
 /** The services of a pod that is not known yet, as its proxy describes it. Where one port cannot be found, nothing is certain and none is given. */
@@ -91,13 +100,13 @@ function targetsOfSlices(q: QueryContext, cluster: string, proxy: ProxyIdentity)
   const { namespace } = proxy;
   const names = new Set(q.read(slicesByAddress, `${cluster}/${namespace}/${address}`).map(({ spec }) => spec.service));
   return [...names].sort().flatMap((name) => {
-    const id = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
     const ports = q.read(services, `${cluster}/${namespace}/${name}`)?.spec.ports ?? [];
-    return q.call(kubernetesEndpoints, { cluster, namespace, name }).flatMap((endpoint) => {
+    const targets = q.call(sliceEndpoints, { cluster, namespace, name }).flatMap((endpoint) => {
       const port = ports.find((candidate) => candidate.name === endpoint.portName);
       if (endpoint.addresses[0] !== address || port === undefined) return [];
-      return [{ service: id, port: { name: port.name, number: port.port }, targetPort: endpoint.port }];
+      return [{ port: { name: port.name, number: port.port }, targetPort: endpoint.port }];
     });
+    return idsOf(q, cluster, namespace, name).flatMap((service) => targets.map((target) => ({ service, ...target })));
   });
 }
 

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { askMetadata, cluster, features, policyOfSubset, subsetNamed } from "@istiod/push-context";
+import { askMetadata, cluster, features, inCluster, policyOfSubset, subsetNamed } from "@istiod/push-context";
 import { type Endpoint, type GatewayForm, hasLabels, hasNetworkGateways, isClusterLocal, type Labels, type Service } from "@istiod/service-discovery";
 import type { EndpointTarget } from "./endpoint-target.js";
 
@@ -65,6 +65,7 @@ function clientView(q: QueryContext, service: Service, found: readonly Endpoint[
   const networks = found.some(({ network }) => network !== "") ? (askMetadata(q, "REQUESTED_NETWORK_VIEW") ?? []) : [];
   return (endpoint) =>
     (ownCluster === undefined || endpoint.cluster === ownCluster) &&
+    (endpoint.forOwnCluster === undefined || q.ask(inCluster, endpoint.cluster)) &&
     (node === undefined || endpoint.nodeName === node) &&
     (networks.length === 0 || endpoint.network === "" || networks.includes(endpoint.network));
 }

@@ -1,0 +1,50 @@
+import { serviceExports, serviceImports, services } from "@istiod/config-ingestion";
+import { query, type QueryContext } from "@istiod/incremental";
+import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
+import type { ServiceInCluster } from "../kubernetes/service.js";
+import { settings } from "../settings/environment.js";
+import { discoverability, isExported, type Discoverability } from "./exports.js";
+import { clusterSetService, isImported } from "./imports.js";
+
+/** What one cluster exports or imports. */
+export interface MultiClusterService extends ServiceInCluster {
+  readonly exported: boolean;
+  readonly imported: boolean;
+  /** The first address of the set of clusters here; empty where there is none, or no such service. */
+  readonly clusterSetAddress: string;
+  /** Of a service that is exported: who may be sent its endpoints here, by host. */
+  readonly discoverability: Readonly<Record<string, Discoverability>>;
+}
+
+/** All that clusters export and import, by cluster, namespace and name. Empty where multi-cluster services are off. Source: `MCSServices` of the Kubernetes registry. */
+export const multiClusterServices = query("multiClusterServices", (q): readonly MultiClusterService[] => {
+  const exports = settings.exportedOnly(q) ? [...q.keys(serviceExports), ...(settings.exportsAll(q) ? q.keys(services) : [])] : [];
+  const imports = settings.clusterSetHosts(q) ? q.keys(serviceImports) : [];
+  const imported = new Set(imports);
+  return [...new Set([...exports, ...imports])].sort().flatMap((key) => {
+    const at = placeOf(key);
+    const exported = settings.exportedOnly(q) && q.call(isExported, at);
+    if (!exported && !imported.has(key)) return [];
+    const clusterSetAddress = addressHere(q, at);
+    const hosts = exported ? hostsHere(q, at, key, clusterSetAddress !== "") : {};
+    return [{ ...at, exported, imported: imported.has(key), clusterSetAddress, discoverability: hosts }];
+  });
+});
+
+function addressHere(q: QueryContext, { cluster, namespace, name }: ServiceInCluster): string {
+  const shared = settings.clusterSetHosts(q) && q.call(isImported, { cluster, namespace, name });
+  return (shared && q.call(clusterSetService, { namespace, name })?.clusterAddresses[cluster]?.[0]) || "";
+}
+
+function hostsHere(q: QueryContext, at: ServiceInCluster, key: string, hasClusterSet: boolean): Readonly<Record<string, Discoverability>> {
+  const own = q.read(services, key) !== undefined;
+  return {
+    ...(own && { [kubernetesHostname(q, at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: false }) }),
+    ...(hasClusterSet && { [clusterSetHostname(at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: true }) }),
+  };
+}
+
+function placeOf(key: string): ServiceInCluster {
+  const [cluster = "", namespace = "", name = ""] = key.split("/");
+  return { cluster, namespace, name };
+}
