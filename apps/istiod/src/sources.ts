@@ -1,4 +1,4 @@
-import { DirectorySource, istioKinds, meshConfigFile, meshNetworksFile, remoteKinds, type Source } from "@istiod/config-ingestion";
+import { allKinds, DirectorySource, istioKinds, type Kind, meshConfigFile, meshNetworksFile, multiClusterGroup, multiClusterKinds, remoteKinds, type Source } from "@istiod/config-ingestion";
 import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
 
@@ -22,13 +22,15 @@ export interface MeshSources {
 export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
   const revision = env["REVISION"] ?? "";
+  const multiCluster = multiClusterKinds(env["MCS_API_GROUP"] || multiClusterGroup, env["MCS_API_VERSION"]);
+  const read = (kinds: readonly Kind[]): readonly Kind[] => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster];
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
     if (cluster === values.clusterID) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`);
     if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
-    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: remoteKinds, revision }));
+    remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision }));
   }
-  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, revision });
+  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, kinds: read(allKinds), revision });
   const all = [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), own, ...remote.values()];
   return { all, remote };
 }

@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
+import { proxyFromNode } from "@istiod/push-context";
 import type { XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { client, decoded, flagValues, folder, serve } from "./serving.js";
+import { multiClusterInfos } from "../src/debug/multi-cluster-services.js";
+import { readMesh } from "../src/offline-mesh.js";
 import { meshSources } from "../src/sources.js";
 
 const endpointType = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment";
@@ -121,4 +124,21 @@ test.each([
   [["Kubernetes=x"], /this istiod's own cluster/],
 ])("--clusterDir %j is refused with the reason", (clusterDir, message) => {
   expect(() => meshSources(flagValues({ configDir: ".", clusterDir }), {})).toThrow(message);
+});
+
+test("What clusters export and import is told as Istio tells it, of the API group that is served", async () => {
+  const of = (kind: string, more = "", group = "net.example.org"): string => `---\n{apiVersion: ${group}/v1, kind: ${kind}, metadata: {name: cart, namespace: shop}${more}}\n`;
+  const own = await folder({ "a.yaml": service("cart") + of("ServiceImport", ", spec: {ips: [240.0.0.1]}") });
+  const east = await folder({ "a.yaml": service("cart") + of("ServiceExport") });
+  const north = await folder({ "a.yaml": of("ServiceExport", "", "multicluster.x-k8s.io") });
+  const values = flagValues({ configDir: own, clusterDir: [`east=${east}`, `north=${north}`] });
+  const api = { MCS_API_GROUP: "net.example.org", MCS_API_VERSION: "v1", ENABLE_MCS_SERVICE_DISCOVERY: "true", ENABLE_MCS_HOST: "true" };
+  const { database } = await readMesh(values, api);
+  const view = database.view(proxyFromNode({ id: "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local" }));
+  expect(view.call(multiClusterInfos)).toEqual([
+    { Cluster: "Kubernetes", Name: "cart", Namespace: "shop", Exported: false, Imported: true, ClusterSetVIP: "240.0.0.1", Discoverability: null },
+    { Cluster: "east", Name: "cart", Namespace: "shop", Exported: true, Imported: false, ClusterSetVIP: "", Discoverability: { "cart.shop.svc.cluster.local": "AlwaysDiscoverable" } },
+  ]);
+  const off = await readMesh(values, { MCS_API_GROUP: "net.example.org", MCS_API_VERSION: "v1" });
+  expect(off.database.view(view.client).call(multiClusterInfos)).toEqual([]);
 });

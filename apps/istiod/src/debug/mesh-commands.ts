@@ -4,6 +4,7 @@ import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Faults } from "../metrics/model-metrics.js";
 import { cacheCommand } from "./cache.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
+import { multiClusterInfos } from "./multi-cluster-services.js";
 import { plain } from "./plain.js";
 import { allAuthorizationPolicies, authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
 import { crossNetworkGateways, endpointShards, registry, unresolvedGateways } from "./registry.js";
@@ -68,7 +69,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
     { name: "mesh", about: "Mesh configuration in force", answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})) },
     { name: "clusterz", about: "Clusters whose objects are read", answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))) },
     { name: "networkz", about: "Gateways between networks", answer: () => json(ask(crossNetworkGateways)) },
-    { name: "mcsz", about: "Services of the multi-cluster services API: not read", answer: () => json([]) },
+    { name: "mcsz", about: "What clusters export and import (Multi-Cluster Services API)", answer: () => json(ask(multiClusterInfos)) },
     { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not served") },
     { name: "krtz", about: "Objects of each kind that is read, by number", answer: () => json(Object.fromEntries(allKinds.map(({ kind, collection }) => [kind, database.keys(collection).length]))) },
   ];
