@@ -68,6 +68,14 @@ describe("Gateways of one proxy", () => {
   it("name the hosts that peers may reach by SNI", () => {
     expect(mergeServers([selected("a", [server(15443, "TLS", ["*.local"], { tls: { mode: 3 } } as never)])]).autoPassthroughHosts).toEqual(["*.local"]);
   });
+
+  it("count as passing SNI on though the port is another server's, but not where the hosts are", () => {
+    const auto = server(443, "TLS", ["*.local"], { tls: { mode: 3 } } as never);
+    const portTaken = mergeServers([selected("old", [server(443, "HTTP", ["*"])]), selected("new", [auto])]);
+    expect([portTaken.refused.length, portTaken.autoPassthroughHosts]).toEqual([1, []]);
+    const hostTaken = mergeServers([selected("old", [server(443, "TLS", ["*.local"], { tls: { mode: 0 } } as never)]), selected("new", [auto])]);
+    expect([hostTaken.refused.length, hostTaken.autoPassthroughHosts]).toEqual([1, undefined]);
+  });
 });
 
 describe("a gateway proxy", () => {

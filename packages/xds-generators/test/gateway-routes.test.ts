@@ -63,6 +63,12 @@ describe("hosts at a gateway", () => {
     const mesh = new RouteMesh(cart + gateway([{ port: http, hosts: ["*"] }]) + bound("all", ["a.example.com"]) + bound("some", ["a.example.com"], paths));
     expect(mesh.router().hosts("http.80")["a.example.com:80"]?.routes).toMatchObject([{ name: "path" }, { name: "all" }]);
   });
+
+  it("have the routes of a VirtualService as often as it names their Gateway", () => {
+    const gateways = ["edge/front", "front.edge.svc.cluster.local"];
+    const mesh = new RouteMesh(cart + gateway([{ port: http, hosts: ["*"] }]) + bound("twice", ["a.example.com"], { gateways }));
+    expect(mesh.router().hosts("http.80")["a.example.com:80"]?.routes).toMatchObject([{ name: "twice" }, { name: "twice" }]);
+  });
 });
 
 describe("httpsRedirect", () => {

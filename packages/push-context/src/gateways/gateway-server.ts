@@ -62,7 +62,7 @@ export interface MergedGateway {
   readonly serversByRouteName: Readonly<Record<string, readonly BoundServer[]>>;
   /** Every Gateway with a server, `namespace/name`, sorted. */
   readonly gatewayNames: readonly string[];
-  /** Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where there is no such server. */
+  /** Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where no such server has SNI hosts of its own, even one that is refused for its port. */
   readonly autoPassthroughHosts?: readonly string[];
   /** Listening port (0 for a route name that has a bind) to the ports by which servers named it, ascending. */
   readonly portMap: Readonly<Record<number, readonly number[]>>;

@@ -35,6 +35,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
   const tlsHosts = new Map<number, SniHosts>();
   const refused: RefusedServer[] = [];
   const gatewayNames = new Set<string>();
+  let autoPassthrough = false;
 
   for (const gateway of gateways) {
     for (const [index, spec] of gateway.servers.entries()) {
@@ -64,6 +65,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
             refuse(`duplicate host names on port ${port}: ${taken.join(", ")}`, by);
             continue;
           }
+          autoPassthrough ||= server.tls.mode === TlsMode.AUTO_PASSTHROUGH;
         }
 
         const same = groups.get(key);
@@ -101,7 +103,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
       }
     }
   }
-  return summary([...groups.values()], byRoute, gatewayNames, refused);
+  return { ...summary([...groups.values()], byRoute, gatewayNames, autoPassthrough), refused };
 }
 
 /** Hosts that TLS servers of one port have, each with the bind of the last that took it. */
@@ -167,7 +169,7 @@ function append(map: Map<string, BoundServer[]>, key: string, server: BoundServe
   else present.push(server);
 }
 
-function summary(groups: readonly Group[], byRoute: ReadonlyMap<string, readonly BoundServer[]>, names: ReadonlySet<string>, refused: readonly RefusedServer[]): MergedGateway {
+function summary(groups: readonly Group[], byRoute: ReadonlyMap<string, readonly BoundServer[]>, names: ReadonlySet<string>, autoPassthrough: boolean): Omit<MergedGateway, "refused"> {
   const served: readonly ServerGroup[] = groups;
   const auto = served.flatMap((group) => group.servers).filter((server) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH);
   const routes = [...byRoute].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -180,9 +182,8 @@ function summary(groups: readonly Group[], byRoute: ReadonlyMap<string, readonly
     groups: served,
     serversByRouteName: Object.fromEntries(routes),
     gatewayNames: [...names].sort(),
-    ...(auto.length === 0 ? {} : { autoPassthroughHosts: [...new Set(auto.flatMap((server) => server.hosts))].sort() }),
+    ...(autoPassthrough && { autoPassthroughHosts: [...new Set(auto.flatMap((server) => server.hosts))].sort() }),
     portMap,
-    refused,
   };
 }
 

@@ -51,18 +51,22 @@ export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly st
     .map((header) => header.key),
 );
 
-/** Gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link virtualServiceOrder}. */
+/**
+ * Gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link virtualServiceOrder}. One that names a Gateway
+ * more than once is there as often, as in the original, which repeats its routes; for the mesh that makes no difference.
+ */
 const byGateway = query("virtualServicesByGateway", (q): Readonly<Record<string, readonly string[]>> => {
   const out: Record<string, string[]> = {};
   for (const key of q.call(virtualServiceOrder)) {
-    for (const gateway of new Set(q.call(virtualServiceHeader, key)?.gateways)) {
-      (out[gateway] ??= []).push(key);
+    for (const gateway of q.call(virtualServiceHeader, key)?.gateways ?? []) {
+      const bound = (out[gateway] ??= []);
+      if (gateway !== meshGateway || bound.at(-1) !== key) bound.push(key);
     }
   }
   return out;
 });
 
-/** The VirtualServices bound to a gateway, whoever may use them. */
+/** The VirtualServices bound to a gateway, whoever may use them; one is there as often as it names the gateway. */
 export const virtualServicesBoundTo = query("virtualServicesBoundTo", (q, gateway: string): readonly string[] => q.call(byGateway)[gateway] ?? []);
 
 /**
@@ -117,7 +121,7 @@ export function namespacesThatMatterTo({ exportedTo, semantics, namespace }: Vir
   return semantics === "gateway-api" ? [...exportedTo.namespaces, namespace] : exportedTo.namespaces;
 }
 
-/** The VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence. */
+/** The VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence; one is there as often as it names the Gateway. */
 export const virtualServicesForGateway = query("virtualServicesForGateway", (q, gateway: string): readonly string[] =>
   q.call(virtualServicesVisibleAt, { gateway, namespace: q.ask(namespaceAtGateway, gateway) }),
 );

@@ -135,7 +135,7 @@ function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly G
 
 /** TCP and TLS routes of VirtualServices bound to the server's Gateway with a host of the server's. */
 function boundRoutes(q: QueryContext, server: BoundServer): readonly Layer4Routes[] {
-  return q.call(virtualServicesForGateway, server.gateway).flatMap((key) => {
+  return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
     const routes = q.call(layer4Routes, key);
     const served = hostsForNamespace(server.hosts, splitKey(key)[0]);
     return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsMeet(own, host))) ? [routes] : [];
