@@ -65,6 +65,11 @@ describe("Gateways of one proxy", () => {
     expect(group?.servers[0]?.sniHosts).toEqual(["a.com", "b.com", "c.com", "d.com"]);
   });
 
+  it("are for every host where one of their hosts says so, whatever stands beside it", () => {
+    const [group] = mergeServers([selected("a", [server(80, "HTTP", ["./a.com", "*/*", "*/b.com", "other/c.com"])])]).groups;
+    expect(group?.servers[0]?.hosts).toEqual(["*"]);
+  });
+
   it("name the hosts that peers may reach by SNI", () => {
     expect(mergeServers([selected("a", [server(15443, "TLS", ["*.local"], { tls: { mode: 3 } } as never)])]).autoPassthroughHosts).toEqual(["*.local"]);
   });
