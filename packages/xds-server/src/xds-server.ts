@@ -1,7 +1,9 @@
+import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
-import { admission } from "./admission.js";
 import { systemClock } from "./clock.js";
-import { Connection, type Engine } from "./connection.js";
+import { admission } from "./connection/admission.js";
+import { Connection, type Register } from "./connection/connection.js";
+import type { Engine } from "./connection/engine.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { XdsServer, XdsServerOptions } from "./server.js";
 import type { ResourceSource } from "./source.js";
@@ -43,10 +45,14 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
       if (closing !== undefined) throw shuttingDown();
       await admit();
     },
+    number: () => ++streams,
+    process: `${randomBytes(4).toString("base64url")}.`,
+    revision: () => revision,
+  };
+
+  const register: Register<C> = {
     opened: (connection) => connections.add(connection),
     closed: (connection) => connections.delete(connection),
-    number: () => ++streams,
-    revision: () => revision,
   };
 
   const changed = (types: readonly string[] | undefined, change: number | undefined): void => {
@@ -95,7 +101,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
       listeners.add(listener);
       return listener;
     },
-    accept: (call) => new Connection(engine, call),
+    accept: (call) => new Connection(engine, register, call),
     connections: () => [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
     unserved() {
       let oldest: number | undefined;

@@ -22,11 +22,11 @@ export interface Call {
 /** What the protocol makes of a call. */
 export interface CallHandler {
   /**
-   * A request came. The next one should be given when the promise is settled.
+   * A request came. If that gives a promise, the next one should be given when it is settled.
    *
    * @param bytes length of the encoded request, if known
    */
-  request(request: XdsRequest, bytes: number | undefined): Promise<void>;
+  request(request: XdsRequest, bytes: number | undefined): Promise<void> | undefined;
   /** Some outstanding bytes have left. */
   progressed(): void;
   /** The client sends no more requests. */

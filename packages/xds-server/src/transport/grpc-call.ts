@@ -1,11 +1,11 @@
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import type { Clock } from "../clock.js";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
-import { prefixed, readMessages } from "./grpc-messages.js";
+import { MessageReader, prefixed } from "./grpc-messages.js";
 import type { LongMessages } from "./long-messages.js";
 import { peerOf } from "./peer.js";
 
@@ -24,8 +24,7 @@ export class GrpcCall implements Call {
   readonly copies = false;
   outstandingBytes = 0;
 
-  readonly #request: Http2ServerRequest;
-  readonly #response: Http2ServerResponse;
+  readonly #headers: IncomingHttpHeaders;
   readonly #stream: ServerHttp2Stream;
   readonly #clock: Clock;
   #handler: CallHandler | undefined;
@@ -36,39 +35,57 @@ export class GrpcCall implements Call {
   #stopWatching: () => void = () => undefined;
   #ended: { readonly error: ConnectError | undefined } | undefined;
 
-  constructor(request: Http2ServerRequest, response: Http2ServerResponse, method: DiscoveryMethod, clock: Clock) {
-    this.#request = request;
-    this.#response = response;
-    this.#stream = response.stream;
+  constructor(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method: DiscoveryMethod, clock: Clock) {
+    this.#stream = stream;
+    this.#headers = headers;
     this.#clock = clock;
     this.method = method;
-    this.peer = peerOf(this.#stream.session as Parameters<typeof peerOf>[0], request.headers);
+    this.peer = peerOf(stream.session as Parameters<typeof peerOf>[0], headers);
   }
 
   /** Gives the requests of the call to the handler, until the call is over. */
-  async serve(handler: CallHandler, maxRequestBytes: number, buffers: LongMessages): Promise<void> {
+  serve(handler: CallHandler, maxRequestBytes: number, buffers: LongMessages): void {
+    const stream = this.#stream;
     this.#handler = handler;
-    this.#stream.on("error", () => undefined);
-    this.#stream.once("close", () => {
+    const { error, timeoutMs } = this.#deadline();
+    const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
+    const reader = new MessageReader({ maxBytes: maxRequestBytes, buffers, message: (message) => handler.request(this.#decode(message), message.length) });
+    const failed = (failure: unknown): void => {
+      stream.removeAllListeners("data").resume();
+      reader.close();
+      this.end(failure instanceof ConnectError ? failure : new ConnectError("internal error", Code.Internal, undefined, undefined, failure));
+    };
+    stream.on("error", () => undefined);
+    stream.once("close", () => {
+      cancel?.();
+      reader.close();
       this.#stopWatching();
       this.#unsent = [];
       this.#held = [];
       this.outstandingBytes = 0;
-      handler.closed(closeReason(this.#stream));
+      handler.closed(closeReason(stream));
     });
-    const { error, timeoutMs } = this.#deadline();
     if (error !== undefined) return this.end(error);
-    const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
-    try {
-      for await (const message of readMessages(this.#request, maxRequestBytes, buffers)) {
-        await handler.request(this.#decode(message), message.length);
+    stream.on("data", (chunk: Buffer) => {
+      try {
+        const busy = reader.push(chunk);
+        if (busy === undefined) return;
+        stream.pause();
+        busy.then(() => stream.resume(), failed);
+      } catch (failure) {
+        failed(failure);
       }
-      handler.halfClosed();
-    } catch (failure) {
-      if (failure instanceof ConnectError) this.end(failure);
-    } finally {
-      cancel?.();
-    }
+    });
+    stream.once("end", () => {
+      // What was reset has ended as well, and is told of by "close".
+      if (stream.closed) return;
+      try {
+        reader.end();
+        handler.halfClosed();
+      } catch (failure) {
+        failed(failure);
+      }
+    });
   }
 
   send(message: OutgoingMessage): void {
@@ -97,8 +114,8 @@ export class GrpcCall implements Call {
   }
 
   #sendHeaders(): void {
-    if (this.#response.headersSent) return;
-    this.#response.writeHead(200, { "content-type": "application/grpc", "grpc-accept-encoding": "identity" });
+    if (this.#stream.headersSent) return;
+    this.#stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" }, { waitForTrailers: true });
   }
 
   #write(): void {
@@ -155,11 +172,11 @@ export class GrpcCall implements Call {
   }
 
   #finish(): void {
-    if (this.#stream.destroyed || this.#response.writableEnded) return;
+    if (this.#stream.destroyed || this.#stream.writableEnded) return;
     const status = Object.fromEntries(setTrailerStatus(new Headers(), this.#ended?.error));
+    this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(status));
     this.#sendHeaders();
-    this.#response.addTrailers(status);
-    this.#response.end();
+    this.#stream.end();
     // Some clients wait for the reset before they take the status as the end of their own sending.
     this.#stream.once("finish", () => this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
   }
@@ -173,7 +190,7 @@ export class GrpcCall implements Call {
   }
 
   #deadline(): { timeoutMs?: number; error?: ConnectError | undefined } {
-    const header = this.#request.headers["grpc-timeout"];
+    const header = this.#headers["grpc-timeout"];
     return typeof header === "string" ? parseTimeout(header, Number.MAX_SAFE_INTEGER) : {};
   }
 }

@@ -6,62 +6,135 @@ const prefixLength = 5;
 /** From this length on, a message is put together in a buffer that others use after it. */
 const long = 64 * 1024;
 
-/**
- * Splits a gRPC request body into its messages. With `buffers`, the bytes of a message stand only until the next one is asked for.
- *
- * @throws ConnectError `ResourceExhausted` for a message longer than `maxBytes`, `Unimplemented` for a compressed one,
- *   `InvalidArgument` for a body that ends within a message
- */
-export async function* readMessages(body: AsyncIterable<Uint8Array>, maxBytes: number, buffers?: LongMessages): AsyncGenerator<Buffer> {
-  let chunks: Uint8Array[] = [];
-  let available = 0;
-  let length: number | undefined;
-  let message: Buffer | undefined;
-  let filled = 0;
-  const take = (count: number): Buffer => {
-    const joined = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-    chunks = joined.length > count ? [joined.subarray(count)] : [];
-    available -= count;
-    return Buffer.from(joined.buffer, joined.byteOffset, count);
-  };
-  const fill = (into: Buffer, upTo: number): void => {
-    while (filled < upTo && chunks[0] !== undefined) {
-      const part = chunks[0].subarray(0, upTo - filled);
-      into.set(part, filled);
-      filled += part.length;
-      available -= part.length;
-      if (part.length < chunks[0].length) chunks[0] = chunks[0].subarray(part.length);
-      else chunks.shift();
-    }
-  };
-  try {
-    for await (const chunk of body) {
-      chunks.push(chunk);
-      available += chunk.length;
-      for (;;) {
-        if (length === undefined) {
-          if (available < prefixLength) break;
-          length = lengthIn(take(prefixLength), maxBytes);
-          if (length >= long && buffers !== undefined) message = await buffers.take(length);
-        }
-        if (message !== undefined) {
-          fill(message, length);
-          if (filled < length) break;
-          yield message.subarray(0, length);
-          buffers?.give(message);
-          message = undefined;
-          filled = 0;
-        } else {
-          if (available < length) break;
-          yield length === 0 ? Buffer.alloc(0) : take(length);
-        }
-        length = undefined;
-      }
-    }
-  } finally {
-    if (message !== undefined) buffers?.give(message);
+export interface MessageReaderOptions {
+  /** Longer messages are refused. */
+  readonly maxBytes: number;
+  /** Absent: each long message has a buffer of its own. */
+  readonly buffers?: LongMessages;
+  /**
+   * Takes a message, whose bytes stand until it is done with it: until this returns, or the promise that it gives is settled. The next one is given to it then.
+   * What it throws comes out of `push`.
+   */
+  readonly message: (message: Buffer) => Promise<void> | undefined;
+}
+
+/** Splits a gRPC request body into its messages, without waiting where nobody has to be waited for. */
+export class MessageReader {
+  readonly #options: MessageReaderOptions;
+  #chunks: Buffer[] = [];
+  #available = 0;
+  /** Of the message whose prefix was read. */
+  #length: number | undefined;
+  /** Where that message is put together, if it is long, and how much of it is there. */
+  #long: Buffer | undefined;
+  #filled = 0;
+  #delivering = false;
+  #closed = false;
+
+  constructor(options: MessageReaderOptions) {
+    this.#options = options;
   }
-  if (available > 0 || length !== undefined) throw new ConnectError("the request ends within a message", Code.InvalidArgument);
+
+  /**
+   * Takes more of the body. Gives a promise if somebody has to be waited for before there may be more.
+   *
+   * @throws ConnectError `ResourceExhausted` for a message that is too long, `Unimplemented` for a compressed one
+   */
+  push(chunk: Buffer): Promise<void> | undefined {
+    this.#chunks.push(chunk);
+    this.#available += chunk.length;
+    return this.#read();
+  }
+
+  /**
+   * The body is complete.
+   *
+   * @throws ConnectError `InvalidArgument` if that is within a message
+   */
+  end(): void {
+    if (this.#available > 0 || this.#length !== undefined) throw new ConnectError("the request ends within a message", Code.InvalidArgument);
+  }
+
+  /** There is no more to come, wherever that is: gives back what is held. */
+  close(): void {
+    this.#closed = true;
+    if (!this.#delivering) this.#giveBack();
+  }
+
+  #read(): Promise<void> | undefined {
+    while (!this.#closed) {
+      if (this.#length === undefined) {
+        if (this.#available < prefixLength) return undefined;
+        this.#length = lengthIn(this.#take(prefixLength), this.#options.maxBytes);
+        const buffer = this.#length >= long ? this.#options.buffers?.take(this.#length) : undefined;
+        if (buffer instanceof Promise) return buffer.then((each) => this.#hold(each)).then(() => this.#read());
+        if (buffer !== undefined) this.#hold(buffer);
+      }
+      const message = this.#message(this.#length);
+      if (message === undefined) return undefined;
+      this.#length = undefined;
+      const busy = this.#deliver(message);
+      if (busy !== undefined) return busy.then(() => this.#read());
+    }
+    return undefined;
+  }
+
+  #hold(buffer: Buffer): void {
+    this.#long = buffer;
+    this.#filled = 0;
+    if (this.#closed) this.#giveBack();
+  }
+
+  /** The message, if all of it is there. */
+  #message(length: number): Buffer | undefined {
+    if (this.#long === undefined) return this.#available < length ? undefined : this.#take(length);
+    while (this.#filled < length && this.#chunks[0] !== undefined) {
+      const part = this.#chunks[0].subarray(0, length - this.#filled);
+      this.#long.set(part, this.#filled);
+      this.#filled += part.length;
+      this.#drop(part.length);
+    }
+    return this.#filled < length ? undefined : this.#long.subarray(0, length);
+  }
+
+  #deliver(message: Buffer): Promise<void> | undefined {
+    let busy: Promise<void> | undefined;
+    this.#delivering = true;
+    try {
+      busy = this.#options.message(message);
+      return busy?.finally(() => this.#delivered());
+    } finally {
+      if (busy === undefined) this.#delivered();
+    }
+  }
+
+  #delivered(): void {
+    this.#delivering = false;
+    this.#giveBack();
+  }
+
+  #giveBack(): void {
+    if (this.#long !== undefined) this.#options.buffers?.give(this.#long);
+    this.#long = undefined;
+  }
+
+  /** So many bytes, which are there. */
+  #take(count: number): Buffer {
+    const [first] = this.#chunks;
+    if (count === 0 || first === undefined) return Buffer.alloc(0);
+    const joined = first.length >= count ? first : Buffer.concat(this.#chunks);
+    if (joined !== first) this.#chunks = [joined];
+    this.#drop(count);
+    return joined.subarray(0, count);
+  }
+
+  /** Goes on by so many bytes of the first chunk. */
+  #drop(count: number): void {
+    const [first] = this.#chunks;
+    this.#available -= count;
+    if (first === undefined || first.length === count) this.#chunks.shift();
+    else this.#chunks[0] = first.subarray(count);
+  }
 }
 
 function lengthIn(prefix: Buffer, maxBytes: number): number {

@@ -4,10 +4,10 @@ import {
   createServer,
   type Http2SecureServer,
   type Http2Server,
-  type Http2ServerRequest,
-  type Http2ServerResponse,
+  type IncomingHttpHeaders,
   type SecureServerOptions,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { createContextValues } from "@connectrpc/connect";
@@ -55,7 +55,7 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
     keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
     if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock);
   });
-  http2.on("request", requestListener(server, options, clock));
+  http2.on("stream", streamListener(server, options, clock));
 
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
@@ -89,50 +89,52 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
   };
 }
 
-function requestListener(
-  server: Pick<XdsServer, "accept">,
-  options: ListenOptions,
-  clock: Clock,
-): (request: Http2ServerRequest, response: Http2ServerResponse) => void {
+type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
+
+/** Discovery calls are taken as the streams that they are: Node's request and response would be two streams more for each of thousands. */
+function streamListener(server: Pick<XdsServer, "accept">, options: ListenOptions, clock: Clock): StreamListener {
   const viaConnect = options.transport === "connect";
   const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
-  const others = connectNodeAdapter({
-    routes: (router) => {
-      if (viaConnect) discoveryRoutes(router, (call) => server.accept(call));
-      options.routes?.(router);
-    },
-    readMaxBytes: maxRequestBytes,
-    contextValues: (request) => {
-      const session = "stream" in request ? (request.stream.session as ServerHttp2Session | undefined) : undefined;
-      return createContextValues().set(peerKey, peerOf(session, request.headers));
-    },
-    fallback: (request, response) => {
-      if (isGrpc(request.headers["content-type"])) {
-        response.writeHead(200, {
-          "content-type": "application/grpc",
-          "grpc-status": grpcUnimplemented,
-          "grpc-message": "no such method",
-        });
-      } else response.writeHead(404);
-      response.end();
-    },
-  });
+  const others = otherServices(server, options, maxRequestBytes);
   const buffers = new LongMessages(clock);
-  return (request, response) => {
-    const method = viaConnect ? undefined : discoveryMethods.get(request.url);
-    if (method === undefined) others(request, response);
-    else if (request.method !== "POST") respondWith(response, 405);
-    else if (!isGrpc(request.headers["content-type"])) respondWith(response, 415);
+  return (stream, headers, flags, rawHeaders) => {
+    const method = viaConnect ? undefined : discoveryMethods.get(headers[":path"] ?? "");
+    if (method === undefined) others.emit("stream", stream, headers, flags, rawHeaders);
+    else if (headers[":method"] !== "POST") stream.respond({ ":status": 405 }, { endStream: true });
+    else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else {
-      const call = new GrpcCall(request, response, method, clock);
-      void call.serve(server.accept(call), maxRequestBytes, buffers);
+      const call = new GrpcCall(stream, headers, method, clock);
+      call.serve(server.accept(call), maxRequestBytes, buffers);
     }
   };
 }
 
-function respondWith(response: Http2ServerResponse, status: number): void {
-  response.writeHead(status);
-  response.end();
+/** A server that does not listen, and is given its streams: it makes requests and responses of them, as those who handle them expect. */
+function otherServices(server: Pick<XdsServer, "accept">, options: ListenOptions, maxRequestBytes: number): Http2Server {
+  return createServer(
+    {},
+    connectNodeAdapter({
+      routes: (router) => {
+        if (options.transport === "connect") discoveryRoutes(router, (call) => server.accept(call));
+        options.routes?.(router);
+      },
+      readMaxBytes: maxRequestBytes,
+      contextValues: (request) => {
+        const session = "stream" in request ? (request.stream.session as ServerHttp2Session | undefined) : undefined;
+        return createContextValues().set(peerKey, peerOf(session, request.headers));
+      },
+      fallback: (request, response) => {
+        if (isGrpc(request.headers["content-type"])) {
+          response.writeHead(200, {
+            "content-type": "application/grpc",
+            "grpc-status": grpcUnimplemented,
+            "grpc-message": "no such method",
+          });
+        } else response.writeHead(404);
+        response.end();
+      },
+    }),
+  );
 }
 
 function isGrpc(contentType: string | undefined): boolean {

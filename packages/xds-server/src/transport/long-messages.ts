@@ -21,9 +21,12 @@ export class LongMessages {
     this.#clock = clock;
   }
 
-  /** A buffer with room for so many bytes. To be given back. */
-  async take(length: number): Promise<Buffer> {
-    if (this.#taken >= atOnce) await this.#turn();
+  /** A buffer with room for so many bytes, at once if there is one. To be given back. */
+  take(length: number): Buffer | Promise<Buffer> {
+    return this.#taken < atOnce ? this.#next(length) : this.#turn().then(() => this.#next(length));
+  }
+
+  #next(length: number): Buffer {
     this.#taken++;
     const fitting = this.#free.findIndex((buffer) => buffer.length >= length);
     return fitting < 0 ? Buffer.allocUnsafeSlow(Math.ceil(length / step) * step) : (this.#free.splice(fitting, 1)[0] as Buffer);

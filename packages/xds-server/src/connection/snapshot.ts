@@ -1,6 +1,6 @@
 import { ResourceSet } from "@istiod/resources";
-import type { TypeState } from "./protocol/type-state.js";
-import type { Subscription } from "./server.js";
+import type { TypeState } from "../protocol/type-state.js";
+import type { Subscription } from "../server.js";
 
 /** What can be told of one type on a stream. The set is made when somebody looks at it. */
 export function subscriptionOf(type: TypeState): Subscription {

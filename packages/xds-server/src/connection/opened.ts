@@ -1,0 +1,59 @@
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { AdsStream, ClientSource } from "../protocol/ads-stream.js";
+import { DeltaStream } from "../protocol/delta-stream.js";
+import { SotwStream } from "../protocol/sotw-stream.js";
+import type { ResourceSource } from "../source.js";
+import type { Call } from "../transport/call.js";
+import type { Engine } from "./engine.js";
+import { StreamEvents } from "./stream-events.js";
+import { UnwatchedTypes } from "./unwatched-types.js";
+
+/** A stream that was admitted, with what is kept of it until it ends. */
+export interface Opened<C> {
+  /** `<node id>-<counter>` */
+  readonly id: string;
+  readonly node: Node;
+  readonly client: C;
+  readonly stream: AdsStream;
+  readonly unwatched: UnwatchedTypes;
+  readonly events: StreamEvents;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/**
+ * Admits a client by its first request.
+ *
+ * @param gone whether the client left meanwhile
+ * @throws ConnectError if it is refused
+ */
+export async function open<C>(engine: Engine<C>, { peer, method }: Call, node: Node | undefined, gone: () => boolean): Promise<Opened<C>> {
+  const { source, clock, observe } = engine;
+  await engine.admit();
+  if (!source.ready()) throw new ConnectError("the server has nothing to serve yet", Code.Unavailable);
+  if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
+  const client = await source.open(node, peer);
+  if (gone()) {
+    source.close?.(client);
+    throw new ConnectError("the client is gone", Code.Canceled);
+  }
+  const number = engine.number();
+  const id = `${node.id}-${number}`;
+  const events = new StreamEvents(observe, id, node.id, method.variant);
+  const seen = seenBy(client, source, engine.revision, (typeUrl, error) => events.failed(typeUrl, error));
+  const noncePrefix = `${engine.process}${number.toString(36)}.`;
+  const stream = method.variant === "delta" ? new DeltaStream(seen, clock, noncePrefix) : new SotwStream(seen, clock, noncePrefix);
+  const answerOf = source.answer && ((typeUrl: string, names: Iterable<string>) => source.answer?.(client, typeUrl, names));
+  const unwatched = new UnwatchedTypes(answerOf, (answer) => `${id}.${answer.toString(36)}`);
+  return { id, node, client, stream, unwatched, events, at: clock.now() };
+}
+
+function seenBy<C>(client: C, source: ResourceSource<C>, revision: () => number | undefined, failed: ClientSource["failed"]): ClientSource {
+  return {
+    resources: (typeUrl) => source.resources(client, typeUrl),
+    revision,
+    lookup: source.lookup && ((typeUrl, name) => source.lookup?.(client, typeUrl, name)),
+    failed,
+  };
+}
