@@ -125,6 +125,15 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 }
 
+const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
+
+/** Nodes of proxies of one build share their extensions: so do these. */
+function extensionNames(extensions: Node["extensions"]): readonly string[] {
+  let names = extensionNamesOf.get(extensions);
+  if (names === undefined) extensionNamesOf.set(extensions, (names = extensions.map(({ name }) => name)));
+  return names;
+}
+
 /**
  * The proxy that a node describes.
  *
@@ -137,7 +146,7 @@ export function readProxy(node: Node): Proxy {
       cluster: node.cluster,
       ...(node.locality ? { locality: { region: node.locality.region, zone: node.locality.zone, subzone: node.locality.subZone } } : {}),
       ...(node.metadata ? { metadata: node.metadata } : {}),
-      extensions: node.extensions.map((e) => e.name),
+      extensions: extensionNames(node.extensions),
     });
   } catch (error) {
     if (error instanceof ProxyNodeError) throw new ConnectError(error.message, Code.InvalidArgument);

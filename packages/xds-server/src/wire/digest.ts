@@ -74,6 +74,14 @@ function hash(bytes: DataView, from: number, to: number, h: number, l: number): 
     h = ((h ^ (h >>> 15)) + l) | 0;
     l = ((l ^ (l >>> 13)) + first) | 0;
   }
+  if (i < to && to - from >= 8) {
+    // The last eight bytes, of which some are read again, in place of one after the other.
+    h = Math.imul(h ^ bytes.getInt32(to - 8, true), 0x9e3779b1);
+    l = Math.imul(l ^ bytes.getInt32(to - 4, true), 0x85ebca77);
+    h = ((h ^ (h >>> 15)) + l) | 0;
+    l ^= l >>> 13;
+    i = to;
+  }
   for (; i < to; i++) {
     const byte = bytes.getUint8(i);
     h = Math.imul(h ^ byte, 0x9e3779b1);

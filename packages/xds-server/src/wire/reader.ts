@@ -5,8 +5,10 @@
  */
 export class Reader {
   field = 0;
-  /** Whether the field is length-delimited, so that `from` and `to` are the range of its value. */
-  delimited = false;
+  wireType = 0;
+  /** Where the field begins, with its tag. */
+  start = 0;
+  /** The range of its value; without the length, if that is delimited. */
   from = 0;
   to = 0;
   /** The value of a varint field. */
@@ -26,27 +28,33 @@ export class Reader {
     this.#end = to;
   }
 
+  /** Whether the field is length-delimited. */
+  get delimited(): boolean {
+    return this.wireType === 2;
+  }
+
   /** Goes to the next field. False at the end. */
   next(): boolean {
     if (this.#offset >= this.#end) return false;
+    this.start = this.#offset;
     const tag = this.#varint();
-    const wireType = tag & 7;
+    const wireType = (this.wireType = tag & 7);
     this.field = tag >>> 3;
-    this.delimited = wireType === 2;
-    if (wireType === 2) {
-      const length = this.#varint();
-      this.from = this.#offset;
-      this.to = this.#offset + length;
-      this.#offset = this.to;
-    } else if (wireType === 0) this.value = this.#varint();
-    else if (wireType === 1) this.#offset += 8;
-    else if (wireType === 5) this.#offset += 4;
-    else throw new RangeError(`wire type ${wireType}`);
+    const length = wireType === 2 ? this.#varint() : wireType === 1 ? 8 : wireType === 5 ? 4 : 0;
+    this.from = this.#offset;
+    if (wireType === 0) this.value = this.#varint();
+    else if (wireType > 2 && wireType !== 5) throw new RangeError(`wire type ${wireType}`);
+    this.to = this.#offset += length;
     if (this.#offset > this.#end) throw new RangeError("a field ends after its message");
     return true;
   }
 
   #varint(): number {
+    const first = this.#offset < this.#end ? (this.#bytes[this.#offset] as number) : 0x80;
+    if (first < 0x80) {
+      this.#offset++;
+      return first;
+    }
     let value = 0;
     let scale = 1;
     while (this.#offset < this.#end) {

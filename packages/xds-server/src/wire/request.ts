@@ -1,8 +1,9 @@
-import { fromBinary } from "@bufbuild/protobuf";
-import { NodeSchema, type Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
-import { Digest, viewOf } from "./digest.js";
+import { viewOf } from "./digest.js";
+import { EncodedNames, EncodedVersions, Stretch } from "./encoded-lists.js";
+import { decodeNode } from "./node.js";
 import { Reader } from "./reader.js";
 import { nameList, noNames, noVersions, versionList, type NameList, type VersionList } from "./names.js";
 
@@ -42,7 +43,7 @@ const fields = {
 /**
  * Decodes a request, but makes strings of its lists only when somebody asks: a proxy that returns lists thousands of names and versions,
  * and it is mostly enough to know whether they are those of a set. The lists are read where they are: who needs them after the bytes are
- * used for something else must copy (`kept`).
+ * used for something else must copy (`kept`). Of a node, what many say alike is shared: nobody may write into it.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -52,20 +53,20 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   let typeUrl = "";
   let responseNonce = "";
   let errorDetail: XdsRequest["errorDetail"];
-  const names: number[] = [];
-  const unsubscribe: number[] = [];
-  const versions: number[] = [];
+  let names: Stretch | undefined;
+  let unsubscribe: Stretch | undefined;
+  let versions: Stretch | undefined;
+  const view = viewOf(bytes);
   const reader = new Reader(bytes, 0, bytes.length);
   while (reader.next()) {
     const { field, from, to } = reader;
     if (!reader.delimited) continue;
-    if (field === numbers.names) names.push(from, to);
-    else if (field === numbers.initialVersions) versions.push(from, to);
-    else if (field === numbers.unsubscribe) unsubscribe.push(from, to);
+    if (field === numbers.names) (names ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
+    else if (field === numbers.initialVersions) (versions ??= new Stretch(bytes, field, reader.start)).addVersion(view, from, to);
+    else if (field === numbers.unsubscribe) (unsubscribe ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
-    // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
-    else if (field === numbers.node) node = fromBinary(NodeSchema, Uint8Array.prototype.slice.call(bytes, from, to));
+    else if (field === numbers.node) node = decodeNode(bytes, from, to);
     else if (field === numbers.errorDetail) errorDetail = decodeStatus(bytes, from, to);
   }
   return {
@@ -73,9 +74,9 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
     typeUrl,
     responseNonce,
     errorDetail,
-    names: names.length === 0 ? noNames : new EncodedNames(bytes, names),
-    unsubscribe: unsubscribe.length === 0 ? noNames : new EncodedNames(bytes, unsubscribe),
-    initialVersions: versions.length === 0 ? noVersions : new EncodedVersions(bytes, versions),
+    names: names === undefined ? noNames : new EncodedNames(names),
+    unsubscribe: unsubscribe === undefined ? noNames : new EncodedNames(unsubscribe),
+    initialVersions: versions === undefined ? noVersions : new EncodedVersions(versions),
   };
 }
 
@@ -88,87 +89,4 @@ function decodeStatus(bytes: Buffer, from: number, to: number): { code: number; 
     else if (reader.field === 2 && reader.delimited) message = bytes.toString("utf8", reader.from, reader.to);
   }
   return { code, message };
-}
-
-class EncodedNames implements NameList {
-  readonly #bytes: Buffer;
-  readonly #ranges: readonly number[];
-  #digest: Digest | undefined;
-
-  /** @param ranges start and end of each name, in turn */
-  constructor(bytes: Buffer, ranges: readonly number[]) {
-    this.#bytes = bytes;
-    this.#ranges = ranges;
-  }
-
-  get size(): number {
-    return this.#ranges.length / 2;
-  }
-
-  get digest(): Digest {
-    if (this.#digest !== undefined) return this.#digest;
-    const digest = new Digest();
-    const view = viewOf(this.#bytes);
-    for (let i = 0; i < this.#ranges.length; i += 2) {
-      digest.addRange(view, this.#ranges[i] as number, this.#ranges[i + 1] as number);
-    }
-    return (this.#digest = digest);
-  }
-
-  *[Symbol.iterator](): Iterator<string> {
-    for (let i = 0; i < this.#ranges.length; i += 2) yield this.#bytes.toString("utf8", this.#ranges[i], this.#ranges[i + 1]);
-  }
-}
-
-class EncodedVersions implements VersionList {
-  readonly digest: Digest;
-  readonly #bytes: Buffer;
-  readonly #ranges: readonly number[];
-
-  /** @param ranges start and end of each map entry, in turn */
-  constructor(bytes: Buffer, ranges: readonly number[], digest?: Digest) {
-    this.#bytes = bytes;
-    this.#ranges = ranges;
-    this.digest = digest ?? new Digest();
-    if (digest !== undefined) return;
-    const view = viewOf(bytes);
-    this.#each((name, nameEnd, version, versionEnd) => this.digest.addRanges(view, name, nameEnd, version, versionEnd));
-  }
-
-  get size(): number {
-    return this.#ranges.length / 2;
-  }
-
-  kept(): VersionList {
-    return new EncodedVersions(Buffer.from(this.#bytes), this.#ranges, this.digest);
-  }
-
-  *[Symbol.iterator](): Iterator<readonly [string, string]> {
-    const entries: [string, string][] = [];
-    this.#each((name, nameEnd, version, versionEnd) => {
-      entries.push([this.#bytes.toString("utf8", name, nameEnd), this.#bytes.toString("utf8", version, versionEnd)]);
-    });
-    yield* entries;
-  }
-
-  #each(visit: (name: number, nameEnd: number, version: number, versionEnd: number) => void): void {
-    const reader = new Reader(this.#bytes, 0, 0);
-    for (let i = 0; i < this.#ranges.length; i += 2) {
-      reader.reset(this.#ranges[i] as number, this.#ranges[i + 1] as number);
-      let name = 0;
-      let nameEnd = 0;
-      let version = 0;
-      let versionEnd = 0;
-      while (reader.next()) {
-        if (reader.field === 1 && reader.delimited) {
-          name = reader.from;
-          nameEnd = reader.to;
-        } else if (reader.field === 2 && reader.delimited) {
-          version = reader.from;
-          versionEnd = reader.to;
-        }
-      }
-      visit(name, nameEnd, version, versionEnd);
-    }
-  }
 }

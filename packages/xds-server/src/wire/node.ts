@@ -1,0 +1,55 @@
+import { hash } from "node:crypto";
+import { fromBinary } from "@bufbuild/protobuf";
+import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { Reader } from "./reader.js";
+import { readStruct } from "./struct.js";
+
+const idField = 1;
+const clusterField = 2;
+const metadataField = 3;
+
+/** As many builds of proxies, by zones, are told apart; the oldest are forgotten first. */
+const mostBuilds = 64;
+const builds = new Map<string, Node>();
+
+/**
+ * Decodes an `envoy.config.core.v3.Node`. What proxies of one build and zone say alike, such as hundreds of extensions, is decoded once and shared: nobody may
+ * write into it.
+ *
+ * @throws RangeError for bytes that are not a message
+ */
+export function decodeNode(bytes: Buffer, from: number, to: number): Node {
+  let id = "";
+  let cluster = "";
+  let metadata: Node["metadata"];
+  /** Ranges of the other fields. */
+  const others: number[] = [];
+  const reader = new Reader(bytes, from, to);
+  while (reader.next()) {
+    const { field, delimited, start, from: begin, to: end } = reader;
+    if (delimited && field === idField) id = bytes.toString("utf8", begin, end);
+    else if (delimited && field === clusterField) cluster = bytes.toString("utf8", begin, end);
+    else if (delimited && field === metadataField) metadata = readStruct(bytes, begin, end, metadata);
+    else if (others.at(-1) === start) others[others.length - 1] = end;
+    else others.push(start, end);
+  }
+  return { ...buildOf(bytes, others), id, cluster, ...(metadata !== undefined && { metadata }) };
+}
+
+function buildOf(bytes: Buffer, ranges: readonly number[]): Node {
+  const pieces: Buffer[] = [];
+  for (let i = 0; i < ranges.length; i += 2) pieces.push(bytes.subarray(ranges[i], ranges[i + 1]));
+  const encoded = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
+  const key = hash("sha256", encoded, "base64");
+  let build = builds.get(key);
+  if (build === undefined) {
+    // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
+    build = fromBinary(NodeSchema, Uint8Array.from(encoded));
+    for (const oldest of builds.keys()) {
+      if (builds.size < mostBuilds) break;
+      builds.delete(oldest);
+    }
+    builds.set(key, build);
+  }
+  return build;
+}

@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { Reader } from "./reader.js";
+
+/** The only field of `Struct` and of `ListValue`. */
+const membersField = 1;
+/** Of an entry of the map that a `Struct` is. */
+const entry = { key: 1, value: 2 } as const;
+/** Of `Value`. */
+const kinds = { null: 1, number: 2, string: 3, boolean: 4, struct: 5, list: 6 } as const;
+
+/**
+ * Reads a `google.protobuf.Struct` as JSON, without making messages of it first.
+ *
+ * @param into takes the members; default: a new object
+ * @throws RangeError for bytes that are not a message
+ */
+export function readStruct(bytes: Buffer, from: number, to: number, into: JsonObject = {}): JsonObject {
+  const members = new Reader(bytes, from, to);
+  const member = new Reader(bytes, 0, 0);
+  while (members.next()) {
+    if (members.field !== membersField || !members.delimited) continue;
+    member.reset(members.from, members.to);
+    let key = "";
+    let value: JsonValue = null;
+    while (member.next()) {
+      if (!member.delimited) continue;
+      if (member.field === entry.key) key = bytes.toString("utf8", member.from, member.to);
+      else if (member.field === entry.value) value = readValue(bytes, member.from, member.to);
+    }
+    if (key === "__proto__") Object.defineProperty(into, key, { value, configurable: true, enumerable: true, writable: true });
+    else into[key] = value;
+  }
+  return into;
+}
+
+function readValue(bytes: Buffer, from: number, to: number): JsonValue {
+  let value: JsonValue = null;
+  const reader = new Reader(bytes, from, to);
+  while (reader.next()) {
+    const { field, wireType, from: begin, to: end } = reader;
+    if (field === kinds.string && wireType === 2) value = bytes.toString("utf8", begin, end);
+    else if (field === kinds.number && wireType === 1) value = bytes.readDoubleLE(begin);
+    else if (field === kinds.boolean && wireType === 0) value = reader.value !== 0;
+    else if (field === kinds.struct && wireType === 2) value = readStruct(bytes, begin, end);
+    else if (field === kinds.list && wireType === 2) value = readList(bytes, begin, end);
+    else if (field === kinds.null && wireType === 0) value = null;
+  }
+  return value;
+}
+
+function readList(bytes: Buffer, from: number, to: number): JsonValue[] {
+  const list: JsonValue[] = [];
+  const reader = new Reader(bytes, from, to);
+  while (reader.next()) if (reader.field === membersField && reader.delimited) list.push(readValue(bytes, reader.from, reader.to));
+  return list;
+}
