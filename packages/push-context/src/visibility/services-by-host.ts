@@ -31,7 +31,7 @@ export class ServicesByHost {
     if (a.registry !== "Kubernetes" && b.registry === "Kubernetes") {
       return scoped;
     }
-    const missing = b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number);
+    const missing = [...new Set(b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number))];
     if (missing.length === 0 || !mergeable(a, b)) {
       return existing;
     }

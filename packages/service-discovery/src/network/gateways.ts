@@ -3,7 +3,7 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 import { kubernetesHostname } from "../kubernetes/hostname.js";
 import { kubernetesServiceInCluster } from "../kubernetes/service.js";
 import { NETWORK_LABEL } from "../labels.js";
-import type { Service } from "../model/service.js";
+import { portNumbered, type Service } from "../model/service.js";
 import type { NetworkGateway } from "../model/workload.js";
 
 const PORT_LABEL = "networking.istio.io/gatewayPort";
@@ -38,7 +38,7 @@ function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
     const network = labels[NETWORK_LABEL] ?? "";
     const stated = labels[PORT_LABEL] ?? "";
     const wanted = /^[+-]?\d+$/.test(stated) ? Number(stated) : MTLS_PORT;
-    const hasPort = (number: number): boolean => service?.ports.some((port) => port.number === number) ?? false;
+    const hasPort = (number: number): boolean => service !== undefined && portNumbered(service, number) !== undefined;
     const port = hasPort(wanted) ? wanted : 0;
     const hbonePort = hasPort(HBONE_PORT) ? HBONE_PORT : 0;
     return service === undefined || (port === 0 && hbonePort === 0) ? [] : gatewaysAt(service, cluster, { network, port, hbonePort });

@@ -24,7 +24,7 @@ import {
   withMeshDefaults,
 } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import type { Protocol } from "@istiod/service-discovery";
+import { portNumbered, type Protocol } from "@istiod/service-discovery";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
@@ -42,7 +42,7 @@ export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", 
 /** The cluster of a ServiceEntry for a wildcard whose hosts are resolved as they are asked for (DYNAMIC_DNS). */
 export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly service: ScopedService; readonly port: number }): Resource | undefined => {
   const service = q.call(scopedService, ref.service);
-  const port = service?.ports.find(({ number }) => number === ref.port);
+  const port = service && portNumbered(service, ref.port);
   if (service === undefined || port === undefined) return undefined;
   const draft = forwardProxyDraft(outboundClusterName(service.hostname, port.number), {
     name: dnsCacheName(service.hostname),

@@ -13,7 +13,7 @@ import {
   withMeshDefaults,
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
-import { type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
+import { portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
 import { encodedAssignment } from "../endpoints/index.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { filled } from "../envoy/template.js";
@@ -43,7 +43,7 @@ export interface OutboundClusterRef {
  */
 export const outboundCluster = query("outboundCluster", (q, ref: OutboundClusterRef): Resource | undefined => {
   const service = q.call(scopedService, ref.service);
-  const port = service?.ports.find(({ number }) => number === ref.port);
+  const port = service && portNumbered(service, ref.port);
   if (service === undefined || port === undefined) return undefined;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const subset = subsetNamed(rule?.spec, ref.subset);

@@ -43,7 +43,7 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   const { proxyListenPort } = mesh(q);
   const mode = q.ask(ipMode);
   const [bind, ...others] = wildcards[mode];
-  const extra = features.dualStack(q) ? others : mode === "IPv6" && features.additionalIpv4OutboundListener(q) ? wildcards.IPv4 : [];
+  const extra = others.length > 0 && features.dualStack(q) ? others : mode === "IPv6" && features.additionalIpv4OutboundListener(q) ? wildcards.IPv4 : [];
   const limit = acceptedAtOnce(q);
   const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const head = create(ListenerSchema, {

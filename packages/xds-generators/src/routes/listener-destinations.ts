@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
 import { routedHosts, scopeKey, type ScopeRef, scopeServices } from "@istiod/push-context";
-import { keyOfId, service, splitKey } from "@istiod/service-discovery";
+import { keyOfId, portNumbered, service, splitKey } from "@istiod/service-discovery";
 import { type DestinationTraits, destinationTraits, hashesRequests } from "./destinations.js";
 import { portKey, type PortOfListener, portServiceIndex } from "./port-services.js";
 
@@ -17,7 +17,7 @@ export const listenerTraits = query(
     for (const host of new Set([...Object.keys(known), ...Object.keys(hashed)])) {
       const id = known[host]?.service;
       const found = id === undefined ? undefined : q.call(service, id);
-      const atPort = found && (at.port === 0 ? found : { ...found, ports: found.ports.filter(({ number }) => number === at.port).slice(0, 1) });
+      const atPort = found && (at.port === 0 ? found : { ...found, ports: [portNumbered(found, at.port)].filter((port) => port !== undefined) });
       const traits = destinationTraits(q, host, at.port, atPort, hashed[host]);
       if (traits !== undefined) out[host] = traits;
     }

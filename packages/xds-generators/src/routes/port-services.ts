@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
 import { listenerKey, scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
-import { isHttpOrDetected } from "@istiod/service-discovery";
+import { isHttpOrDetected, portNumbered } from "@istiod/service-discovery";
 
 /** The virtual hosts of which egress listener, and for requests to which port; 0: all ports. */
 export interface PortOfListener extends ScopeListener {
@@ -30,10 +30,11 @@ export const portServices = query("portServices", (q, { port, ...at }: PortOfLis
   const out = new Map<string, PortService>();
   for (const scoped of q.call(servicesOf, at)) {
     const found = q.call(scopedService, scoped);
-    const ports = found === undefined ? [] : port === 0 ? found.ports : found.ports.filter((candidate) => candidate.number === port).slice(0, 1);
-    if (found === undefined || (port !== 0 && ports.length === 0)) {
+    const only = found && port !== 0 ? portNumbered(found, port) : undefined;
+    if (found === undefined || (port !== 0 && only === undefined)) {
       continue;
     }
+    const ports = only === undefined ? found.ports : [only];
     const hostname = port === 0 ? found.hostname : found.hostname.toLowerCase();
     out.set(hostname, {
       hostname,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TestMesh } from "../mesh.js";
+import { type Json, TestMesh } from "../mesh.js";
 import { istioYaml, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { chainsOf, filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
 
@@ -174,6 +174,16 @@ describe("capture", () => {
     const proxy = new TestMesh().proxy({ metadata: { INTERCEPTION_MODE: "TPROXY" } });
     for (const name of captured) expect(listenerOf(proxy, name).transparent).toBe(true);
     expect(listenerOf(proxy, "virtualInbound").listenerFilters.map(({ name }: { name: string }) => name)).toContain("envoy.filters.listener.original_src");
+  });
+});
+
+describe("a client of IPv6 alone", () => {
+  it("takes connections by IPv4 too where that is asked for, whether or not others have both families", () => {
+    const mesh = new TestMesh(serviceYaml("cart")).set("ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS", "true");
+    const extra = (ip: string): string[] => (listenerOf(mesh.proxy({ ip }), "virtualOutbound").additionalAddresses ?? []).map(({ address }: Json) => address.socketAddress.address);
+    expect([extra("fd00::1"), extra("10.1.0.1")]).toEqual([["0.0.0.0"], []]);
+    mesh.set("ISTIO_DUAL_STACK", "true");
+    expect([extra("fd00::1"), extra("10.1.0.1"), extra("10.1.0.1,fd00::1")]).toEqual([["0.0.0.0"], [], ["::"]]);
   });
 });
 
