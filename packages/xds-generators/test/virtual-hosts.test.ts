@@ -43,6 +43,11 @@ describe("the domains of a service", () => {
     expect(mesh.sidecar().hosts("80")["six.example.com:80"]?.domains).toEqual(["six.example.com", "six.example.com.", "[fd00::1]"]);
   });
 
+  it("are each there once, also where an object repeats an address", () => {
+    const twice = serviceYaml("cart", { ip: "10.96.0.1", spec: { clusterIPs: ["10.96.0.1", "10.96.0.1"] } });
+    expect(new RouteMesh(twice).sidecar().hosts("80")[`${host}:80`]?.domains.filter((domain) => domain === "10.96.0.1")).toHaveLength(1);
+  });
+
   it("of a ServiceEntry are not shortened", () => {
     const mesh = new RouteMesh(serviceEntry("e", { hosts: ["api.shop.example.com"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
     expect(mesh.sidecar().hosts("80")["api.shop.example.com:80"]?.domains).toEqual(["api.shop.example.com", "api.shop.example.com."]);

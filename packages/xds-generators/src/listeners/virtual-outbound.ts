@@ -92,9 +92,13 @@ export function blackHoleChain(name: string, port: number, before: readonly Filt
 
 /** A generic HTTP proxy on the client's loopback, where the mesh (`proxyHttpPort`) or the node (`HTTP_PROXY_PORT`) gives it a port. */
 export const httpProxyListener = query("httpProxyListener", (q): Resource | undefined => {
-  const stated = Number.parseInt(askMetadata(q, "HTTP_PROXY_PORT") ?? "", 10);
-  const port = Number.isNaN(stated) ? mesh(q).proxyHttpPort : stated;
+  const port = statedPort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
   if (port === 0) return undefined;
   const chain = { kind: "http", match: {}, routeName: "http_proxy", protocol: "HTTP_PROXY" } as const;
   return q.call(outboundListener, outboundPlan({ binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] }));
 });
+
+/** A port in decimal, 0 for none; undefined for a text that is no port, so that it counts as unsaid. */
+function statedPort(text = ""): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
+}

@@ -5,6 +5,7 @@ import { keyOfId, type Service, service, splitKey, UNSPECIFIED_ADDRESS } from "@
 
 /** The domains of a virtual host. */
 export interface Domains {
+  /** Each once: Envoy refuses all routes of a port for a domain that is there twice. */
   readonly all: readonly string[];
   /** Those that stand for a longer name, and so give way to a host that really has that name. */
   readonly expanded: readonly string[];
@@ -40,7 +41,7 @@ export const serviceDomains = query("serviceDomains", (q, request: DomainRequest
   }
   const ofInstances = found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
   const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
-  return { all: [...names, ...ofInstances, ...addresses], expanded };
+  return { all: [...new Set([...names, ...ofInstances, ...addresses])], expanded };
 }, { key: ({ service: id, aliases, localNamespace = "", appendedPort = "", anyPort = "" }) => `${id} ${localNamespace} ${appendedPort} ${anyPort} ${aliases.join(" ")}` });
 
 /** `host:port`, with brackets around an IPv6 address. */

@@ -167,6 +167,13 @@ describe("the generic HTTP proxy", () => {
     const manager = managerOf(httpChain(listenerOf(proxy, "127.0.0.1_15007")));
     expect(manager).toMatchObject({ rds: { routeConfigName: "http_proxy" }, httpProtocolOptions: { allowAbsoluteUrl: true } });
   });
+
+  it("is where the mesh says if what the node says is no port, and nowhere if it says 0", () => {
+    const mesh = new TestMesh("", { proxyHttpPort: 15080 });
+    const portsFor = (stated: string): string[] => listenerNames(mesh.proxy({ metadata: { HTTP_PROXY_PORT: stated } })).filter((name) => !captured.includes(name));
+    expect(["", "15007x", "1e4", "-1", "70000"].map(portsFor)).toEqual(Array(5).fill(["127.0.0.1_15080"]));
+    expect(portsFor("0")).toEqual([]);
+  });
 });
 
 describe("capture", () => {
