@@ -51,8 +51,9 @@ export interface Topology {
 
 /** A workload's labels with those of its topology added; a network that is labelled stays. */
 export function withTopology(labels: Labels, topology: Topology): Labels {
-  const out: Record<string, string> = { ...labels };
   const [region, zone, subzone] = splitLocality(topology.locality);
+  const out: Record<string, string> = {};
+  for (const name in labels) out[name] = labels[name] as string;
   if (region !== "") out[REGION_LABEL] = region;
   if (zone !== "") out[ZONE_LABEL] = zone;
   if (subzone !== "") out[SUBZONE_LABEL] = subzone;

@@ -32,7 +32,12 @@ export function encodedField(field: number, parts: readonly Uint8Array[]): Uint8
 
 /** A text as the value of a field; nothing where it is empty. */
 export function encodedText(field: number, text: string): Uint8Array {
-  return text === "" ? nothing : encodedField(field, [encoder.encode(text)]);
+  if (text === "") return nothing;
+  const length = Buffer.byteLength(text);
+  const tag = tagOf(field, "delimited");
+  const out = Buffer.allocUnsafe(sizeOf(tag) + sizeOf(length) + length);
+  out.write(text, writeNumber(out, writeNumber(out, 0, tag), length));
+  return out;
 }
 
 /** A number from 0 to 2^32 - 1 as the value of a field; nothing where it is 0. */
@@ -115,4 +120,3 @@ let slab = new ArrayBuffer(slabSize);
 let slabUsed = 0;
 
 const nothing = new Uint8Array(0);
-const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
 import { type ResourcePart, resourcePart } from "@istiod/resources";
 import { joinEncoded } from "../envoy/encode.js";
-import { virtualHost, type VirtualHostRequest } from "./virtual-host.js";
+import { virtualHost, virtualHostKey, type VirtualHostRequest } from "./virtual-host.js";
 
 /**
  * Some virtual hosts that stand together. Configurations of many clients differ in few virtual hosts, so they are made of chunks that
@@ -62,7 +62,7 @@ export function withReplacements<T>(
 }
 
 function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {
-  return { hosts, key: createHash("sha256").update(JSON.stringify(hosts)).digest("base64") };
+  return { hosts, key: createHash("sha256").update(hosts.map(virtualHostKey).join()).digest("base64") };
 }
 
 /** FNV-1a over the name. */

@@ -52,7 +52,16 @@ export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest)
     q.call(commonSettings),
     ...(session === undefined ? [] : [encodedSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
   ]);
-}, { key: (request) => JSON.stringify(request) });
+}, { key: virtualHostKey });
+
+/** A text that only equal requests have. Plans, chunks and calls all ask for that of one request. */
+export function virtualHostKey(request: VirtualHostRequest): string {
+  let key = keys.get(request);
+  if (key === undefined) keys.set(request, (key = JSON.stringify(request)));
+  return key;
+}
+
+const keys = new WeakMap<VirtualHostRequest, string>();
 
 /** What all virtual hosts of a sidecar have in common, encoded. */
 const commonSettings = query("virtualHostSettings", (q): Uint8Array => encodedSettings({ includeRequestAttemptCount: countsAttempts(q) }));
