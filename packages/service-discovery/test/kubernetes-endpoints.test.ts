@@ -57,6 +57,13 @@ describe("endpoints of a Kubernetes Service", () => {
     expect(health(mesh)).toEqual({ "10.1.0.1": "Terminating" });
   });
 
+  test("are none while their Service is exported to nobody", () => {
+    const mesh = cart();
+    const exported = (to: string) => mesh.apply(serviceYaml("cart", { metadata: `annotations: {networking.istio.io/exportTo: "${to}"}` })).ask(endpoints, HTTP).length;
+    expect(exported("other, ~")).toBe(0);
+    expect(exported("other")).toBe(2);
+  });
+
   test("appear once although two slices list them", () => {
     const mesh = cart().apply(sliceYaml("cart-b", [{ pod: "cart-2", ip: "10.1.0.2" }]));
     expect(Object.keys(health(mesh))).toEqual(["10.1.0.1", "10.1.0.2"]);

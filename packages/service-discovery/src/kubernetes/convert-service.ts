@@ -39,7 +39,7 @@ export function convertKubernetesService(object: ServiceObject, surroundings: Se
     defaultAddress: addresses[0] ?? UNSPECIFIED_ADDRESS,
     clusterAddresses: { [cluster]: addresses },
     labels: object.labels,
-    exportTo: listOf(annotations[EXPORT_TO]).map((entry) => entry.trim()),
+    exportTo: exportTargets(object),
     visibility: "public",
     ...(spec.selector !== undefined && { selector: spec.selector }),
     declaredIdentities: [
@@ -59,6 +59,11 @@ export function convertKubernetesService(object: ServiceObject, surroundings: Se
         ? {}
         : { [cluster]: Object.fromEntries(spec.ports.map((port) => [port.port, port.nodePort ?? 0])) },
   };
+}
+
+/** The namespaces that a Service is exported to, by its annotation; none where it has no such annotation. */
+export function exportTargets({ annotations }: ServiceObject): readonly string[] {
+  return listOf(annotations[EXPORT_TO]).map((entry) => entry.trim());
 }
 
 function resolutionOf(clusterIP: string, alias: boolean): Resolution {

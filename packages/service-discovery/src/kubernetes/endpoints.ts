@@ -16,11 +16,17 @@ import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";
 import { workloadEndpoint } from "../workloads/workload-endpoint.js";
 import { entryWorkload } from "../workloads/workload-entry.js";
+import { exportTargets } from "./convert-service.js";
 import { kubernetesServicesByName, type ServiceInCluster } from "./service.js";
 import { targetPortOnWorkload } from "./target-port.js";
 
 const slicesByName = index(endpointSlices, "byServiceName", ({ namespace, spec }) =>
   spec.service === "" ? [] : [`${namespace}/${spec.service}`],
+);
+
+/** Services that nobody may see. */
+const hiddenServices = index(services, "exportedToNobody", (service) =>
+  exportTargets(service).includes("~") ? [`${service.cluster}/${service.namespace}/${service.name}`] : [],
 );
 
 /** The clusters that have a Service of this name or endpoints of one, sorted. */
@@ -33,8 +39,12 @@ export const clustersOfService = query(
   },
 );
 
-/** The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. */
+/**
+ * The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. Of a Service that is exported to nobody
+ * they are not taken up, even where a route names it (kube/controller, serviceNeedsPush).
+ */
 export const sliceEndpoints = query("sliceEndpoints", (q, at: ServiceInCluster): readonly Endpoint[] => {
+  if (q.read(hiddenServices, `${at.cluster}/${at.namespace}/${at.name}`).length > 0) return [];
   const endpoints = new Map<string, Endpoint>();
   for (const slice of q.read(endpointSlicesByService, `${at.cluster}/${at.namespace}/${at.name}`)) {
     if (slice.spec.addressType === "FQDN" || slice.labels[MULTI_CLUSTER_SERVICE] !== undefined) continue;
