@@ -1,3 +1,4 @@
+import { disjoint } from "./disjoint.js";
 import type { Resource } from "./resource.js";
 
 /** Up to this many resources or parts, looking at each of them costs less than an index. */
@@ -129,17 +130,4 @@ function numberOf(version: string): number {
   let number = 0;
   for (let i = 0; i < version.length && i < 8; i++) number = (Math.imul(number, 67) + version.charCodeAt(i)) | 0;
   return number;
-}
-
-function disjoint(parts: readonly ResourceSet[]): boolean {
-  const largest = parts.reduce((a, b) => (b.size > a.size ? b : a));
-  const seen = new Set<string>();
-  for (const part of parts) {
-    if (part === largest) continue;
-    for (const { name } of part) {
-      if (seen.has(name) || largest.has(name)) return false;
-      seen.add(name);
-    }
-  }
-  return true;
 }

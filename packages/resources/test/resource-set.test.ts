@@ -65,6 +65,24 @@ describe("ResourceSet", () => {
     expect(union.get("r20")).toBeUndefined();
   });
 
+  test("a union after a union holds what the same union made alone does, whatever has changed between them", () => {
+    const name = fc.integer({ min: 0, max: 40 }).map(String);
+    const spec = fc.dictionary(name, fc.constantFrom("1", "2"), { maxKeys: 3 });
+    const edit = fc.record({ at: fc.nat(30), remove: fc.nat(2), insert: fc.array(spec, { maxLength: 2 }) });
+    fc.assert(
+      fc.property(fc.integer({ min: 9, max: 14 }), fc.array(edit, { maxLength: 8 }), (count, edits) => {
+        let parts = Array.from({ length: count }, (_, i) => make({ [`own${i}`]: "1" }));
+        for (const { at, remove, insert } of edits) {
+          ResourceSet.union(parts);
+          parts = parts.toSpliced(at % (parts.length + 1), remove, ...insert.map(make));
+          const first = new Map<string, Resource>();
+          for (const found of parts.flatMap((part) => part.toArray())) if (!first.has(found.name)) first.set(found.name, found);
+          expect(ResourceSet.union(parts).toArray()).toEqual([...first.values()]);
+        }
+      }),
+    );
+  });
+
   test("equals compares names, versions and order", () => {
     expect(make({ a: "1", b: "2" }).equals(ResourceSet.union([make({ a: "1" }), make({ b: "2" })]))).toBe(true);
     expect(make({ a: "1", b: "2" }).equals(make({ b: "2", a: "1" }))).toBe(false);
