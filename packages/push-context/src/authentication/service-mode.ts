@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { DISABLED_TLS_MODE, endpoints, type Service, type ServicePort } from "@istiod/service-discovery";
+import { DISABLED_TLS_MODE, inlineEndpoints, type Service, type ServicePort } from "@istiod/service-discovery";
 import { namespaceMutualTlsMode } from "./peer.js";
 import type { MutualTlsMode } from "./mutual-tls-mode.js";
 
@@ -11,12 +11,13 @@ import type { MutualTlsMode } from "./mutual-tls-mode.js";
  */
 export function serviceMutualTlsMode(q: QueryContext, service: Service, port: ServicePort, passthrough: boolean): MutualTlsMode {
   if (service.meshExternal) return "UNKNOWN";
-  if ((passthrough || service.resolution === "Passthrough") && !q.call(everyEndpointTakesTls, { service: service.key, port: port.name })) return "DISABLE";
+  if ((passthrough || service.resolution === "Passthrough") && !q.call(everyEndpointTakesTls, { service: service.key, port: { name: port.name, number: port.number } })) return "DISABLE";
   const mode = q.call(namespaceMutualTlsMode, service.namespace);
   return mode === "UNKNOWN" ? "PERMISSIVE" : mode;
 }
 
-const everyEndpointTakesTls = query("everyEndpointTakesTls", (q, target: { readonly service: string; readonly port: string }): boolean => {
-  const found = q.call(endpoints, target);
+/** The endpoints of all that declares the host: those of ServiceEntries are found by the port's number, whatever each calls it. */
+const everyEndpointTakesTls = query("everyEndpointTakesTls", (q, target: { readonly service: string; readonly port: { readonly name: string; readonly number: number } }): boolean => {
+  const found = q.call(inlineEndpoints, target);
   return found.length > 0 && found.every((endpoint) => endpoint.tlsMode !== DISABLED_TLS_MODE);
 });

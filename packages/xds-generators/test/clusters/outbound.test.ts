@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, TestMesh } from "../mesh.js";
+import { clusterType, type Json, TestMesh } from "../mesh.js";
 import { destinationRule, peerAuthentication, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
@@ -117,6 +117,16 @@ describe("a ServiceEntry's cluster", () => {
   it("passes through for NONE, to another port where the entry says so", () => {
     const cluster = new TestMesh(entry({ resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS", targetPort: 8443 }] })).proxy().cluster(name);
     expect(cluster).toMatchObject({ type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 8443 } });
+  });
+
+  it("passes mutual TLS through where all endpoints at its port's number take it, whatever another entry of the host calls the port", () => {
+    const declared = (entryName: string, portName: string, spec: object): string =>
+      serviceEntry(entryName, { hosts: ["api.example.com"], location: "MESH_INTERNAL", ports: [{ number: 443, name: portName, protocol: "TCP" }], ...spec });
+    const endpointWith = (labels: object): string => declared("b", "other", { resolution: "STATIC", endpoints: [{ address: "10.3.0.1", labels }] });
+    const socketOf = (yaml: string): Json => new TestMesh(declared("a", "tcp", { resolution: "NONE" }) + yaml).proxy().cluster(name).transportSocket;
+    expect(socketOf(endpointWith({ "security.istio.io/tlsMode": "istio" }))).toMatchObject({ name: "envoy.transport_sockets.tls" });
+    expect(socketOf(endpointWith({ "security.istio.io/tlsMode": "disabled" }))).toBeUndefined();
+    expect(socketOf("")).toBeUndefined();
   });
 
   it("has no mutual TLS outside of the mesh", () => {
