@@ -1,6 +1,6 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { L4MatchAttributes, TLSMatchAttributes } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { clientAddress, hasDnsDomain, inNamespace, ipMode, kubernetesDnsSuffix, namespaceOfHostname, type ScopeListener, scopedAliases, type ScopedService, selects } from "@istiod/push-context";
+import { clientAddress, hasDnsDomain, inNamespace, ipMode, kubernetesDnsSuffix, namespaceOfHostname, type ScopeListener, scopedAliases, type ScopedService, type ScopeRef, selects } from "@istiod/push-context";
 import { isTls, type Service, splitKey } from "@istiod/service-discovery";
 import { otherNames } from "../routes/domains.js";
 import type { Claimant, Claims } from "./connection-claims.js";
@@ -56,12 +56,12 @@ function tlsChains(q: QueryContext, target: OutboundTarget, claims?: Claims): re
   }
   if (chains.length > 0) return chains;
   const sniHosts = needsSni(q, target, destinations) ? [service.hostname, ...scopedAliases(q, target.scoped).flatMap((alias) => aliasNames(q, splitKey(alias)[1]))] : [];
-  return [ownChain(q, target, { sniHosts, destinations }, claims)];
+  return [ownChain(q, at.scope, target, { sniHosts, destinations }, claims)];
 }
 
 /** The chain of a service that no route is for. */
-function ownChain(q: QueryContext, { service, port }: OutboundTarget, match: ChainMatch, claims: Claims | undefined): TcpChainPlan {
-  const chain: TcpChainPlan = { kind: "tcp", match, proxy: serviceProxy(q, service, port) };
+function ownChain(q: QueryContext, scope: ScopeRef, { service, port }: OutboundTarget, match: ChainMatch, claims: Claims | undefined): TcpChainPlan {
+  const chain: TcpChainPlan = { kind: "tcp", match, proxy: serviceProxy(q, scope, service, port) };
   claims?.made(chain, { kind: "service", id: service.id, port: port.number });
   return chain;
 }
@@ -116,7 +116,7 @@ function plainChains(q: QueryContext, target: OutboundTarget, claims?: Claims): 
       covered ||= sameTexts(subnets, destinations);
     }
   }
-  return covered || last !== undefined ? chains : [...chains, ownChain(q, target, { destinations }, claims)];
+  return covered || last !== undefined ? chains : [...chains, ownChain(q, at.scope, target, { destinations }, claims)];
 }
 
 /** Whether what is known beforehand of a match fits the client and the port. */

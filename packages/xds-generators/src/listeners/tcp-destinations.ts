@@ -1,7 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { RouteDestination, TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { hostsMeet, listenerKey, mesh, type ScopeListener, scopedService, type ScopeRef, serviceInScope, virtualService, virtualServicesOf } from "@istiod/push-context";
-import { isWildcardHost, type Protocol, type Service } from "@istiod/service-discovery";
+import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
 import { statNameOf } from "../clusters/stat-pattern.js";
 import { outboundClusterName } from "../resource-names.js";
 import type { TcpProxyPlan } from "./outbound-plan.js";
@@ -65,7 +65,7 @@ export function routedProxy(q: QueryContext, scope: ScopeRef, routes: readonly R
 }
 
 /** Where a service's own connections go, without a route: to the port listened on, or to the only port of the service. */
-export function serviceProxy(q: QueryContext, service: Service, port: ListenerPort): TcpProxyPlan {
+export function serviceProxy(q: QueryContext, scope: ScopeRef, service: Service, port: ListenerPort): TcpProxyPlan {
   const [only] = service.ports;
   const number = service.ports.length === 1 && only !== undefined ? only.number : port.number;
   const name = outboundClusterName(service.hostname, number);
@@ -73,12 +73,18 @@ export function serviceProxy(q: QueryContext, service: Service, port: ListenerPo
     statPrefix: outboundStatPrefix(q, name, service, { number, name: "", protocol: port.protocol }),
     clusters: [{ name, weight: 0 }],
     subset: "",
-    rule: { host: service.hostname, serviceNamespace: service.namespace },
+    rule: { host: service.hostname, serviceNamespace: namespaceInScope(q, scope, service) },
     tunnels: true,
     protocol: port.protocol,
     port: port.number,
     ...(isDynamic(service) && { dynamicHost: service.hostname }),
   };
+}
+
+/** The namespace whose service a host stands for in the scope, which is not always the one that a listener is of: rules are found by that one. */
+function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespace }: Service): string {
+  const scoped = q.call(serviceInScope, { scope, hostname });
+  return scoped === undefined ? namespace : splitKey(keyOfId(scoped.service))[0];
 }
 
 /** Whether a service stands for hosts that are resolved as they are met. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type Json, TestMesh } from "../mesh.js";
-import { istioYaml, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { destinationRule, istioYaml, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { chainsOf, filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
 
 const host = "cart.shop.svc.cluster.local";
@@ -28,6 +28,17 @@ describe("outbound listeners", () => {
     const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }), { outboundClusterStatName: "%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" });
     const [chain] = chainsOf(listenerOf(mesh.proxy(), "10.96.0.1_5432"));
     expect(filterOf(chain, tcpProxy).statPrefix).toMatch(/^db\.shop_5432_0/);
+  });
+
+  it("go by the rule of the service that the host stands for in the scope, which may be another's than the listener's", () => {
+    const entry = serviceEntry("more", { hosts: [host], addresses: ["240.0.0.1"], resolution: "STATIC", ports: [{ number: 93, name: "tcp", protocol: "TCP" }], endpoints: [{ address: "192.0.2.1" }] }, "other");
+    const rule = destinationRule(host, { trafficPolicy: { connectionPool: { tcp: { idleTimeout: "7s" } } } }, "other");
+    const idle = (mesh: TestMesh): unknown => filterOf(chainsOf(listenerOf(mesh.proxy(), "240.0.0.1_93"))[0], tcpProxy).idleTimeout;
+    expect(idle(new TestMesh(entry + rule))).toBe("7s");
+    // The Service is not exported to its own namespace, but a route there brings it into the scope.
+    const service = serviceYaml("cart", { annotations: { "networking.istio.io/exportTo": "other" } });
+    const route = istioYaml("VirtualService", "cart", { hosts: [host], http: [{ route: [{ destination: { host } }] }] });
+    expect(idle(new TestMesh(entry + rule + service + route))).toBeUndefined();
   });
 
   it("detect an undeclared protocol, with routes of their own", () => {
