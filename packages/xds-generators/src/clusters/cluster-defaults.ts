@@ -9,6 +9,7 @@ import type {
   ZoneAwareLoadBalancerSetting,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { askMetadata, features, mesh } from "@istiod/push-context";
+import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { sendsHbone } from "./hbone.js";
@@ -41,6 +42,8 @@ export interface ClusterDefaults {
   readonly metadataExchange: Filter | undefined;
   /** Whether peers are offered that exchange by ALPN. */
   readonly offersExchange: boolean;
+  /** Whether any workload of the mesh takes HTTP tunnels. */
+  readonly tunnels: boolean;
   /** Whether answers through tunnels tell who they are from. */
   readonly baggage: boolean;
 }
@@ -64,6 +67,7 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
     ownCertificates: ownCertificates(q),
     metadataExchange,
     offersExchange: metadataExchange !== undefined && !features.disableMxAlpn(q),
+    tunnels: q.call(hasTunnels),
     baggage: features.ambientBaggage(q) && sendsHbone(q),
   };
 });

@@ -1,6 +1,6 @@
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
-import { LoadBalancerSettings_SimpleLB, type Subset, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { Subset, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
   type ConsolidatedRule,
   destinationRuleFor,
@@ -13,14 +13,14 @@ import {
   withMeshDefaults,
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
-import { portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
+import { everyEndpointTakesTunnels, portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
 import { encodedAssignment } from "../endpoints/index.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { filled } from "../envoy/template.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 import { configPath } from "./cluster-metadata.js";
-import { discoveryTypeOf } from "./discovery-type.js";
+import { discoveryTypeOf, discoveryTypeOfSubset, passesThrough, typeUnderPolicy } from "./discovery-type.js";
 import { inlineEndpointsOf } from "./inline-endpoints.js";
 import { isResolved, type OutboundBlanks, type OutboundForm, outboundTemplate } from "./outbound-template.js";
 import { textOfPolicy } from "./policy-text.js";
@@ -67,9 +67,7 @@ function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_Disc
   const { ref, service, port, rule, subset } = target;
   const destinationPolicy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
   const policy = subset === undefined ? destinationPolicy : policyOfSubset(destinationPolicy, subset.trafficPolicy, port.number);
-  // The subset takes after the service's cluster, whose policy may have made it one for original destinations.
-  const passes = subset !== undefined && (passesThrough(subset.trafficPolicy) || passesThrough(destinationPolicy));
-  const type = passes ? Cluster_DiscoveryType.ORIGINAL_DST : ofService;
+  const type = subset === undefined ? ofService : discoveryTypeOfSubset(typeUnderPolicy(q, ofService, destinationPolicy, port.protocol), subset);
   const endpoints = isResolved(type) ? inlineEndpointsOf(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy) : [];
   if (isResolved(type) && endpoints.length === 0) return undefined;
   const identities = ref.sniDnat ? [] : q.call(serviceIdentities, service.key);
@@ -81,11 +79,12 @@ function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_Disc
 
 function formOf(
   q: QueryContext,
-  { ref, service, port, rule, subset }: Target,
+  target: Target,
   type: Cluster_DiscoveryType,
   policy: TrafficPolicy | undefined,
   identities: readonly string[],
 ): OutboundForm {
+  const { ref, service, port, rule, subset } = target;
   const passthrough = passesThrough(subset === undefined ? rule?.spec.trafficPolicy : subset.trafficPolicy);
   return {
     type,
@@ -93,6 +92,7 @@ function formOf(
     policy: textOfPolicy(policy),
     trafficDistribution: service.trafficDistribution,
     meshExternal: service.meshExternal,
+    tunnelled: isTunnelled(q, target),
     raceFirstTcpConnect: isResolved(type) && service.raceFirstTcpConnect,
     passthroughPort: type === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
     keepsDraining: subset === undefined && !ref.sniDnat && supportsDraining(q, service),
@@ -125,9 +125,9 @@ function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target,
   };
 }
 
-function passesThrough(policy: TrafficPolicy | undefined): boolean {
-  const chosen = policy?.loadBalancer?.lbPolicy;
-  return chosen?.case === "simple" && chosen.value === LoadBalancerSettings_SimpleLB.PASSTHROUGH;
+/** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
+function isTunnelled(q: QueryContext, { ref, service, port, subset }: Target): boolean {
+  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointTakesTunnels, { service: service.key, port: port.name });
 }
 
 function supportsDraining(q: QueryContext, { labels }: Service): boolean {

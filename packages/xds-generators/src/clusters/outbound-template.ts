@@ -29,6 +29,8 @@ export interface OutboundForm {
   /** The settings of a service that are of consequence. */
   readonly trafficDistribution: Service["trafficDistribution"];
   readonly meshExternal: boolean;
+  /** Whether the cluster stands for a service whose endpoints are all reached through tunnels, which carry what proxies tell each other of themselves. */
+  readonly tunnelled: boolean;
   readonly raceFirstTcpConnect: boolean;
   /** The port to which connections that pass through are sent; absent: the one that they were meant for. */
   readonly passthroughPort: number | undefined;
@@ -76,7 +78,8 @@ export const outboundTemplate = query("outboundTemplate", (q, form: OutboundForm
   const { protocol, trafficDistribution, tls } = form;
   applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsOf(form, tls) }) });
   addSharedParts(q, cluster);
-  if (form.meshExternal && !form.ofSubset) addMetadata(cluster, { external: true });
+  if (form.tunnelled) addMetadata(cluster, { disable_mx: true });
+  else if (form.meshExternal && !form.ofSubset) addMetadata(cluster, { external: true });
   if (form.byRule) addRuleMetadata(cluster, blank("rule"), policy?.tls);
   if (form.ofSubset) addMetadata(cluster, { subset: blank("subset") });
   const resolves = isResolved(form.type) && !isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST);

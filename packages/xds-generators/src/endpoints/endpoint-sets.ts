@@ -1,6 +1,6 @@
 import { Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
-import { LoadBalancerSettings_SimpleLB, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
   askMetadata,
   clientServices,
@@ -15,9 +15,12 @@ import {
   scopeServices,
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
-import { discoveryTypeOf } from "../clusters/discovery-type.js";
+import { isWildcardHost, type Service } from "@istiod/service-discovery";
+import { discoveryTypeOf, discoveryTypeOfSubset, typeUnderPolicy } from "../clusters/discovery-type.js";
 import { selfDiscoveryCluster } from "../resource-names.js";
 import { type EdsCluster, endpointsOf, loadAssignment } from "./load-assignment.js";
+
+const EDS = Cluster_DiscoveryType.EDS;
 
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
@@ -38,26 +41,25 @@ const edsClusters = query(
   "edsClusters",
   (q, { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean }): readonly EdsCluster[] => {
     const service = q.call(scopedService, scoped);
-    if (service === undefined || service.resolution === "Alias" || service.resolution === "DynamicDNS") return [];
-    if ((sniDnat && service.meshExternal) || discoveryTypeOf(q, service) !== Cluster_DiscoveryType.EDS) return [];
+    if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
+    if (sniDnat ? service.meshExternal : hasNoCluster(service)) return [];
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
     return service.ports.flatMap(({ number: port, protocol }) => {
       const ofService = policyOfPort(rule?.trafficPolicy, port);
-      if (protocol === "UDP" || passesThrough(ofService)) return [];
-      const subsets = (rule?.subsets ?? []).filter(
-        ({ trafficPolicy }) => !passesThrough(trafficPolicy) && !passesThrough(policyOfSubset(ofService, trafficPolicy, port)),
-      );
+      const sentApart = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean => typeUnderPolicy(q, type, policy, protocol) === EDS;
+      if (protocol === "UDP" || !sentApart(EDS, ofService)) return [];
+      const subsets = (rule?.subsets ?? []).filter((subset) => sentApart(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)));
       return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
     });
   },
 );
 
+/** Whether a service has no cluster of endpoints: aliases have none, and hosts that are resolved as they are met have another kind. Those by which gateways pass TLS on are made of every service. */
+function hasNoCluster({ resolution, hostname }: Service): boolean {
+  return resolution === "Alias" || (resolution === "DynamicDNS" && isWildcardHost(hostname));
+}
+
 /** Whether the client is a gateway that passes TLS on without opening it. */
 function passesTlsOn(q: QueryContext): boolean {
   return q.ask(proxyType) === "router" && q.call(mergedGateway)?.autoPassthroughHosts !== undefined;
-}
-
-function passesThrough(policy: TrafficPolicy | undefined): boolean {
-  const chosen = policy?.loadBalancer?.lbPolicy;
-  return chosen?.case === "simple" && chosen.value === LoadBalancerSettings_SimpleLB.PASSTHROUGH;
 }

@@ -1,17 +1,16 @@
 import { isIPv6 } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata, features, proxylessGrpc } from "@istiod/push-context";
-import { type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
+import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, takesHttpTunnel } from "@istiod/service-discovery";
 import { connectOriginate } from "../resource-names.js";
 import { type EndpointMetadata, originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
 
-const tunnelLabel = "networking.istio.io/tunnel";
 const managedLabel = "gateway.istio.io/managed";
 const waypointController = "istio.io-mesh-controller";
 
 /** Whether the client reaches an endpoint through an HBONE tunnel: the endpoint offers one, and legacy mutual TLS is not possible or not preferred. */
 export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
-  const offered = endpoint.labels[managedLabel] === waypointController || (endpoint.labels[tunnelLabel]?.split(",").includes("http") ?? false);
+  const offered = endpoint.labels[managedLabel] === waypointController || takesHttpTunnel(endpoint.labels);
   if (!offered || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
   return askMetadata(q, "DISABLE_HBONE_SEND") !== true && !q.ask(proxylessGrpc);
 }

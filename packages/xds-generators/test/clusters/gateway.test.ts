@@ -25,6 +25,14 @@ describe("a gateway's clusters", () => {
     expect(cluster.edsClusterConfig.serviceName).toBe("outbound_.80_.v1_.cart.shop.svc.cluster.local");
   });
 
+  it("for AUTO_PASSTHROUGH are sent endpoints, though the hosts are resolved as they are met", () => {
+    const server = { port: { number: 15443, name: "tls", protocol: "TLS" }, tls: { mode: "AUTO_PASSTHROUGH" }, hosts: ["*.local"] };
+    const dynamic = serviceEntry("any", { hosts: ["*.example.com"], location: "MESH_INTERNAL", resolution: "DYNAMIC_DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] });
+    const proxy = new TestMesh(gateway([server]) + dynamic).proxy(router);
+    expect(proxy.cluster("outbound_.80_._.*.example.com").type).toBe("EDS");
+    expect(proxy.names("envoy.config.endpoint.v3.ClusterLoadAssignment")).toEqual(["outbound_.80_._.*.example.com"]);
+  });
+
   describe("under PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", () => {
     const http = { port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] };
     const route = (host: string): string =>

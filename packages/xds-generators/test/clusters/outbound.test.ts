@@ -51,6 +51,19 @@ describe("clusters of a service", () => {
     expect(mesh.proxy().cluster("outbound|80|v1|cart.shop.svc.cluster.local").altStatName).toBe("cart.shop_cart_cart.shop.svc.cluster.local_80_http_v1;");
   });
 
+  it("exchange no metadata where every endpoint is reached through a tunnel, which carries it", () => {
+    const labels = { "networking.istio.io/tunnel": "other,http" };
+    const subsets = [{ name: "v1", labels: {} }];
+    const mesh = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { labels }) + destinationRule("cart.shop.svc.cluster.local", { subsets }));
+    const disabled = (name: string): unknown => mesh.proxy().cluster(name).metadata.filterMetadata.istio.disable_mx;
+    expect(disabled(cart)).toBe(true);
+    expect(disabled("outbound|80|v1|cart.shop.svc.cluster.local")).toBeUndefined();
+    mesh.apply(podYaml("cart", "10.2.0.2"));
+    expect(disabled(cart)).toBeUndefined();
+    mesh.remove(podYaml("cart", "10.2.0.1") + podYaml("cart", "10.2.0.2"));
+    expect(disabled(cart)).toBeUndefined();
+  });
+
   it("are absent for an ExternalName service", () => {
     const proxy = new TestMesh(serviceYaml("alias", { ip: "", spec: { type: "ExternalName", externalName: "example.com" } })).proxy();
     expect(proxy.names(clusterType)).toEqual(own);

@@ -174,6 +174,23 @@ describe("a load balancer", () => {
     expect(mesh.proxy().cluster(cart).lbPolicy).toBe("MAGLEV");
   });
 
+  it("of Redis stays MAGLEV under PASSTHROUGH, but for a subset that says so itself", () => {
+    const passing = { loadBalancer: { simple: "PASSTHROUGH" } };
+    const subsets = [{ name: "sharded" }, { name: "passing", trafficPolicy: passing }, { name: "by-port", trafficPolicy: { portLevelSettings: [{ port: { number: 80 }, ...passing }] } }];
+    const mesh = new TestMesh(serviceYaml("cart", { ports: ["redis:80"] }) + destinationRule(host, { trafficPolicy: passing, subsets }));
+    const found = (): Json =>
+      ["", "sharded", "passing", "by-port"].map((subset) => {
+        const { type, lbPolicy } = mesh.proxy().cluster(`outbound|80|${subset}|${host}`);
+        return `${type} ${lbPolicy}`;
+      });
+    const assigned = (): number => mesh.proxy().names("envoy.config.endpoint.v3.ClusterLoadAssignment").length;
+    expect(found()).toEqual(Array(4).fill("ORIGINAL_DST CLUSTER_PROVIDED"));
+    expect(assigned()).toBe(0);
+    mesh.set("PILOT_ENABLE_REDIS_FILTER", "true");
+    expect(found()).toEqual(["EDS MAGLEV", "EDS MAGLEV", "ORIGINAL_DST CLUSTER_PROVIDED", "EDS MAGLEV"]);
+    expect(assigned()).toBe(3);
+  });
+
   it("weighs localities where the policy distributes, or where it fails over by choice and failures are noticed", () => {
     const weighted = (trafficPolicy: object): boolean => clusterWith(trafficPolicy).commonLbConfig.localityWeightedLbConfig !== undefined;
     const distribute = { localityLbSetting: { distribute: [{ from: "a/*", to: { "a/*": 100 } }] } };
