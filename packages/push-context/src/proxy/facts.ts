@@ -23,6 +23,9 @@ export const matchesLabels = fact("matchesLabels", (proxy: Proxy, selector: Labe
 /** The value of one label of the client's workload. */
 export const label = fact("label", (proxy: Proxy, name: string, q: FactContext) => labelsOf(proxy, q)[name]);
 
+/** Whether the client's workload has any label, those of its topology included. */
+export const isLabelled = fact("isLabelled", (proxy: Proxy, _: undefined, q: FactContext) => Object.keys(labelsOf(proxy, q)).length > 0);
+
 /** Metadata of the node, in its typed form; read it through {@link askMetadata}, which knows the form. */
 export const metadata = fact("metadata", (proxy: Proxy, key: NodeMetadataKey) => proxy.metadata[key]);
 

@@ -3,7 +3,7 @@ import type {
   LocalityLoadBalancerSetting,
   LocalityLoadBalancerSetting_Distribute,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
+import { isLabelled, label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
 import { groupedBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 
@@ -28,7 +28,7 @@ export function byPreference<M extends Weighted>(
   const { setting: chosen, detectsOutliers } = preference;
   if (groups.length === 0 || chosen === undefined) return groups;
   const labelled = (labels: readonly string[]): readonly LocalityGroup<M>[] =>
-    labels.length === 0 || !preference.byLabels ? groups : byLabels(q, groups, labels);
+    labels.length === 0 || !preference.byLabels || !q.ask(isLabelled, undefined) ? groups : byLabels(q, groups, labels);
   if (chosen.kind === "zoneAware") {
     const { enabled, failoverPriority, failover } = chosen.setting;
     if (enabled === false || q.ask(proxyType) === "waypoint") return groups;
@@ -102,7 +102,7 @@ function byRegion<M extends Weighted>(
 
 /**
  * Splits groups by how many of some labels, in order, their members share with the client; the first label that differs decides. `name=value`
- * compares with that value. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
+ * compares with that value. A client without any label prefers nothing by labels. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
  */
 function byLabels<M extends Weighted>(q: QueryContext, groups: readonly LocalityGroup<M>[], priorityLabels: readonly string[]): readonly LocalityGroup<M>[] {
   const wanted = priorityLabels.map((entry) => {

@@ -16,7 +16,8 @@ import { type LocalityGroup, maxWeight, type Member, totalWeight } from "./local
 
 /**
  * Replaces endpoints of other networks by the gateways that lead there, weighted as what they stand for. Endpoints without mutual TLS cannot be
- * reached so, and are left out. Where no network has a gateway, every endpoint is taken to be reachable.
+ * reached so, and are left out, and so is what has no host: an endpoint that only a gateway reaches, and the path of a socket. Where no
+ * network has a gateway, every endpoint is taken to be reachable.
  * Source: pilot/pkg/xds/endpoints/ep_filters.go.
  */
 export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[], form: GatewayForm): readonly LocalityGroup[] {
@@ -29,7 +30,7 @@ export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[]
       const scaled = { ...member, weight: member.weight < maxWeight / scale ? member.weight * scale : maxWeight };
       const leading = gatewaysFor(q, member, form);
       if (leading === undefined) {
-        if ((member.endpoint?.addresses[0] ?? "") !== "") members.push(scaled);
+        if (hasHost(member)) members.push(scaled);
       } else if (leading.length > 0 && hasMutualTls(member)) {
         const share = Math.floor(scaled.weight / leading.length);
         for (const gateway of leading) {
@@ -47,6 +48,10 @@ export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[]
     }
     return { ...group, members, weight: members.length === 0 ? undefined : totalWeight(members) };
   });
+}
+
+function hasHost({ endpoint }: Member): boolean {
+  return endpoint !== undefined && endpoint.port !== 0 && (endpoint.addresses[0] ?? "") !== "";
 }
 
 /** The gateways through which the client must go to a member, of its address family; undefined where it reaches the member itself. */

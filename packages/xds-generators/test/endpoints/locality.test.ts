@@ -68,6 +68,15 @@ describe("endpoints by locality", () => {
     ]);
   });
 
+  test("are not ordered by labels for a client that has none", () => {
+    const shop = mesh().apply(lb({ localityLbSetting: { failoverPriority: ["version=v2"] } }));
+    shop.apply(workloadYaml("cart", "10.1.0.5", { zone: "eu.a", labels: { version: "v2" } }));
+    const priorities = (labels: object): readonly string[] =>
+      cart(shop.proxy({ metadata: { CLUSTER_ID: "", LABELS: { ...labels } }, ip: "10.2.0.1" })).map((line) => line.slice(0, 10));
+    expect(priorities({})).toEqual(["eu/a p0 w2", "eu/b p0 w1", "us/a p0 w1"]);
+    expect(priorities({ app: "web" })).toEqual(["eu/a p0 w1", "eu/a p1 w1", "eu/b p1 w1", "us/a p1 w1"]);
+  });
+
   test("prefer the zone by trafficDistribution, without outlier detection", () => {
     const shop = mesh(serviceYaml("cart", { spec: { trafficDistribution: "PreferClose" } }));
     expect(cart(inZone(shop, "eu", "b"))).toEqual(["eu/a p1 w1: 10.1.0.1:8080*1", "eu/b p0 w1: 10.1.0.2:8080*1", "us/a p2 w1: 10.1.0.3:8080*1"]);

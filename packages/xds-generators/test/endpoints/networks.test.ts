@@ -2,8 +2,8 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
 import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { describe, expect, test } from "vitest";
-import { TestMesh, type TestProxy } from "../mesh.js";
-import { destinationRule, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh, type TestProxy } from "../mesh.js";
+import { destinationRule, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const cart = (proxy: TestProxy): readonly string[] => summary(proxy.json(endpointType, cartCluster()));
@@ -65,6 +65,16 @@ describe("endpoints of several networks", () => {
     expect(cart(inNetwork(mesh, "near"))).toEqual([]);
     networks(mesh, { far: ["203.0.113.1"] });
     expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w1: 203.0.113.1:15443*1"]);
+  });
+
+  test("at the paths of sockets are left out once a network has a gateway", () => {
+    const spec = { hosts: ["api.example.com"], resolution: "STATIC", ports: [{ number: 80, name: "tcp", protocol: "TCP" }], endpoints: [{ address: "unix:///run/api.sock" }, { address: "192.0.2.1" }] };
+    const mesh = new TestMesh(serviceEntry("api", spec));
+    const addresses = (): readonly string[] =>
+      inNetwork(mesh, "near").json(endpointType, "outbound|80||api.example.com").endpoints[0].lbEndpoints.map(({ endpoint }: Json) => endpoint.address.pipe?.path ?? endpoint.address.socketAddress.address);
+    expect(addresses()).toEqual(["/run/api.sock", "192.0.2.1"]);
+    networks(mesh, { far: ["203.0.113.1"] });
+    expect(addresses()).toEqual(["192.0.2.1"]);
   });
 
   test("share one resource among clients of one network, and among all where there are no gateways", () => {
