@@ -46,6 +46,13 @@ describe("Gateways of one proxy", () => {
     ]);
   });
 
+  it("have no routes for bytes, however many share an address", () => {
+    const passed = (host: string): Server => server(443, "TLS", [host], { bind: "10.0.0.2", tls: { mode: 0 } } as never);
+    const merged = mergeServers([selected("a", [server(443, "TCP", ["*"], { bind: "10.0.0.1" }), passed("a"), passed("b")])]);
+    expect(merged.groups.map(({ servers }) => servers.length)).toEqual([1, 2]);
+    expect(merged.serversByRouteName).toEqual({});
+  });
+
   it("cannot both have a host with TLS at one port and bind", () => {
     const { refused, groups } = mergeServers([selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]), selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)])]);
     expect(refused).toEqual([{ gateway: "ns/b", index: 0, reason: "duplicate host names on port 443: y", winner: { gateway: "ns/a", index: 0 } }]);

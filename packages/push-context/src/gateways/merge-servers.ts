@@ -90,7 +90,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
             open();
           } else {
             same.servers.push(server);
-            append(byRoute, server.routeName, server);
+            if (server.routeName !== "") append(byRoute, server.routeName, server);
           }
         } else if (!canShare(server.port.protocol, plain.protocol)) {
           refuse(`${server.port.protocol} on port ${port} conflicts with ${plain.protocol}`, plain.servers[0]);
