@@ -77,8 +77,8 @@ export class Deliveries {
   }
 
   #versions(connection: string, typeUrl: string): (name: string) => string | undefined {
-    const sent = this.#connection(connection)?.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent;
-    return (name) => sent?.get(name)?.version;
+    const subscription = this.#connection(connection)?.subscriptions.find((s) => s.typeUrl === typeUrl);
+    return (name) => subscription?.sentOf(name)?.version;
   }
 
   #forgetReplaced(connection: string, typeUrl: string, { refused }: TypeDelivery): void {

@@ -1,8 +1,9 @@
+import { setImmediate } from "node:timers/promises";
 import { undiscoveredNamespace } from "@istiod/config-ingestion";
-import type { Database, Query, Supposition, View } from "@istiod/incremental";
-import { difference, type Resource, type ResourceSet } from "@istiod/resources";
+import type { Database } from "@istiod/incremental";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import type { Deliveries } from "./deliveries.js";
+import { type Effect, Effects, type EffectSources } from "./effects.js";
 import { formatName, placesOf, type ObjectName, type Place } from "./object-name.js";
 
 /** On how many proxies an object is live. */
@@ -33,45 +34,70 @@ export interface Missing {
 }
 
 /** What status is told from. */
-export interface StatusSources<C> {
+export interface StatusSources<C> extends EffectSources<C> {
   readonly database: Database<C>;
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
-  /** The mesh as a stream sees it. */
-  viewOf(connection: Connection): View<C> | undefined;
-  readonly generators: Readonly<Record<string, Query<void, ResourceSet>>>;
-  readonly lookups: Readonly<Record<string, Query<string, Resource | undefined>>>;
   lastChangeOf(object: ObjectName): number | undefined;
 }
 
 const missingNamed = 50;
 
+/** How the work is spread, so that others get their turn meanwhile. */
+export interface StatusPace {
+  /** After so many milliseconds of work others get a turn. Default 8. */
+  readonly sliceMs?: number;
+  /** Gives others a turn. Default: `setImmediate`. */
+  readonly turn?: () => Promise<unknown>;
+}
+
+/** Where something is committed again and again while an answer is made, it is begun anew so often; then nobody else gets a turn until it is made. */
+const mostBeginnings = 4;
+
 /**
- * The status of an object. Which proxies it reaches is told by supposing that it were not there: what a proxy would then be given
+ * The status of an object, at one moment after it was asked for. Which proxies it reaches is told by supposing that it were not there: what a proxy would then be given
  * that it is not given now, and the reverse, is made from the object. This costs what deleting the object would, so results should be
- * kept for as long as the revision stands.
+ * kept for as long as the revision stands. It is done proxy by proxy, with turns for others between; what a commit makes out of date is begun anew.
  */
-export function statusOf<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
-  const places = placesOf(sources.database, object);
+export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName, { sliceMs = 8, turn = setImmediate }: StatusPace = {}): Promise<ObjectStatus> {
+  const { database } = sources;
+  for (let beginning = 1; ; beginning++) {
+    const { revision } = database;
+    const places = placesOf(database, object);
+    const unseen = reasonUnseen(database, places);
+    if (places.length === 0 || unseen !== undefined) return statusAt(sources, object, places, unseen, undefined);
+    const effects = new Effects(sources, database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
+    let until = performance.now() + sliceMs;
+    for (const ask of effects.asked(sources.connections())) {
+      if (beginning < mostBeginnings && performance.now() >= until) {
+        await turn();
+        if (database.revision !== revision) break;
+        until = performance.now() + sliceMs;
+      }
+      ask();
+    }
+    if (database.revision === revision) return statusAt(sources, object, places, undefined, effects);
+  }
+}
+
+/** The status at this moment: what proxies have said by now. */
+function statusAt<C>(sources: StatusSources<C>, object: ObjectName, places: readonly Place[], unseen: string | undefined, effects: Effects<C> | undefined): ObjectStatus {
   const revision = sources.lastChangeOf(object);
-  const unseen = reasonUnseen(sources.database, places);
-  const base = { object, found: places.length > 0, ...(revision !== undefined && { revision }), ...(unseen !== undefined && { unseen }) };
-  if (places.length === 0 || unseen !== undefined) return { ...base, reached: 0, live: 0, refused: 0, missing: [] };
-  const without = sources.database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key)));
   const missing: Missing[] = [];
   let [reached, live, refused] = [0, 0, 0];
-  for (const connection of sources.connections()) {
-    const view = sources.viewOf(connection);
-    if (view === undefined) continue;
-    const effects = connection.subscriptions.map((s) => ({ subscription: s, effect: effectOn(sources, view, without, s) })).filter(({ effect }) => effect.made.length + effect.removed.length > 0);
-    if (effects.length === 0) continue;
+  for (const connection of effects === undefined ? [] : sources.connections()) {
+    const lacks = connection.subscriptions.map((subscription) => {
+      const effect = effects?.on(connection, subscription);
+      return effect === undefined ? undefined : lack(sources.deliveries, connection, subscription, effect, revision);
+    });
+    if (lacks.every((each) => each === undefined)) continue;
     reached++;
-    const lacks = effects.flatMap(({ subscription, effect }) => lack(sources.deliveries, connection, subscription, effect, revision));
-    if (lacks.length === 0) live++;
-    if (lacks.some(({ reason }) => reason === "refused")) refused++;
-    if (missing.length < missingNamed) missing.push(...lacks);
+    const all = lacks.flatMap((each) => each ?? []);
+    if (all.length === 0) live++;
+    if (all.some(({ reason }) => reason === "refused")) refused++;
+    if (missing.length < missingNamed) missing.push(...all);
   }
-  return { ...base, reached, live, refused, missing };
+  return { object, found: places.length > 0, ...(revision !== undefined && { revision }), ...(unseen !== undefined && { unseen }), reached, live, refused, missing };
 }
 
 /** Why nobody sees an object: no cluster that has it discovers its namespace. */
@@ -82,63 +108,17 @@ function reasonUnseen<C>(database: Database<C>, places: readonly Place[]): strin
   return `no discoverySelector of the mesh configuration selects namespace ${first.namespace} of cluster ${hidden.map(({ cluster }) => cluster).join(", ")}`;
 }
 
-/** What an object does to a client's resources of one type. */
-interface Effect {
-  /** Resources that would be others, or not there, without the object. */
-  readonly made: readonly Resource[];
-  /** Names that would be there without it. */
-  readonly removed: readonly string[];
-}
-
-const noEffect: Effect = { made: [], removed: [] };
-
-function effectOn<C>({ generators, lookups }: StatusSources<C>, view: View<C>, without: Supposition<C>, { typeUrl, wildcard, names }: Subscription): Effect {
-  const generator = generators[typeUrl];
-  if (generator === undefined) return noEffect;
-  const now = attempt(() => view.call(generator));
-  if (now === undefined) return noEffect;
-  const then = attempt(() => without.call(view, generator));
-  const covers = (name: string): boolean => wildcard || names.has(name);
-  const made: Resource[] = [];
-  const removed: string[] = [];
-  if (then === undefined) made.push(...[...now].filter(({ name }) => covers(name)));
-  else if (then !== now) {
-    const { changed, removed: gone } = difference(then, now);
-    made.push(...changed.filter(({ name }) => covers(name)));
-    removed.push(...gone.filter(covers));
-  }
-  const lookup = lookups[typeUrl];
-  for (const name of lookup === undefined ? [] : names) {
-    if (lookup === undefined || now.has(name) || then?.has(name) === true) continue;
-    const found = attempt(() => view.call(lookup, name));
-    const would = attempt(() => without.call(view, lookup, name));
-    if (found?.version === would?.version) continue;
-    if (found !== undefined) made.push(found);
-    else removed.push(name);
-  }
-  return { made, removed };
-}
-
-/** A query that fails without the object is one that needs it; one that fails with it gives nothing, and what the client has stands. */
-function attempt<R>(call: () => R): R | undefined {
-  try {
-    return call();
-  } catch {
-    return undefined;
-  }
-}
-
 function lack(deliveries: Deliveries, connection: Connection, subscription: Subscription, { made, removed }: Effect, revision: number | undefined): Missing[] {
-  const { typeUrl, sent } = subscription;
+  const { typeUrl } = subscription;
   const of = { proxy: connection.node.id, typeUrl };
   const refused = made.flatMap((resource) => {
-    const error = deliveries.refusal(connection.id, typeUrl, resource.name, sent?.get(resource.name)?.version);
+    const error = deliveries.refusal(connection.id, typeUrl, resource.name, subscription.sentOf(resource.name)?.version);
     return error === undefined ? [] : [{ name: resource.name, error }];
   });
   const [first] = refused;
   if (first !== undefined) return [{ ...of, reason: "refused", resources: refused.map(({ name }) => name), message: first.error.message }];
   if (deliveries.acknowledged(connection.id, typeUrl, revision ?? 0)) return [];
-  const unsent = [...made.filter((r) => sent?.get(r.name)?.version !== r.version).map(({ name }) => name), ...removed.filter((name) => sent?.has(name))];
+  const unsent = [...made.filter((r) => subscription.sentOf(r.name)?.version !== r.version).map(({ name }) => name), ...removed.filter((name) => subscription.sentOf(name) !== undefined)];
   if (unsent.length > 0) return [{ ...of, reason: "not sent", resources: unsent }];
   if (subscription.nonceSent === subscription.nonceAcked) return [];
   return [{ ...of, reason: "not acknowledged", resources: [...made.map(({ name }) => name), ...removed] }];

@@ -1,4 +1,4 @@
-import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
+import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-ingestion";
 import { formatStatus, parseName } from "@istiod/push-report";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -53,33 +53,33 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.settled.at(-1)).toEqual(report);
   });
 
-  it("tells that nobody sees an object whose namespace is not discovered", () => {
+  it("tells that nobody sees an object whose namespace is not discovered", async () => {
     const selecting = applyMeshConfig({ discoverySelectors: [{ matchLabels: { mesh: "on" } }] }, { warning: console.warn, error: console.error });
     mesh.database.commit((tx) => selecting && tx.set(meshConfig, meshConfigKey, selecting));
     mesh.commit("{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {mesh: 'on'}}}");
-    expect(formatStatus(mesh.status("VirtualService/shop/cart"))).toBe(
+    expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe(
       "VirtualService/shop/cart: not seen: no discoverySelector of the mesh configuration selects namespace shop of cluster Kubernetes",
     );
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ found: true, reached: 0, live: 0 });
-    expect(mesh.status("VirtualService/pay/card")).toMatchObject({ found: true, reached: 1 });
-    expect(mesh.status("VirtualService/pay/card").unseen).toBeUndefined();
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: true, reached: 0, live: 0 });
+    expect(await mesh.status("VirtualService/pay/card")).toMatchObject({ found: true, reached: 1 });
+    expect((await mesh.status("VirtualService/pay/card")).unseen).toBeUndefined();
   });
 
   it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {
-    expect(formatStatus(mesh.status("VirtualService/shop/cart"))).toBe("VirtualService/shop/cart: live on 1 of 1 proxy");
+    expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe("VirtualService/shop/cart: live on 1 of 1 proxy");
     mesh.commit(virtualService("shop/cart", "2s"));
     const response = await web.next(toyType);
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
       found: true,
       revision: 2,
       reached: 1,
       live: 0,
       missing: [{ proxy: "web.shop", reason: "not acknowledged", typeUrl: toyType, resources: ["shop/cart"] }],
     });
-    expect(mesh.status("VirtualService/pay/card")).toMatchObject({ reached: 1, live: 1 });
+    expect(await mesh.status("VirtualService/pay/card")).toMatchObject({ reached: 1, live: 1 });
     web.ack(response);
     await web.settled();
-    expect(mesh.status("virtualservice/shop/cart")).toMatchObject({ reached: 1, live: 1, missing: [] });
+    expect(await mesh.status("virtualservice/shop/cart")).toMatchObject({ reached: 1, live: 1, missing: [] });
   });
 
   it("is not misled by another object's change that is under way", async () => {
@@ -87,8 +87,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     await web.accept(toyType);
     mesh.commit(virtualService("shop/other", "2s"));
     await web.next(toyType);
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1 });
-    expect(mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1 });
+    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 0 });
   });
 
   it("shows a refusal with its reason, until what was refused is replaced and accepted", async () => {
@@ -101,15 +101,15 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       pending: 0,
     });
     const refused = { live: 0, refused: 1, missing: [{ reason: "refused", message: "shop/cart: too long", resources: ["shop/cart"] }] };
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
-    if (variant === "delta") expect(mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    if (variant === "delta") expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
   });
 
   describe("under a burst, of which a slow client is sent the outcome", () => {
@@ -128,7 +128,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     it("counts the acknowledgement for each change that touched it, and for no other", async () => {
       for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 0, acks: 0, pending: 0 });
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1 });
-      expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 0, missing: [{ reason: "not sent" }] });
+      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 0, missing: [{ reason: "not sent" }] });
       web.pause(false);
       const bulky = await web.next(toyType);
       const merged = await web.next(toyType);
@@ -137,13 +137,13 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       await web.settled();
       expect(mesh.log.report(blocking)).toMatchObject({ proxies: 1, acks: 1, pending: 0 });
       for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ acks: 0, pending: 1 });
-      expect(mesh.status("VirtualService/shop/bulk")).toMatchObject({ reached: 1, live: 1 });
-      for (const name of ["cart", "other"]) expect(mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ live: 0, missing: [{ reason: "not acknowledged" }] });
+      expect(await mesh.status("VirtualService/shop/bulk")).toMatchObject({ reached: 1, live: 1 });
+      for (const name of ["cart", "other"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ live: 0, missing: [{ reason: "not acknowledged" }] });
       now.at += 70;
       web.ack(merged);
       await web.settled();
       for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 1, firstAckMs: 70, lastAckMs: 70, pending: 0 });
-      for (const name of ["cart", "other"]) expect(mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ reached: 1, live: 1, missing: [] });
+      for (const name of ["cart", "other"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ reached: 1, live: 1, missing: [] });
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1, responses: 1 });
     });
 
@@ -154,7 +154,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       web.nack(merged, "shop/cart: no");
       await web.settled();
       for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ nackCount: 1, acks: 0, pending: 0 });
-      expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1 });
+      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1 });
     });
 
     it("is not settled before the slow client is served", async () => {
@@ -184,11 +184,11 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.nack(first, "shop/cart: too short");
     await web.settled();
     expect(mesh.log.report(one)).toMatchObject({ nackCount: 1, pending: 0 });
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 0, missing: [{ reason: "not acknowledged" }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 0, missing: [{ reason: "not acknowledged" }] });
     web.ack(second);
     await web.settled();
     expect(mesh.log.report(two)).toMatchObject({ acks: 1, pending: 0 });
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 1, refused: 0 });
   });
 
   it("counts as live what a proxy acknowledged when it came, whatever it is being sent now", async () => {
@@ -200,8 +200,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     await late.next(toyType);
     web.ack(await web.next(toyType));
     await web.settled();
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 2, live: 2 });
-    expect(mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 2, live: 1, missing: [{ proxy: "late.shop" }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 2, live: 2 });
+    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 2, live: 1, missing: [{ proxy: "late.shop" }] });
     late.close();
   });
 
@@ -211,7 +211,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.close();
     await api.settled();
     expect(mesh.log.report(revision)).toMatchObject({ pending: 0, acks: 0 });
-    expect(mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 0, live: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 0, live: 0 });
   });
 });
 
@@ -223,4 +223,85 @@ it("reads names of objects, and says what is wrong with one", () => {
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
   expect(() => parseName("Cart/a/b")).toThrow("there is no kind Cart");
+});
+
+describe("a status that takes long", () => {
+  const clients = 20;
+  let mesh: ToyMesh;
+  let fleet: XdsClient[];
+
+  const joined = async (node: string): Promise<XdsClient> => {
+    const client = new XdsClient(mesh.server, { variant: "delta", node });
+    client.subscribe(toyType);
+    await client.accept(toyType);
+    await client.settled();
+    return client;
+  };
+
+  beforeEach(async () => {
+    mesh = new ToyMesh({ at: 1000, timers: [] });
+    mesh.commit(virtualService("shop/cart", "1s") + virtualService("pay/card", "1s"));
+    fleet = [];
+    for (let i = 0; i < clients; i++) fleet.push(await joined(`web-${i}.shop`));
+  });
+
+  it("lets others be served between two proxies, and tells how it is in the end", async () => {
+    let turns = 0;
+    let late: XdsClient | undefined;
+    const status = await mesh.status("VirtualService/shop/cart", {
+      sliceMs: 0,
+      turn: async () => {
+        if (++turns === 3) late = await joined("late.shop");
+        if (turns === 4) fleet[0]?.close();
+        if (turns === 5) await late?.settled();
+      },
+    });
+    expect(late).toBeDefined();
+    expect(turns).toBeGreaterThanOrEqual(clients);
+    expect(status).toMatchObject({ reached: clients, live: clients });
+  });
+
+  it("is begun anew if something is committed meanwhile", async () => {
+    let turns = 0;
+    const status = await mesh.status("VirtualService/shop/cart", {
+      sliceMs: 0,
+      turn: async () => {
+        if (++turns === 7) mesh.commit(virtualService("shop/cart", "2s"));
+        await Promise.resolve();
+      },
+    });
+    expect(turns).toBeGreaterThanOrEqual(7 + clients);
+    expect(status.revision).toBe(mesh.database.revision);
+    expect(status).toMatchObject({ reached: clients, live: 0 });
+    expect(status.missing.length).toBe(clients);
+  });
+
+  it("tells that an object is not found if it is taken away meanwhile", async () => {
+    let taken = false;
+    const turn = async (): Promise<void> => {
+      if (!taken) mesh.database.commit((tx) => tx.delete(virtualServices, "shop/cart"));
+      taken = true;
+      await Promise.resolve();
+    };
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({ found: false, reached: 0 });
+  });
+
+  it("comes to an end where something is committed all the time, and is of the last revision", async () => {
+    let seconds = 1;
+    const turn = async (): Promise<void> => {
+      mesh.commit(virtualService("pay/card", `${(++seconds % 100) + 1}s`));
+      await Promise.resolve();
+    };
+    const { revision } = mesh.database;
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({ reached: clients, live: clients });
+    expect(mesh.database.revision).toBeGreaterThan(revision);
+    expect(await mesh.status("VirtualService/pay/card", { sliceMs: 0, turn })).toMatchObject({ found: true, reached: 0 });
+  });
+
+  it("gives turns by itself after some milliseconds", async () => {
+    let served = false;
+    setImmediate(() => (served = true));
+    await mesh.status("VirtualService/shop/cart", { sliceMs: 0 });
+    expect(served).toBe(true);
+  });
 });

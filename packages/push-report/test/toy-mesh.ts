@@ -1,7 +1,7 @@
 import { virtualServices } from "@istiod/config-ingestion";
 import { commitYaml } from "@istiod/config-ingestion/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
-import { ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus } from "@istiod/push-report";
+import { ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus, type StatusPace } from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
 
@@ -71,7 +71,7 @@ export class ToyMesh {
     return commit;
   }
 
-  status(name: string): ObjectStatus {
+  status(name: string, pace?: StatusPace): Promise<ObjectStatus> {
     return statusOf(
       {
         database: this.database,
@@ -83,6 +83,7 @@ export class ToyMesh {
         lastChangeOf: (object) => this.log.lastChangeOf(object),
       },
       parseName(name),
+      pace,
     );
   }
 }

@@ -1,5 +1,5 @@
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import type { ResourceSet } from "@istiod/resources";
+import type { Resource, ResourceSet } from "@istiod/resources";
 import type { ConnectRouter } from "@connectrpc/connect";
 import type { Clock } from "./clock.js";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
@@ -115,6 +115,8 @@ export interface Subscription {
   readonly names: SubscribedNames;
   /** The client's resources as they were last sent. Undefined before the first response. */
   readonly sent: ResourceSet | undefined;
+  /** One of them, without making a set of them. */
+  sentOf(name: string): Resource | undefined;
   /** Empty before the first response. */
   readonly nonceSent: string;
   /** The last nonce that was acknowledged. Empty if none was. */
@@ -131,4 +133,6 @@ export interface Subscription {
 export interface SubscribedNames extends Iterable<string> {
   readonly size: number;
   has(name: string): boolean;
+  /** Those that are not names of the set. Costs little where it is the one that was sent last. */
+  outside(set: ResourceSet): Iterable<string>;
 }

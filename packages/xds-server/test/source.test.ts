@@ -101,7 +101,9 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       const c = client();
       c.subscribe(secretType, ["in-set", "one", "none"]);
       expect(await c.accept(secretType)).toMatchObject({ names: ["in-set", "one"], removed: delta ? ["none"] : [] });
-      expect([...(server.connections()[0]?.subscriptions[0]?.sent ?? [])].map(({ name }) => name)).toEqual(["in-set", "one"]);
+      const subscription = server.connections()[0]?.subscriptions[0];
+      expect([...(subscription?.sent ?? [])].map(({ name }) => name)).toEqual(["in-set", "one"]);
+      for (const name of ["in-set", "one", "other", "nowhere"]) expect(subscription?.sentOf(name)).toBe(subscription?.sent?.get(name));
 
       secrets.set("other", made("other", "2"));
       source.set({});

@@ -1,8 +1,8 @@
-import { setImmediate as turn } from "node:timers/promises";
 import { formatProblem, type Problem } from "@istiod/config-ingestion";
-import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, statusOf, type StatusSources } from "@istiod/push-report";
+import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
+import { Statuses } from "./statuses.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
@@ -24,19 +24,7 @@ export interface StatusAnswer {
 
 /** Debug endpoints about changes: what became of them, and on how many proxies an object is live. */
 export function changeCommands({ changes, status, problems, gathering }: ChangeCommandsOptions): readonly DebugCommand[] {
-  const known = new Map<string, { readonly revision: number; readonly state: string; readonly value: ObjectStatus }>();
-  const answerOf = async (object: ObjectName): Promise<ObjectStatus> => {
-    const name = formatName(object);
-    const revision = status.database.revision;
-    const state = stateOf(status);
-    const before = known.get(name);
-    if (before?.revision === revision && before.state === state) return before.value;
-    const value = statusOf(status, object);
-    if (known.size > 1000) known.clear();
-    known.set(name, { revision, state, value });
-    await turn();
-    return value;
-  };
+  const statuses = new Statuses(status);
   return [
     {
       name: "changes",
@@ -59,8 +47,7 @@ export function changeCommands({ changes, status, problems, gathering }: ChangeC
         } catch (error) {
           return refuse(400, (error as Error).message);
         }
-        const objects: ObjectStatus[] = [];
-        for (const name of names) objects.push(await answerOf(name));
+        const objects = await statuses.of(names);
         const about = new Set(asked.length > 0 ? names.map(formatName) : []);
         const json: StatusAnswer = {
           revision: status.database.revision,
@@ -83,11 +70,4 @@ function isOfAKind(name: ObjectName): boolean {
   } catch {
     return false;
   }
-}
-
-/** Changes whenever a proxy comes or goes, subscribes, is sent something or answers. */
-function stateOf({ connections }: StatusSources<Proxy>): string {
-  return connections()
-    .map((c) => `${c.id}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
-    .join(";");
 }

@@ -5,15 +5,17 @@ import type { Subscription } from "../server.js";
 /** What can be told of one type on a stream. The set is made when somebody looks at it. */
 export function subscriptionOf(type: TypeState): Subscription {
   const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
-  const outside = [...type.outside.values()].filter((resource) => resource !== undefined);
+  const outside = new Map(type.outside);
   return {
     typeUrl,
     wildcard,
     names,
     get sent() {
-      if (known === undefined || (wildcard && outside.length === 0)) return known;
-      return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...outside]);
+      const others = [...outside.values()].filter((resource) => resource !== undefined);
+      if (known === undefined || (wildcard && others.length === 0)) return known;
+      return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...others]);
     },
+    sentOf: (name) => (known === undefined ? undefined : ((wildcard || names.has(name) ? known.get(name) : undefined) ?? outside.get(name))),
     nonceSent: last?.nonce ?? "",
     nonceAcked,
     versionSent: last?.version ?? "",
