@@ -35,7 +35,7 @@ export * from "./kinds/workload-group.js";
 export { configCluster, isDiscovered, readDiscovered, undiscoveredNamespace, type ClusterNamespace } from "./mesh/discovered-namespaces.js";
 export { environment } from "./mesh/environment.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
-export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey } from "./mesh/mesh-config.js";
+export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
 export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 

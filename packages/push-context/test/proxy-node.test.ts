@@ -34,12 +34,19 @@ describe("a proxy's node", () => {
     expect(metadata).toEqual({ DNS_CAPTURE: true, ENVOY_STATUS_PORT: 15021, POD_PORTS: [{ name: "http", containerPort: 8080, protocol: "TCP" }] });
   });
 
+  it("may write the durations of its configuration as Go does", () => {
+    const config = (duration: string) => proxyFromNode({ id, metadata: { PROXY_CONFIG: { drainDuration: duration, unheardOf: 1 } } }).metadata.PROXY_CONFIG;
+    expect(config("1m30s")).toEqual({ drainDuration: "90s" });
+    expect(config("90s")).toMatchObject({ drainDuration: "90s" });
+  });
+
   it.each([
     ["an id of three parts", { id: "sidecar~10.0.0.1~web" }, "invalid_id"],
     ["an unknown type", { id: "car~10.0.0.1~web.shop~x" }, "invalid_type"],
     ["no address", { id: "sidecar~~web.shop~x" }, "no_address"],
     ["a flag that is no string", { id, metadata: { DNS_CAPTURE: true } }, "invalid_metadata"],
     ["a port that is no number", { id, metadata: { ENVOY_STATUS_PORT: "15021" } }, "invalid_metadata"],
+    ["a configuration that is not well formed", { id, metadata: { PROXY_CONFIG: { drainDuration: "soon" } } }, "invalid_metadata"],
     ["pod ports that are no JSON", { id, metadata: { POD_PORTS: "x" } }, "invalid_metadata"],
   ] as const)("is refused with %s", (_, node, code) => {
     expect(() => proxyFromNode(node)).toThrow(expect.objectContaining({ name: "ProxyNodeError", code }));

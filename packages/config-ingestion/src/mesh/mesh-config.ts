@@ -61,6 +61,11 @@ export function applyMeshConfig(document: unknown, report: Report, base: MeshCon
   return refused ? undefined : merged;
 }
 
+/** Proxy configuration as a proxy reports it. Unknown fields are warnings, durations may be in Go's form. Undefined if an error was reported. */
+export function readProxyConfig(json: unknown, report: Report): ProxyConfig | undefined {
+  return decodeTolerantly(ProxyConfigSchema, json, report);
+}
+
 /** Proxy configuration with what `json`, whose message is `given`, sets. Neither argument is changed. */
 export function mergeProxyConfig(base: ProxyConfig | undefined, given: ProxyConfig, json: Readonly<Record<string, unknown>>): ProxyConfig {
   if (base === undefined) return given;

@@ -1,4 +1,6 @@
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { formatPath, readProxyConfig } from "@istiod/config-ingestion";
+import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { ProxyNodeError } from "./proxy-node-error.js";
 
 /** How a metadata value is written by the agent, and what it is read as. */
@@ -10,8 +12,8 @@ interface MetadataForms {
   /** A comma-separated string. */
   readonly list: readonly string[];
   readonly strings: Readonly<Record<string, string>>;
-  /** JSON of ProxyConfig; read by `proxyConfig`. */
-  readonly json: JsonObject;
+  /** Well-formed JSON of ProxyConfig; read by `proxyConfig`. */
+  readonly proxyConfig: JsonObject;
   /** A string that holds JSON. */
   readonly podPorts: readonly PodPort[];
 }
@@ -60,7 +62,7 @@ export const nodeMetadataForms = {
   OWNER: "text",
   PLATFORM_METADATA: "strings",
   POD_PORTS: "podPorts",
-  PROXY_CONFIG: "json",
+  PROXY_CONFIG: "proxyConfig",
   REQUESTED_NETWORK_VIEW: "list",
   SERVICE_ACCOUNT: "text",
   STATIC_LABELS: "strings",
@@ -114,7 +116,7 @@ const readers: { readonly [F in keyof MetadataForms]: (value: JsonValue, key: st
   },
   strings: (value, key) =>
     Object.fromEntries(Object.entries(readObject(value, key)).map(([name, item]) => [name, readText(item, `${key}.${name}`)])),
-  json: readObject,
+  proxyConfig: (value, key) => readProxyConfigJson(readObject(value, key), key),
   podPorts: (value, key) => readPodPorts(readText(value, key), key),
 };
 
@@ -130,6 +132,19 @@ function readObject(value: JsonValue, key: string): JsonObject {
     throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected an object, not ${JSON.stringify(value)}`);
   }
   return value;
+}
+
+/** What an agent writes is well formed as it is; others may write durations as Go does. */
+function readProxyConfigJson(value: JsonObject, key: string): JsonObject {
+  try {
+    fromJson(ProxyConfigSchema, value, { ignoreUnknownFields: true });
+    return value;
+  } catch (cause) {
+    const faults: string[] = [];
+    const message = readProxyConfig(value, { warning: () => undefined, error: (path, fault) => faults.push(`${formatPath(path)}: ${fault}`) });
+    if (message !== undefined) return toJson(ProxyConfigSchema, message) as JsonObject;
+    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: ${faults.join("; ")}`, { cause });
+  }
 }
 
 function readArray(value: JsonValue, key: string): JsonValue[] {
