@@ -79,7 +79,8 @@ export const inboundConflict = query("inboundConflict", (q): boolean => {
 function portOfService(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
   const servicePort = ports.find(({ name, number }) => name === port.name && number === port.number) ?? ports.find(({ number }) => number === port.number);
-  if (servicePort === undefined) return undefined;
+  // Connections arrive at no port 0, and a chain without a port would match them all.
+  if (servicePort === undefined || targetPort === 0) return undefined;
   const binds = wildcards[q.ask(ipMode)];
   const bindToPort = q.ask(interceptionMode) === "NONE";
   const wanted = { port: targetPort, protocol: servicePort.protocol, bind: binds[0], bindToPort, capturePortsTaken: true };

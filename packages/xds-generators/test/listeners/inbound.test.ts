@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { TestMesh, type TestProxy } from "../mesh.js";
+import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 import { istioYaml, peerAuthentication, podYaml, serviceYaml } from "../mesh-yaml.js";
 import { chainLines, chainsOf, filterNames, filterOf, httpChain, httpFilterNames, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
 
@@ -21,6 +21,14 @@ describe("inbound chains", () => {
       "raw_buffer -> tcp",
       "tls -> tcp",
     ]);
+  });
+
+  it("are none for a port of which no number is known: they would take what is for any port", () => {
+    const named = serviceYaml("web", { ports: ["http:80"], spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: "http" }] } });
+    const proxy = new TestMesh(named).proxy(self);
+    const unused = new TestMesh(serviceYaml("other")).proxy(self);
+    expect(proxy.names(clusterType)).toContain("inbound|0||");
+    expect(chainsOf(virtualInbound(proxy))).toEqual(chainsOf(virtualInbound(unused)));
   });
 
   it("take mutual TLS alone under STRICT, and plain text alone under DISABLE", () => {
