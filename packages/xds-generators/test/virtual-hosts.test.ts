@@ -13,6 +13,13 @@ describe("the domains of a service", () => {
     expect(domains("payments")).toEqual([host, `${host}.`, "cart.shop", "cart.shop.svc", "10.96.0.1"]);
   });
 
+  it("are there for the port that is HTTP where UDP has the same number, and a VirtualService's own for a host with UDP alone", () => {
+    const both = new RouteMesh(serviceYaml("cart", { ports: ["udp-quic:80", "http:80"] }));
+    expect(both.sidecar().hosts("80")[`${host}:80`]?.domains).toContain("10.96.0.1");
+    const udp = new RouteMesh(serviceYaml("cart", { ports: ["udp-quic:80"] }) + cartVirtualService([{ directResponse: { status: 204 } }]));
+    expect(udp.sidecar().hosts("80")[`${host}:80`]?.domains).toEqual([host]);
+  });
+
   it("cover each pod of a headless service", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ip: "None" }));
     expect(mesh.sidecar("payments").hosts("80")[`${host}:80`]?.domains).toEqual([

@@ -19,6 +19,25 @@ describe("clusters of a service", () => {
     });
   });
 
+  it("take the protocol of the port that is not UDP where a number has both", () => {
+    const name = "outbound|70||dns.shop.svc.cluster.local";
+    const options = (ports: readonly string[]) => new TestMesh(serviceYaml("dns", { ports })).proxy().cluster(name).typedExtensionProtocolOptions;
+    expect(JSON.stringify(options(["udp-dns:70", "unnamed:70"]))).toContain("useDownstreamProtocolConfig");
+    expect(options(["udp-dns:70", "tcp-dns:70"])).toBeUndefined();
+    const mesh = new TestMesh(serviceYaml("dns", { ports: ["udp-dns:70", "tcp-dns:70"] }) + podYaml("dns", "10.1.0.1", { ports: { "udp-dns": 53, "tcp-dns": 5353 } }));
+    const [group] = mesh.proxy().json("envoy.config.endpoint.v3.ClusterLoadAssignment", name).endpoints;
+    expect(group.lbEndpoints).toMatchObject([{ endpoint: { address: { socketAddress: { portValue: 5353 } } } }]);
+  });
+
+  it("to outside of the mesh say so, unless tunnels lead there", () => {
+    const external = (labels: object) =>
+      serviceEntry("ext", { hosts: ["ext.test"], location: "MESH_EXTERNAL", resolution: "STATIC", ports: [{ number: 80, name: "http", protocol: "HTTP" }], endpoints: [{ address: "192.0.2.1", labels }] });
+    const istio = (labels: object) => new TestMesh(external(labels)).proxy().cluster("outbound|80||ext.test").metadata.filterMetadata.istio;
+    expect(istio({})).toMatchObject({ external: true });
+    expect(istio({ "networking.istio.io/tunnel": "http" })).toMatchObject({ disable_mx: true });
+    expect(istio({ "networking.istio.io/tunnel": "http" })).not.toHaveProperty("external");
+  });
+
   it("open their circuit breakers and leave Envoy's panic off", () => {
     const cluster = new TestMesh(serviceYaml("cart")).proxy().cluster(cart);
     const max = 4294967295;
