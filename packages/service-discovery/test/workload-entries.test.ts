@@ -42,6 +42,25 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
     mesh.apply(entryYaml(undefined, checked, "conditions: [{type: Healthy, status: 'False'}]"));
     expect(at(mesh)).toEqual([]);
+    mesh.apply(entryYaml(undefined, checked, "conditions: [{type: Healthy, status: Unknown}]"));
+    expect(at(mesh)).toEqual([]);
+    // The annotation is read as Go reads booleans; what is none means no checks.
+    for (const value of ["false", "yes", ""]) {
+      mesh.apply(entryYaml(undefined, checked.replace("'true'", `'${value}'`), "conditions: [{type: Healthy, status: 'False'}]"));
+      expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
+    }
+  });
+
+  test("are named for the group that registered them, their label, or themselves; behind a ServiceEntry never by an empty name", () => {
+    const entry = "---\n{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: vms, namespace: shop}, spec: {hosts: [vms.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: cart}}}}\n";
+    const names = (metadata: string): readonly string[] => {
+      const mesh = new Mesh(serviceYaml("cart")).apply(entry).apply(entryYaml(undefined, metadata));
+      return [CART, "shop/vms.example.org"].flatMap((service) => mesh.ask(endpoints, { service, port: "http" }).map(({ workloadName }) => workloadName));
+    };
+    expect(names("annotations: {istio.io/autoRegistrationGroup: group}, labels: {service.istio.io/workload-name: named}")).toEqual(["group", "group"]);
+    expect(names("labels: {service.istio.io/workload-name: named}")).toEqual(["named", "named"]);
+    expect(names("")).toEqual(["vm", "vm"]);
+    expect(names("annotations: {istio.io/autoRegistrationGroup: ''}")).toEqual(["", "vm"]);
   });
 });
 

@@ -89,14 +89,15 @@ function byName(a: Workload, b: Workload): number {
   return a.name < b.name ? -1 : a.name > b.name ? 1 : a.cluster < b.cluster ? -1 : 1;
 }
 
-/** A workload as endpoint of each port. The port is, in this order: none for a Unix socket, the workload's port of that name, the target port, the port's own number. */
+/** A workload as endpoint of each port, by its own name where its workload's is empty. The port is, in this order: none for a Unix socket, the workload's port of that name, the target port, the port's own number. */
 function endpointsOfWorkload(workload: Workload, ports: readonly EntryPort[], health: Health): readonly Endpoint[] {
   const [address = ""] = workload.addresses;
   const socket = workload.addresses.length === 1 && address.startsWith(UNIX_PREFIX);
+  const named = workload.workloadName === "" ? { ...workload, workloadName: workload.name } : workload;
   const addresses = socket ? [address.slice(UNIX_PREFIX.length)] : workload.addresses;
   return ports.map(({ name, number, targetPort }) => {
     const port = socket ? 0 : workload.ports[name] || targetPort || number;
-    return workloadEndpoint(workload, { addresses, port, portName: name, portNumber: number, health });
+    return workloadEndpoint(named, { addresses, port, portName: name, portNumber: number, health });
   });
 }
 
