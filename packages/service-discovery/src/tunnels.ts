@@ -1,6 +1,6 @@
 import { pods, serviceEntries, workloadEntries } from "@istiod/config-ingestion";
 import { index, query } from "@istiod/incremental";
-import { endpoints } from "./endpoints.js";
+import { inlineEndpoints } from "./endpoints.js";
 import type { Labels } from "./model/service.js";
 
 const TUNNEL_LABEL = "networking.istio.io/tunnel";
@@ -23,8 +23,8 @@ export const hasTunnels = query(
     q.read(tunnelledPods, "http").length > 0 || q.read(tunnelledEntries, "http").length > 0 || q.read(listingTunnelled, "http").length > 0,
 );
 
-/** Whether a port of a service (`namespace/hostname`), found by its name, has endpoints, and all of them take HTTP tunnels. */
-export const everyEndpointTakesTunnels = query("everyEndpointTakesTunnels", (q, target: { readonly service: string; readonly port: string }): boolean => {
-  const found = q.call(endpoints, target);
+/** Whether a port of a service (`namespace/hostname`) has endpoints, and all of them take HTTP tunnels. */
+export const everyEndpointTakesTunnels = query("everyEndpointTakesTunnels", (q, at: { readonly service: string; readonly port: { readonly name: string; readonly number: number } }): boolean => {
+  const found = q.call(inlineEndpoints, at);
   return found.length > 0 && found.every(({ labels }) => takesHttpTunnel(labels));
 });

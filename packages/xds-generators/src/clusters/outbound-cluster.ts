@@ -127,7 +127,7 @@ function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target,
 
 /** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
 function isTunnelled(q: QueryContext, { ref, service, port, subset }: Target): boolean {
-  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointTakesTunnels, { service: service.key, port: port.name });
+  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointTakesTunnels, { service: service.key, port: { name: port.name, number: port.number } });
 }
 
 function supportsDraining(q: QueryContext, { labels }: Service): boolean {
