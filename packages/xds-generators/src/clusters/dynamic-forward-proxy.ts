@@ -31,6 +31,7 @@ import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, clusterDraft, encoded, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadata, addMetadataExchange, addRuleMetadata, configPath } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
+import { passesThrough } from "./discovery-type.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
 import { applyOutboundPolicy } from "./traffic-policy.js";
 import { allowFixedNames, upstreamTlsContext } from "./upstream-tls-context.js";
@@ -59,7 +60,7 @@ export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly 
       externalIdentities: [],
       sni: "",
       meshExternal: service.meshExternal,
-      serviceMode: serviceMutualTlsMode(q, service, port, false),
+      serviceMode: serviceMutualTlsMode(q, service, port, passesThrough(rule?.spec.trafficPolicy)),
       selectsWorkloads: rule?.spec.workloadSelector !== undefined,
     },
   });

@@ -179,6 +179,15 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     ],
   });
 
+  it("has mutual TLS within the mesh, but where a policy passes connections through, for it has no endpoints that take it", () => {
+    const inside = serviceEntry("any", { hosts: ["*.example.com"], location: "MESH_INTERNAL", resolution: "DYNAMIC_DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] });
+    const mesh = new TestMesh(inside);
+    const sockets = (): unknown => mesh.proxy().cluster("outbound|80||*.example.com").transportSocketMatches?.length;
+    expect(sockets()).toBe(2);
+    mesh.apply(destinationRule("*.example.com", { trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } } }));
+    expect(sockets()).toBeUndefined();
+  });
+
   it("has a dynamic forward proxy for each port", () => {
     const proxy = new TestMesh(entry).proxy();
     expect(proxy.names(clusterType)).toEqual([...own, "outbound|443||*.example.com", "outbound|80||*.example.com"]);
