@@ -11,26 +11,27 @@ export interface AccessLogTarget {
   readonly provider: ExtensionProvider;
   /** CEL expression that a request must meet, or empty. */
   readonly filter: string;
+  /** It was switched off: nothing is logged there, and what the mesh itself says does not count instead. */
+  readonly disabled: boolean;
 }
 
 /**
- * Where the client logs requests and connections, by name of the provider; undefined where neither Telemetry nor a default provider
- * says, so that the mesh's own settings for access logs count. An empty list: nowhere. Source: `mergeLogs` of pilot/pkg/model/telemetry.go.
+ * Where the client logs requests and connections, by name of the provider, as Telemetry and the default providers say. Empty where
+ * neither says anything of such a listener. Source: `mergeLogs` of pilot/pkg/model/telemetry.go.
  */
-export const accessLogTargets = query("accessLogTargets", (q, listener: ListenerClass): readonly AccessLogTarget[] | undefined => {
+export const accessLogTargets = query("accessLogTargets", (q, listener: ListenerClass): readonly AccessLogTarget[] => {
   const { accessLogging } = q.call(applicableTelemetry);
   const defaults = mesh(q).defaultProviders?.accessLogging ?? [];
-  if (accessLogging.length === 0 && defaults.length === 0) return undefined;
-  const chosen = accessLogging.length === 0 ? new Map(defaults.map((name) => [name, ""])) : merged(accessLogging, defaults, listener);
+  const chosen = accessLogging.length === 0 ? new Map<string, string | typeof disabled>(defaults.map((name) => [name, ""])) : merged(accessLogging, defaults, listener);
   return [...chosen]
     .flatMap(([name, filter]) => {
-      const provider = filter === disabled ? undefined : q.call(extensionProvider, name);
-      return provider === undefined ? [] : [{ provider, filter: filter as string }];
+      const provider = q.call(extensionProvider, name);
+      return provider === undefined ? [] : [{ provider, filter: filter === disabled ? "" : filter, disabled: filter === disabled }];
     })
     .sort((a, b) => (a.provider.name < b.provider.name ? -1 : a.provider.name > b.provider.name ? 1 : 0));
 });
 
-const disabled = Symbol("disabled");
+const disabled: unique symbol = Symbol("disabled");
 
 /** Provider to filter. The providers of the narrowest scope that names some are the ones that count. */
 function merged(levels: readonly (readonly AccessLogging[])[], defaults: readonly string[], listener: ListenerClass): ReadonlyMap<string, string | typeof disabled> {

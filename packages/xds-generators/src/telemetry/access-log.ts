@@ -22,16 +22,19 @@ export function accessLogs(q: QueryContext, listener: ListenerClass, logged: Log
 
 const logs = query("accessLogs", (q, { listener, logged }: { readonly listener: ListenerClass; readonly logged: Logged }): readonly AccessLog[] => {
   if (logged === "listener" && mesh(q).disableEnvoyListenerLog) return [];
-  const targets = q.call(accessLogTargets, listener);
-  if (targets === undefined) return meshLogs(q, logged);
-  return targets.flatMap(({ provider, filter }) => {
-    const log = providerLog(q, provider);
+  // Providers that are unknown, or no logs, or have no address say nothing.
+  const targets = q.call(accessLogTargets, listener).flatMap((target) => {
+    const log = providerLog(q, target.provider);
+    return log === undefined ? [] : [{ ...target, log }];
+  });
+  if (targets.length === 0) return meshLogs(q, logged);
+  return targets.filter(({ disabled }) => !disabled).map(({ log, filter }) => {
     const filters = [...(logged === "listener" ? [noFilterChain] : []), ...(filter === "" ? [] : [celFilter(filter)])];
-    return log === undefined ? [] : [accessLog(log.name, log.config, every(filters))];
+    return accessLog(log.name, log.config, every(filters));
   });
 });
 
-/** As MeshConfig's own fields say. */
+/** As MeshConfig's own fields say: where neither Telemetry nor the default providers name a log for such a listener. */
 function meshLogs(q: QueryContext, logged: Logged): readonly AccessLog[] {
   const settings = mesh(q);
   const filter = logged === "listener" ? noFilterChain : undefined;

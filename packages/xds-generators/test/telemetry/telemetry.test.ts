@@ -34,7 +34,19 @@ describe("access logs", () => {
     const providers = { extensionProviders: [{ name: "file", envoyFileAccessLog: { path: "/log" } }] };
     const yaml = telemetry("logs", { accessLogging: [{ providers: [{ name: "file" }], match: { mode: "SERVER" }, filter: { expression: "response.code >= 400" } }] });
     expect(managerOf(inbound(yaml, providers)).accessLog[0]).toMatchObject({ typedConfig: { path: "/log" }, filter: { extensionFilter: { typedConfig: { expression: "response.code >= 400" } } } });
-    expect(managerOf(outbound(yaml, { ...providers, accessLogFile: "/mesh" })).accessLog).toBeUndefined();
+    expect(managerOf(outbound(yaml, providers)).accessLog).toBeUndefined();
+  });
+
+  it("go to the mesh's file where Telemetry names no log that is one on that side; what is turned off stays off", () => {
+    const pathOf = (manager: Json): string[] => (manager.accessLog ?? []).map(({ typedConfig }: Json) => typedConfig.path);
+    const both = (accessLogging: object): string[][] => {
+      const config = { accessLogFile: "/mesh", extensionProviders: [{ name: "file", envoyFileAccessLog: { path: "/log" } }, { name: "traces", zipkin: { service: "zipkin.shop.svc.cluster.local", port: 9411 } }] };
+      const yaml = telemetry("logs", { accessLogging: [accessLogging] });
+      return [pathOf(managerOf(inbound(yaml, config))), pathOf(managerOf(outbound(yaml, config)))];
+    };
+    expect(both({ providers: [{ name: "file" }], match: { mode: "SERVER" } })).toEqual([["/log"], ["/mesh"]]);
+    expect(both({ providers: [{ name: "nowhere" }, { name: "traces" }] })).toEqual([["/mesh"], ["/mesh"]]);
+    expect(both({ providers: [{ name: "file" }], disabled: true })).toEqual([[], []]);
   });
 
   it("are turned off by a narrower Telemetry", () => {
