@@ -125,4 +125,14 @@ describe("routes at a gateway", () => {
       dynamicMetadata: [{ filter: "envoy.filters.http.jwt_authn", path: path.map((key) => ({ key })), value: { orMatch: { valueMatchers: expect.any(Array) } } }],
     });
   });
+
+  it("match a claim of which nothing is said where the token has it, or has it not", () => {
+    const destination = { host: "cart.shop.svc.cluster.local", port: { number: 80 } };
+    const spec = { http: [{ match: [{ headers: { "@request.auth.claims.a": {} }, withoutHeaders: { "@request.auth.claims.b": {} } }], route: [{ destination }] }] };
+    const mesh = new RouteMesh(cart + gateway([{ port: http, hosts: ["*"] }]) + bound("v", ["a.example.com"], spec));
+    const there = { orMatch: { valueMatchers: [{ listMatch: { oneOf: { presentMatch: true } } }, { presentMatch: true }] } };
+    const match = mesh.router().hosts("http.80")["a.example.com:80"]?.routes?.[0]?.["match"];
+    expect(match).toMatchObject({ dynamicMetadata: [{ path: [{ key: "payload" }, { key: "a" }], value: there }, { path: [{ key: "payload" }, { key: "b" }], value: there, invert: true }] });
+    expect(match).not.toHaveProperty("headers");
+  });
 });

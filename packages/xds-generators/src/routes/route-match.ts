@@ -13,7 +13,7 @@ import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking
 import type { RouteSemantics } from "@istiod/push-context";
 import { stringMatcher } from "../envoy/string-match.js";
 import { claimHas } from "../security/jwt-claims.js";
-import { stringValue } from "../security/value-matcher.js";
+import { anyValue, stringValue } from "../security/value-matcher.js";
 
 /** The condition that every request meets. */
 export function anyRequest(): RouteMatch {
@@ -87,17 +87,21 @@ function addHeader(out: RouteMatch, name: string, value: StringMatch, inverted: 
 
 const claimHeader = "@request.auth.claims";
 
-/** A header of the form `@request.auth.claims.a.b` or `@request.auth.claims[a][b]` stands for a claim of the request's token. */
+/**
+ * A header of the form `@request.auth.claims.a.b` or `@request.auth.claims[a][b]` stands for a claim of the request's token. As with headers, one
+ * of which nothing is said has to be there; the original sends a match without content then, which Envoy refuses.
+ */
 function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undefined {
-  const wanted = stringMatcher(value);
-  if (!name.toLowerCase().startsWith(claimHeader) || wanted === undefined) {
+  if (!name.toLowerCase().startsWith(claimHeader)) {
     return undefined;
   }
+  const wanted = stringMatcher(value);
+  const matcher = asksPresence(value) || wanted === undefined ? anyValue : stringValue(wanted);
   const path = name.slice(claimHeader.length);
   if (path.startsWith(".") && path.length > 1) {
-    return claimHas(path.slice(1).split("."), stringValue(wanted));
+    return claimHas(path.slice(1).split("."), matcher);
   }
-  return path.startsWith("[") && path.endsWith("]") && path.length > 2 ? claimHas(path.slice(1, -1).split("]["), stringValue(wanted)) : undefined;
+  return path.startsWith("[") && path.endsWith("]") && path.length > 2 ? claimHas(path.slice(1, -1).split("]["), matcher) : undefined;
 }
 
 function headerMatcher(name: string, value: StringMatch): HeaderMatcher {

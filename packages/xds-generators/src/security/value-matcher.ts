@@ -40,6 +40,9 @@ export function stringValue(match: StringMatcher): ValueMatcher {
   return create(ValueMatcherSchema, { matchPattern: { case: "stringMatch", value: match } });
 }
 
+/** Any single value: text, a number, true or false. */
+export const anyValue: ValueMatcher = create(ValueMatcherSchema, { matchPattern: { case: "presentMatch", value: true } });
+
 export function listWith(value: ValueMatcher): ValueMatcher {
   return create(ValueMatcherSchema, { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value } } } });
 }
