@@ -64,6 +64,36 @@ describe("the services of a proxy", () => {
     expect(targets(new Mesh(serviceYaml("cart")), { labels: {} })).toEqual([]);
   });
 
+  test("of a virtual machine are none at a port that is UDP by its name", () => {
+    const entry = `
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: vm, namespace: shop}
+spec: {address: 192.0.2.9, labels: {app: cart}}`;
+    const ofPort = (name: string) => targets(new Mesh(serviceYaml("cart").replace("name: http", `name: ${name}`)).apply(entry), { addresses: ["192.0.2.9"], id: "vm.shop" });
+    expect(ofPort("http")).toEqual(["shop/cart.shop:80 → 8080"]);
+    expect(ofPort("udp-x")).toEqual([]);
+  });
+
+  test("with DNS_ROUND_ROBIN are those of the one workload that remains", () => {
+    const entry = (name: string, address: string, labels: string) => `
+---
+apiVersion: networking.istio.io/v1
+kind: WorkloadEntry
+metadata: {name: ${name}, namespace: shop}
+spec: {address: ${address}, labels: ${labels}}`;
+    const entries = entry("a", "192.0.2.1", "{app: vm}") + entry("b", "192.0.2.2", "{app: vm}");
+    const selecting = (resolution: string) =>
+      new Mesh(`
+apiVersion: networking.istio.io/v1
+kind: ServiceEntry
+metadata: {name: vm, namespace: shop}
+spec: {hosts: [vm.test], resolution: ${resolution}, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: vm}}}${entries}`);
+    const of = (mesh: Mesh) => ["192.0.2.1", "192.0.2.2"].map((address) => targets(mesh, { addresses: [address], id: "vm.shop", labels: {} }).length);
+    expect(of(selecting("DNS"))).toEqual([1, 1]);
+    expect(of(selecting("DNS_ROUND_ROBIN"))).toEqual([1, 0]);
+  });
+
   test("of a virtual machine are those that select its WorkloadEntry, and ServiceEntries with its address", () => {
     const mesh = new Mesh(serviceYaml("cart")).apply(`
 apiVersion: networking.istio.io/v1

@@ -21,30 +21,39 @@ import { serviceEntriesOf } from "./service.js";
 /** Pods of all clusters by namespace. */
 const podsByName = index(pods, "byNamespaceOfAllClusters", ({ namespace }) => [namespace]);
 
+/** The endpoints of all ServiceEntries that declare a key (`namespace/host`), the oldest first. They stand once for each address that a ServiceEntry has. */
+export const serviceEntryEndpoints = query("serviceEntryEndpoints", (q, key: string): readonly Endpoint[] =>
+  q.call(endpointsByEntry, key).flatMap(({ endpoints, copies }) => Array.from({ length: copies }, () => endpoints).flat()),
+);
+
+/** What one ServiceEntry contributes to the endpoints of a key. */
+interface EndpointsOfEntry {
+  /** Its name. */
+  readonly entry: string;
+  readonly endpoints: readonly Endpoint[];
+  readonly copies: number;
+}
+
 /**
- * The endpoints of all ServiceEntries that declare a key (`namespace/host`), the oldest first. They stand once for each address that a
- * ServiceEntry has. Of a DNS_ROUND_ROBIN service one endpoint remains a port, since Envoy takes no more.
+ * The endpoints of a key (`namespace/host`) by ServiceEntry, the oldest first. Of a DNS_ROUND_ROBIN service one endpoint remains a port, since Envoy
+ * takes no more: workloads beyond it do not serve the port. Source: `mergeServicesInstancesByNamespaceHost`.
  */
-export const serviceEntryEndpoints = query("serviceEntryEndpoints", (q, key: string): readonly Endpoint[] => {
+export const endpointsByEntry = query("endpointsByServiceEntry", (q, key: string): readonly EndpointsOfEntry[] => {
   const hostname = key.slice(key.indexOf("/") + 1);
-  const out: Endpoint[] = [];
   const numbers = new Set<number>();
-  for (const entry of serviceEntriesOf(q, key)) {
-    const endpoints = q.call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname });
+  return serviceEntriesOf(q, key).map((entry) => {
     const single = resolutionOf(entry) === "DNSRoundRobinLB";
-    for (let copies = addressesOf(entry).length; copies > 0; copies--) {
-      for (const endpoint of endpoints) {
-        if (single && numbers.has(endpoint.portNumber)) continue;
-        numbers.add(endpoint.portNumber);
-        out.push(endpoint);
-      }
-    }
-  }
-  return out;
+    const endpoints = q.call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname }).filter(({ portNumber }) => {
+      const remains = !single || !numbers.has(portNumber);
+      numbers.add(portNumber);
+      return remains;
+    });
+    return { entry: entry.name, endpoints, copies: single ? 1 : addressesOf(entry).length };
+  });
 });
 
 /** The endpoints of one ServiceEntry for one of its hosts: those that it lists, those that it selects, or the host itself where DNS finds them. */
-export const endpointsOfEntry = query(
+const endpointsOfEntry = query(
   "endpointsOfServiceEntry",
   (q, at: { readonly namespace: string; readonly name: string; readonly hostname: string }): readonly Endpoint[] => {
     const entry = q.read(serviceEntries, `${at.namespace}/${at.name}`);

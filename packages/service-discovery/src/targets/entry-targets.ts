@@ -2,7 +2,7 @@ import { serviceEntries, type ServiceEntryObject } from "@istiod/config-ingestio
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Endpoint } from "../model/endpoint.js";
 import type { ServiceTarget } from "../model/workload.js";
-import { endpointsOfEntry } from "../service-entry/endpoints.js";
+import { endpointsByEntry } from "../service-entry/endpoints.js";
 import { declarationsOf, service } from "../services.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
@@ -35,7 +35,8 @@ export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIden
     return candidates.flatMap((entry) =>
       entry.spec.hosts.flatMap((hostname) =>
         q
-          .call(endpointsOfEntry, { namespace: entry.namespace, name: entry.name, hostname })
+          .call(endpointsByEntry, `${entry.namespace}/${hostname}`)
+          .flatMap(({ entry: name, endpoints }) => (name === entry.name ? endpoints : []))
           .filter((endpoint) => endpoint.addresses[0] === address)
           .map((endpoint) => ({ entry, hostname, endpoint })),
       ),

@@ -116,7 +116,7 @@ function targetsOfEntry(q: QueryContext, { cluster, namespace, labels, ports }: 
     if (spec === undefined || spec.clusterIP === "None" || spec.type === "ExternalName") return [];
     const id = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
     return spec.ports.flatMap((port) => {
-      const targetPort = port.protocol === "UDP" ? undefined : targetPortOnWorkload(port, ports);
+      const targetPort = kubernetesPortProtocol(port) === "UDP" ? undefined : targetPortOnWorkload(port, ports);
       return targetPort === undefined ? [] : [{ service: id, port: { name: port.name, number: port.port }, targetPort }];
     });
   });
