@@ -140,7 +140,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
 });
 
 it("says of a type that is watched and was never sent that it was not", () => {
-  const subscription = { typeUrl: clusterType, wildcard: true, names: new Set<string>(), sent: undefined, nonceSent: "", nonceAcked: "", versionSent: "", versionAcked: "" };
+  const subscription = { typeUrl: clusterType, wildcard: true, names: Object.assign(new Set<string>(), { outside: () => [] }), sent: undefined, sentOf: () => undefined, nonceSent: "", nonceAcked: "", versionSent: "", versionAcked: "" };
   const connection: Connection = { id: "c", node: node("web", "shop"), peer: { address: "", port: 0, headers: {} }, variant: "delta", connectedAt: 0, outstandingBytes: 0, subscriptions: [subscription] };
   const [found] = clientConfigs([connection, { ...connection, subscriptions: [] }], ({ node: of }) => proxyFromNode({ id: of.id }), undefined);
   expect(fromBinary(ClientConfigSchema, found?.bytes ?? new Uint8Array()).genericXdsConfigs).toMatchObject([{ typeUrl: clusterType, configStatus: ConfigStatus.NOT_SENT }]);

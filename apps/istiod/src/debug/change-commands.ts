@@ -1,8 +1,7 @@
 import { formatProblem, type Problem } from "@istiod/config-ingestion";
-import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, type StatusSources } from "@istiod/push-report";
+import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, Statuses, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
-import { Statuses } from "./statuses.js";
 
 export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;

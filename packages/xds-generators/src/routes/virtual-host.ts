@@ -54,7 +54,7 @@ export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest)
   ]);
 }, { key: virtualHostKey });
 
-/** A text that only equal requests have. Plans, chunks and calls all ask for that of one request. */
+/** A text that only equal requests have. A chunk and the call for each of its hosts ask for it. */
 export function virtualHostKey(request: VirtualHostRequest): string {
   let key = keys.get(request);
   if (key === undefined) keys.set(request, (key = JSON.stringify(request)));

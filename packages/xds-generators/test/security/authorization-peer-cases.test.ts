@@ -55,7 +55,7 @@ describe.skipIf(!present)("AuthorizationPolicies of another suite", () => {
       const mesh = new TestMesh(serviceYaml("my-custom-ext-authz", { namespace: "foo", ports: ["grpc:9000"] }) + `\n---\n${read(each.input)}`, configOf(each));
       const proxy = mesh.proxy({ namespace: "foo", labels: { app: "httpbin", version: "v1" } });
       const schema = each.kind === "http" ? HttpFilterSchema : FilterSchema;
-      const { custom, local } = proxy.view.call(each.kind === "http" ? httpAuthorization : tcpAuthorization, "certificate");
+      const { custom, local } = each.kind === "http" ? proxy.view.call(httpAuthorization, "certificate") : proxy.view.call(tcpAuthorization, "certificate");
       const expected = each.want.map((file) => toJson(schema, fromJson(schema, parse(read(file)) as JsonValue, { registry }), { registry }));
       expect([...custom, ...local].map((filter) => toJson(schema, filter as never, { registry }))).toEqual(expected);
     });

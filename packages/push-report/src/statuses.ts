@@ -1,5 +1,6 @@
-import { formatName, type ObjectName, type ObjectStatus, statusOf, type StatusSources } from "@istiod/push-report";
 import type { Connection } from "@istiod/xds-server";
+import { formatName, type ObjectName } from "./object-name.js";
+import { type ObjectStatus, statusOf, type StatusSources } from "./object-status.js";
 
 /** So often several objects are asked for anew because something was committed between two of them. */
 const mostBeginnings = 4;
