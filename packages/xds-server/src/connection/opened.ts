@@ -1,6 +1,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import type { AdsStream, ClientSource } from "../protocol/ads-stream.js";
+import type { AdsStream } from "../protocol/ads-stream.js";
+import type { ClientSource } from "../protocol/client-source.js";
 import { DeltaStream } from "../protocol/delta-stream.js";
 import { SotwStream } from "../protocol/sotw-stream.js";
 import type { ResourceSource } from "../source.js";

@@ -1,5 +1,6 @@
 import type { Variant, XdsEvent } from "../events.js";
-import type { Receipt, XdsResponse } from "../protocol/ads-stream.js";
+import type { XdsResponse } from "../protocol/ads-stream.js";
+import type { Receipt } from "../protocol/receipt.js";
 import type { Peer } from "../source.js";
 import { countOf } from "../wire/body-cache.js";
 

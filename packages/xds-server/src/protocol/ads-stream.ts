@@ -1,30 +1,19 @@
-import { ResourceSet, type Resource } from "@istiod/resources";
 import type { Clock } from "../clock.js";
-import type { Rejection, Variant } from "../events.js";
+import type { Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
-import { everything, select } from "./selection.js";
-import { NameSet } from "./name-set.js";
+import { type ClientSource, currentOf } from "./client-source.js";
 import { Held } from "./held.js";
-import { isNamedIn } from "./names-in.js";
+import { NameSet } from "./name-set.js";
+import { Pass, type Step } from "./pass.js";
 import { PendingChanges } from "./pending-changes.js";
-import { endpointsNameOf } from "./warming.js";
-import { TypeState, type Due } from "./type-state.js";
-import type { SentResponse } from "./unanswered.js";
-import { clusterType, endpointType, pushRank } from "./types.js";
+import { type Receipt, receive } from "./receipt.js";
+import { select } from "./selection.js";
+import { type Due, TypeState } from "./type-state.js";
+import { clusterType, endpointType } from "./types.js";
 import { versionOf } from "./version.js";
-
-/** A source as one client sees it. */
-export interface ClientSource {
-  resources(typeUrl: string): ResourceSet | undefined;
-  /** Undefined if the source has no names outside its sets. */
-  readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
-  /** The source's own number of its present state, if it has one. */
-  revision(): number | undefined;
-  /** A question to the source failed; the type keeps what it had. */
-  failed(typeUrl: string, error: unknown): void;
-}
+import { Warming } from "./warming.js";
 
 /** A response to be encoded and sent. */
 export interface XdsResponse {
@@ -41,24 +30,6 @@ export interface XdsResponse {
   /** When work on it began, and milliseconds that the source and the comparison took. */
   readonly startedAt: number;
   readonly buildMs: number;
-}
-
-/** What a request turned out to be, beside what it asks for. */
-export interface Receipt {
-  readonly typeUrl: string;
-  readonly stale: boolean;
-  readonly ack?: { readonly nonce: string; readonly version: string; readonly revision?: number; readonly afterMs: number; readonly sinceMs: number };
-  readonly nack?: Rejection;
-}
-
-interface Step {
-  readonly type: TypeState;
-  readonly set: ResourceSet;
-  readonly due: Due;
-  readonly revision: number | undefined;
-  readonly startedAt: number;
-  /** Milliseconds that the source took. */
-  readonly tookMs: number;
 }
 
 /**
@@ -78,15 +49,15 @@ export abstract class AdsStream {
   readonly #clock: Clock;
   readonly #noncePrefix: string;
   #responses = 0;
-  #pass: Step[] = [];
-  /** Names of endpoints whose clusters were sent on this stream before the endpoints were first asked for. */
-  readonly #warming = new Set<string>();
+  readonly #pass: Pass;
+  readonly #warming = new Warming();
 
   /** @param noncePrefix distinguishes this stream's nonces from those of others */
   constructor(source: ClientSource, clock: Clock, noncePrefix: string) {
     this.#source = source;
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
+    this.#pass = new Pass(source, clock);
   }
 
   /** Applies a request. */
@@ -94,22 +65,10 @@ export abstract class AdsStream {
     let type = this.types.get(request.typeUrl);
     const first = type === undefined;
     if (type === undefined) this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
-    const { last } = type;
-    const stale = request.responseNonce !== "" && last !== undefined && request.responseNonce !== last.nonce;
-    const answered = request.responseNonce === "" ? undefined : type.unanswered.answer(request.responseNonce);
-    const nack = request.errorDetail === undefined ? undefined : this.#rejected(type, request, request.errorDetail, answered);
-    let ack: Receipt["ack"];
-    if (answered !== undefined && nack === undefined) {
-      const { nonce, version, at, revision, due } = answered;
-      const now = this.#clock.now();
-      ack = { nonce, version, ...(revision !== undefined && { revision }), afterMs: now - at, sinceMs: now - due.since };
-      type.nonceAcked = nonce;
-      type.versionAcked = version;
-      type.lastError = undefined;
-    }
-    if (this.subscribe(type, request, first, stale)) this.#mark(type, "request", undefined);
+    const receipt = receive(type, request, this.#clock);
+    if (this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request", undefined);
     else if (!type.subscribed) type.forget();
-    return { typeUrl: request.typeUrl, stale, ...(ack && { ack }), ...(nack && { nack }) };
+    return receipt;
   }
 
   /** Changes the subscription. Says whether something may now have to be sent. */
@@ -132,16 +91,16 @@ export abstract class AdsStream {
   /** The source is about to change: what it has changed until now is told from what it will change. */
   changing(): void {
     for (const type of this.types.values()) {
-      const known = this.#pass.find((step) => step.type === type)?.set ?? type.known;
+      const known = this.#pass.of(type)?.set ?? type.known;
       if (known === undefined || type.due?.changes.unseen !== true || !type.subscribed) continue;
-      const set = this.#current(type);
+      const set = currentOf(this.#source, type.typeUrl);
       if (set !== undefined) type.due.changes.look(known, set);
     }
   }
 
   /** Whether `next` has something to look at. */
   get due(): boolean {
-    if (this.#pass.length > 0) return true;
+    if (!this.#pass.over) return true;
     for (const type of this.types.values()) if (type.due !== undefined) return true;
     return false;
   }
@@ -149,8 +108,8 @@ export abstract class AdsStream {
   /** The next response, or undefined if the client has everything. */
   next(): XdsResponse | undefined {
     for (;;) {
-      if (this.#pass.length === 0) this.#begin();
-      const step = this.#pass.shift();
+      if (this.#pass.over) this.#pass.begin(this.types.values());
+      const step = this.#pass.next();
       if (step === undefined) return undefined;
       const response = this.#compose(step);
       if (response !== undefined) return response;
@@ -162,41 +121,22 @@ export abstract class AdsStream {
     if (revision !== undefined) type.due.changes.add(revision);
   }
 
-  #begin(): void {
-    const due = [...this.types.values()].filter((type) => type.due !== undefined);
-    for (const type of due.sort((a, b) => pushRank(a.typeUrl) - pushRank(b.typeUrl))) {
-      const why = type.due as Due;
-      type.due = undefined;
-      if (type.subscribed || type.resend.size > 0) this.#plan(type, why, this.#pass.length);
-    }
-  }
-
-  #plan(type: TypeState, due: Due, position: number): void {
-    const startedAt = this.#clock.now();
-    try {
-      const set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
-      this.#pass.splice(position, 0, { type, set, due, revision: this.#source.revision(), startedAt, tookMs: this.#clock.now() - startedAt });
-    } catch (error) {
-      this.#source.failed(type.typeUrl, error);
-    }
-  }
-
   #compose({ type, set, due, revision, startedAt, tookMs }: Step): XdsResponse | undefined {
     const composedFrom = this.#clock.now();
-    const { known } = type;
+    const { typeUrl, known } = type;
+    const returned = type.held !== undefined;
     let selection: Selection;
-    const heldClusters = type.typeUrl === clusterType && type.held !== undefined;
     try {
       const { lookup } = this.#source;
-      const ofType = lookup && ((name: string) => lookup(type.typeUrl, name));
-      selection = select(type, set, ofType, type.typeUrl === endpointType ? this.#warming : none);
+      const ofType = lookup && ((name: string) => lookup(typeUrl, name));
+      selection = select(type, set, ofType, typeUrl === endpointType ? this.#warming.early : none);
     } catch (error) {
-      this.#source.failed(type.typeUrl, error);
+      this.#source.failed(typeUrl, error);
       return undefined;
     }
     const changes = due.changes.shownBy(selection, known, set, due.reason);
-    if (type.typeUrl === clusterType) this.#warm(selection, heldClusters, { ...due, changes: new PendingChanges(changes) });
-    if (type.typeUrl === endpointType) this.#warming.clear();
+    if (typeUrl === clusterType) this.#warm(selection, returned, { ...due, changes: new PendingChanges(changes) });
+    else if (typeUrl === endpointType) this.#warming.endpointsSent();
     const projected = this.project(type, selection);
     if (projected === undefined && !type.owed) return undefined;
     type.owed = false;
@@ -206,66 +146,27 @@ export abstract class AdsStream {
     const at = this.#clock.now();
     type.last = { nonce, version, at };
     type.unanswered.add({ ...type.last, due, revision, selection: carried });
-    return { typeUrl: type.typeUrl, nonce, version, selection: carried, due, revision, changes, startedAt, buildMs: tookMs + at - composedFrom };
+    return { typeUrl, nonce, version, selection: carried, due, revision, changes, startedAt, buildMs: tookMs + at - composedFrom };
   }
 
-  /** Envoy waits for the endpoints of each cluster that it is sent, even if it has them: they must follow. */
-  #warm(clusters: Selection, reconnected: boolean, due: Due): void {
+  /** The endpoints that clusters wait for follow them at once. */
+  #warm(clusters: Selection, returned: boolean, due: Due): void {
     const endpoints = this.types.get(endpointType);
-    if (endpoints?.known === undefined) {
-      if (reconnected || this.#warming.size > 0) for (const cluster of clusters.resources) this.#warming.add(endpointsNameOf(cluster));
-      return;
-    }
-    for (const cluster of clusters.resources) {
-      const name = endpointsNameOf(cluster);
-      if (endpoints.covers(name)) endpoints.resend.add(name);
-    }
-    if (endpoints.resend.size > 0 && !this.#pass.some(({ type }) => type === endpoints)) {
-      this.#plan(endpoints, endpoints.due ?? due, 0);
-      endpoints.due = undefined;
-    }
-  }
-
-  #rejected(type: TypeState, { responseNonce }: XdsRequest, error: { code: number; message: string }, answered: SentResponse | undefined): Rejection {
-    const carried = answered?.selection.resources ?? [];
-    const refused = carried.filter(({ name }) => carried.length === 1 || isNamedIn(error.message, name));
-    const rejection: Rejection = {
-      nonce: responseNonce,
-      version: answered?.version ?? "",
-      code: error.code,
-      message: error.message,
-      resources: refused.map(({ name }) => name),
-      versions: Object.fromEntries(refused.map(({ name, version }) => [name, version])),
-      at: this.#clock.now(),
-      ...(answered?.revision !== undefined && { revision: answered.revision }),
-    };
-    type.lastError = rejection;
-    return rejection;
-  }
-
-  protected everything(type: TypeState): Selection {
-    return everything(type);
+    if (!this.#warming.sent(clusters, endpoints, returned) || this.#pass.of(endpoints) !== undefined) return;
+    this.#pass.prepend(endpoints, endpoints.due ?? due);
+    endpoints.due = undefined;
   }
 
   /** The listed names. */
   protected namesIn(type: TypeState, list: NameList): NameSet {
-    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? this.#current(type));
+    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? currentOf(this.#source, type.typeUrl));
   }
 
   /** The listed versions, without the request that they came in. */
   protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
     if (list.size === 0) return undefined;
-    const set = this.#current(type);
+    const set = currentOf(this.#source, type.typeUrl);
     return set === undefined ? list.kept() : new Held(list, set);
-  }
-
-  #current(type: TypeState): ResourceSet | undefined {
-    try {
-      return this.#source.resources(type.typeUrl);
-    } catch (error) {
-      this.#source.failed(type.typeUrl, error);
-      return undefined;
-    }
   }
 }
 

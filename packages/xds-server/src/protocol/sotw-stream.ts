@@ -1,6 +1,7 @@
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
+import { everything } from "./selection.js";
 import type { TypeState } from "./type-state.js";
 import { isFullStateType, isNamedType } from "./types.js";
 
@@ -46,7 +47,7 @@ export class SotwStream extends AdsStream {
   protected project(type: TypeState, selection: Selection): Selection | undefined {
     if (isFullStateType(type.typeUrl) || type.wildcard) {
       const changed = countOf(selection) + selection.removed.length > 0;
-      return changed || type.owed ? this.everything(type) : undefined;
+      return changed || type.owed ? everything(type) : undefined;
     }
     if (countOf(selection) === 0) return undefined;
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };

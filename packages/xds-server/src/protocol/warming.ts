@@ -1,5 +1,42 @@
 import type { Resource } from "@istiod/resources";
+import type { Selection } from "../wire/body-cache.js";
 import { Reader } from "../wire/reader.js";
+import type { TypeState } from "./type-state.js";
+
+/** Which endpoints a client waits for: Envoy warms each cluster that it is sent, and waits for its endpoints even if it has them. */
+export class Warming {
+  /** Names of endpoints whose clusters were sent on this stream before the endpoints were first asked for. */
+  readonly #early = new Set<string>();
+
+  /** Names of endpoints that must be sent in the first response with endpoints, whatever the client held when it connected. */
+  get early(): ReadonlySet<string> {
+    return this.#early;
+  }
+
+  /**
+   * Clusters are sent: marks their endpoints, where the client subscribes to them, to be sent again.
+   *
+   * @param endpoints the subscription to endpoints, if there is one
+   * @param returned whether the client stated which clusters it had
+   * @returns whether endpoints are to be sent because of it
+   */
+  sent(clusters: Selection, endpoints: TypeState | undefined, returned: boolean): endpoints is TypeState {
+    if (endpoints?.known === undefined) {
+      if (returned || this.#early.size > 0) for (const cluster of clusters.resources) this.#early.add(endpointsNameOf(cluster));
+      return false;
+    }
+    for (const cluster of clusters.resources) {
+      const name = endpointsNameOf(cluster);
+      if (endpoints.covers(name)) endpoints.resend.add(name);
+    }
+    return endpoints.resend.size > 0;
+  }
+
+  /** A response with endpoints was made. */
+  endpointsSent(): void {
+    this.#early.clear();
+  }
+}
 
 const known = new WeakMap<Resource, string>();
 
