@@ -20,6 +20,7 @@ import { MeshSource, readProxy } from "./mesh-source.js";
 import { cacheMetrics } from "./metrics/cache-metrics.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { modelMetrics } from "./metrics/model-metrics.js";
+import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
 import { ignoredObjects, meshSources } from "./sources.js";
@@ -84,6 +85,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const ignored = ignoredObjects(cluster, directory);
       if (ignored !== undefined) log.warn(ignored);
     }
+    const prepared = await prepare({ database, cluster: values.clusterID, limitMs: duration("prepareLimit", values.prepareLimit) });
+    if (prepared.expected > 0) log.info({ prepared }, "computed what expected proxies will ask for");
     const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
 
     const authority = await startAuthority(values, trustDomain, env, log);

@@ -31,6 +31,7 @@ export const flags = [
   { name: "caCertFile", value: "<file>", about: "root certificates by which client certificates are verified, beside the CA's own", default: "" },
   { name: "log_output_level", value: "<level>", about: "debug, info, warn or error", default: "info" },
   { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
+  { name: "prepareLimit", value: "<duration>", about: "most time to compute, before it is ready, what the proxies of the mesh's Pods will ask for; 0s: only when they ask", default: "10s" },
   { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
   { name: "tokensDir", value: "<dir>", about: "bearer tokens that are accepted without Kubernetes: the file NAMESPACE/SERVICEACCOUNT holds one", default: "" },
 ] as const satisfies readonly Flag[];

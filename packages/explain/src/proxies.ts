@@ -54,8 +54,12 @@ function metadataOf(database: Database<Proxy>, pod: PodObject): JsonObject {
   const interception = annotations["sidecar.istio.io/interceptionMode"];
   return {
     CLUSTER_ID: cluster,
+    ENVOY_PROMETHEUS_PORT: 15090,
+    ENVOY_STATUS_PORT: 15021,
     INSTANCE_IPS: (status?.podIPs ?? []).join(","),
+    ...(Object.keys(annotations).length > 0 && { ANNOTATIONS: { ...annotations } }),
     LABELS: { ...pod.labels },
+    MESH_ID: database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local",
     NAME: name,
     NAMESPACE: namespace,
     ...(workload?.network ? { NETWORK: workload.network } : {}),
