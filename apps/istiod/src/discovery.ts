@@ -57,13 +57,14 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
     const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
     const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: () => undefined };
-    const source = new MeshSource({ database, log, authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
+    const source = new MeshSource({ database, log: log.child({ scope: "ads" }), authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
     const committed = (commit: Commit, timing?: CommitTiming): void => {
       if (source.ready()) report.committed(commit, timing);
       source.committed(commit);
     };
 
-    const gatewayNames = new GatewayNames({ database, beforeCommit: () => source.committing(), onCommit: (commit) => committed(commit), warn: (message) => log.warn(message) });
+    const modelLog = log.child({ scope: "model" });
+    const gatewayNames = new GatewayNames({ database, beforeCommit: () => source.committing(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
       quiet: path.quietMs,
@@ -89,7 +90,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     if (prepared.expected > 0) log.info({ prepared }, "computed what expected proxies will ask for");
     const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
 
-    const authority = await startAuthority(values, trustDomain, env, log);
+    const authorityLog = log.child({ scope: "pkica" });
+    const authority = await startAuthority(values, trustDomain, env, authorityLog);
     if (authority) {
       stops.push(() => authority.stop());
       authorization.check = streamIdentity(authority.authenticators);
@@ -111,7 +113,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const events = certificateMetrics(registry, authority.authority);
       const opened: { listener?: Listening } = {};
       const use = (tls: TlsOptions): void => opened.listener?.renew(tls);
-      const tls = await servingTls(values, authority, use, stops, log);
+      const tls = await servingTls(values, authority, use, stops, authorityLog);
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
       opened.listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
       addresses["secureGRPCAddr"] = opened.listener;

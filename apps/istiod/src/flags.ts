@@ -7,7 +7,7 @@ interface Flag {
   readonly value?: string;
   readonly about: string;
   readonly default?: string | boolean | readonly string[] | ((env: NodeJS.ProcessEnv) => string);
-  /** Given more than once; each value is kept. */
+  /** Given more than once; each value is kept, in the place of the default. */
   readonly repeated?: boolean;
 }
 
@@ -29,7 +29,13 @@ export const flags = [
   { name: "tlsCertFile", value: "<file>", about: "certificate of the TLS servers; empty: issued by the CA", default: "" },
   { name: "tlsKeyFile", value: "<file>", about: "key that belongs to --tlsCertFile", default: "" },
   { name: "caCertFile", value: "<file>", about: "root certificates by which client certificates are verified, beside the CA's own", default: "" },
-  { name: "log_output_level", value: "<level>", about: "debug, info, warn or error", default: "info" },
+  { name: "log_output_level", value: "<levels>", about: "what is logged: a level, or scope:level,…; levels are none, fatal, error, warn, info and debug", default: "info" },
+  { name: "log_stacktrace_level", value: "<levels>", about: "from which level on lines have a stack, in the same form", default: "none" },
+  { name: "log_caller", value: "<scopes>", about: "scopes whose lines say where they were written, by commas; all: every one", default: "" },
+  { name: "log_as_json", value: "[bool]", about: "lines as JSON; false: in columns, for people", default: true },
+  { name: "log_target", value: "<path>", about: "where lines go: stdout, stderr or a file; repeatable", repeated: true, default: ["stdout"] },
+  { name: "ctrlz_address", value: "<host>", about: "where ControlZ listens, by which logs are switched; it answers this machine only", default: "localhost" },
+  { name: "ctrlz_port", value: "<port>", about: "port of ControlZ; 0: any that is free", default: "9876" },
   { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
   { name: "prepareLimit", value: "<duration>", about: "most time to compute, before it is ready, what the proxies of the mesh's Pods will ask for; 0s: only when they ask", default: "10s" },
   { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
@@ -37,15 +43,23 @@ export const flags = [
 ] as const satisfies readonly Flag[];
 
 /** The values of the flags, by name. */
-export type FlagValues = { readonly [F in (typeof flags)[number] as F["name"]]: F extends { readonly repeated: true } ? readonly string[] : string };
+export type FlagValues = { readonly [F in (typeof flags)[number] as F["name"]]: F extends { readonly repeated: true } ? readonly string[] : F extends { readonly default: boolean } ? boolean : string };
 
 /** The flags as options of the command line parser. */
 export function options(env: NodeJS.ProcessEnv, only: readonly string[] = flags.map(({ name }) => name)): Option[] {
   return flags.filter(({ name }) => only.includes(name)).map((flag: Flag) => {
     const option = new Option(`--${flag.name}${flag.value ? ` ${flag.value}` : ""}`, flag.about);
-    if (flag.repeated) option.argParser((value: string, before: readonly string[]) => [...before, value]);
+    if (flag.repeated) option.argParser((value: string, before: readonly string[]) => [...(before === flag.default ? [] : before), value]);
+    if (typeof flag.default === "boolean") option.preset("true").argParser((value) => truth(flag.name, value));
     return option.default(typeof flag.default === "function" ? flag.default(env) : flag.default);
   });
+}
+
+/** Go's forms of a boolean. */
+function truth(flag: string, value: string): boolean {
+  if (/^(1|t|true)$/i.test(value)) return true;
+  if (/^(0|f|false)$/i.test(value)) return false;
+  throw new Error(`--${flag} ${value}: expected true or false`);
 }
 
 /** A host and port to listen on. */

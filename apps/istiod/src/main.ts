@@ -1,11 +1,13 @@
 import { createRequire } from "node:module";
+import type { AddressInfo } from "node:net";
 import { Command, CommanderError } from "commander";
-import { pino } from "pino";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
 import { statusCommand } from "./commands/status.js";
 import { startDiscovery } from "./discovery.js";
 import { type FlagValues, options } from "./flags.js";
+import { serveControlZ } from "./logging/control-z.js";
+import { openLog } from "./logging/open-log.js";
 
 /** Runs the command line. */
 export async function run(argv: readonly string[]): Promise<void> {
@@ -13,8 +15,12 @@ export async function run(argv: readonly string[]): Promise<void> {
   const discovery = program.command("discovery").description("Serve configuration to proxies.").allowUnknownOption(false);
   for (const option of options(process.env)) discovery.addOption(option);
   discovery.action(async (values: FlagValues) => {
-    const log = pino({ level: values.log_output_level, base: null, timestamp: pino.stdTimeFunctions.isoTime, formatters: { level: (level) => ({ level }) } });
     try {
+      const { log, scopes } = openLog(values);
+      await serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes).then(
+        (server) => log.info({ port: (server.address() as AddressInfo).port }, "ControlZ is served"),
+        (error: Error) => log.warn(`ControlZ is not served, so that logs cannot be switched while this runs: ${error.message}`),
+      );
       const running = await startDiscovery(values, process.env, log, version());
       for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close().then(() => process.exit(0)));
     } catch (error) {
@@ -39,6 +45,11 @@ export async function run(argv: readonly string[]): Promise<void> {
     process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;
   }
+}
+
+function controlPort(value: string): number {
+  if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw new Error(`--ctrlz_port ${value}: expected a port`);
+  return Number(value);
 }
 
 function version(): string {

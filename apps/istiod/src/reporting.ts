@@ -45,6 +45,7 @@ export function reporting({ registry, database, version, log, connections, unser
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
   const feedChange = changeMetrics(registry);
+  const logs = { push: log.child({ scope: "push" }), validation: log.child({ scope: "validation" }), sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
   let sources: SourceMetrics | undefined;
   const early: Problem[] = [];
   const changes = new ChangeLog({
@@ -59,7 +60,7 @@ export function reporting({ registry, database, version, log, connections, unser
     },
     settled: (report) => {
       feedChange(report);
-      log.info(summary(report), "change settled");
+      logs.push.info(summary(report), "change settled");
     },
   });
   const deliveries = new Deliveries((id) => connections().find((c) => c.id === id));
@@ -71,24 +72,24 @@ export function reporting({ registry, database, version, log, connections, unser
       if (event.kind === "turn") sources?.turn(event.changes);
       changes.observe(event);
       deliveries.observe(event);
-      logEvent(log, event, (revision) => causes(changes.report(revision)));
+      logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) => causes(changes.report(revision)));
     },
     committed(commit, timing) {
       changes.committed(commit);
       sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0, readingMs: 0 });
       const report = changes.report(commit.revision);
-      if (report !== undefined) log.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
+      if (report !== undefined) logs.push.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
     },
     problems(found) {
       if (sources === undefined) early.push(...found);
       else sources.problems(found);
       for (const problem of found) {
         const object = problem.subject ? formatName(problem.subject) : undefined;
-        log[problem.severity === "error" ? "error" : "warn"]({ ...(object && { object }), file: problem.file, line: problem.line }, formatProblem(problem));
+        logs.validation[problem.severity === "error" ? "error" : "warn"]({ ...(object && { object }), file: problem.file, line: problem.line }, formatProblem(problem));
       }
     },
     resolved(gone) {
-      for (const problem of gone) log.info({ ...(problem.subject && { object: formatName(problem.subject) }) }, `resolved: ${formatProblem(problem)}`);
+      for (const problem of gone) logs.validation.info({ ...(problem.subject && { object: formatName(problem.subject) }) }, `resolved: ${formatProblem(problem)}`);
     },
     started() {
       sources = sourceMetrics(registry, database, waiting);

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { isLoopback } from "../debug/access.js";
+import { type Level, levels } from "./levels.js";
+import type { LogScopes, Scope } from "./log-scopes.js";
+
+/** A scope as Istio's ControlZ tells it and is told. Source: pkg/ctrlz/topics/scopes.go. */
+interface ScopeInfo {
+  readonly name: string;
+  readonly description: string;
+  readonly output_level: string;
+  readonly stack_trace_level: string;
+  readonly log_callers: boolean;
+}
+
+const longestBody = 64 * 1024;
+
+/**
+ * Serves the part of Istio's ControlZ that switches logs while istiod runs, which is what `istioctl admin log` asks for: `GET /scopej/`, `GET /scopej/<scope>`
+ * and `PUT /scopej/<scope>`. Answers callers of this machine only, wherever it listens: nothing here asks who they are.
+ *
+ * @throws Error where it cannot listen.
+ */
+export async function serveControlZ({ address, port }: { readonly address: string; readonly port: number }, scopes: LogScopes): Promise<Server> {
+  const server = createServer((request, response) => {
+    void answer(scopes, request, response).catch((error: unknown) => refuse(response, 400, error instanceof Error ? error.message : String(error)));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, address === "*" ? undefined : address, resolve);
+  });
+  return server.unref();
+}
+
+async function answer(scopes: LogScopes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (!isLoopback(request.socket.remoteAddress)) return refuse(response, 403, "only callers of this machine are answered");
+  const { pathname } = new URL(request.url ?? "/", "http://localhost");
+  if (pathname === "/scopej") return void response.writeHead(301, { location: "/scopej/" }).end();
+  const [, encoded] = /^\/scopej\/([^/]*)$/.exec(pathname) ?? [];
+  if (encoded === undefined) return refuse(response, 404, "404 page not found");
+  const name = decodeURIComponent(encoded);
+  const { method } = request;
+  if (method !== "GET" && !(method === "PUT" && name !== "")) return refuse(response, 405, "method not allowed");
+  if (name === "") return write(response, scopes.list().map(info));
+  const scope = scopes.get(name);
+  if (scope === undefined) return refuse(response, 400, `unknown scope name: ${name}`);
+  if (method === "GET") return write(response, info(scope));
+  const told = JSON.parse(await body(request)) as Partial<ScopeInfo>;
+  const [output, stackTrace] = [levelNamed(told.output_level), levelNamed(told.stack_trace_level)];
+  // Istio takes absent callers for none, too: what clients send is what they want.
+  scopes.set(name, { ...(output && { output }), ...(stackTrace && { stackTrace }), callers: told.log_callers === true });
+  response.writeHead(202).end();
+}
+
+function info({ name, description, output, stackTrace, callers }: Scope): ScopeInfo {
+  return { name, description, output_level: output, stack_trace_level: stackTrace, log_callers: callers };
+}
+
+/** A level by its name; what is none is left as it is. */
+function levelNamed(name: unknown): Level | undefined {
+  return levels.find((level) => level === name);
+}
+
+async function body(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > longestBody) throw new Error(`unable to decode request: more than ${longestBody} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function write(response: ServerResponse, value: unknown): void {
+  response.writeHead(200, { "content-type": "application/json; charset=utf-8" }).end(`${JSON.stringify(value)}\n`);
+}
+
+function refuse(response: ServerResponse, status: number, text: string): void {
+  if (!response.headersSent) response.writeHead(status, { "content-type": "text/plain; charset=utf-8" });
+  response.end(text);
+}

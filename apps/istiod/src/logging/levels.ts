@@ -1,0 +1,51 @@
+/** Levels of Istio's logs, from nothing to everything. */
+export const levels = ["none", "fatal", "error", "warn", "info", "debug"] as const;
+export type Level = (typeof levels)[number];
+
+/** What is logged of a scope: lines of its level and of those before it, with a stack from `stackTrace` on, with who wrote them. */
+export interface ScopeSettings {
+  readonly output: Level;
+  readonly stackTrace: Level;
+  readonly callers: boolean;
+}
+
+/** What flags say of all scopes: of those that they name, and of the others. */
+export interface LevelRules {
+  readonly named: ReadonlyMap<string, Level>;
+  /** `all:<level>`: wins over what was said before it. */
+  readonly others: Level | undefined;
+}
+
+/**
+ * Reads `<level>` or `<scope>:<level>,<scope>:<level>,…`, where the scope `all` stands for every scope. As in Istio the later one of two wins. A level
+ * without a scope, which in Istio is that of the scope `default` alone, holds here for every scope that is not named.
+ *
+ * @throws Error that names the flag where the value is not of this form.
+ */
+export function levelRules(flag: string, value: string): LevelRules {
+  const named = new Map<string, Level>();
+  let others: Level | undefined;
+  for (const part of value.split(",").map((each) => each.trim())) {
+    if (part === "") continue;
+    const pieces = part.split(":");
+    const level = levels.find((known) => known === pieces.at(-1));
+    if (pieces.length > 2 || level === undefined) throw new Error(`--${flag} ${value}: expected <level> or <scope>:<level>,…, where a level is one of ${levels.join(", ")}`);
+    const [scope = ""] = pieces;
+    if (pieces.length === 2 && scope !== "all") named.set(scope, level);
+    else {
+      others = level;
+      if (scope === "all") named.clear();
+    }
+  }
+  return { named, others };
+}
+
+/** The level that rules give a scope. */
+export function levelOf({ named, others }: LevelRules, scope: string, byDefault: Level): Level {
+  return named.get(scope) ?? others ?? byDefault;
+}
+
+/** Whether lines of a level are among those up to another. */
+export function reaches(level: Level, upTo: Level): boolean {
+  return level !== "none" && levels.indexOf(level) <= levels.indexOf(upTo);
+}
