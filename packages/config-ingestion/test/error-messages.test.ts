@@ -170,3 +170,16 @@ test("warnings do not set an object aside", () => {
   expect(reading?.problems[0]?.severity).toBe("warning");
   expect(reading?.objects[0]?.object).toBeDefined();
 });
+
+test.each([
+  ["a number", 'stringData: {password: 1234567}', 'stringData.password: is a number, expected a string (quote it)'],
+  ["plain text in the place of a mapping", "stringData: 1234567", "stringData: is a number, expected a mapping"],
+  ["data that is not base64", 'data: {password: "1234567"}', "data.password: is not base64, as values of data are (plain text goes under stringData)"],
+  ["text that reads as an alias", "stringData: {password: *1234567}", "is not YAML: Unresolved alias (the anchor must be set before the alias)"],
+  ["text that reads as a tag", "stringData: {password: !1234567 x}", undefined],
+])("says nothing of what is secret: %s", (_, data, expected) => {
+  const problems = readText(`apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n${data}\n`, "f.yaml").flatMap((reading) => reading.problems);
+  const told = problems.map(formatProblem);
+  if (expected !== undefined) expect(told).toEqual([expect.stringContaining(expected)]);
+  expect(told.join()).not.toContain("1234567");
+});

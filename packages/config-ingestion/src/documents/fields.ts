@@ -10,10 +10,16 @@ export class Fields {
     private readonly fields: Readonly<Record<string, unknown>> | undefined,
     private readonly path: FieldPath,
     private readonly report: Report,
+    private readonly described: (value: unknown) => string = describe,
   ) {}
 
   static of(body: Readonly<Record<string, unknown>>, report: Report): Fields {
     return new Fields(body, [], report);
+  }
+
+  /** Fields whose values are in no message, only what they are. */
+  static secret(body: Readonly<Record<string, unknown>>, report: Report): Fields {
+    return new Fields(body, [], report, describeType);
   }
 
   /** False if these are the fields of an object that is absent. */
@@ -25,14 +31,14 @@ export class Fields {
     const value = this.fields?.[name] ?? undefined;
     const fields = record(value);
     if (value !== undefined && fields === undefined) this.wrong(name, value, "a mapping");
-    return new Fields(fields, [...this.path, name], this.report);
+    return new Fields(fields, [...this.path, name], this.report, this.described);
   }
 
   list(name: string): readonly Fields[] {
     return this.array(name).flatMap((value, i) => {
       const fields = record(value);
-      if (fields === undefined) this.report.error([...this.path, name, i], `is ${describe(value)}, expected a mapping`);
-      return fields === undefined ? [] : [new Fields(fields, [...this.path, name, i], this.report)];
+      if (fields === undefined) this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a mapping`);
+      return fields === undefined ? [] : [new Fields(fields, [...this.path, name, i], this.report, this.described)];
     });
   }
 
@@ -47,7 +53,7 @@ export class Fields {
   strings(name: string): readonly string[] {
     return this.array(name).flatMap((value, i) => {
       if (typeof value === "string") return [value];
-      this.report.error([...this.path, name, i], `is ${describe(value)}, expected a string`);
+      this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a string`);
       return [];
     });
   }
@@ -72,7 +78,7 @@ export class Fields {
     const fields = this.object(name);
     const entries = Object.entries(fields.fields ?? {}).flatMap(([key, value]): [string, string][] => {
       if (typeof value === "string") return [[key, value]];
-      if (value !== null) this.report.error([...this.path, name, key], `is ${describe(value)}, expected a string (quote it)`);
+      if (value !== null) this.report.error([...this.path, name, key], `is ${this.described(value)}, expected a string (quote it)`);
       return value === null ? [[key, ""]] : [];
     });
     return Object.fromEntries(entries);
@@ -121,7 +127,7 @@ export class Fields {
   }
 
   private wrong(name: string, value: unknown, expected: string): void {
-    this.report.error([...this.path, name], `is ${describe(value)}, expected ${expected}`);
+    this.report.error([...this.path, name], `is ${this.described(value)}, expected ${expected}`);
   }
 }
 
@@ -131,10 +137,15 @@ function isPort(value: unknown): value is number {
 
 /** What a value is, in words short enough for an error message. */
 export function describe(value: unknown): string {
+  if (typeof value === "object" || value === undefined) return describeType(value);
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** What a value is, without the value. */
+function describeType(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";
   if (Array.isArray(value)) return "a list";
-  if (typeof value === "object") return "a mapping";
-  const text = JSON.stringify(value) ?? String(value);
-  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+  return typeof value === "object" ? "a mapping" : `a ${typeof value}`;
 }

@@ -94,12 +94,12 @@ export function parseWithPositions(document: DocumentText): ParsedDocument | Syn
     });
     mendTrailingColons(parsed, document.text);
     const fault = parsed.errors[0];
-    if (fault !== undefined) return { line: line(fault.pos[0]), message: firstSentence(fault.message) };
+    if (fault !== undefined) return { line: line(fault.pos[0]), message: told(document, fault.message) };
     const value: unknown = parsed.toJS({ maxAliasCount });
     return isTooDeep(value) ? tooDeep(document) : { value, lineOf: (path) => line(offsetOf(parsed, path)) };
   } catch (cause) {
     if (cause instanceof RangeError) return tooDeep(document);
-    return { line: document.line, message: firstSentence(cause instanceof Error ? cause.message : String(cause)) };
+    return { line: document.line, message: told(document, cause instanceof Error ? cause.message : String(cause)) };
   }
 }
 
@@ -137,6 +137,8 @@ function child(items: readonly unknown[], part: string | number): { next: unknow
   return { next: undefined, start: undefined };
 }
 
-function firstSentence(message: string): string {
-  return message.split("\n", 1)[0] ?? message;
+/** What the parser says is wrong. After a colon it quotes the text, which is left out where that may be a Secret's. */
+function told({ text }: DocumentText, message: string): string {
+  const [sentence = message] = message.split("\n", 1);
+  return /\bkind["']?\s*:\s*["']?Secret\b/.test(text) ? sentence.replace(/: .*$/, "") : sentence;
 }

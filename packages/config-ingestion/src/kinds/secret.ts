@@ -29,7 +29,7 @@ export const secretKind = declareKind<SecretSpec, undefined>({
   key: clusterKey,
   skip: (manifest) => unread.has(String(manifest.body["type"])),
   decode(manifest, report) {
-    const body = Fields.of(manifest.body, report);
+    const body = Fields.secret(manifest.body, report);
     const data: Record<string, Uint8Array> = {};
     for (const [key, value] of Object.entries(body.bytesMap("data"))) data[key] = value;
     for (const [key, value] of Object.entries(body.stringMap("stringData"))) data[key] = new TextEncoder().encode(value);
