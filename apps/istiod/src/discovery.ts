@@ -10,6 +10,7 @@ import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
 import { startAuthority, type RunningAuthority } from "./authority.js";
+import { connectionLimits } from "./connection-limits.js";
 import { DebugAccess } from "./debug/access.js";
 import { debugOverXds } from "./debug/over-xds.js";
 import { debugCommands, debugRoutes } from "./debug/routes.js";
@@ -47,6 +48,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
   };
   try {
     const path = pushPath(env);
+    const limits = connectionLimits(values, env);
     const sources = meshSources(values, env);
     const registry = new Registry();
     const database = new Database<Proxy>();
@@ -106,7 +108,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     source.markReady();
 
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
-    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen(at(plaintext)));
+    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...at(plaintext), ...limits }));
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
@@ -115,7 +117,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const use = (tls: TlsOptions): void => opened.listener?.renew(tls);
       const tls = await servingTls(values, authority, use, stops, authorityLog);
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), tls, routes }));
+      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), ...limits, tls, routes }));
       addresses["secureGRPCAddr"] = opened.listener;
     }
 

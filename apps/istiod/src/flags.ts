@@ -1,3 +1,4 @@
+import { parseGoDuration } from "@istiod/config-ingestion";
 import { Option } from "commander";
 
 /** One flag of `istiod discovery`: the only place that declares it. Parsing, `--help` and the documentation come from here. */
@@ -26,6 +27,9 @@ export const flags = [
   { name: "httpsAddr", value: "<addr>", about: "admission webhooks over TLS; empty: not served", default: ":15017" },
   { name: "monitoringAddr", value: "<addr>", about: "metrics; empty: on --httpAddr", default: ":15014" },
   { name: "shutdownDuration", value: "<duration>", about: "time to end gracefully", default: "10s" },
+  { name: "keepaliveInterval", value: "<duration>", about: "a connection is pinged after so long (and so often)", default: (env) => env["GRPC_KEEPALIVE_INTERVAL"] || "30s" },
+  { name: "keepaliveTimeout", value: "<duration>", about: "and ended if nothing comes for so long after it", default: (env) => env["GRPC_KEEPALIVE_TIMEOUT"] || "10s" },
+  { name: "keepaliveMaxServerConnectionAge", value: "<duration>", about: "a connection is told to end after so long, give or take a tenth, and ended 10s later; 0s: never", default: "0s" },
   { name: "tlsCertFile", value: "<file>", about: "certificate of the TLS servers; empty: issued by the CA", default: "" },
   { name: "tlsKeyFile", value: "<file>", about: "key that belongs to --tlsCertFile", default: "" },
   { name: "caCertFile", value: "<file>", about: "root certificates by which client certificates are verified, beside the CA's own", default: "" },
@@ -82,13 +86,12 @@ export function listenAddress(flag: string, value: string): ListenAddress | unde
 }
 
 /**
- * Reads a Go duration such as `10s`, `1m30s` or `250ms` in milliseconds.
+ * Reads a duration in any of Go's forms, such as `10s`, `1m30s`, `1.5h`, `250us` or `0`, in milliseconds. What is negative is 0, as Go's timers take it.
  *
  * @throws Error that names the flag where the value is not a duration.
  */
 export function duration(flag: string, value: string): number {
-  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-  const parts = [...value.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)];
-  if (parts.length === 0 || parts.map((p) => p[0]).join("") !== value) throw new Error(`--${flag} ${value}: expected a duration such as 10s`);
-  return parts.reduce((sum, p) => sum + Number(p[1]) * (units[p[2] ?? ""] ?? 0), 0);
+  const nanoseconds = parseGoDuration(value);
+  if (nanoseconds === undefined) throw new Error(`--${flag} ${value}: expected a duration such as 10s`);
+  return Math.max(0, Number(nanoseconds) / 1e6);
 }

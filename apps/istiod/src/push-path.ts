@@ -5,7 +5,7 @@ import { duration } from "./flags.js";
 export interface PushPath {
   /** PILOT_DEBOUNCE_AFTER: a burst of changes is over after so many milliseconds of quiet. */
   readonly quietMs: number;
-  /** PILOT_DEBOUNCE_MAX: it is committed after so many milliseconds in any case. */
+  /** PILOT_DEBOUNCE_MAX: it is committed after so many milliseconds in any case, but not before PILOT_DEBOUNCE_AFTER. */
   readonly maxMs: number;
   /** PILOT_ENABLE_EDS_DEBOUNCE: whether changes of endpoints alone wait for quiet, too. */
   readonly debounceEndpoints: boolean;
@@ -16,7 +16,7 @@ export interface PushPath {
 }
 
 /**
- * Reads the settings of the push path, with Istio's defaults (pilot/pkg/features/tuning.go): 0 for the throttle or the rate is 15, and 5
+ * Reads the settings of the push path, with Istio's defaults (pilot/pkg/features/tuning.go): 0 or less for the throttle or the rate is 15, and 5
  * more for each processor, at most 100.
  *
  * @throws Error that names the variable whose value cannot be used.
@@ -24,8 +24,7 @@ export interface PushPath {
 export function pushPath(env: NodeJS.ProcessEnv, processors = availableParallelism()): PushPath {
   const byProcessors = Math.min(15 + 5 * processors, 100);
   const quietMs = milliseconds(env, "PILOT_DEBOUNCE_AFTER", 100);
-  const maxMs = milliseconds(env, "PILOT_DEBOUNCE_MAX", 10_000);
-  if (maxMs < quietMs) throw new Error(`PILOT_DEBOUNCE_MAX is ${maxMs} ms, less than PILOT_DEBOUNCE_AFTER with ${quietMs} ms`);
+  const maxMs = Math.max(quietMs, milliseconds(env, "PILOT_DEBOUNCE_MAX", 10_000));
   return {
     quietMs,
     maxMs,
@@ -38,7 +37,6 @@ export function pushPath(env: NodeJS.ProcessEnv, processors = availableParalleli
 function milliseconds(env: NodeJS.ProcessEnv, name: string, byDefault: number): number {
   const text = env[name];
   if (text === undefined || text === "") return byDefault;
-  if (text === "0") return 0;
   try {
     return duration(name, text);
   } catch {
@@ -50,8 +48,8 @@ function number(env: NodeJS.ProcessEnv, name: string): number {
   const text = env[name] ?? "";
   if (text === "") return 0;
   const value = Number(text);
-  if (!Number.isFinite(value) || value < 0) throw new Error(`${name} is "${text}", expected a number that is not negative; 0 is the default`);
-  return value;
+  if (!Number.isFinite(value)) throw new Error(`${name} is "${text}", expected a number; 0 is the default`);
+  return Math.max(0, value);
 }
 
 function whole(env: NodeJS.ProcessEnv, name: string): number {

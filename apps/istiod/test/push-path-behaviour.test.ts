@@ -74,6 +74,19 @@ it("admits PILOT_MAX_REQUESTS_PER_SECOND streams a second: some wait, those that
   expect(outcomes.filter((outcome) => outcome !== undefined && outcome !== "served").every((outcome) => outcome === "ResourceExhausted")).toBe(true);
 });
 
+it("has a connection end at its age (--keepaliveMaxServerConnectionAge), with a status that says so", { timeout: 20_000 }, async () => {
+  const istiod = await serve({ configDir: await folder(files), keepaliveMaxServerConnectionAge: "100ms" });
+  const proxy = await connected(istiod, "web");
+  expect(await proxy.ended).toMatchObject({ code: Code.Unavailable, rawMessage: "the connection is of its age: connect anew" });
+});
+
+it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () => {
+  const istiod = await serve({ configDir: await folder(files) }, { ISTIO_GPRC_MAXRECVMSGSIZE: "1000" });
+  const proxy = client(istiod, "delta", node("web"));
+  proxy.subscribe(endpointType, Array.from({ length: 100 }, (_, i) => `a name that is not short ${i}`));
+  expect((await proxy.ended)?.code).toBe(Code.ResourceExhausted);
+});
+
 it("ends the streams one after the other when it ends, for their proxies to go elsewhere, and takes no new ones", async () => {
   const istiod = await serve({ configDir: await folder(files), shutdownDuration: "2s" });
   const proxies = await Promise.all(Array.from({ length: 6 }, (_, i) => connected(istiod, `web-${i}`)));

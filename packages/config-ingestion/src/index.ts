@@ -1,5 +1,6 @@
 export { clusterKey, meshKey, type ConfigObject } from "./config-object.js";
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./documents/decode.js";
+export { parseGoDuration } from "./documents/go-duration.js";
 export { formatPath, type FieldPath, type Report } from "./documents/report.js";
 export { allKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";

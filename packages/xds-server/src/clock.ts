@@ -7,11 +7,18 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
+/** The most milliseconds of a timer of Node, 24 days: a longer one fires at once. */
+const longestTimer = 2 ** 31 - 1;
+
 /** The clock of this process. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
   now: () => performance.timeOrigin + performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, ms).unref();
+    let timer: NodeJS.Timeout;
+    const wait = (left: number): void => {
+      timer = setTimeout(left > longestTimer ? () => wait(left - longestTimer) : callback, Math.min(left, longestTimer)).unref();
+    };
+    wait(ms);
     return () => clearTimeout(timer);
   },
 };

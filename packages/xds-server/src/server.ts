@@ -45,10 +45,12 @@ export interface ListenOptions {
   readonly routes?: (router: ConnectRouter) => void;
   /** A ping is sent after so long, and the connection ended if it is not answered. Default 30,000 and 10,000 ms. */
   readonly keepAlive?: { readonly intervalMs: number; readonly timeoutMs: number };
-  /** A connection is told to end after so long, give or take a tenth, and ended after the grace. Default: never. */
+  /** A connection is told to end after so long, give or take a tenth; after the grace its streams end with `Unavailable`, and it too. Default: never. */
   readonly maxAge?: { readonly ms: number; readonly graceMs: number };
   /** Requests longer than this are refused with `ResourceExhausted`. Default 4,194,304 (Istio: `ISTIO_GPRC_MAXRECVMSGSIZE`). */
   readonly maxRequestBytes?: number;
+  /** Streams that one connection may have open. Default 100,000 (Istio: `ISTIO_GPRC_MAXSTREAMS`). */
+  readonly maxStreams?: number;
 }
 
 export interface TlsOptions {

@@ -1,5 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { once } from "node:events";
 import { connect } from "node:http2";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -11,6 +12,7 @@ import { clusterType, createXdsServer, endpointType, peerKey, serve, staticSourc
 import { XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { onEach, setup } from "./harness.js";
+import { systemClock } from "../src/clock.js";
 import { made } from "./resources.js";
 
 describe("a service of one type", () => {
@@ -150,8 +152,27 @@ test("a connection of its age is told to end, and ended", async () => {
   const c = new XdsClient(address, { variant: "delta" });
   c.subscribe(clusterType);
   await c.accept(clusterType);
-  expect(await c.ended).toBeDefined();
+  expect(await c.ended).toMatchObject({ code: Code.Unavailable, rawMessage: "the connection is of its age: connect anew" });
+  await expect.poll(() => server.connections().length, { timeout: 5000 }).toBe(0);
   await server.close({ graceMs: 0 });
+});
+
+test("a client may have no more streams on one connection than it is told", async () => {
+  const server = createXdsServer(staticSource({}));
+  const { host, port } = await server.listen({ port: 0, maxStreams: 7 });
+  const session = connect(`http://${host}:${port}`);
+  const [settings] = (await once(session, "remoteSettings")) as [{ maxConcurrentStreams: number }];
+  expect(settings.maxConcurrentStreams).toBe(7);
+  session.destroy();
+  await server.close({ graceMs: 0 });
+});
+
+test("a timer that is longer than those of Node does not fire at once", async () => {
+  let fired = false;
+  const stop = systemClock.after(2 ** 31 + 1000, () => (fired = true));
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  stop();
+  expect(fired).toBe(false);
 });
 
 test("a port that is taken is an error, and the server goes on", async () => {

@@ -31,14 +31,22 @@ export function keepAlive(session: ServerHttp2Session, { intervalMs, timeoutMs }
   session.once("close", () => cancel());
 }
 
+const lingerMs = 1000;
+
 /**
  * Tells the client after a time, give or take a tenth so that connections made together do not end together, that the connection will
- * end, and ends it after the grace.
+ * end. After the grace it has its calls ended, and ends when they are over, or a second later. (As gRPC does, but that it says so to the calls.)
+ *
+ * @param end ends the calls
  */
-export function limitAge(session: ServerHttp2Session, { ms, graceMs }: { ms: number; graceMs: number }, clock: Clock): void {
+export function limitAge(session: ServerHttp2Session, { ms, graceMs }: { ms: number; graceMs: number }, clock: Clock, end: () => void): void {
   let cancel = clock.after(ms * (0.9 + Math.random() * 0.2), () => {
     session.goaway(constants.NGHTTP2_NO_ERROR);
-    cancel = clock.after(graceMs, () => session.destroy());
+    cancel = clock.after(graceMs, () => {
+      end();
+      session.close();
+      cancel = clock.after(lingerMs, () => session.destroy());
+    });
   });
   session.once("close", () => cancel());
 }

@@ -10,7 +10,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { createContextValues } from "@connectrpc/connect";
+import { Code, ConnectError, createContextValues } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "../clock.js";
 import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.js";
@@ -27,11 +27,13 @@ const windowBytes = 128 * 1024;
 const lingerMs = 1000;
 const defaultMaxRequestBytes = 4 * 1024 * 1024;
 
-const http2Options = {
-  settings: { initialWindowSize: windowBytes, maxConcurrentStreams: 100_000 },
+const defaultMaxStreams = 100_000;
+
+const http2Options = ({ maxStreams = defaultMaxStreams }: ListenOptions) => ({
+  settings: { initialWindowSize: windowBytes, maxConcurrentStreams: maxStreams },
   // Responses that wait for a slow client count as the connection's memory; they are shared, and limited elsewhere.
   maxSessionMemory: 4096,
-};
+});
 
 /** A listener that its server can drain. */
 export interface Listener extends Listening {
@@ -44,18 +46,19 @@ export interface Listener extends Listening {
 /** Listens for HTTP/2 connections and gives their discovery calls to the server, and others to the further services. */
 export async function listen(server: Pick<XdsServer, "accept">, options: ListenOptions, clock: Clock): Promise<Listener> {
   const { tls } = options;
-  const secure = tls === undefined ? undefined : createSecureServer({ ...http2Options, ...secureOptions(tls) });
-  const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options);
+  const secure = tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
+  const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
   const sessions = new Set<ServerHttp2Session>();
+  const calls: CallsOfSessions = new WeakMap();
   http2.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
     session.setLocalWindowSize(windowBytes);
     session.on("error", () => session.destroy());
     session.once("close", () => sessions.delete(session));
     keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
-    if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock);
+    if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(tooOld())));
   });
-  http2.on("stream", streamListener(server, options, clock));
+  http2.on("stream", streamListener(server, options, calls, clock));
 
   const host = options.host ?? "127.0.0.1";
   await new Promise<void>((resolve, reject) => {
@@ -89,10 +92,13 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
   };
 }
 
+/** The discovery calls that are not over. */
+type CallsOfSessions = WeakMap<object, Set<GrpcCall>>;
+
 type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
 
 /** Discovery calls are taken as the streams that they are: Node's request and response would be two streams more for each of thousands. */
-function streamListener(server: Pick<XdsServer, "accept">, options: ListenOptions, clock: Clock): StreamListener {
+function streamListener(server: Pick<XdsServer, "accept">, options: ListenOptions, calls: CallsOfSessions, clock: Clock): StreamListener {
   const viaConnect = options.transport === "connect";
   const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
   const others = otherServices(server, options, maxRequestBytes);
@@ -104,9 +110,20 @@ function streamListener(server: Pick<XdsServer, "accept">, options: ListenOption
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else {
       const call = new GrpcCall(stream, headers, method, clock);
+      if (options.maxAge !== undefined && stream.session !== undefined) keep(calls, stream.session, stream, call);
       call.serve(server.accept(call), maxRequestBytes, buffers);
     }
   };
+}
+
+function keep(calls: CallsOfSessions, session: object, stream: ServerHttp2Stream, call: GrpcCall): void {
+  const ofSession = calls.get(session) ?? new Set();
+  calls.set(session, ofSession.add(call));
+  stream.once("close", () => ofSession.delete(call));
+}
+
+function tooOld(): ConnectError {
+  return new ConnectError("the connection is of its age: connect anew", Code.Unavailable);
 }
 
 /** A server that does not listen, and is given its streams: it makes requests and responses of them, as those who handle them expect. */
