@@ -43,6 +43,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     observe: options.observe ?? (() => undefined),
     admit: async () => {
       if (closing !== undefined) throw shuttingDown();
+      if (!source.ready()) throw new ConnectError("the server has nothing to serve yet", Code.Unavailable);
       await admit();
     },
     number: () => ++streams,

@@ -185,6 +185,16 @@ test("streams are opened at the allowed rate: the next waits, one too early by a
   await Promise.all([server.close({ graceMs: 0 }), idle().then(() => clock.advance(100))]);
 });
 
+onEach(["memory", "http2"], (variant, transport) => {
+  test("a stream counts from its beginning: one that asks for nothing is refused at the same rate", async () => {
+    const { client } = await setup(variant, transport, { [clusterType]: [] }, { streamsPerSecond: 0.5 });
+    const [first, second] = [client(), client()];
+    expect(await second!.ended).toMatchObject({ code: Code.ResourceExhausted });
+    first!.subscribe(clusterType);
+    await first!.accept(clusterType);
+  });
+});
+
 test("a client sees its own resources", async () => {
   const source: ResourceSource<string> = {
     ready: () => true,

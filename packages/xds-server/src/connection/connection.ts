@@ -24,6 +24,8 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   readonly #engine: Engine<C>;
   readonly #register: Register<C>;
   readonly #call: Call;
+  /** Rejects if the stream is not let in. It counts from its beginning, whether or not it ever asks for anything. */
+  readonly #admitted: Promise<void>;
   #opened: Opened<C> | undefined;
   #over = false;
   #endReason: string | undefined;
@@ -38,6 +40,8 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     this.#register = register;
     this.#call = call;
     this.#turn = new Turn(engine.clock);
+    this.#admitted = engine.admit();
+    this.#admitted.catch((error: unknown) => this.#refuse(asConnectError(error)));
   }
 
   /** The oldest revision that the client is still to be served. */
@@ -148,6 +152,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
 
   async #first(message: XdsRequest, bytes: number | undefined): Promise<void> {
     try {
+      await this.#admitted;
       const opened = await open(this.#engine, this.#call, message.node, () => this.#over);
       this.#opened = opened;
       this.#register.opened(this);

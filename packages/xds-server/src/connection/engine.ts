@@ -12,7 +12,7 @@ export interface Engine<C> {
   readonly clock: Clock;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;
-  /** Whether a stream may be opened now. Throws, or waits for a moment, if not. */
+  /** Whether a stream may begin now. Rejects, or waits for a moment, if not. */
   readonly admit: () => Promise<void>;
   /** A number that no other stream of this process has. */
   readonly number: () => number;

@@ -24,15 +24,13 @@ export interface Opened<C> {
 }
 
 /**
- * Admits a client by its first request.
+ * Opens the stream of a client by its first request.
  *
  * @param gone whether the client left meanwhile
  * @throws ConnectError if it is refused
  */
 export async function open<C>(engine: Engine<C>, { peer, method }: Call, node: Node | undefined, gone: () => boolean): Promise<Opened<C>> {
   const { source, clock, observe } = engine;
-  await engine.admit();
-  if (!source.ready()) throw new ConnectError("the server has nothing to serve yet", Code.Unavailable);
   if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
   const client = await source.open(node, peer);
   if (gone()) {
