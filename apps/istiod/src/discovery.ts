@@ -89,7 +89,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       if (ignored !== undefined) log.warn(ignored);
     }
     const prepared = await prepare({ database, cluster: values.clusterID, limitMs: duration("prepareLimit", values.prepareLimit) });
-    if (prepared.expected > 0) log.info({ prepared }, "computed what expected proxies will ask for");
+    if (prepared.proxies > 0) log.info({ prepared }, "computed what expected proxies will ask for");
     const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
 
     const authorityLog = log.child({ scope: "pkica" });

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
-import { podProxies } from "@istiod/explain";
+import { type PodObject, pods } from "@istiod/config-ingestion";
+import { podProxy } from "@istiod/explain";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { generators } from "@istiod/xds-generators";
@@ -12,10 +13,10 @@ export interface PreparationOptions {
   readonly limitMs: number;
 }
 
-/** For how many proxies of those that are expected everything was computed, and how long that took. */
+/** For how many proxies everything was computed, whether that is all that are expected, and how long it took. */
 export interface Prepared {
   readonly proxies: number;
-  readonly expected: number;
+  readonly all: boolean;
   readonly ms: number;
 }
 
@@ -29,18 +30,38 @@ const sliceMs = 20;
  */
 export async function prepare({ database, cluster, limitMs }: PreparationOptions): Promise<Prepared> {
   const start = performance.now();
-  const expected = limitMs > 0 ? podProxies(database).filter(({ metadata }) => metadata.CLUSTER_ID === cluster) : [];
   let proxies = 0;
   let turn = start;
-  for (const proxy of expected) {
-    if (performance.now() - start >= limitMs) break;
+  for (const pod of inTurn(database.all(pods).filter((pod) => pod.cluster === cluster))) {
+    if (performance.now() - start >= limitMs) return { proxies, all: false, ms: Math.round(performance.now() - start) };
+    const proxy = podProxy(database, pod);
+    if (proxy === undefined) continue;
     compute(database, proxy);
     proxies++;
     if (performance.now() - turn < sliceMs) continue;
     await setImmediate();
     turn = performance.now();
   }
-  return { proxies, expected: expected.length, ms: Math.round(performance.now() - start) };
+  return { proxies, all: true, ms: Math.round(performance.now() - start) };
+}
+
+/** One of each namespace, then the next of each: proxies of one namespace share most of what there is to compute. */
+function* inTurn(all: readonly PodObject[]): Generator<PodObject> {
+  const byNamespace = new Map<string, PodObject[]>();
+  for (const pod of all) {
+    const found = byNamespace.get(pod.namespace);
+    if (found) found.push(pod);
+    else byNamespace.set(pod.namespace, [pod]);
+  }
+  for (let i = 0, left = byNamespace.size; left > 0; i++) {
+    left = 0;
+    for (const of of byNamespace.values()) {
+      const pod = of[i];
+      if (pod === undefined) continue;
+      left++;
+      yield pod;
+    }
+  }
 }
 
 function compute(database: Database<Proxy>, proxy: Proxy): void {

@@ -57,7 +57,7 @@ const everything = { cluster: "Kubernetes", limitMs: 60_000 };
 describe("what expected proxies will ask for", () => {
   test("is there when they come: nothing is computed for a proxy that is as its Pod says", async () => {
     const database = mesh();
-    expect(await prepare({ database, ...everything })).toMatchObject({ proxies: pods, expected: pods });
+    expect(await prepare({ database, ...everything })).toMatchObject({ proxies: pods, all: true });
     const before = database.stats();
     expect(before.views).toBe(0);
     for (const proxy of podProxies(database)) configurationOf(database, proxy);
@@ -75,10 +75,10 @@ describe("what expected proxies will ask for", () => {
 
   test("is of the own cluster's Pods, and of no more than there is time for", async () => {
     const database = mesh();
-    expect(await prepare({ database, ...everything, cluster: "other" })).toMatchObject({ proxies: 0, expected: 0 });
-    expect(await prepare({ database, ...everything, limitMs: 0 })).toMatchObject({ proxies: 0, expected: 0 });
-    const { proxies, expected } = await prepare({ database, ...everything, limitMs: Number.MIN_VALUE });
-    expect(expected).toBe(pods);
+    expect(await prepare({ database, ...everything, cluster: "other" })).toMatchObject({ proxies: 0, all: true });
+    expect(await prepare({ database, ...everything, limitMs: 0 })).toMatchObject({ proxies: 0, all: false });
+    const { proxies, all } = await prepare({ database, ...everything, limitMs: 1 });
+    expect(all).toBe(false);
     expect(proxies).toBeLessThan(pods);
   });
 
@@ -95,7 +95,7 @@ describe("what expected proxies will ask for", () => {
     const configDir = await folder({ "mesh.yaml": yaml() });
     const readyFile = `${configDir}.ready`;
     const istiod = await serve({ configDir, readyFile });
-    expect(istiod.lines).toContainEqual(expect.objectContaining({ prepared: expect.objectContaining({ proxies: pods, expected: pods }) as object }));
+    expect(istiod.lines).toContainEqual(expect.objectContaining({ prepared: expect.objectContaining({ proxies: pods, all: true }) as object }));
     expect(await readFile(readyFile, "utf8")).not.toBe("");
     const proxy = client(istiod, "delta", create(NodeSchema, { id: "sidecar~10.1.0.1~app-0.ns-0~ns-0.svc.cluster.local", metadata: { CLUSTER_ID: "Kubernetes" } }));
     proxy.subscribe(clusterType);

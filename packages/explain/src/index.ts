@@ -6,4 +6,4 @@ export type { ObjectRead } from "./made-from.js";
 export { messageRegistry, resourceJson, type ResourceType, resourceType, resourceTypes } from "./resource-types.js";
 export { type MeshChanges, meshChanges, pairProxies, type ProxyPair, type ResourceChange } from "./changes.js";
 export { formatChanges, formatExplanations } from "./format.js";
-export { podProxies, proxyNamed } from "./proxies.js";
+export { podProxies, podProxy, proxyNamed } from "./proxies.js";

@@ -12,8 +12,15 @@ import { parse } from "yaml";
  * Gateway API, or if a Gateway's selector selects it.
  */
 export function podProxies(database: Database<Proxy>): readonly Proxy[] {
-  const all = database.all(pods).filter((pod) => isAlive(pod) && (isInjected(pod) || typeOf(database, pod) !== "sidecar"));
-  return all.map((pod) => proxyOfPod(database, pod)).sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+  return database
+    .all(pods)
+    .flatMap((pod) => podProxy(database, pod) ?? [])
+    .sort((a, b) => (a.nodeId < b.nodeId ? -1 : 1));
+}
+
+/** The proxy that one Pod would have; undefined where it would have none, as in {@link podProxies}. */
+export function podProxy(database: Database<Proxy>, pod: PodObject): Proxy | undefined {
+  return isAlive(pod) && (isInjected(pod) || typeOf(database, pod) !== "sidecar") ? proxyOfPod(database, pod) : undefined;
 }
 
 /**
@@ -65,12 +72,21 @@ function metadataOf(database: Database<Proxy>, pod: PodObject): JsonObject {
     ...(workload?.network ? { NETWORK: workload.network } : {}),
     ...(spec.nodeName === "" ? {} : { NODE_NAME: spec.nodeName }),
     POD_PORTS: JSON.stringify(spec.ports.map(({ name: portName, containerPort, protocol }) => ({ ...(portName && { name: portName }), containerPort, protocol }))),
-    ...(config && { PROXY_CONFIG: toJson(ProxyConfigSchema, config) as JsonObject }),
+    ...(config && { PROXY_CONFIG: asJson(config) }),
     SERVICE_ACCOUNT: spec.serviceAccountName,
     WORKLOAD_NAME: workload?.workloadName ?? name,
     ...(interception === undefined ? {} : { INTERCEPTION_MODE: interception }),
     ...(Object.fromEntries(stated) as JsonObject),
   };
+}
+
+const jsonOf = new WeakMap<ProxyConfig, JsonObject>();
+
+/** Most Pods have the mesh's own. */
+function asJson(config: ProxyConfig): JsonObject {
+  let json = jsonOf.get(config);
+  if (json === undefined) jsonOf.set(config, (json = toJson(ProxyConfigSchema, config) as JsonObject));
+  return json;
 }
 
 const metadataPrefix = "ISTIO_META_";
