@@ -1,3 +1,4 @@
+import { deepEqual } from "node:assert/strict";
 import { create, fromBinary, toBinary, toJson } from "@bufbuild/protobuf";
 import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt";
 import { ClusterSchema, Cluster_DiscoveryType } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
@@ -17,4 +18,14 @@ const bytes = toBinary(
   }),
 );
 // The registry opens every `Any`.
-console.log(toJson(ClusterSchema, fromBinary(ClusterSchema, bytes), { registry }));
+deepEqual(toJson(ClusterSchema, fromBinary(ClusterSchema, bytes), { registry }), {
+  name: "cart",
+  type: "STRICT_DNS",
+  typedExtensionProtocolOptions: {
+    "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+      "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+      explicitHttpConfig: { http2ProtocolOptions: {} },
+    },
+  },
+  dnsJitter: "0.100s",
+});

@@ -1,3 +1,4 @@
+import { deepEqual, equal } from "node:assert/strict";
 import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { destinationRuleFor, proxyFromNode, type Proxy } from "@istiod/push-context";
@@ -19,6 +20,6 @@ db.commit((tx) => {
 const client = (name: string, namespace: string) => db.view(proxyFromNode({ id: `sidecar~10.0.0.1~${name}.${namespace}~${namespace}.svc.cluster.local` }));
 const ruleOf = (name: string, namespace: string) => client(name, namespace).call(destinationRuleFor, { host: "cart.shop.svc.cluster.local", serviceNamespace: "shop" });
 
-export const connections = ["shop", "payments", "other"].map((namespace) => ruleOf("web", namespace)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections);
-console.log(connections); // [ 10, 20, 10 ]: a rule of the client's own namespace comes first
-console.log(ruleOf("web", "other") === ruleOf("api", "shop")); // true: these clients are of one class
+const connections = ["shop", "payments", "other"].map((namespace) => ruleOf("web", namespace)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections);
+deepEqual(connections, [10, 20, 10]); // a rule of the client's own namespace comes first
+equal(ruleOf("web", "other"), ruleOf("api", "shop")); // one object: these clients are of one class

@@ -1,3 +1,4 @@
+import { deepEqual, equal } from "node:assert/strict";
 import { fromBinary } from "@bufbuild/protobuf";
 import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
@@ -23,9 +24,12 @@ const clusters = (namespace: string) => {
   return db.view(proxyFromNode({ id: `sidecar~10.0.0.1~web.${namespace}~${namespace}.svc.cluster.local` })).call(generator);
 };
 const before = clusters("shop");
-console.log([...before].map(({ name }) => name)); // the service's cluster, then the fixed ones
-console.log(clusters("payments") === before); // true: nothing tells the two proxies apart
+deepEqual(
+  [...before].map(({ name }) => name),
+  ["outbound|80||cart.shop.svc.cluster.local", "BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"],
+);
+equal(clusters("payments"), before); // one object: nothing tells the two proxies apart
 
 apply(service("grpc"));
 const cart = clusters("shop").get("outbound|80||cart.shop.svc.cluster.local");
-console.log(cart && fromBinary(ClusterSchema, cart.bytes).connectTimeout?.seconds); // 10n
+equal(cart && fromBinary(ClusterSchema, cart.bytes).connectTimeout?.seconds, 10n);
