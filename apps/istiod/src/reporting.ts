@@ -63,7 +63,7 @@ export function reporting({ registry, database, version, log, connections, unser
       logs.push.info(summary(report), "change settled");
     },
   });
-  const deliveries = new Deliveries((id) => connections().find((c) => c.id === id));
+  const deliveries = new Deliveries();
   return {
     changes,
     deliveries,
@@ -115,24 +115,33 @@ function pushed(event: PushEvent, cause: object): object {
   return { type: metricType(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
 }
 
+/** What was thrown inside, with its stack. */
+function thrown(cause: unknown): { readonly err?: Error } {
+  if (cause === undefined) return {};
+  return { err: cause instanceof Error ? cause : new Error(String(cause)) };
+}
+
 /** One line for what people look for: who came and went, who refused what, and what had changed. */
 function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => string[]): void {
   const cause = event.kind === "push" && event.changes.length > 0 ? { revision: event.revision, cause: [...new Set(event.changes.flatMap(causesOf))] } : {};
   switch (event.kind) {
     case "nack": {
-      const { revision, resources, message } = event.error;
+      const { revision, resources, message, nonce } = event.error;
       const because = revision === undefined ? {} : { revision, cause: causesOf(revision) };
-      log.warn({ proxy: event.nodeId, type: metricType(event.typeUrl), resources, ...because }, `refused by the proxy: ${message}`);
+      log.warn({ proxy: event.nodeId, connection: event.connection, type: metricType(event.typeUrl), resources, nonce, ...because }, `refused by the proxy: ${message}`);
       break;
     }
     case "connect":
       log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
       break;
     case "disconnect":
-      log.info({ proxy: event.nodeId, connection: event.connection }, `disconnected: ${event.reason}`);
+      log[event.cause === undefined ? "info" : "error"]({ proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) }, `disconnected: ${event.reason}`);
+      break;
+    case "failure":
+      log.error({ proxy: event.nodeId, type: metricType(event.typeUrl), ...thrown(event.error) }, "could not generate; what the proxy has stands");
       break;
     case "refused":
-      log.warn({ peer: event.peer.address, code: event.code }, `refused: ${event.message}`);
+      log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);
       break;
     case "push":
       if (log.isLevelEnabled("debug")) log.debug(pushed(event, cause), "xds push");

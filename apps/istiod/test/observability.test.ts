@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
@@ -93,6 +93,29 @@ it("shows a refusal with its reason and its cause, and gives up waiting", async 
   expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, refused by 1\n");
   expect(text).toContain("RouteConfiguration 80 refused: 80: no such timeout");
   expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", proxy: expect.stringContaining("web.shop"), type: "rds", resources: ["80"], cause: ["VirtualService/shop/cart"] }));
+});
+
+it("waits for several objects, and for one that is deleted to be gone from every proxy", async () => {
+  expect(await status("VirtualService/shop/cart", "--for", "gone")).toMatchObject({ exit: statusExits.notLive });
+  await writeFile(join(root, "vs.yaml"), virtualService("3s"));
+  await writeFile(join(root, "till.yaml"), service("till", "10.1.0.3"));
+  expect(await status("VirtualService/shop/cart", "Service/shop/till", "--wait", "--timeout", "20s")).toEqual({
+    exit: statusExits.live,
+    text: "VirtualService/shop/cart: live on 1 of 1 proxy\nService/shop/till: live on 2 of 2 proxies\n",
+  });
+  await rm(join(root, "vs.yaml"));
+  expect(await status("VirtualService/shop/cart", "--for", "gone", "--wait", "--timeout", "20s")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n" });
+  expect(await status("VirtualService/shop/cart")).toMatchObject({ exit: statusExits.notLive });
+  expect(await status("VirtualService/shop/never", "--for", "gone")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/never: not found\n" });
+  expect(await status("VirtualService/shop/cart", "--for", "ever")).toMatchObject({ exit: statusExits.failed });
+});
+
+it("does not wait for a proxy that left, whatever it said", async () => {
+  refuseRoutes = "80: no";
+  await writeFile(join(root, "vs.yaml"), virtualService("9s"));
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.refused });
+  web.close();
+  await vi.waitFor(async () => expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 0 of 0 proxies\n" }), 5000);
 });
 
 it("shows objects that are set aside, and does not find those that are not", async () => {

@@ -27,6 +27,8 @@ type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks"> & {
 const objectsNamed = 100;
 const nacksKept = 20;
 const unansweredKept = 16;
+/** Objects whose last change is known; beyond that those that changed longest ago are forgotten. */
+const lastChangesKept = 50_000;
 
 /** A response that is not answered, and the changes that it shows something of. */
 interface Sent {
@@ -41,7 +43,7 @@ interface Sent {
 export class ChangeLog {
   readonly #options: ChangeLogOptions;
   readonly #changes = new Map<number, Open>();
-  /** The revision in which an object last changed, by its name. */
+  /** The revision in which an object last changed, by its name; that of the last one is the last. */
   readonly #lastChange = new Map<string, number>();
   /** By stream and type, oldest first. */
   readonly #unanswered = new Map<string, Map<string, Sent[]>>();
@@ -59,7 +61,14 @@ export class ChangeLog {
       const name = nameOf(change);
       names.set(formatName(name), name);
     }
-    for (const name of names.keys()) this.#lastChange.set(name, revision);
+    for (const name of names.keys()) {
+      this.#lastChange.delete(name);
+      this.#lastChange.set(name, revision);
+    }
+    for (const oldest of this.#lastChange.keys()) {
+      if (this.#lastChange.size <= lastChangesKept) break;
+      this.#lastChange.delete(oldest);
+    }
     const at = this.#options.clock.now();
     this.#changes.set(revision, {
       revision,
@@ -110,6 +119,13 @@ export class ChangeLog {
   /** The revision in which an object last changed, as far as commits told. */
   lastChangeOf(name: ObjectName): number | undefined {
     return this.#lastChange.get(formatName(name));
+  }
+
+  /** Where something of a change was sent that is not answered: streams, by their IDs, and types. */
+  *unanswered(revision: number): Iterable<{ readonly connection: string; readonly typeUrl: string }> {
+    for (const [connection, types] of this.#unanswered) {
+      for (const [typeUrl, sent] of types) if (sent.some(({ changes }) => changes.includes(revision))) yield { connection, typeUrl };
+    }
   }
 
   /** The objects of the changes that are remembered and of which nothing more is expected, or anything, newest first. */

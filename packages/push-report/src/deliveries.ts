@@ -1,14 +1,14 @@
-import type { Connection, Rejection, XdsEvent } from "@istiod/xds-server";
+import type { AckEvent, NackEvent, Rejection, XdsEvent } from "@istiod/xds-server";
 
 interface TypeDelivery {
   /** Revisions of responses that are not answered, by nonce. */
   readonly sent: Map<string, number>;
   /** Everything up to this revision was acknowledged; -1: nothing. */
   acknowledged: number;
-  /** Resources that were refused, with the version that was. */
+  /** Resources that were refused and not accepted since, with the version that was. */
   readonly refused: Map<string, { readonly version: string | undefined; readonly error: Rejection }>;
-  /** A response was refused without saying for which resource. */
-  refusedWhole: Rejection | undefined;
+  /** The last answer, if it was a refusal. */
+  lastRefusal: Rejection | undefined;
 }
 
 const unansweredKept = 16;
@@ -16,12 +16,6 @@ const unansweredKept = 16;
 /** What clients have said to what they were sent, beyond the last response: for each stream and type. */
 export class Deliveries {
   readonly #streams = new Map<string, Map<string, TypeDelivery>>();
-  readonly #connection: (id: string) => Connection | undefined;
-
-  /** @param connection the state of a stream now; asked when one refuses something */
-  constructor(connection: (id: string) => Connection | undefined) {
-    this.#connection = connection;
-  }
 
   /** To be called with each event of the server. */
   observe(event: XdsEvent): void {
@@ -35,21 +29,12 @@ export class Deliveries {
         }
         break;
       }
-      case "ack": {
-        const type = this.#type(event.connection, event.typeUrl);
-        type.acknowledged = Math.max(type.acknowledged, type.sent.get(event.nonce) ?? -1);
-        forgetUntil(type.sent, event.nonce);
-        type.refusedWhole = undefined;
-        if (type.refused.size > 0) this.#forgetReplaced(event.connection, event.typeUrl, type);
+      case "ack":
+        accept(this.#type(event.connection, event.typeUrl), event);
         break;
-      }
-      case "nack": {
-        const type = this.#type(event.connection, event.typeUrl);
-        forgetUntil(type.sent, event.error.nonce);
-        if (event.error.resources.length === 0) type.refusedWhole = event.error;
-        for (const name of event.error.resources) type.refused.set(name, { version: event.error.versions[name], error: event.error });
+      case "nack":
+        refuse(this.#type(event.connection, event.typeUrl), event);
         break;
-      }
       case "disconnect":
         this.#streams.delete(event.connection);
         break;
@@ -63,28 +48,39 @@ export class Deliveries {
 
   /** Why a client does not use a resource as it was last sent; undefined if it does, or has not answered. */
   refusal(connection: string, typeUrl: string, name: string, version: string | undefined): Rejection | undefined {
-    const type = this.#streams.get(connection)?.get(typeUrl);
-    const refused = type?.refused.get(name);
-    return refused !== undefined && refused.version === version ? refused.error : type?.refusedWhole;
+    const refused = this.#streams.get(connection)?.get(typeUrl)?.refused.get(name);
+    return refused !== undefined && refused.version === version ? refused.error : undefined;
+  }
+
+  /** The last answer of a client about a type, if it was a refusal: what else was in that response is not known to be in use. */
+  lastRefusal(connection: string, typeUrl: string): Rejection | undefined {
+    return this.#streams.get(connection)?.get(typeUrl)?.lastRefusal;
   }
 
   #type(connection: string, typeUrl: string): TypeDelivery {
     let types = this.#streams.get(connection);
     if (types === undefined) this.#streams.set(connection, (types = new Map()));
     let type = types.get(typeUrl);
-    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, refused: new Map(), refusedWhole: undefined }));
+    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, refused: new Map(), lastRefusal: undefined }));
     return type;
   }
+}
 
-  #versions(connection: string, typeUrl: string): (name: string) => string | undefined {
-    const subscription = this.#connection(connection)?.subscriptions.find((s) => s.typeUrl === typeUrl);
-    return (name) => subscription?.sentOf(name)?.version;
-  }
+function accept(type: TypeDelivery, { nonce, carried }: AckEvent): void {
+  type.acknowledged = Math.max(type.acknowledged, type.sent.get(nonce) ?? -1);
+  forgetUntil(type.sent, nonce);
+  type.lastRefusal = undefined;
+  if (type.refused.size === 0) return;
+  for (const { name } of carried.resources) type.refused.delete(name);
+  for (const name of carried.removed) type.refused.delete(name);
+}
 
-  #forgetReplaced(connection: string, typeUrl: string, { refused }: TypeDelivery): void {
-    const versions = this.#versions(connection, typeUrl);
-    for (const [name, { version }] of refused) if (versions(name) !== version) refused.delete(name);
-  }
+/** Where the client does not say which resources are at fault, all that the response carried count: none of them is known to be in use. */
+function refuse(type: TypeDelivery, { error, carried }: NackEvent): void {
+  forgetUntil(type.sent, error.nonce);
+  type.lastRefusal = error;
+  for (const name of error.resources) type.refused.set(name, { version: error.versions[name], error });
+  if (error.resources.length === 0) for (const { name, version } of carried?.resources ?? []) type.refused.set(name, { version, error });
 }
 
 /** Clients answer in order: what was sent before is answered, too. */

@@ -2,6 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { undiscoveredNamespace } from "@istiod/config-ingestion";
 import type { Database } from "@istiod/incremental";
 import type { Connection, Subscription } from "@istiod/xds-server";
+import type { ChangeLog } from "./change-log.js";
+import { removalStatus } from "./removal.js";
 import type { Deliveries } from "./deliveries.js";
 import { type Effect, Effects, type EffectSources } from "./effects.js";
 import { formatName, placesOf, type ObjectName, type Place } from "./object-name.js";
@@ -14,9 +16,9 @@ export interface ObjectStatus {
   readonly unseen?: string;
   /** The revision in which it last changed; undefined: it has not changed since the first full state. */
   readonly revision?: number;
-  /** Proxies that would have something else if the object were not there. */
+  /** Proxies that would have something else if the object were not there; of a deleted one: that are to be told so, as far as that is remembered. */
   readonly reached: number;
-  /** Of those, the proxies that acknowledged everything that is made from it. */
+  /** Of those, the proxies that acknowledged everything that is made from it, or that it is gone. */
   readonly live: number;
   /** Of those, the proxies that refused some of it. */
   readonly refused: number;
@@ -29,7 +31,7 @@ export interface Missing {
   readonly reason: "not sent" | "not acknowledged" | "refused";
   readonly typeUrl: string;
   readonly resources: readonly string[];
-  /** The proxy's words, where it refused. */
+  /** The proxy's words, where it refused this, or something beside it. */
   readonly message?: string;
 }
 
@@ -38,7 +40,7 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly database: Database<C>;
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
-  lastChangeOf(object: ObjectName): number | undefined;
+  readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
 }
 
 const missingNamed = 50;
@@ -65,7 +67,8 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
     const { revision } = database;
     const places = placesOf(database, object);
     const unseen = reasonUnseen(database, places);
-    if (places.length === 0 || unseen !== undefined) return statusAt(sources, object, places, unseen, undefined);
+    if (places.length === 0) return removalStatus(sources, object);
+    if (unseen !== undefined) return statusAt(sources, object, places, unseen, undefined);
     const effects = new Effects(sources, database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
     let until = performance.now() + sliceMs;
     for (const ask of effects.asked(sources.connections())) {
@@ -82,7 +85,7 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
 
 /** The status at this moment: what proxies have said by now. */
 function statusAt<C>(sources: StatusSources<C>, object: ObjectName, places: readonly Place[], unseen: string | undefined, effects: Effects<C> | undefined): ObjectStatus {
-  const revision = sources.lastChangeOf(object);
+  const revision = sources.changes.lastChangeOf(object);
   const missing: Missing[] = [];
   let [reached, live, refused] = [0, 0, 0];
   for (const connection of effects === undefined ? [] : sources.connections()) {
@@ -121,13 +124,15 @@ function lack(deliveries: Deliveries, connection: Connection, subscription: Subs
   const unsent = [...made.filter((r) => subscription.sentOf(r.name)?.version !== r.version).map(({ name }) => name), ...removed.filter((name) => subscription.sentOf(name) !== undefined)];
   if (unsent.length > 0) return [{ ...of, reason: "not sent", resources: unsent }];
   if (subscription.nonceSent === subscription.nonceAcked) return [];
-  return [{ ...of, reason: "not acknowledged", resources: [...made.map(({ name }) => name), ...removed] }];
+  const beside = deliveries.lastRefusal(connection.id, typeUrl)?.message;
+  const message = beside === undefined ? {} : { message: `the response that it was in was refused: ${beside}` };
+  return [{ ...of, reason: "not acknowledged", resources: [...made.map(({ name }) => name), ...removed], ...message }];
 }
 
-/** As in `VirtualService/shop/cart: live on 3 of 4 proxies`. */
-export function formatStatus({ object, found, unseen, live, reached, refused }: ObjectStatus): string {
-  if (!found) return `${formatName(object)}: not found`;
+/** As in `VirtualService/shop/cart: live on 3 of 4 proxies`, or `…: deleted, gone from 3 of 4 proxies`. */
+export function formatStatus({ object, found, revision, unseen, live, reached, refused }: ObjectStatus): string {
+  if (!found && revision === undefined) return `${formatName(object)}: not found`;
   if (unseen !== undefined) return `${formatName(object)}: not seen: ${unseen}`;
   const note = refused > 0 ? `, refused by ${refused}` : "";
-  return `${formatName(object)}: live on ${live} of ${reached} ${reached === 1 ? "proxy" : "proxies"}${note}`;
+  return `${formatName(object)}: ${found ? "live on" : "deleted, gone from"} ${live} of ${reached} ${reached === 1 ? "proxy" : "proxies"}${note}`;
 }

@@ -53,9 +53,9 @@ export class Statuses<C> {
       seen = { revision: this.#sources.database.revision, state: stateOf(list) };
       return list;
     };
-    const { database, deliveries, generators, lookups } = this.#sources;
+    const { database, deliveries, generators, lookups, changes } = this.#sources;
     const value = await statusOf(
-      { database, deliveries, generators, lookups, connections, viewOf: (connection) => this.#sources.viewOf(connection), lastChangeOf: (each) => this.#sources.lastChangeOf(each) },
+      { database, deliveries, generators, lookups, changes, connections, viewOf: (connection) => this.#sources.viewOf(connection) },
       object,
     );
     if (this.#known.size > mostKept) this.#known.clear();
@@ -67,6 +67,6 @@ export class Statuses<C> {
 /** Changes whenever a proxy comes or goes, subscribes, is sent something or answers. */
 function stateOf(connections: readonly Connection[]): string {
   return connections
-    .map((c) => `${c.id}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
+    .map((c) => `${c.id}:${c.owed ?? ""}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
     .join(";");
 }

@@ -105,11 +105,68 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
-    if (variant === "delta") expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
+    // A state-of-the-world client accepted all that it has, a delta client the other resource only.
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(variant === "delta" ? refused : { live: 1, refused: 0 });
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+  });
+
+  it("holds a refusal that names nothing against all that was refused, until it is accepted", async () => {
+    mesh.commit(virtualService("shop/cart", "3s") + virtualService("shop/till", "4s"));
+    web.nack(await web.next(toyType), "no");
+    await web.settled();
+    const refused = { live: 0, refused: 1, missing: [{ proxy: "web.shop", reason: "refused", message: "no" }] };
+    for (const name of ["cart", "till"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(refused);
+    mesh.commit(virtualService("shop/other", "1s"));
+    await web.accept(toyType);
+    await web.settled();
+    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+    for (const name of ["cart", "till"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(variant === "delta" ? refused : { live: 1, refused: 0 });
+    mesh.commit(virtualService("shop/cart", "2s"));
+    await web.accept(toyType);
+    await web.settled();
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 1, refused: 0 });
+  });
+
+  it("says of what was refused beside something else why it is not acknowledged", async () => {
+    mesh.commit(virtualService("shop/cart", "3s") + virtualService("shop/till", "4s"));
+    web.nack(await web.next(toyType), "shop/cart: too long");
+    await web.settled();
+    expect(await mesh.status("VirtualService/shop/till")).toMatchObject({
+      live: 0,
+      refused: 0,
+      missing: [{ reason: "not acknowledged", resources: ["shop/till"], message: "the response that it was in was refused: shop/cart: too long" }],
+    });
+  });
+
+  it("tells from how many proxies a deleted object is gone", async () => {
+    const status = async (): Promise<string> => formatStatus(await mesh.status("VirtualService/shop/cart"));
+    const { revision } = mesh.delete("shop/cart");
+    // Whom it concerns is known when each had its turn.
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, revision, reached: 2, live: 0, missing: [{ proxy: "web.shop", reason: "not sent" }, { proxy: "api.pay", reason: "not sent" }] });
+    const response = await web.next(toyType);
+    await api.settled();
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, revision, reached: 1, live: 0, missing: [{ proxy: "web.shop", reason: "not acknowledged", typeUrl: toyType }] });
+    expect(await status()).toBe("VirtualService/shop/cart: deleted, gone from 0 of 1 proxy");
+    web.nack(response, "I need it");
+    await web.settled();
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1, missing: [{ proxy: "web.shop", reason: "refused", message: "I need it" }] });
+    mesh.commit(virtualService("shop/other", "1s"));
+    await web.accept(toyType);
+    await web.settled();
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, reached: 1, live: 1, refused: 0, missing: [] });
+    expect(await status()).toBe("VirtualService/shop/cart: deleted, gone from 1 of 1 proxy");
+    expect(formatStatus(await mesh.status("VirtualService/shop/never"))).toBe("VirtualService/shop/never: not found");
+  });
+
+  it("does not wait for a proxy that is gone before it was told of a deletion", async () => {
+    mesh.delete("shop/cart");
+    await web.next(toyType);
+    web.close();
+    await api.settled();
+    await expect.poll(async () => (await mesh.status("VirtualService/shop/cart")).missing).toEqual([]);
   });
 
   describe("under a burst, of which a slow client is sent the outcome", () => {

@@ -31,7 +31,7 @@ export class ToyMesh {
   readonly settled: ChangeReport[] = [];
   readonly log: ChangeLog;
   readonly server: XdsServer;
-  readonly deliveries = new Deliveries((id) => this.server.connections().find((c) => c.id === id));
+  readonly deliveries = new Deliveries();
   readonly #views = new Map<unknown, View<Client>>();
   #tell: (change: SourceChange) => void = () => undefined;
   #changing: () => void = () => undefined;
@@ -71,6 +71,14 @@ export class ToyMesh {
     return commit;
   }
 
+  delete(key: string): Commit {
+    this.#changing();
+    const commit = this.database.commit((tx) => tx.delete(virtualServices, key));
+    this.log.committed(commit);
+    this.#tell({ revision: commit.revision });
+    return commit;
+  }
+
   status(name: string, pace?: StatusPace): Promise<ObjectStatus> {
     return statusOf(
       {
@@ -80,7 +88,7 @@ export class ToyMesh {
         viewOf: ({ node }) => this.#views.get(node),
         generators: { [toyType]: routes },
         lookups: {},
-        lastChangeOf: (object) => this.log.lastChangeOf(object),
+        changes: this.log,
       },
       parseName(name),
       pace,

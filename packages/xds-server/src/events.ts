@@ -27,12 +27,16 @@ export interface RefusedEvent {
   /** The name of a gRPC status code, such as `InvalidArgument`. */
   readonly code: string;
   readonly message: string;
+  /** What was thrown, where that is the server's or the source's own fault: the client is not told. */
+  readonly cause?: unknown;
 }
 
 /** An admitted stream ended. */
 export interface DisconnectEvent extends OfConnection {
   readonly kind: "disconnect";
   readonly reason: string;
+  /** What was thrown, where it ended by the server's or the source's own fault: the client is not told. */
+  readonly cause?: unknown;
   /** Milliseconds since it was admitted. */
   readonly connectedMs: number;
 }
@@ -46,8 +50,17 @@ export interface RequestEvent extends OfType {
   readonly stale: boolean;
 }
 
+/** What a response carried. */
+export interface Carried {
+  /** Made when they are asked for: a response can be large. */
+  readonly resources: readonly { readonly name: string; readonly version: string }[];
+  readonly removed: readonly string[];
+}
+
 export interface AckEvent extends OfType {
   readonly kind: "ack";
+  /** What was acknowledged. */
+  readonly carried: Carried;
   readonly nonce: string;
   readonly version: string;
   /** The revision of the source that the acknowledged response showed, if it has revisions. */
@@ -61,6 +74,8 @@ export interface AckEvent extends OfType {
 export interface NackEvent extends OfType {
   readonly kind: "nack";
   readonly error: Rejection;
+  /** What was refused; undefined where the response is not known any more. */
+  readonly carried?: Carried;
 }
 
 /** A client refused a response. It goes on with what it had before. */

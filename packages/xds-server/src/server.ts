@@ -107,6 +107,8 @@ export interface Connection {
   readonly connectedAt: number;
   /** Bytes handed to the transport that the client's side has not taken. */
   readonly outstandingBytes: number;
+  /** The oldest revision of the source that it is still to be served; absent: none. */
+  readonly owed?: number;
   readonly subscriptions: readonly Subscription[];
 }
 

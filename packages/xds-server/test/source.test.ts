@@ -55,10 +55,11 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
 
     test("that fails without a status is an internal error that tells nothing", async () => {
       const source = Object.assign(staticSource({}), { open: () => Promise.reject(new Error("secret")) });
-      const { client } = await setup(variant, transport, {}, {}, source);
+      const { client, events } = await setup(variant, transport, {}, {}, source);
       const c = client();
       c.subscribe(clusterType);
       expect(await c.ended).toMatchObject({ code: Code.Internal, rawMessage: "internal error" });
+      expect(events).toContainEqual(expect.objectContaining({ kind: "refused", code: "Internal", cause: new Error("secret") }));
     });
   });
 

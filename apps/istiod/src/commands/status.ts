@@ -23,6 +23,7 @@ export const statusExits = {
 
 interface StatusFlags {
   readonly wait: boolean;
+  readonly for: string;
   readonly timeout: string;
   readonly output: string;
   readonly istiod: string;
@@ -34,20 +35,22 @@ const missingShown = 10;
 /** `istiod status`: on how many proxies objects are live. */
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
   return new Command("status")
-    .description("Tell on how many of the proxies that they reach objects are live. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused.")
+    .description("Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused.")
     .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
-    .option("--wait", "wait until they are live on all, or refused", false)
+    .option("--for <state>", "live, or gone: what is asked of the objects", "live")
+    .option("--wait", "wait until they are that on all, or refused", false)
     .option("--timeout <duration>", "how long to wait", "60s")
     .option("-o, --output <form>", "text or json", "text")
     .option("--istiod <url>", "an HTTP port of istiod's", "http://127.0.0.1:8080")
     .action(async (objects: readonly string[], flags: StatusFlags) => {
       try {
         if (flags.output !== "text" && flags.output !== "json") throw new Error(`--output ${flags.output}: expected text or json`);
+        if (flags.for !== "live" && flags.for !== "gone") throw new Error(`--for ${flags.for}: expected live or gone`);
         const names = objects.map((object) => formatName(parseName(object)));
         const answer = await ask(names, flags);
         if (flags.output === "json") print(`${JSON.stringify(answer, undefined, 2)}\n`);
         else print(text(answer));
-        exit(exitOf(answer, names));
+        exit(exitOf(answer, names, flags.for));
       } catch (error) {
         warn(`istiod status: ${error instanceof Error ? error.message : String(error)}\n`);
         exit(statusExits.failed);
@@ -55,13 +58,13 @@ export function statusCommand({ print, warn, exit }: StatusOutput): Command {
     });
 }
 
-async function ask(names: readonly string[], { wait, timeout, istiod }: StatusFlags): Promise<StatusAnswer> {
+async function ask(names: readonly string[], { wait, for: goal, timeout, istiod }: StatusFlags): Promise<StatusAnswer> {
   const until = Date.now() + duration("timeout", timeout);
   const url = new URL("/debug/status", istiod);
   for (const name of names) url.searchParams.append("object", name);
   for (;;) {
     const answer = await fetched(url);
-    const exit = exitOf(answer, names);
+    const exit = exitOf(answer, names, goal);
     const over = exit === statusExits.live || exit === statusExits.refused;
     if (!wait || (over && !answer.gathering) || Date.now() >= until) return answer;
     await sleep(Math.min(pollMs, Math.max(1, until - Date.now())));
@@ -77,11 +80,16 @@ async function fetched(url: URL): Promise<StatusAnswer> {
   return JSON.parse(body) as StatusAnswer;
 }
 
-/** What a status means for a pipeline. */
-export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[]): number {
+/**
+ * What a status means for a pipeline.
+ *
+ * @param goal `live` on all proxies, or `gone` from all
+ */
+export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[], goal = "live"): number {
   const setAside = problems.some(({ object, severity }) => severity === "error" && asked.includes(object));
   if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
-  return !gathering && objects.every(({ found, unseen, live, reached }) => found && unseen === undefined && live === reached) ? statusExits.live : statusExits.notLive;
+  const done = objects.every(({ found, unseen, live, reached, missing: behind }) => (goal === "gone" ? !found && behind.length === 0 : found && unseen === undefined && live === reached));
+  return !gathering && done ? statusExits.live : statusExits.notLive;
 }
 
 function text({ objects, problems }: StatusAnswer): string {
@@ -93,9 +101,9 @@ function text({ objects, problems }: StatusAnswer): string {
 
 function missing({ missing: list }: ObjectStatus): string[] {
   const shown = list.slice(0, missingShown).map(({ proxy, reason, typeUrl, resources, message }) => {
-    const type = typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
+    const type = typeUrl === "" ? "" : ` ${typeUrl.slice(typeUrl.lastIndexOf(".") + 1)}`;
     const names = resources.length > 3 ? `${resources.slice(0, 3).join(", ")} and ${resources.length - 3} more` : resources.join(", ");
-    return `  ${proxy}: ${type} ${names} ${reason}${message === undefined ? "" : `: ${message}`}`;
+    return `  ${proxy}:${type}${names === "" ? "" : ` ${names}`} ${reason}${message === undefined ? "" : `: ${message}`}`;
   });
   return list.length > missingShown ? [...shown, `  and ${list.length - missingShown} more`] : shown;
 }

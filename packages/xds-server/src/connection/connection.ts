@@ -29,6 +29,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   #opened: Opened<C> | undefined;
   #over = false;
   #endReason: string | undefined;
+  #endCause: unknown;
   #progressAt = 0;
   #handedOverAt = 0;
   readonly #turn: Turn;
@@ -146,6 +147,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       variant: stream.variant,
       connectedAt: at,
       outstandingBytes: this.#call.outstandingBytes,
+      ...(this.owed !== undefined && { owed: this.owed }),
       subscriptions: [...stream.types.values()].map(subscriptionOf),
     };
   }
@@ -220,8 +222,9 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     if (this.#over) return;
     if (this.#opened === undefined) {
       const { peer } = this.#call;
-      this.#engine.observe({ kind: "refused", peer, code: Code[error.code] ?? String(error.code), message: error.rawMessage });
+      this.#engine.observe({ kind: "refused", peer, code: Code[error.code] ?? String(error.code), message: error.rawMessage, ...causeOf(error) });
     }
+    this.#endCause = error.cause;
     this.end(error, error.rawMessage);
   }
 
@@ -235,8 +238,12 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     if (opened === undefined) return;
     this.#register.closed(this);
     source.close?.(opened.client);
-    opened.events.disconnected(this.#endReason ?? "", clock.now() - opened.at);
+    opened.events.disconnected(this.#endReason ?? "", clock.now() - opened.at, this.#endCause);
   }
+}
+
+function causeOf({ cause }: ConnectError): { readonly cause?: unknown } {
+  return cause === undefined ? {} : { cause };
 }
 
 function asConnectError(error: unknown): ConnectError {

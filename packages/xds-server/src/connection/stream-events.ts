@@ -1,4 +1,4 @@
-import type { Variant, XdsEvent } from "../events.js";
+import type { Carried, Variant, XdsEvent } from "../events.js";
 import type { XdsResponse } from "../protocol/ads-stream.js";
 import type { Receipt } from "../protocol/receipt.js";
 import type { Peer } from "../source.js";
@@ -23,15 +23,16 @@ export class StreamEvents {
     this.#observe({ kind: "connect", ...this.#of, peer });
   }
 
-  disconnected(reason: string, connectedMs: number): void {
-    this.#observe({ kind: "disconnect", ...this.#of, reason, connectedMs });
+  /** @param cause what was thrown, if it ended by that */
+  disconnected(reason: string, connectedMs: number, cause: unknown): void {
+    this.#observe({ kind: "disconnect", ...this.#of, reason, connectedMs, ...(cause !== undefined && { cause }) });
   }
 
   /** @param bytes of the request, if the transport knows them */
-  requested({ typeUrl, stale, ack, nack }: Receipt, bytes: number | undefined): void {
+  requested({ typeUrl, stale, ack, nack, carried }: Receipt, bytes: number | undefined): void {
     this.#observe({ kind: "request", ...this.#of, typeUrl, stale, ...(bytes !== undefined && { bytes }) });
-    if (ack) this.#observe({ kind: "ack", ...this.#of, typeUrl, ...ack });
-    if (nack) this.#observe({ kind: "nack", ...this.#of, typeUrl, error: nack });
+    if (ack) this.#observe({ kind: "ack", ...this.#of, typeUrl, ...ack, carried: carried ?? nothing });
+    if (nack) this.#observe({ kind: "nack", ...this.#of, typeUrl, error: nack, ...(carried && { carried }) });
   }
 
   /** A response was handed to the transport: one that the protocol made. */
@@ -78,3 +79,5 @@ export class StreamEvents {
     return { connection: this.#connection, nodeId: this.#nodeId, variant: this.#variant };
   }
 }
+
+const nothing: Carried = { resources: [], removed: [] };

@@ -1,5 +1,6 @@
 import type { Clock } from "../clock.js";
 import type { Rejection } from "../events.js";
+import type { Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { isNamedIn } from "./names-in.js";
 import type { TypeState } from "./type-state.js";
@@ -11,6 +12,8 @@ export interface Receipt {
   readonly stale: boolean;
   readonly ack?: { readonly nonce: string; readonly version: string; readonly revision?: number; readonly afterMs: number; readonly sinceMs: number };
   readonly nack?: Rejection;
+  /** What the response carried that it answers, if it is the first answer to it. */
+  readonly carried?: Selection;
 }
 
 /** Takes from a request what it answers, and keeps it. */
@@ -21,7 +24,7 @@ export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequ
   if (errorDetail !== undefined) {
     const nack = rejection(responseNonce, errorDetail, answered, clock.now());
     type.lastError = nack;
-    return { typeUrl, stale, nack };
+    return { typeUrl, stale, nack, ...(answered && { carried: answered.selection }) };
   }
   if (answered === undefined) return { typeUrl, stale };
   const { nonce, version, at, revision, due } = answered;
@@ -29,7 +32,7 @@ export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequ
   type.versionAcked = version;
   type.lastError = undefined;
   const afterMs = clock.now() - at;
-  return { typeUrl, stale, ack: { nonce, version, ...(revision !== undefined && { revision }), afterMs, sinceMs: afterMs + at - due.since } };
+  return { typeUrl, stale, carried: answered.selection, ack: { nonce, version, ...(revision !== undefined && { revision }), afterMs, sinceMs: afterMs + at - due.since } };
 }
 
 function rejection(nonce: string, { code, message }: { code: number; message: string }, answered: SentResponse | undefined, at: number): Rejection {
