@@ -12,7 +12,7 @@ Serves a synthetic mesh to thousands of simulated proxies, makes changes, and me
 
 ${meshUsage}
   --mode delta       or sotw
-  --script STEPS     NAME[@INDEX][*COUNT],...: connect, idle, reconnect, and changes: metadata, endpoint, weight, rule, policy, mtls,
+  --script STEPS     NAME[@INDEX][*COUNT],...: connect, idle, reconnect, restart (of istiod), and changes: metadata, endpoint, weight, rule, policy, mtls,
                      gateway-route, service-add, service-del, service-alone, pod, scale, ready
                      (default connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect)
   --threads 1        threads that simulate the proxies; 0: the main one

@@ -78,7 +78,7 @@ test("parts of a fleet add up", () => {
 
 describe("a small fleet", () => {
   test.each(["delta", "sotw"] as const)("on %s sees what each change is worth, and istiod says the same", async (variant) => {
-    const script = parseScript("connect,metadata,endpoint,weight,service-add,service-del,reconnect");
+    const script = parseScript("connect,metadata,endpoint,weight,service-add,service-del,reconnect,restart");
     const { steps, proxies } = await runFleet({ mesh: { services: 20, namespaces: 2, proxies: 10, gatewayRoutes: 2, scoped: 1, inFirst: 4, seed: 3 }, variant, script, quietMs: 250, minWaitMs: 500, threads: variant === "delta" ? 1 : 0 });
     expect(steps.flatMap(failures)).toEqual([]);
     expect(proxies).toBe(12);
@@ -93,5 +93,7 @@ describe("a small fleet", () => {
     expect(of("service-add").touched).toBeGreaterThanOrEqual(4);
     expect(of("reconnect").total.resources).toBe(variant === "delta" ? 0 : of("connect").total.resources);
     expect(of("reconnect").lastAckMs?.max).toBeGreaterThan(0);
+    expect(of("restart").what).toMatch(/^istiod ready again after .* s with .* CPU s; 12 proxies at once$/);
+    expect(of("restart").total).toEqual(of("reconnect").total);
   }, 60_000);
 });

@@ -53,6 +53,9 @@ export interface RunOptions {
 
 /** Serves a mesh to a fleet and makes the changes of a script, measuring what each costs. */
 export async function runFleet(options: RunOptions): Promise<RunReport> {
+  if (options.script.some(({ name }) => name === "restart") && (options.tls === true || options.istiod !== undefined)) {
+    throw new Error("restart: only of an istiod that was started here, and in plaintext, as a new one would have another root");
+  }
   const root = await mkdtemp(join(tmpdir(), "istiod-fleet-"));
   let istiod: IstiodProcess | undefined;
   let fleet: Fleet | undefined;
@@ -63,12 +66,17 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
     await writeObjects(directory, mesh.objects());
     await writeFile(join(root, "proxies.json"), JSON.stringify(places));
     const tokens = options.tls === true ? await writeTokens(join(root, "tokens"), places) : undefined;
-    const server = options.istiod ?? (istiod = await startIstiod({ directory, ports: options.ports, tlsTokens: tokens?.directory, execArgv: options.profile === true ? perfFlags : [] }));
+    const start = async (ports = options.ports): Promise<IstiodProcess> => (istiod = await startIstiod({ directory, ports, tlsTokens: tokens?.directory, execArgv: options.profile === true ? perfFlags : [] }));
+    const server = options.istiod ?? (await start());
     if (options.istiod !== undefined) await ready(server.http);
     const ready0 = { ms: istiod?.readyMs, cpuSeconds: cpuSeconds(server.pid), rss: memory(server.pid).rss };
     fleet = startFleet({ target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens)) }, options.threads ?? 1);
     const steps: StepReport[] = [];
-    const run = new Run(options, mesh, directory, server, fleet);
+    const again = async (): Promise<IstiodProcess> => {
+      await istiod?.stop();
+      return start([server.xds.port, Number(new URL(server.http).port)]);
+    };
+    const run = new Run(options, mesh, directory, server, again, fleet);
     for (const step of options.script) {
       const report = await run.step(step);
       steps.push(report);
@@ -102,22 +110,25 @@ class Run {
   readonly #options: RunOptions;
   readonly #mesh: Mesh;
   readonly #directory: string;
-  readonly #server: Pick<IstiodProcess, "pid" | "xds" | "http">;
+  readonly #again: () => Promise<IstiodProcess>;
+  #server: Pick<IstiodProcess, "pid" | "xds" | "http">;
   readonly #fleet: Fleet;
   readonly #self: SelfReport;
 
-  constructor(options: RunOptions, mesh: Mesh, directory: string, server: Pick<IstiodProcess, "pid" | "xds" | "http">, fleet: Fleet) {
+  constructor(options: RunOptions, mesh: Mesh, directory: string, server: Pick<IstiodProcess, "pid" | "xds" | "http">, again: () => Promise<IstiodProcess>, fleet: Fleet) {
     this.#options = options;
     this.#mesh = mesh;
     this.#directory = directory;
     this.#server = server;
+    this.#again = again;
     this.#fleet = fleet;
     this.#self = selfReport(server.http);
   }
 
   async step(step: Step): Promise<StepReport> {
+    const restarted = step.name === "restart" ? await this.#restart() : "";
     const { pid } = this.#server;
-    const connecting = step.name === "connect" || step.name === "reconnect";
+    const connecting = step.name === "connect" || step.name === "reconnect" || step.name === "restart";
     const countersBefore = await this.#self.counters();
     const revision = (await this.#self.changes(-1)).at(-1)?.revision ?? -1;
     await this.#fleet.do({ do: "reset", connecting });
@@ -151,7 +162,7 @@ class Run {
     return {
       name: step.name,
       ...("index" in step && { index: step.index }),
-      what,
+      what: restarted + what,
       touched: seen.touched,
       types: seen.types,
       total: totalOf(seen.types),
@@ -172,10 +183,17 @@ class Run {
     };
   }
 
+  /** Ends istiod and starts it again, while the proxies keep what they have. What it took until it was ready, for people. */
+  async #restart(): Promise<string> {
+    await this.#fleet.do({ do: "drop" });
+    const { pid, readyMs } = (this.#server = await this.#again());
+    return `istiod ready again after ${(readyMs / 1000).toFixed(1)} s with ${cpuSeconds(pid).toFixed(1)} CPU s; `;
+  }
+
   async #begin(step: Step): Promise<{ readonly what: string; readonly at: number }> {
     const now = (): number => performance.timeOrigin + performance.now();
     if (step.name === "reconnect") await this.#fleet.do({ do: "drop" });
-    if (step.name === "connect" || step.name === "reconnect") {
+    if (!("index" in step) && step.name !== "idle") {
       const at = now();
       await this.#fleet.do({ do: "connect" });
       return { what: `${this.#fleet.size} proxies at once`, at };

@@ -1,9 +1,9 @@
 import { type ChangeKind, changeKinds, isChangeKind } from "../mesh/changes.js";
 
-/** One step of a run. */
-export type Step = { readonly name: "connect" | "reconnect" | "idle" } | { readonly name: ChangeKind; readonly index: number };
+/** One step of a run. `reconnect` is of all proxies to the same istiod; `restart` to one that was started anew. */
+export type Step = { readonly name: "connect" | "reconnect" | "restart" | "idle" } | { readonly name: ChangeKind; readonly index: number };
 
-const ownSteps = ["connect", "reconnect", "idle"] as const;
+const ownSteps = ["connect", "reconnect", "restart", "idle"] as const;
 
 /**
  * Reads steps NAME[@INDEX][*COUNT], separated by commas. Without an index, the occurrences of a change go through the objects 0, 1, 2, …

@@ -39,7 +39,7 @@ export const profileColumns: readonly Column<StepReport>[] = [
   { head: "step", of: ({ name }) => name, left: true },
   { head: "CPU s", of: ({ serverCpuSeconds }) => serverCpuSeconds.toFixed(2) },
   { head: "MB a CPU s", of: ({ serverCpuSeconds, total }) => (total.bytes / 1e6 / serverCpuSeconds).toFixed(0) },
-  { head: "streams a CPU s", of: ({ name, serverCpuSeconds, touched }) => (name === "connect" || name === "reconnect" ? (touched / serverCpuSeconds).toFixed(0) : "–") },
+  { head: "streams a CPU s", of: ({ name, serverCpuSeconds, touched }) => (["connect", "reconnect", "restart"].includes(name) ? (touched / serverCpuSeconds).toFixed(0) : "–") },
   ...categories.map((category): Column<StepReport> => ({ head: category, of: ({ profile }) => (profile === undefined ? "–" : percent(profile.shares[category], profile.mainThread[category])) })),
 ];
 
