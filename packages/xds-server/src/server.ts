@@ -20,8 +20,10 @@ export interface XdsServerOptions {
   readonly maxOutstandingBytes?: number;
   /** Bytes of responses that a copying transport may hold before work on further clients waits. Default 268,435,456. */
   readonly maxCopiedBytes?: number;
-  /** Bytes of encoded responses kept for clients that are sent the same later. Default 67,108,864. */
+  /** Bytes of encoded responses kept for clients that are sent the same within the next seconds. Default 67,108,864. */
   readonly bodyCacheBytes?: number;
+  /** How long they are kept since they were last sent. Default 10,000 ms. */
+  readonly bodyCacheMs?: number;
   /** Default: the clock of the process. */
   readonly clock?: Clock;
 }

@@ -38,7 +38,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     source,
     queue,
     clock,
-    bodies: new BodyCache(options.bodyCacheBytes),
+    bodies: new BodyCache({ clock, ...(options.bodyCacheBytes !== undefined && { bytes: options.bodyCacheBytes }), ...(options.bodyCacheMs !== undefined && { ms: options.bodyCacheMs }) }),
     maxOutstandingBytes: options.maxOutstandingBytes ?? 64 * 1024,
     observe: options.observe ?? (() => undefined),
     admit: async () => {

@@ -1,4 +1,7 @@
 import { hash } from "node:crypto";
+import { setImmediate as turn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   DeltaDiscoveryRequestSchema,
@@ -14,8 +17,13 @@ import { prefixed } from "../src/transport/grpc-messages.js";
 import { BodyCache } from "../src/wire/body-cache.js";
 import { encodeHead } from "../src/wire/head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
+import { Runs } from "../src/wire/runs.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
+import { FakeClock } from "./fake-clock.js";
 import { readMessages } from "./read-messages.js";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
 
 const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ maxLength: 20 })).filter((s) => Buffer.from(s).toString() === s);
 const resources = fc
@@ -83,6 +91,40 @@ describe("a body", () => {
     expect(pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] })[0]).toBe(first[0]);
     expect(pieces(cache, "delta", clusterType, { resources: [...list], removed: [] })[0]).not.toBe(first[0]);
     expect(pieces(cache, "sotw", clusterType, { resources: [...list].reverse(), removed: [] })[0]).not.toBe(first[0]);
+  });
+
+  test("is kept for some time after it was last asked for, and the oldest ones not beyond a limit", () => {
+    const clock = new FakeClock();
+    const cache = new BodyCache({ bytes: 100_000, ms: 1000, clock });
+    const kept = (...names: string[]) => {
+      for (const name of names) pieces(cache, "delta", clusterType, { resources: [large(name, 1)], removed: [] });
+      return Math.round(cache.keptBytes / 20_000);
+    };
+    expect(kept("a", "b")).toBe(2);
+    clock.advance(600);
+    expect(kept("a")).toBe(2);
+    clock.advance(500);
+    expect(kept()).toBe(1);
+    clock.advance(499);
+    expect(kept()).toBe(1);
+    clock.advance(1);
+    expect([kept(), cache.keptBytes]).toEqual([0, 0]);
+    expect(kept(..."abcdefghijklmnop")).toBe(4);
+    clock.advance(1000);
+    expect(cache.keptBytes).toBe(0);
+  });
+
+  test("leaves nothing behind when its resources are gone", async () => {
+    const runs = new Runs();
+    const held = Array.from({ length: 500 }, (_, i) => large(`held-${i}`, i % 250, 10));
+    const keyOfHeld = runs.cut(held).map(({ key }) => key);
+    for (let round = 0; round < 5; round++) {
+      runs.cut(Array.from({ length: 3000 }, (_, i) => resource(`r${i}`, Buffer.from(`${round} ${i}`))));
+      await turn();
+      collectGarbage();
+    }
+    expect(runs.known).toBeLessThan(7000);
+    expect(runs.cut(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(keyOfHeld);
   });
 
   test("refers to large resources and does not copy them", () => {

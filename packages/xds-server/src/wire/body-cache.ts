@@ -1,4 +1,5 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
+import { type Clock, systemClock } from "../clock.js";
 import type { Variant } from "../events.js";
 import { encodeRemoved, encodeResources, type Body } from "./body.js";
 import { Runs } from "./runs.js";
@@ -23,23 +24,42 @@ const worthSharing = 16 * 1024;
 /** A union of more parts than this is taken as one list. */
 const partsApart = 8;
 
+/** How long, and how many, bodies are kept although nobody is writing them. */
+export interface BodyRetention {
+  /** Bytes of all. Default 67,108,864. */
+  readonly bytes?: number;
+  /** Milliseconds since one was last asked for. Default 10,000. */
+  readonly ms?: number;
+  readonly clock?: Clock;
+}
+
 /**
  * Encodes what responses carry, once for all clients that are sent the same. What was made from a part of a set or from the
  * resources of a difference is found by their identity; beyond that, stretches that different lists have in common are encoded once.
  *
- * The most recently used bodies are kept up to a limit. Beyond it a body lives for as long as somebody holds it, as a
- * transport does while it writes, and is found while it lives.
+ * The bodies that were asked for lately are kept, up to a limit: a change is pushed to a fleet within seconds, and afterwards nobody is sent the same
+ * again. Beyond that a body lives for as long as somebody holds it, as a transport does while it writes, and is found while it lives.
  */
 export class BodyCache {
-  readonly #limit: number;
+  readonly #most: number;
+  readonly #ms: number;
+  readonly #clock: Clock;
   readonly #runs = new Runs();
   readonly #kinds = new Map<string, Kind>();
-  readonly #recent = new Set<Body>();
-  #recentBytes = 0;
+  /** With the moment at which each was last asked for, the oldest first. */
+  readonly #recent = new Map<Body, number>();
+  #bytes = 0;
+  #waiting = false;
 
-  /** @param limit bytes of bodies to keep although nobody is writing them */
-  constructor(limit = 64 * 1024 * 1024) {
-    this.#limit = limit;
+  constructor({ bytes = 64 * 1024 * 1024, ms = 10_000, clock = systemClock }: BodyRetention = {}) {
+    this.#most = bytes;
+    this.#ms = ms;
+    this.#clock = clock;
+  }
+
+  /** Bytes of the bodies that are kept although nobody may be writing them. */
+  get keptBytes(): number {
+    return this.#bytes;
   }
 
   /** The bodies of a response, in order. Whoever writes them must hold them until they are written. */
@@ -52,19 +72,37 @@ export class BodyCache {
     }
     const { whole, removed } = selection;
     const bodies = whole === undefined ? kind.bodiesOfList(selection.resources) : kind.bodiesOfSet(whole);
-    for (const body of bodies) if (body.length >= worthSharing) this.#keep(body);
+    const now = this.#clock.now();
+    for (const body of bodies) if (body.length >= worthSharing) this.#keep(body, now);
     return removed.length === 0 ? bodies : [...bodies, encodeRemoved(removed)];
   }
 
-  #keep(body: Body): void {
-    if (this.#recent.delete(body)) this.#recentBytes -= body.length;
-    this.#recent.add(body);
-    this.#recentBytes += body.length;
-    for (const oldest of this.#recent) {
-      if (this.#recentBytes <= this.#limit) break;
-      this.#recent.delete(oldest);
-      this.#recentBytes -= oldest.length;
+  #keep(body: Body, now: number): void {
+    if (this.#recent.delete(body)) this.#bytes -= body.length;
+    this.#recent.set(body, now);
+    this.#bytes += body.length;
+    this.#drop((_, bytes) => bytes > this.#most);
+    this.#wait(this.#ms);
+  }
+
+  /** Drops the oldest bodies, for as long as they are too old or too many. */
+  #drop(isTooMuch: (usedAt: number, bytes: number) => boolean): void {
+    for (const [body, usedAt] of this.#recent) {
+      if (!isTooMuch(usedAt, this.#bytes)) break;
+      this.#recent.delete(body);
+      this.#bytes -= body.length;
     }
+  }
+
+  #wait(ms: number): void {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    this.#clock.after(ms, () => {
+      this.#waiting = false;
+      const until = this.#clock.now() - this.#ms;
+      this.#drop((usedAt) => usedAt <= until);
+      for (const usedAt of this.#recent.values()) return this.#wait(usedAt - until);
+    });
   }
 }
 
