@@ -45,10 +45,16 @@ export class Ledger {
   private readonly touched = new Map<Kind, Set<string>>();
   private readonly contested = new Map<Kind, Set<string>>();
 
+  private readonly strings = new StringPool();
   private readonly options: ReadOptions;
 
   constructor(options: DecodeOptions = {}) {
-    this.options = { ...options, strings: new StringPool() };
+    this.options = { ...options, strings: this.strings };
+  }
+
+  /** How many strings of objects are kept to be shared with further ones. */
+  get pooledStrings(): number {
+    return this.strings.size;
   }
 
   /** Whether a file is known to define something. */
@@ -108,6 +114,7 @@ export class Ledger {
       }
     }
     this.touched.clear();
+    this.strings.tidy(() => this.known());
     return changes;
   }
 
@@ -146,6 +153,16 @@ export class Ledger {
   /** Where an object that is in force stands, by its kind and its key in the kind's collection. */
   locate(kind: Kind, key: string): Location | undefined {
     return this.objects.get(kind)?.get(key)?.claims[0];
+  }
+
+  /** The objects in force, and those that would be. */
+  private *known(): Generator<unknown> {
+    for (const records of this.objects.values()) {
+      for (const { claims, inForce } of records.values()) {
+        if (inForce !== undefined) yield inForce;
+        for (const { object } of claims) if (object !== undefined && object !== inForce) yield object;
+      }
+    }
   }
 
   private record(file: string, after: FileRecord | undefined): void {
