@@ -12,6 +12,8 @@ export interface Transaction {
 export interface Change {
   readonly collection: Collection<unknown>;
   readonly key: string;
+  /** Whether the collection has the key now. */
+  readonly present: boolean;
 }
 
 export interface Commit {

@@ -161,7 +161,7 @@ describe("a transaction", () => {
     const db = new Database();
     expect(db.commit((tx) => [1, 2].forEach((n) => tx.set(numbers, `${n}`, n)))).toEqual({
       revision: 1,
-      changed: ["1", "2"].map((key) => ({ collection: numbers, key })),
+      changed: ["1", "2"].map((key) => ({ collection: numbers, key, present: true })),
     });
     expect(db.commit((tx) => tx.set(numbers, "1", 1))).toEqual({ revision: 1, changed: [] });
     db.commit((tx) => {

@@ -1,7 +1,8 @@
 import type { Commit } from "@istiod/incremental";
 import type { AckEvent, Clock, NackEvent, PushEvent, XdsEvent } from "@istiod/xds-server";
 import type { ChangeReport } from "./change-report.js";
-import { formatName, nameOf, type ObjectName } from "./object-name.js";
+import { LastChanges } from "./last-changes.js";
+import { formatName, type ObjectName } from "./object-name.js";
 
 export interface ChangeLogOptions {
   /** Changes that are remembered. Default 256. */
@@ -17,7 +18,8 @@ export interface ChangeLogOptions {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks"> & {
-  readonly proxies: Set<string>;
+  /** How many, once nothing more is expected. */
+  proxies: Set<string> | number;
   readonly types: Map<string, { responses: number; resources: number; bytes: number }>;
   readonly nacks: ChangeReport["nacks"][number][];
   heardAt: number;
@@ -27,8 +29,6 @@ type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks"> & {
 const objectsNamed = 100;
 const nacksKept = 20;
 const unansweredKept = 16;
-/** Objects whose last change is known; beyond that those that changed longest ago are forgotten. */
-const lastChangesKept = 50_000;
 
 /** A response that is not answered, and the changes that it shows something of. */
 interface Sent {
@@ -43,8 +43,7 @@ interface Sent {
 export class ChangeLog {
   readonly #options: ChangeLogOptions;
   readonly #changes = new Map<number, Open>();
-  /** The revision in which an object last changed, by its name; that of the last one is the last. */
-  readonly #lastChange = new Map<string, number>();
+  readonly #last = new LastChanges();
   /** By stream and type, oldest first. */
   readonly #unanswered = new Map<string, Map<string, Sent[]>>();
   #stopTimer: (() => void) | undefined;
@@ -54,21 +53,10 @@ export class ChangeLog {
   }
 
   /** To be called after each commit, before it is pushed. */
-  committed({ revision, changed }: Commit): void {
-    if (changed.length === 0) return;
-    const names = new Map<string, ObjectName>();
-    for (const change of changed) {
-      const name = nameOf(change);
-      names.set(formatName(name), name);
-    }
-    for (const name of names.keys()) {
-      this.#lastChange.delete(name);
-      this.#lastChange.set(name, revision);
-    }
-    for (const oldest of this.#lastChange.keys()) {
-      if (this.#lastChange.size <= lastChangesKept) break;
-      this.#lastChange.delete(oldest);
-    }
+  committed(commit: Commit): void {
+    const { revision } = commit;
+    if (commit.changed.length === 0) return;
+    const names = this.#last.note(commit);
     const at = this.#options.clock.now();
     this.#changes.set(revision, {
       revision,
@@ -116,9 +104,9 @@ export class ChangeLog {
     return change && report(change);
   }
 
-  /** The revision in which an object last changed, as far as commits told. */
+  /** The revision in which an object last changed, as far as commits told. Of objects that are gone, that of the last thousand is known. */
   lastChangeOf(name: ObjectName): number | undefined {
-    return this.#lastChange.get(formatName(name));
+    return this.#last.of(name);
   }
 
   /** Where something of a change was sent that is not answered: streams, by their IDs, and types. */
@@ -145,7 +133,7 @@ export class ChangeLog {
     if (unanswered.length > unansweredKept) unanswered.splice(0, 1).forEach((oldest) => this.#settle(oldest));
     for (const change of this.#known(changes)) {
       const after = this.#heard(change);
-      change.proxies.add(nodeId);
+      if (typeof change.proxies !== "number") change.proxies.add(nodeId);
       change.pending++;
       change.responses++;
       change.resources += resources;
@@ -208,7 +196,9 @@ export class ChangeLog {
         if (change.pending > 0 || change.revision > served || clock.now() - change.heardAt < quietMs) waiting = true;
         else {
           change.told = true;
-          settled(report(change));
+          const told = report(change);
+          change.proxies = told.proxies;
+          settled(told);
         }
       }
       if (waiting) this.#watch();
@@ -217,5 +207,5 @@ export class ChangeLog {
 }
 
 function report({ proxies, types, nacks, heardAt: _heard, told: _told, ...rest }: Open): ChangeReport {
-  return { ...rest, proxies: proxies.size, types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
+  return { ...rest, proxies: typeof proxies === "number" ? proxies : proxies.size, types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
 }

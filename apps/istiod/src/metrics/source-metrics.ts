@@ -87,11 +87,10 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
       init.observe(committingMs / 1000);
       latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
       duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
-      for (const { collection, key } of commit.changed) {
+      for (const { collection, key, present: is } of commit.changed) {
         const kind = nameOfKind.get(collection);
         if (kind === undefined) continue;
         const keys = present.get(collection);
-        const is = database.read(collection, key) !== undefined;
         const event = !is ? "delete" : keys?.has(key) ? "update" : "add";
         if (is) keys?.add(key);
         else keys?.delete(key);

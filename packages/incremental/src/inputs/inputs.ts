@@ -55,7 +55,7 @@ export class Inputs {
       }
     }
     for (const index of indexes) index.settle(revision, changed);
-    return { changes: steps.map(({ table, key }) => ({ collection: table.of, key })), changed };
+    return { changes: steps.map(({ table, key, write }) => ({ collection: table.of, key, present: write !== undefined })), changed };
   }
 
   /** Forgets who depends on what. */
