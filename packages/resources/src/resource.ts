@@ -26,13 +26,20 @@ export function resourcePart(bytes: Uint8Array): ResourcePart {
  */
 export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
   // Digests are all of one length, so that no two lists of them join to one text.
-  const version = hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url").slice(0, versionLength);
+  const version = versionOf(hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url"));
   const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
   return { name, version, bytes: new Uint8Array(buffer, byteOffset, length) };
 }
 
 /** 22 characters of base64url are 132 bits of the hash. */
 const versionLength = 22;
+const versionText = Buffer.allocUnsafeSlow(versionLength);
+
+/** The beginning of a digest, as a string of its own: a slice would keep the whole digest for as long as the resource lives. */
+function versionOf(digest: string): string {
+  versionText.write(digest, 0, versionLength, "latin1");
+  return versionText.toString("latin1");
+}
 
 /**
  * Makes a resource of serialized bytes, with a hash of them as its version. The bytes are kept, not copied.
@@ -40,5 +47,5 @@ const versionLength = 22;
  * The version does not depend on the name: versions are only ever compared for the same name.
  */
 export function resource(name: string, bytes: Uint8Array): Resource {
-  return { name, version: hash("sha256", bytes, "base64url").slice(0, versionLength), bytes };
+  return { name, version: versionOf(hash("sha256", bytes, "base64url")), bytes };
 }
