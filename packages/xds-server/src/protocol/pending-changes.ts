@@ -1,13 +1,13 @@
-import { difference, type Difference, type ResourceSet } from "@istiod/resources";
+import { difference, type ResourceSet } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
 
 /** As many revisions are told apart of those that wait for one client; the oldest are forgotten first. */
 const revisionsKept = 256;
 
-/** Revisions that were looked at together, and what they changed. */
+/** Revisions that were looked at together, and the names of what they changed: of a client that does not read, the resources would be kept for as long. */
 interface Looked {
   readonly revisions: readonly number[];
-  readonly difference: Difference;
+  readonly names: ReadonlySet<string>;
 }
 
 /**
@@ -44,7 +44,7 @@ export class PendingChanges {
   look(known: ResourceSet, set: ResourceSet): void {
     const before = this.#seen ?? known;
     this.#seen = set;
-    if (before !== set) this.#looked.push({ revisions: this.#fresh, difference: difference(before, set) });
+    if (before !== set) this.#looked.push({ revisions: this.#fresh, names: namesBetween(before, set) });
     this.#fresh = [];
     if (this.#looked.length > revisionsKept) this.#looked.shift();
   }
@@ -59,15 +59,21 @@ export class PendingChanges {
   shownBy(selection: Selection, known: ResourceSet | undefined, set: ResourceSet, reason: "request" | "change"): readonly number[] {
     if (this.#looked.length === 0 && (this.#fresh.length === 0 || (this.#fresh.length === 1 && reason === "change"))) return this.#fresh;
     if (known === undefined) return [];
-    const last = { revisions: this.#fresh, difference: difference(this.#seen ?? known, set) };
-    const names = new Set([...selection.resources.map(({ name }) => name), ...selection.removed]);
+    const last = { revisions: this.#fresh, names: namesBetween(this.#seen ?? known, set) };
+    const selected = [...selection.resources.map(({ name }) => name), ...selection.removed];
     const all = [...this.#looked, last];
-    const shown = all.filter((looked) => concerns(looked.difference, names));
+    const shown = all.filter(({ names }) => selected.some((name) => names.has(name)));
     if (shown.length > 0) return shown.flatMap(({ revisions }) => revisions);
     return reason === "change" ? all.flatMap(({ revisions }) => revisions) : [];
   }
 }
 
-function concerns({ changed, removed }: Difference, names: ReadonlySet<string>): boolean {
-  return changed.some(({ name }) => names.has(name)) || removed.some((name) => names.has(name));
+const namesOf = new WeakMap<object, ReadonlySet<string>>();
+
+/** The names of what differs between two sets: one collection for all clients that have these sets. */
+function namesBetween(before: ResourceSet, after: ResourceSet): ReadonlySet<string> {
+  const between = difference(before, after);
+  let names = namesOf.get(between);
+  if (names === undefined) namesOf.set(between, (names = new Set([...between.changed.map(({ name }) => name), ...between.removed])));
+  return names;
 }
