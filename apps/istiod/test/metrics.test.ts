@@ -161,10 +161,16 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
 });
 
 it("forgets proxies that are gone", async () => {
+  const refusals = { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" };
+  refuseRoutes = "80: no";
+  await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
+  await vi.waitFor(async () => expect((await scrape(istiod.http)).value("pilot_xds_rds_reject", refusals)).toBe(1), 5000);
   proxies[0]?.close();
   await vi.waitFor(async () => {
     const now = await scrape(istiod.http);
     expect(now.value("pilot_xds", { version: "1.27.0" })).toBeUndefined();
+    expect(now.value("pilot_xds_rds_reject", refusals)).toBeUndefined();
+    expect(now.value("pilot_total_xds_rejects", { type: "rds" })).toBe(1);
     expect(now.value("pilot_endpoint_not_ready")).toBe(0);
   }, 5000);
 });

@@ -58,6 +58,21 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
   });
   const writeTimeouts = new Counter({ name: "pilot_xds_write_timeout", help: "Clients disconnected because they took nothing.", registers });
   const internalErrors = new Counter({ name: "pilot_total_xds_internal_errors", help: "Internal errors of the xDS server.", registers });
+  /** By node, the labels of what it refused: gone with its last stream, or there would be some for each pod that ever was. */
+  const refusals = new Map<string, Map<string, () => void>>();
+  const refused = (node: string, type: string, err: string): void => {
+    const gauge = rejectsOf.get(type);
+    if (gauge === undefined) return;
+    gauge.inc({ node, err });
+    const removals = refusals.get(node) ?? new Map<string, () => void>();
+    refusals.set(node, removals.set(`${type} ${err}`, () => gauge.remove({ node, err })));
+  };
+  const gone = (node: string): void => {
+    const removals = refusals.get(node);
+    if (removals === undefined || connections().some(({ node: { id } }) => id === node)) return;
+    for (const remove of removals.values()) remove();
+    refusals.delete(node);
+  };
   let largest = 0;
   /** The type of the last response to each stream, for the one that is not taken. */
   const lastSent = new Map<string, string>();
@@ -70,6 +85,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
           if (rejectsOf.has(type)) pushes.inc({ type: `${type}_senderr` });
         }
         lastSent.delete(event.connection);
+        gone(event.nodeId);
         break;
       case "failure":
         internalErrors.inc();
@@ -104,7 +120,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
       case "nack": {
         const type = metricType(event.typeUrl);
         rejects.inc({ type });
-        rejectsOf.get(type)?.inc({ node: event.nodeId, err: Code[event.error.code] ?? String(event.error.code) });
+        refused(event.nodeId, type, Code[event.error.code] ?? String(event.error.code));
         break;
       }
     }
