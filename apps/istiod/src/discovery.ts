@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import type { Server } from "node:http";
 import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
-import { type CommitTiming, endpointSlices, Ingestion, meshConfig, meshConfigKey, pods } from "@istiod/config-ingestion";
+import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { createXdsServer, type Listening, peerKey, type TlsOptions, type XdsServer } from "@istiod/xds-server";
@@ -71,7 +71,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const ingestion = new Ingestion(database, sources.all, {
       quiet: path.quietMs,
       max: path.maxMs,
-      ...(path.debounceEndpoints ? {} : { atOnce: [endpointSlices, pods] }),
+      ...(path.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
       beforeCommit: () => source.committing(),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),

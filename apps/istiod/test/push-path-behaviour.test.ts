@@ -1,10 +1,11 @@
-import { writeFile } from "node:fs/promises";
+import { appendFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
+import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { ChangeReport } from "@istiod/push-report";
 import { clusterType, endpointType, routeType } from "@istiod/xds-server";
 import { expect, it, vi } from "vitest";
-import { client, folder, serve } from "./serving.js";
+import { client, decoded, folder, serve } from "./serving.js";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const service = `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80, targetPort: 8080}]}}`;
@@ -45,6 +46,29 @@ it("commits a burst once it is quiet for PILOT_DEBOUNCE_AFTER, and one that goes
   }
   expect((pushed ?? Infinity) - from).toBeGreaterThan(1400);
   expect((pushed ?? Infinity) - from).toBeLessThan(10_000);
+});
+
+it("serves nothing while the directory is being filled: no cluster without its endpoints", async () => {
+  const root = await folder({});
+  const names = Array.from({ length: 40 }, (_, i) => `s${i}`);
+  const filled = (async () => {
+    for (const name of names) await writeFile(join(root, `a-${name}.yaml`), service.replace("name: cart", `name: ${name}`));
+    // As who copies a directory does: a big file takes its time, and is there in part before it is whole.
+    const slices = names.map((name, i) => slice(`10.0.1.${i + 1}`).replace("cart-1", `${name}-1`).replace("service-name: cart", `service-name: ${name}`)).join("\n---\n");
+    for (let at = 0; at < slices.length; at += 1000) {
+      await appendFile(join(root, "slices.yaml"), slices.slice(at, at + 1000));
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  })();
+  await vi.waitFor(async () => expect((await readdir(root)).length).toBeGreaterThan(20));
+  const istiod = await serve({ configDir: root }, { PILOT_DEBOUNCE_AFTER: "200ms" });
+  const proxy = client(istiod, "delta", node("web"));
+  const clusters = names.map((name) => cart.replace("cart", name));
+  proxy.subscribe(endpointType, clusters);
+  const first = decoded(ClusterLoadAssignmentSchema, await proxy.accept(endpointType));
+  expect(first.filter(({ endpoints }) => endpoints.length === 0).map(({ clusterName }) => clusterName)).toEqual([]);
+  expect(first).toHaveLength(names.length);
+  await filled;
 });
 
 it("lets endpoints not wait where PILOT_ENABLE_EDS_DEBOUNCE is false, and all else wait", async () => {

@@ -46,7 +46,9 @@ export { applyChanges, loadDirectory, setObjects, type LoadedDirectory } from ".
 export { type Change, type Location } from "./sources/ledger.js";
 export { systemClock, type Clock } from "./sources/clock.js";
 export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
+export { changesEndpointsAlone } from "./sources/endpoint-changes.js";
 export { Ingestion, type CommitTiming, type IngestionOptions } from "./sources/ingestion.js";
 export { type Source, type SourceUpdate } from "./sources/source.js";
+export { type Write } from "./sources/write.js";
 export { IngestionError, type IngestionErrorCode } from "./errors.js";
 export { FileSource, meshConfigFile, meshNetworksFile, type FileSourceOptions } from "./sources/file-source.js";

@@ -1,5 +1,5 @@
 import { Database } from "@istiod/incremental";
-import { endpointSlices, Ingestion, formatProblem, services, type Source } from "@istiod/config-ingestion";
+import { changesEndpointsAlone, endpointSlices, formatProblem, Ingestion, readText, services, type Source } from "@istiod/config-ingestion";
 import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
 import { expect, test } from "vitest";
 
@@ -85,7 +85,57 @@ test("after it is stopped nothing changes", async () => {
   expect(commits).toEqual([]);
 });
 
-test("changes of endpoints alone need not wait for quiet; with others they do", async () => {
+test("who begins while somebody writes waits for the end of it, and for ten seconds at most", async () => {
+  const clock = new FakeClock();
+  const source = new MemorySource();
+  source.set("a", service("a", 1));
+  const read = source.read.bind(source);
+  const begin = async (): Promise<{ commits: string[][]; over: () => boolean }> => {
+    const commits: string[][] = [];
+    let over = false;
+    const ingestion = new Ingestion(new Database<unknown>(), [source], { clock, onCommit: ({ changed }) => void commits.push(changed.map(({ key }) => key).sort()) });
+    void ingestion.ready.then(() => (over = true));
+    await settled();
+    return { commits, over: () => over };
+  };
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  source.read = () => (source.set("b", service("b", 1)), (source.read = read), read());
+  const first = await begin();
+  clock.advance(99);
+  source.set("c", service("c", 1));
+  clock.advance(99);
+  await settled();
+  expect(first.over()).toBe(false);
+  clock.advance(1);
+  await settled();
+  expect([first.over(), first.commits]).toEqual([true, [["Kubernetes/default/a", "Kubernetes/default/b", "Kubernetes/default/c"]]]);
+
+  source.read = () => (source.set("b", service("b", 2)), (source.read = read), read());
+  const second = await begin();
+  for (let i = 3; i < 250 && !second.over(); i++) {
+    clock.advance(50);
+    await settled();
+    source.set("b", service("b", i));
+  }
+  expect(second.over()).toBe(true);
+  expect(clock.now()).toBeLessThan(11_000);
+  expect(clock.now()).toBeGreaterThan(9_900);
+});
+
+test("only its endpoints make a ServiceEntry's change one of endpoints", async () => {
+  const entry = (port: number, address: string, resolution = "STATIC"): string =>
+    `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: a}, spec: {hosts: [a.example], ports: [{number: ${port}, name: http, protocol: HTTP}], resolution: ${resolution}, endpoints: [{address: ${address}}]}}`;
+  const read = (text: string) => readText(text, "a.yaml").flatMap(({ objects }) => objects)[0]!;
+  const alone = (before: string, after: string): boolean => {
+    const { kind, key, object } = read(after);
+    return changesEndpointsAlone({ collection: kind.collection, key, value: object }, read(before).object);
+  };
+  expect(alone(entry(80, "192.0.2.1"), entry(80, "192.0.2.2"))).toBe(true);
+  expect(alone(entry(80, "192.0.2.1"), entry(81, "192.0.2.2"))).toBe(false);
+  expect(alone(entry(80, "b.example", "DNS"), entry(80, "c.example", "DNS"))).toBe(false);
+});
+
+test("changes of endpoints need not wait for quiet, whatever waits beside them", async () => {
   const slice = (address: string): string =>
     `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a-1, labels: {kubernetes.io/service-name: a}}, addressType: IPv4, endpoints: [{addresses: [${address}]}], ports: [{port: 80}]}\n`;
   const source = new MemorySource();
@@ -95,7 +145,7 @@ test("changes of endpoints alone need not wait for quiet; with others they do", 
   const commits: { readonly keys: readonly string[]; readonly gathered: number }[] = [];
   const ingestion = new Ingestion(database, [source], {
     clock,
-    atOnce: [endpointSlices],
+    atOnce: changesEndpointsAlone,
     onCommit: ({ changed }, { gatheredMs }) => void commits.push({ keys: changed.map(({ collection }) => collection.name), gathered: gatheredMs }),
   });
   await ingestion.ready;
@@ -111,7 +161,7 @@ test("changes of endpoints alone need not wait for quiet; with others they do", 
   source.set("a", service("a", 2) + "---\n" + slice("10.0.0.3"));
   clock.advance(50);
   await ingestion.idle();
-  expect(commits).toEqual([]);
+  expect(commits.splice(0).map(({ keys }) => keys)).toEqual([["EndpointSlice"]]);
   source.set("a", service("a", 2) + "---\n" + slice("10.0.0.4"));
   clock.advance(5);
   await ingestion.idle();

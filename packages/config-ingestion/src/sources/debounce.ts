@@ -24,6 +24,13 @@ export class Debounce {
     this.wait();
   }
 
+  /** Fires now, if a burst is being gathered. */
+  flush(): void {
+    if (this.cancelTimer === undefined) return;
+    this.cancel();
+    this.options.fire();
+  }
+
   cancel(): void {
     this.cancelTimer?.();
     this.cancelTimer = undefined;

@@ -63,7 +63,7 @@ export class DirectorySource implements Source {
   }
 
   async read(): Promise<SourceUpdate> {
-    const { changed, removed } = await this.tree.scan();
+    const { changed, removed, writtenAt } = await this.tree.scan();
     const texts = await readAll(changed);
     for (const file of removed) {
       this.settle(file);
@@ -71,7 +71,7 @@ export class DirectorySource implements Source {
     }
     for (const [file, text] of texts) this.take(file, text);
     const changes = this.ledger.takeChanges();
-    return { apply: (tx) => applyChanges(tx, changes), problems: this.problems() };
+    return { apply: (tx) => applyChanges(tx, changes), problems: this.problems(), age: Math.max(0, Date.now() - writtenAt) };
   }
 
   stop(): void {

@@ -10,6 +10,8 @@ export interface TreeDifference {
   /** Files that are new, or may have another text. */
   readonly changed: readonly string[];
   readonly removed: readonly string[];
+  /** When the last of the changed files was written, in milliseconds since the epoch; 0 if there is none. */
+  readonly writtenAt: number;
 }
 
 interface DirectoryRecord {
@@ -35,6 +37,7 @@ export class DirectoryTree {
   /** By directory: the names that were noted; "all" where it could be any. */
   private readonly dirty = new Map<string, Set<string> | "all">();
   private changed: string[] = [];
+  private writtenAt = 0;
   private removed: string[] = [];
 
   constructor(
@@ -70,11 +73,12 @@ export class DirectoryTree {
     this.dirty.clear();
     this.changed = [];
     this.removed = [];
+    this.writtenAt = 0;
     for (const [path, names] of directories) {
       if (path !== this.root && !this.records.has(path)) continue;
       if (names === "all" || !(await this.scanFiles(path, names))) await this.scanDirectory(path, this.ancestorsOf(path));
     }
-    return { changed: this.changed, removed: this.removed };
+    return { changed: this.changed, removed: this.removed, writtenAt: this.writtenAt };
   }
 
   /** Looks at some files of a directory. Says no where that is not enough: the directory is another one, or there are directories or links. */
@@ -139,7 +143,9 @@ export class DirectoryTree {
     if (!stats.isFile() || !isConfigFile(basename(file))) return;
     const version = `${identify(stats)}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
     record.files.set(file, version);
-    if (known !== version) this.changed.push(file);
+    if (known === version) return;
+    this.changed.push(file);
+    this.writtenAt = Math.max(this.writtenAt, Number(stats.ctimeNs / 1_000_000n));
   }
 
   private async takeDirectory(path: string, stats: BigIntStats, record: DirectoryRecord, ancestors: ReadonlySet<string>): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Collection, Commit, Database } from "@istiod/incremental";
+import type { Commit, Database } from "@istiod/incremental";
 import { formatProblem, type Problem } from "../documents/problem.js";
 import { systemClock, type Clock } from "./clock.js";
 import { Debounce } from "./debounce.js";
@@ -12,10 +12,12 @@ export interface IngestionOptions {
   readonly max?: number;
   readonly clock?: Clock;
   /**
-   * Collections whose changes do not wait for quiet when nothing else changed with them, as endpoints do not where Istio's
-   * `PILOT_ENABLE_EDS_DEBOUNCE` is false. Default: none.
+   * Whether a write does not wait for quiet, whatever waits beside it; as those of endpoints do not where Istio's
+   * `PILOT_ENABLE_EDS_DEBOUNCE` is false (`changesEndpointsAlone`). Default: all wait.
+   *
+   * @param before the value that is to be replaced; undefined if there is none
    */
-  readonly atOnce?: readonly Collection<unknown>[];
+  atOnce?(write: Write, before: unknown): boolean;
   /** Told what is newly wrong. A problem is told again only after it was gone. */
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
@@ -38,9 +40,14 @@ export interface CommitTiming {
 /** Within this many milliseconds, changes that need not wait are taken together. */
 const together = 5;
 
+/** Who begins while somebody writes waits for that to end: for the quiet time or this many milliseconds, but not for longer than so many. */
+const longestQuiet = 500;
+const longestBeginning = 10_000;
+
 /**
  * Reads sources into a database: everything in one commit at first, then one commit for each burst of changes, of whichever
- * sources. What did not really change is not written.
+ * sources. What did not really change is not written. The first commit, too, waits for the end of a burst that it falls into: half of what
+ * somebody is writing, such as services whose endpoints are still to come, is not the first state.
  */
 export class Ingestion<C> {
   /** Settles when the first commit is made; rejects where a source cannot be read at all. */
@@ -49,14 +56,18 @@ export class Ingestion<C> {
   private readonly problemsOf = new Map<Source, readonly Problem[]>();
   private readonly debounce: Debounce;
   private readonly clock: Clock;
-  private readonly atOnce: ReadonlySet<Collection<unknown>>;
+  private readonly beginningQuiet: number;
   /** Read, and not yet to be committed. */
   private held: Write[] = [];
   private since: number | undefined;
   private readingMs = 0;
+  /** Milliseconds since the last of what was read was written. */
+  private age = Infinity;
   private cancelPeek: (() => void) | undefined;
   private told = new Map<string, Problem>();
   private started = false;
+  /** Gathers what changes before the first commit. */
+  private beginning: Debounce | undefined;
   private stopped = false;
   private reading: Promise<void> = Promise.resolve();
 
@@ -65,9 +76,9 @@ export class Ingestion<C> {
     private readonly sources: readonly Source[],
     private readonly options: IngestionOptions = {},
   ) {
-    const { quiet = 100, max = 10_000, clock = systemClock, atOnce = [] } = options;
+    const { quiet = 100, max = 10_000, clock = systemClock } = options;
+    this.beginningQuiet = Math.min(quiet, longestQuiet);
     this.clock = clock;
-    this.atOnce = new Set(atOnce);
     this.debounce = new Debounce({ quiet, max, clock, fire: () => this.next() });
     this.ready = this.start();
     this.ready.catch(() => undefined);
@@ -97,6 +108,7 @@ export class Ingestion<C> {
   async stop(): Promise<void> {
     this.stopped = true;
     this.debounce.cancel();
+    this.beginning?.flush();
     this.cancelPeek?.();
     for (const source of this.sources) source.stop();
     await this.reading.catch(() => undefined);
@@ -105,7 +117,13 @@ export class Ingestion<C> {
   private async start(): Promise<void> {
     try {
       for (const source of this.sources) await source.start(() => this.note(source));
-      await this.read(this.sources);
+      const writes = await this.writes(this.sources);
+      const until = this.clock.now() + longestBeginning;
+      while ((this.changed.size > 0 || this.age < this.beginningQuiet) && !this.stopped && this.clock.now() < until) {
+        await this.quiet(until);
+        writes.push(...(await this.writes(this.takeChanged())));
+      }
+      if (!this.stopped) this.commit(writes, true);
       this.started = true;
     } catch (cause) {
       await this.stop();
@@ -118,29 +136,42 @@ export class Ingestion<C> {
     if (this.stopped) return;
     this.changed.add(source);
     if (this.started) this.gather();
+    else this.beginning?.note();
+  }
+
+  /** Waits until nothing has changed for the quiet time, or as long as is allowed. */
+  private async quiet(until: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.beginning = new Debounce({ quiet: this.beginningQuiet, max: until - this.clock.now(), clock: this.clock, fire: resolve });
+      this.beginning.note();
+    });
+  }
+
+  private takeChanged(): readonly Source[] {
+    const changed = this.sources.filter((source) => this.changed.has(source));
+    this.changed.clear();
+    return changed;
   }
 
   private gather(): void {
     this.since ??= this.clock.now();
     this.debounce.note();
-    if (this.atOnce.size > 0) this.cancelPeek ??= this.clock.after(together, () => this.peek());
+    if (this.options.atOnce !== undefined) this.cancelPeek ??= this.clock.after(together, () => this.peek());
   }
 
-  /** Looks at what changed, and commits it if it need not wait. */
+  /** Looks at what changed, and commits what need not wait. */
   private peek(): void {
     this.cancelPeek = undefined;
     this.queue(async (sources) => {
       const writes = await this.writes(sources);
       if (this.stopped) return;
-      if (!writes.every(({ collection }) => this.atOnce.has(collection))) {
-        this.held.push(...writes);
-        this.tell();
-        return;
-      }
-      this.held = this.held.filter((w) => !writes.some(({ collection, key }) => w.collection === collection && w.key === key));
+      const urgent = writes.filter((write) => this.options.atOnce?.(write, this.database.read(write.collection, write.key)) === true);
+      const isUrgent = new Set(urgent);
+      this.held = [...this.held.filter((w) => !urgent.some(({ collection, key }) => w.collection === collection && w.key === key)), ...writes.filter((w) => !isUrgent.has(w))];
       const over = this.held.length === 0 && this.changed.size === 0;
       if (over) this.debounce.cancel();
-      this.commit(writes, over);
+      if (over || urgent.length > 0) this.commit(urgent, over);
+      else this.tell();
     });
   }
 
@@ -150,8 +181,7 @@ export class Ingestion<C> {
 
   private queue(work: (sources: readonly Source[]) => Promise<void>): void {
     this.reading = this.reading.then(async () => {
-      const sources = this.sources.filter((s) => this.changed.has(s));
-      this.changed.clear();
+      const sources = this.takeChanged();
       if (!this.stopped) await work(sources);
     });
   }
@@ -166,6 +196,7 @@ export class Ingestion<C> {
     const updates = await Promise.all(sources.map(async (source) => ({ source, update: await source.read() })));
     for (const { source, update } of updates) this.problemsOf.set(source, update.problems);
     this.readingMs = this.clock.now() - from;
+    this.age = Math.min(...updates.map(({ update }) => update.age ?? Infinity));
     return updates.flatMap(({ update }) => recordWrites((tx) => update.apply(tx)));
   }
 

@@ -7,6 +7,8 @@ export interface SourceUpdate {
   apply(tx: Transaction): void;
   /** Everything that is wrong at present. */
   readonly problems: readonly Problem[];
+  /** Milliseconds since the last of what was read was written, if the source knows. */
+  readonly age?: number;
 }
 
 /** A place that configuration comes from. An `Ingestion` drives it: it is never read twice at a time. */
