@@ -26,7 +26,7 @@ const source = {
 };
 const clock = { now: Date.now, after: () => () => undefined };
 const changes = new ChangeLog({ clock });
-const deliveries = new Deliveries((id) => server.connections().find((c) => c.id === id));
+const deliveries = new Deliveries();
 const server = createXdsServer(source, {
   observe: (event) => {
     changes.observe(event);
@@ -40,7 +40,7 @@ const apply = (text: string) => {
   return commit.revision;
 };
 const cart = parseName("VirtualService/shop/cart");
-const of = { database, deliveries, connections: () => server.connections(), viewOf: () => view, generators: { timeouts }, lookups: {}, lastChangeOf: () => changes.lastChangeOf(cart) };
+const of = { database, deliveries, connections: () => server.connections(), viewOf: () => view, generators: { timeouts }, lookups: {}, changes };
 
 apply(yaml("1s"));
 const proxy = new XdsClient(server, { variant: "delta", node: "web" });
