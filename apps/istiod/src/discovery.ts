@@ -121,7 +121,13 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
-    const access = new DebugAccess({ authenticators: () => authority?.authenticators ?? [], rootNamespace, env });
+    const debugLog = log.child({ scope: "debug" });
+    const access = new DebugAccess({
+      authenticators: () => authority?.authenticators ?? [],
+      rootNamespace,
+      env,
+      refused: ({ socket }, path, { status, message }, identities) => debugLog.warn({ peer: socket.remoteAddress, path, status, ...(identities && { identities }) }, `debug request refused: ${message}`),
+    });
     const commands = debugCommands({
       database,
       server: xds,
@@ -129,7 +135,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       env,
       changes: report.changes,
       faults,
-      clusters: () => [{ id: values.clusterID, source: values.configDir }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],
+      clusters: () => [{ id: values.clusterID, source: "" }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],
       status: {
         database,
         deliveries: report.deliveries,

@@ -47,5 +47,5 @@ async function answer(routes: ReadonlyMap<string, Route>, guard: Guard, http: In
 /** Writes a value as JSON, indented where the query says `pretty`. */
 export function writeJson(url: URL, response: ServerResponse, value: unknown): void {
   response.writeHead(200, { "content-type": "application/json" });
-  response.end(`${JSON.stringify(value, undefined, url.searchParams.has("pretty") ? 2 : undefined)}\n`);
+  response.end(`${JSON.stringify(value, undefined, url.searchParams.has("pretty") ? 4 : undefined)}\n`);
 }

@@ -155,15 +155,15 @@ it("answers every debug command with its content", async () => {
   expect(clients[0]?.watches[clusterType]).toContain("outbound|80||cart.shop.svc.cluster.local");
   expect(await debug<object[]>("syncz?namespace=shop")).toEqual([expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" })]);
   const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>("config_dump?proxyID=web.shop");
-  expect(dump.configs[0]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain("outbound|80||cart.shop.svc.cluster.local");
+  expect(dump.configs[1]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain("outbound|80||cart.shop.svc.cluster.local");
   const typed = await debug<{ configs: { "@type": string; name: string }[] }>("config_dump?proxyID=web.shop&types=lds,rds");
   expect([...new Set(typed.configs.map((config) => config["@type"]))]).toEqual([listenerType, routeType]);
   expect(typed.configs).toContainEqual(expect.objectContaining({ "@type": routeType, name: "80" }));
   expect((await debug<{ configs: object[] }>("edsz?proxyID=web.shop")).configs).toContainEqual(expect.objectContaining({ "@type": endpointType, clusterName: "outbound|80||cart.shop.svc.cluster.local" }));
   expect((await debug<{ totalClients: number }>("adsz?proxyID=web.shop")).totalClients).toBe(1);
-  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Shards: { "Kubernetes/Kubernetes": [{ addresses: ["10.0.1.1"], port: 8080 }] }, ServiceAccounts: {} } } });
+  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Shards: { "Kubernetes/Kubernetes": [{ Addresses: ["10.0.1.1"], EndpointPort: 8080 }] }, ServiceAccounts: {} } } });
   expect(await debug<object[]>("configz")).toMatchObject([{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "cart" }, spec: { hosts: ["cart.shop.svc.cluster.local"] } }]);
-  expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({ egress: [{ services: ["cart.shop.svc.cluster.local"], virtualServices: ["shop/cart"] }], outboundTraffic: { mode: "ALLOW_ANY" } });
+  expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({ services: [{ hostname: "cart.shop.svc.cluster.local" }], egress: [{ virtualServices: ["shop/cart"] }], outboundTrafficPolicy: { mode: "ALLOW_ANY" } });
   expect(await debug<object>("mesh")).toMatchObject({ rootNamespace: "istio-system" });
   const cached = await debug<Record<string, string[]>>("cachez");
   expect(cached[endpointType]).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
@@ -171,6 +171,7 @@ it("answers every debug command with its content", async () => {
   expect(await debug<object>("cachez?stats=true")).toMatchObject({ revision: 1, recomputations: expect.any(Number) as number });
   expect(await debug<object[]>("resourcesz")).toContainEqual({ group: "networking.istio.io", version: "v1", kind: "VirtualService" });
   expect(await debug<object>("pushcontext")).toMatchObject({ NetworkGateways: [], UnresolvedGateways: [] });
+  expect((await debug<{ totalClients: number }>("adsz?proxyID=~web.sh")).totalClients).toBe(1);
 });
 
 it("tells at push_status what is wrong with what proxies have, and whose it is", async () => {

@@ -7,6 +7,8 @@ export interface DebugAccessOptions {
   /** The namespace whose callers see everything. */
   readonly rootNamespace: () => string;
   readonly env: NodeJS.ProcessEnv;
+  /** Told of each request that is refused, with the identities that its caller proved, if any. */
+  readonly refused?: (request: IncomingMessage, path: string, refusal: Refusal, identities: readonly string[] | undefined) => void;
 }
 
 /** What callers of other namespaces may ask for, about their own proxies (pilot/pkg/xds/debuggen.go). */
@@ -25,9 +27,15 @@ export class DebugAccess {
   }
 
   async guard(request: IncomingMessage, path: string): Promise<Refusal | undefined> {
-    const { env, rootNamespace } = this.#options;
     if (!path.startsWith("/debug") || isLoopback(request.socket.remoteAddress)) return undefined;
     const identities = await this.#identities(request);
+    const refusal = this.#refusal(request, path, identities);
+    if (refusal !== undefined) this.#options.refused?.(request, path, refusal, identities);
+    return refusal;
+  }
+
+  #refusal(request: IncomingMessage, path: string, identities: readonly string[] | undefined): Refusal | undefined {
+    const { env, rootNamespace } = this.#options;
     if (identities === undefined) return { status: 401, message: "authentication failure" };
     if ((env["ENABLE_DEBUG_ENDPOINT_AUTH"] ?? "true") === "false") return undefined;
     const namespace = identities.map(namespaceOf).find((found) => found !== undefined);

@@ -35,18 +35,20 @@ export function configDump(connection: Connection, registry: Registry, withEndpo
   const admin = "type.googleapis.com/envoy.admin.v3";
   return {
     configs: [
+      { "@type": `${admin}.BootstrapConfigDump` },
       {
         "@type": `${admin}.ClustersConfigDump`,
         versionInfo: versionOf(clusterType),
         dynamicActiveClusters: sent(clusterType).map((r) => ({ versionInfo: r.version, cluster: r.resource })),
       },
+      ...(withEndpoints ? [{ "@type": `${admin}.EndpointsConfigDump`, dynamicEndpointConfigs: sent(endpointType).map((r) => ({ versionInfo: r.version, endpointConfig: r.resource })) }] : []),
       {
         "@type": `${admin}.ListenersConfigDump`,
         versionInfo: versionOf(listenerType),
         dynamicListeners: sent(listenerType).map((r) => ({ name: r.name, activeState: { versionInfo: r.version, listener: r.resource } })),
       },
+      { "@type": `${admin}.ScopedRoutesConfigDump` },
       { "@type": `${admin}.RoutesConfigDump`, dynamicRouteConfigs: sent(routeType).map((r) => ({ versionInfo: r.version, routeConfig: r.resource })) },
-      ...(withEndpoints ? [{ "@type": `${admin}.EndpointsConfigDump`, dynamicEndpointConfigs: sent(endpointType).map((r) => ({ versionInfo: r.version, endpointConfig: r.resource })) }] : []),
       { "@type": `${admin}.SecretsConfigDump`, dynamicActiveSecrets: sent(secretType).map((r) => ({ name: r.name, versionInfo: r.version, secret: r.resource })) },
       { "@type": `${admin}.EcdsConfigDump`, ecdsFilters: sent(extensionConfigType).map((r) => ({ versionInfo: r.version, ecdsFilter: r.resource })) },
     ],

@@ -1,12 +1,13 @@
-import { allKinds, istioKinds, meshConfig, meshConfigKey, readDiscovered, telemetries } from "@istiod/config-ingestion";
+import { allKinds, authorizationPolicies, istioKinds, meshConfig, meshConfigKey, readDiscovered, telemetries } from "@istiod/config-ingestion";
 import type { Collection, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Faults } from "../metrics/model-metrics.js";
 import { cacheCommand } from "./cache.js";
 import { type DebugAnswer, type DebugCommand, refuse } from "./command.js";
 import { multiClusterInfos } from "./multi-cluster-services.js";
+import { authorizationForm, telemetriesForm, timeForm } from "./istio-forms.js";
 import { plain } from "./plain.js";
-import { allAuthorizationPolicies, authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
+import { authorizationOfClient, instances, sidecarScope, telemetryOfClient } from "./proxy-state.js";
 import { crossNetworkGateways, endpointShards, registry, unresolvedGateways } from "./registry.js";
 import { ofProxy, type ProxyCommandsOptions } from "./stream-commands.js";
 
@@ -22,6 +23,8 @@ export interface MeshCommandsOptions extends ProxyCommandsOptions {
 export function meshCommands({ database, server, proxyOf, faults, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
   const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown => withView(database, proxy, (view) => plain(view.call(query)));
   const json = (value: unknown): DebugAnswer => ({ json: value });
+  const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
+  const authorization = (): object => authorizationForm(discovered(database, authorizationPolicies), rootNamespace());
   const shards: DebugCommand["answer"] = () => json(ask(endpointShards));
   return [
     { name: "registryz", about: "Services that this istiod knows", answer: () => json(ask(registry)) },
@@ -38,7 +41,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
       about: "Kinds of objects that are read",
       answer: () => json(allKinds.map(({ group, versions, kind }) => ({ group, version: versions[0] ?? "", kind }))),
     },
-    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => json(ask(sidecarScope, proxyOf(connection)))) },
+    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => json({ version: String(database.revision), ...(ask(sidecarScope, proxyOf(connection)) as object) })) },
     cacheCommand(database, server),
     {
       name: "authorizationz",
@@ -46,7 +49,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
       answer: (request) =>
         request.query.has("proxyID")
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(authorizationOfClient, proxyOf(connection))))
-          : json({ authorization_policies: ask(allAuthorizationPolicies) }),
+          : json({ authorization_policies: authorization() }),
     },
     {
       name: "telemetryz",
@@ -54,7 +57,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
       answer: (request) =>
         request.query.has("proxyID")
           ? ofProxy({ server, proxyOf }, request, (connection) => json(ask(telemetryOfClient, proxyOf(connection))))
-          : json({ telemetries: discovered(database, telemetries).map(plain) }),
+          : json({ telemetries: telemetriesForm(discovered(database, telemetries), rootNamespace()) }),
     },
     {
       name: "push_status",
@@ -64,7 +67,7 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
     {
       name: "pushcontext",
       about: "Policies and gateways of networks in force",
-      answer: () => json({ revision: database.revision, AuthorizationPolicies: ask(allAuthorizationPolicies), NetworkGateways: ask(crossNetworkGateways), UnresolvedGateways: ask(unresolvedGateways) }),
+      answer: () => json({ AuthorizationPolicies: authorization(), NetworkGateways: ask(crossNetworkGateways), UnresolvedGateways: ask(unresolvedGateways) }),
     },
     { name: "mesh", about: "Mesh configuration in force", answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})) },
     { name: "clusterz", about: "Clusters whose objects are read", answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))) },
@@ -97,7 +100,13 @@ function configs(database: Database<Proxy>): object[] {
     discovered(database, collection).map(({ namespace, name, labels, annotations, creationTimestamp, spec }) => ({
       apiVersion: `${group}/${versions[0] ?? ""}`,
       kind,
-      metadata: { name, namespace, labels, annotations, ...(creationTimestamp === 0 ? {} : { creationTimestamp: new Date(creationTimestamp).toISOString() }) },
+      metadata: {
+        name,
+        namespace,
+        creationTimestamp: creationTimestamp === 0 ? null : timeForm(creationTimestamp),
+        ...(Object.keys(labels).length > 0 && { labels }),
+        ...(Object.keys(annotations).length > 0 && { annotations }),
+      },
       spec: plain(spec),
     })),
   );

@@ -3,7 +3,7 @@ import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
-import { connections, syncz } from "./xds-state.js";
+import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
 
 export interface ProxyCommandsOptions {
   readonly server: XdsServer;
@@ -25,7 +25,7 @@ export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions):
   const commands: DebugCommand[] = [
     { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: (request) => adsz({ server, proxyOf }, request) },
     { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }) },
-    { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server) }) },
+    { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server, proxyOf) }) },
     {
       name: "config_dump",
       about: "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
@@ -45,9 +45,10 @@ export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions):
   return commands;
 }
 
-/** The connection of a proxy, given its node ID, its `name.namespace` or its connection ID. */
+/** The connection of a proxy, given its node ID, its `name.namespace` or its connection ID; else, as Istio takes it, one whose connection ID has that somewhere in it. */
 export function connectionOf(server: Pick<XdsServer, "connections">, proxyId: string): Connection | undefined {
-  return server.connections().findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId);
+  const all = server.connections();
+  return all.findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId) ?? all.findLast((c) => c.id.includes(proxyId));
 }
 
 /** Answers for the proxy that a request names, if the caller may see it. */
@@ -55,9 +56,9 @@ export function ofProxy({ server, proxyOf }: ProxyCommandsOptions, { query, name
   const id = query.get("proxyID");
   if (!id) return refuse(400, "You must provide a proxyID in the query string");
   const connection = connectionOf(server, id);
-  if (connection === undefined) return refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
-  if (namespace !== undefined && proxyOf(connection).namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
-  return answer(connection);
+  // Who may not see a proxy is not told that it is there.
+  const seen = connection !== undefined && (namespace === undefined || proxyOf(connection).namespace === namespace);
+  return seen ? answer(connection) : refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
 }
 
 function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer {
@@ -70,24 +71,18 @@ function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest):
 }
 
 function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions["proxyOf"]): DebugAnswer {
-  return {
-    json: {
-      totalClients: clients.length,
-      clients: clients.map((c) => {
-        const { metadata } = proxyOf(c);
-        const { region = "", zone = "", subZone = "" } = c.node.locality ?? {};
-        return {
-          connectionId: c.id,
-          connectedAt: new Date(c.connectedAt).toISOString(),
-          address: `${c.peer.address}:${c.peer.port}`,
-          labels: metadata.LABELS ?? {},
-          metadata,
-          locality: { region, zone, sub_zone: subZone },
-          watches: Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? [...(s.sent ?? [])].map(({ name }) => name) : [...s.names]])),
-        };
-      }),
-    },
-  };
+  const told = sorted(clients, proxyOf).map((c) => {
+    const { metadata } = proxyOf(c);
+    const { region, zone, subZone } = c.node.locality ?? {};
+    return withoutEmpty({
+      ...clientForm(c),
+      labels: metadata.LABELS,
+      metadata,
+      ...(c.node.locality && { locality: withoutEmpty({ region, zone, sub_zone: subZone }) }),
+      watches: Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? [...(s.sent ?? [])].map(({ name }) => name) : [...s.names]])),
+    });
+  });
+  return { json: clientsForm(told) };
 }
 
 /** What a proxy was last sent of some types, as the configurations of a dump. */

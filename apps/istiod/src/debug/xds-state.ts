@@ -1,48 +1,64 @@
 import type { Proxy } from "@istiod/push-context";
 import { clusterType, type Connection, endpointType, extensionConfigType, listenerType, routeType, type XdsServer } from "@istiod/xds-server";
 
+type ProxyOf = (connection: Connection) => Proxy;
+
 /** `/debug/syncz`: for each proxy and type the nonce that was sent and the one that it acknowledged. */
-export function syncz(server: XdsServer, proxyOf: (connection: Connection) => Proxy, namespace: string | null): object[] {
-  return server.connections().flatMap((c) => {
+export function syncz(server: XdsServer, proxyOf: ProxyOf, namespace: string | null): object[] {
+  return sorted(server.connections(), proxyOf).flatMap((c) => {
     const proxy = proxyOf(c);
     if (namespace && proxy.namespace !== namespace) return [];
-    const of = (type: string): Connection["subscriptions"][number] | undefined => c.subscriptions.find((s) => s.typeUrl === type);
+    const of = (name: string, type: string): Record<string, string | undefined> => {
+      const subscription = c.subscriptions.find((s) => s.typeUrl === type);
+      return { [`${name}_sent`]: subscription?.nonceSent, [`${name}_acked`]: subscription?.nonceAcked };
+    };
     return [
-      {
+      withoutEmpty({
+        cluster_id: proxy.metadata.CLUSTER_ID,
         proxy: c.node.id,
         proxy_type: proxy.type,
-        cluster_id: proxy.metadata.CLUSTER_ID ?? "",
-        istio_version: proxy.metadata.ISTIO_VERSION ?? "",
-        cluster_sent: of(clusterType)?.nonceSent ?? "",
-        cluster_acked: of(clusterType)?.nonceAcked ?? "",
-        listener_sent: of(listenerType)?.nonceSent ?? "",
-        listener_acked: of(listenerType)?.nonceAcked ?? "",
-        route_sent: of(routeType)?.nonceSent ?? "",
-        route_acked: of(routeType)?.nonceAcked ?? "",
-        endpoint_sent: of(endpointType)?.nonceSent ?? "",
-        endpoint_acked: of(endpointType)?.nonceAcked ?? "",
-        extensionconfig_sent: of(extensionConfigType)?.nonceSent ?? "",
-        extensionconfig_acked: of(extensionConfigType)?.nonceAcked ?? "",
+        istio_version: proxy.metadata.ISTIO_VERSION,
+        ...of("cluster", clusterType),
+        ...of("listener", listenerType),
+        ...of("route", routeType),
+        ...of("endpoint", endpointType),
+        ...of("extensionconfig", extensionConfigType),
         resources: Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, resourceStatus(s)])),
-      },
+      }),
     ];
   });
 }
 
 function resourceStatus({ nonceSent, nonceAcked, sentAt, lastError }: Connection["subscriptions"][number]): object {
-  return {
-    sent: nonceSent,
-    acked: nonceAcked,
-    ...(sentAt === undefined ? {} : { sentTime: new Date(sentAt).toISOString() }),
-    ...(lastError ? { lastError: lastError.message } : {}),
-  };
+  return withoutEmpty({ sent: nonceSent, acked: nonceAcked, sentTime: sentAt === undefined ? undefined : new Date(sentAt).toISOString(), lastError: lastError?.message });
 }
 
 /** `/debug/connections`: who is connected, since when. */
-export function connections(server: XdsServer): object {
-  const clients = server.connections();
-  return {
-    totalClients: clients.length,
-    clients: clients.map((c) => ({ connectionId: c.id, connectedAt: new Date(c.connectedAt).toISOString(), address: `${c.peer.address}:${c.peer.port}` })),
-  };
+export function connections(server: XdsServer, proxyOf: ProxyOf): object {
+  return clientsForm(sorted(server.connections(), proxyOf).map(clientForm));
+}
+
+/** Clients with their number; as in Istio, none are not listed. */
+export function clientsForm(clients: readonly object[]): object {
+  return { totalClients: clients.length, ...(clients.length > 0 && { clients }) };
+}
+
+export function clientForm({ id, connectedAt, peer: { address, port } }: Connection): { connectionId: string; connectedAt: string; address: string } {
+  const host = address.replace(/^::ffff:(?=\d+\.)/, "");
+  return { connectionId: id, connectedAt: new Date(connectedAt).toISOString(), address: host.includes(":") ? `[${host}]:${port}` : `${host}:${port}` };
+}
+
+/** In Istio's order: by cluster, namespace, and name. */
+export function sorted(clients: readonly Connection[], proxyOf: ProxyOf): readonly Connection[] {
+  const keyed = clients.map((client) => {
+    const { metadata, namespace } = proxyOf(client);
+    return { client, key: `${metadata.CLUSTER_ID ?? ""}\0${namespace}\0${client.node.id}` };
+  });
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ client }) => client);
+}
+
+/** Without fields that are absent, empty strings, or objects with nothing in them: Go's `omitempty`. */
+export function withoutEmpty(fields: Readonly<Record<string, unknown>>): object {
+  const empty = (value: unknown): boolean => value === undefined || value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !empty(value)));
 }
