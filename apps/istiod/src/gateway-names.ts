@@ -5,7 +5,7 @@ import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { discoverySettings, networkGateways, resolvedHosts } from "@istiod/service-discovery";
 
 /** An address of a name, and for how many seconds it may be kept. */
-export interface ResolvedAddress {
+interface ResolvedAddress {
   readonly address: string;
   readonly ttl: number;
 }

@@ -25,9 +25,3 @@ export function parseCertificates(pem: string, what: string): X509Certificate[] 
     }
   });
 }
-
-/** Encodes DER as a PEM block with lines of 64 characters and a newline at its end (RFC 7468). */
-export function encodePem(label: string, der: ArrayBuffer | Uint8Array): string {
-  const body = Buffer.from(der as Uint8Array).toString("base64").replace(/(.{64})(?!$)/g, "$1\n");
-  return `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----\n`;
-}

@@ -27,7 +27,7 @@ export function jumpOf({ words }: Rule): string | undefined {
 }
 
 /** A rule as `iptables-restore` takes it. */
-export function lineOf({ chain, words, at }: Rule): string {
+function lineOf({ chain, words, at }: Rule): string {
   return [...(at === undefined ? ["-A", chain] : ["-I", chain, String(at)]), ...words].join(" ");
 }
 

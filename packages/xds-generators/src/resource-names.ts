@@ -8,13 +8,8 @@ export const selfDiscoveryCluster = "local_cluster";
 export const externalSdsCluster = "sds-external";
 
 /** Internal listeners and the clusters that lead to them, for HBONE. */
-export const connectTerminate = "connect_terminate";
 export const mainInternal = "main_internal";
 export const connectOriginate = "connect_originate";
-export const forwardInnerConnect = "forward_inner_connect";
-export const encap = "encap";
-export const innerConnectOriginate = "inner_connect_originate";
-export const outerConnectOriginate = "outer_connect_originate";
 
 export const virtualOutboundListener = "virtualOutbound";
 export const virtualInboundListener = "virtualInbound";
@@ -34,7 +29,7 @@ export const allowAnyDynamicDnsRoute = "allow_any_dynamic_dns";
 export const allowAnyDnsCache = "allow_any_dfp_dns_cache";
 export const dnsCacheName = (hostname: string): string => `${hostname}_dfp_dns_cache`;
 
-export type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
+type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
 
 /** What a cluster's name says. `sniDnat` is the form with `_.`, which is also the SNI of Istio's mutual TLS. */
 export interface ClusterName {
@@ -58,11 +53,6 @@ export function sniDnatClusterName(hostname: string, port: number, subset = ""):
 /** `inbound|8080||`; the port is the workload's. */
 export function inboundClusterName(port: number): string {
   return `inbound|${port}||`;
-}
-
-/** `inbound-vip|80|http|cart.shop.svc.cluster.local`: a service seen from its waypoint. */
-export function inboundVipClusterName(hostname: string, port: number, subset = ""): string {
-  return `inbound-vip|${port}|${subset}|${hostname}`;
 }
 
 /** The parts of a cluster's name in either form; undefined for a name that is not made of parts. */

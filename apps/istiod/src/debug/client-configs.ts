@@ -4,7 +4,7 @@ import { type ClientConfig_GenericXdsConfigSchema, ClientConfigSchema, ConfigSta
 import type { Proxy } from "@istiod/push-context";
 import type { Answer, Connection, Subscription } from "@istiod/xds-server";
 
-export const clientConfigType = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
+const clientConfigType = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
 
 /**
  * The state of each proxy as Envoy's client status discovery service tells it, as `istioctl proxy-status` reads it: one `ClientConfig` a proxy, with the status of each type that it

@@ -1,5 +1,3 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
-
 /** One debug endpoint: `/debug/<name>`. */
 export interface DebugCommand {
   readonly name: string;
@@ -16,13 +14,6 @@ export interface DebugRequest {
 
 /** JSON, or text with a status. */
 export type DebugAnswer = { readonly json: unknown } | { readonly status: number; readonly text: string; readonly contentType?: string };
-
-/** What a route of the HTTP server is given. */
-export interface Exchange {
-  readonly url: URL;
-  readonly http: IncomingMessage;
-  readonly response: ServerResponse;
-}
 
 export function refuse(status: number, text: string): DebugAnswer {
   return { status, text: `${text}\n` };

@@ -2,10 +2,10 @@ import type { LogFn, Logger, LoggerOptions } from "pino";
 import { type Level, levelOf, type LevelRules, reaches, type ScopeSettings } from "./levels.js";
 
 /** The scope of lines that say none; like Istio, they do not name it. */
-export const defaultScope = "default";
+const defaultScope = "default";
 
 /** The parts of istiod whose logs can be switched apart, by the names that Istio has for them. */
-export const scopeDescriptions: Readonly<Record<string, string>> = {
+const scopeDescriptions: Readonly<Record<string, string>> = {
   [defaultScope]: "Everything that has no scope of its own",
   ads: "State-of-the-world streams: who comes and goes, what is sent, what is refused; secrets that are not served",
   delta: "Delta streams: who comes and goes, what is sent, what is refused",

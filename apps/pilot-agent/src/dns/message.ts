@@ -12,7 +12,7 @@ export interface Query {
   readonly head: Buffer;
 }
 
-export const NO_ERROR = 0;
+const NO_ERROR = 0;
 export const SERVER_FAILURE = 2;
 export const NOT_IMPLEMENTED = 4;
 

@@ -57,7 +57,6 @@ export const delta: DiscoveryProtocol = {
 
 export const LISTENER_TYPE = "type.googleapis.com/envoy.config.listener.v3.Listener";
 export const NAME_TABLE_TYPE = "type.googleapis.com/istio.networking.nds.v1.NameTable";
-export const PROXY_CONFIG_TYPE = "type.googleapis.com/istio.mesh.v1alpha1.ProxyConfig";
 export const HEALTH_TYPE = "type.googleapis.com/istio.v1.HealthInformation";
 const WORKLOAD_TYPE = "type.googleapis.com/istio.workload.Workload";
 

@@ -15,7 +15,7 @@ export interface Manifest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-export interface Content<S, T> {
+interface Content<S, T> {
   readonly spec: S;
   readonly status?: T;
 }

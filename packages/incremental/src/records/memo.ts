@@ -143,7 +143,3 @@ function removeFromList(on: Input | Memo, list: Memo[], memo: Memo): void {
   if (at < list.length) list[at] = last;
   if (list.length === 1) on.dependents = list[0] as Memo;
 }
-
-export function countDependents(of: Dependents): number {
-  return of === null ? 0 : of instanceof Memo ? 1 : of instanceof Set ? of.size : of.length;
-}

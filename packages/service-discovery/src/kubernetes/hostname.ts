@@ -2,7 +2,7 @@ import type { QueryContext } from "@istiod/incremental";
 import { settings } from "../settings/environment.js";
 
 /** The domain of services of a whole set of clusters (Kubernetes Multi-Cluster Services API). */
-export const CLUSTER_SET_DOMAIN = "clusterset.local";
+const CLUSTER_SET_DOMAIN = "clusterset.local";
 
 /** What a hostname of a Kubernetes Service says. */
 export interface KubernetesHost {

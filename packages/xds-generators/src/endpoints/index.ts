@@ -4,4 +4,4 @@ export { endpointsOf } from "./load-assignment.js";
 export type { EndpointTarget } from "./endpoint-target.js";
 export { encodedAssignment, type EncodedMember } from "./encoded-assignment.js";
 export type { LocalityGroup } from "./locality-group.js";
-export { inlineLocalities, type InlinePreference } from "./inline-endpoints.js";
+export { inlineLocalities } from "./inline-endpoints.js";

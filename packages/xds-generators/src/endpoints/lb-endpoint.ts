@@ -16,7 +16,7 @@ export interface LbEndpoint {
 }
 
 /** An IP address or a name and its port, or with port 0 the path of a socket. */
-export interface HostAddress {
+interface HostAddress {
   readonly host: string;
   readonly port: number;
 }

@@ -41,7 +41,7 @@ export function isDraining(q: QueryContext, { health, labels }: Endpoint): boole
 }
 
 /** Whether endpoints that are not ready are sent for a service by default, so that Envoy knows how much of it is healthy. */
-export function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
+function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
   return features.autoSendUnhealthyEndpoints(q) || forcesUnhealthyEndpoints(q, service);
 }
 

@@ -5,7 +5,7 @@ import { RawBufferSchema } from "@istiod/envoy-api/envoy/extensions/transport_so
 import { any } from "./any.js";
 
 export const tlsTransportSocket = "envoy.transport_sockets.tls";
-export const rawBufferTransportSocket = "envoy.transport_sockets.raw_buffer";
+const rawBufferTransportSocket = "envoy.transport_sockets.raw_buffer";
 
 export function transportSocket(name: string, typedConfig: Any): TransportSocket {
   return create(TransportSocketSchema, { name, configType: { case: "typedConfig", value: typedConfig } });

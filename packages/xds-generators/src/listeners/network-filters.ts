@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { type Filter, networkFilter } from "./named-filter.js";
 
-export const metadataExchangeTypeUrl = "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange";
+const metadataExchangeTypeUrl = "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange";
 
 /** Exchanges who peers are, ahead of the bytes of a connection in mutual TLS. */
 export function metadataExchange(additionalLabels: readonly string[]): Filter {

@@ -34,7 +34,7 @@ import { isDynamic, type ListenerPort } from "./tcp-destinations.js";
  * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
  * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
  */
-export const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at), {
+const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at), {
   key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
 });
 

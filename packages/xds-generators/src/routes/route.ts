@@ -68,7 +68,7 @@ function http3At(port: number): HeaderValueOption {
 }
 
 /** How traces name the route: the host, port and path that it leads to; its VirtualService's name where that is several or none. */
-export function operationOf({ match, action }: Route, owner: string, port: number): string {
+function operationOf({ match, action }: Route, owner: string, port: number): string {
   const cluster = action.case === "route" && action.value.clusterSpecifier.case === "cluster" ? parseClusterName(action.value.clusterSpecifier.value) : undefined;
   return `${cluster?.hostname ?? owner}:${cluster?.port ?? port}${pathOf(match)}`;
 }

@@ -49,7 +49,7 @@ function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthori
 }
 
 /** The mesh's trust domain, then its aliases. */
-export function meshTrustDomains(q: QueryContext): TrustDomains {
+function meshTrustDomains(q: QueryContext): TrustDomains {
   const { trustDomain, trustDomainAliases } = mesh(q);
   return [trustDomain, ...trustDomainAliases];
 }

@@ -15,7 +15,7 @@ import { exactly, withPrefix, withSuffix } from "../envoy/string-matcher.js";
 import { metadataMatcher, stringValue } from "./value-matcher.js";
 
 /** A service that an extension provider names. */
-export interface ProviderAddress {
+interface ProviderAddress {
   readonly hostname: string;
   readonly cluster: string;
 }

@@ -3,6 +3,7 @@ import type { Duration } from "@bufbuild/protobuf/wkt";
 import { ApiConfigSource_ApiType, ApiVersion, type ConfigSource, ConfigSourceSchema } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { type SdsSecretConfig, SdsSecretConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { duration } from "../envoy/duration.js";
+import { externalSdsCluster } from "../resource-names.js";
 
 /** Names of the secrets that the agent gives every workload: its own certificate, and the roots that it trusts. */
 export const workloadCertificate = "default";
@@ -41,7 +42,7 @@ export function externalSecret(name: string, cluster: string, authority = ""): S
 }
 
 /** A secret that istiod sends. Nothing waits for it longer than Envoy's default: it may not exist. */
-export function istiodSecret(credential: string): SdsSecretConfig {
+function istiodSecret(credential: string): SdsSecretConfig {
   return create(SdsSecretConfigSchema, {
     name: secretResourceName(credential),
     sdsConfig: { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: ApiVersion.V3 },
@@ -53,11 +54,11 @@ export function credentialSecret(credential: string, ownServer: boolean): SdsSec
   if (credential === builtinPrefix) return agentSecret(workloadCertificate);
   if (credential === `${builtinPrefix}${rootsSuffix}`) return agentSecret(workloadRoots);
   if (!credential.startsWith(externalSecretPrefix)) return istiodSecret(credential);
-  return ownServer ? externalSecret(credential, "sds-external") : istiodSecret(credential.slice(externalSecretPrefix.length));
+  return ownServer ? externalSecret(credential, externalSdsCluster) : istiodSecret(credential.slice(externalSecretPrefix.length));
 }
 
 /** The name under which istiod serves a credential: with the kind of its object in front. */
-export function secretResourceName(credential: string): string {
+function secretResourceName(credential: string): string {
   if (credential.startsWith(builtinPrefix)) return "default";
   if (credential.startsWith(invalidPrefix)) return invalidPrefix;
   return [configMapPrefix, secretPrefix, gatewaySecretPrefix].some((prefix) => credential.startsWith(prefix)) ? credential : secretPrefix + credential;

@@ -48,7 +48,7 @@ export const defaultTextFormat: string = (() => {
   ].join(" ")}\n`;
 })();
 
-export const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
+const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
 
 /** How a line is written. */
 export type LogFormat = { readonly text: string } | { readonly json: JsonObject };

@@ -44,7 +44,7 @@ const known = new WeakMap<Resource, string>();
  * The name under which a cluster's endpoints are asked for: `eds_cluster_config.service_name`, else the cluster's own name.
  * Read off the encoded `envoy.config.cluster.v3.Cluster` without decoding it.
  */
-export function endpointsNameOf(cluster: Resource): string {
+function endpointsNameOf(cluster: Resource): string {
   let name = known.get(cluster);
   if (name === undefined) known.set(cluster, (name = serviceName(cluster.bytes) ?? cluster.name));
   return name;

@@ -4,7 +4,7 @@ export function varintSize(n: number): number {
 }
 
 /** Writes `n` and gives the offset after it. */
-export function writeVarint(target: Buffer, offset: number, n: number): number {
+function writeVarint(target: Buffer, offset: number, n: number): number {
   while (n >= 0x80) {
     target[offset++] = (n & 0x7f) | 0x80;
     n >>>= 7;

@@ -24,7 +24,7 @@ export interface CountedResponse {
   readonly bytes: number;
 }
 
-export interface ProxyEvents {
+interface ProxyEvents {
   /** A response came; gives the reason for which it is refused, undefined to accept it. */
   readonly response?: (response: CountedResponse) => string | undefined;
   /** A request was handed to the transport. @param answer whether it is an ACK or NACK @param bytes with the gRPC prefix */

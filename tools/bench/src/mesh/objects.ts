@@ -42,7 +42,7 @@ const firstCreated = Date.UTC(2024, 0, 1);
 
 export const nodeName = (node: number): string => `node-${node}`;
 export const zoneOf = (node: number): string => zones[node % zones.length] ?? zones[0];
-export const hostOf = (name: string, namespace: string): string => `${name}.${namespace}.svc.cluster.local`;
+const hostOf = (name: string, namespace: string): string => `${name}.${namespace}.svc.cluster.local`;
 
 /** An IPv4 address of its own for each number, none of which ends in 0 or 255. */
 export function address(first: number, second: number, n: number): string {
@@ -50,7 +50,7 @@ export function address(first: number, second: number, n: number): string {
   return `${first}.${second + (subnet >> 8)}.${subnet & 255}.${(n % 254) + 1}`;
 }
 
-export function object(apiVersion: string, kind: string, name: string, namespace: string | undefined, { age, resourceVersion, labels, annotations }: Revision, rest: object): KubernetesObject {
+function object(apiVersion: string, kind: string, name: string, namespace: string | undefined, { age, resourceVersion, labels, annotations }: Revision, rest: object): KubernetesObject {
   const metadata = {
     name,
     ...(namespace !== undefined && { namespace }),

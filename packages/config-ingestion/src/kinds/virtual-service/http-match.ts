@@ -30,7 +30,7 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
 }
 
 /** `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. */
-export function isClaim(name: string): boolean {
+function isClaim(name: string): boolean {
   return /^@request\.auth\.claims(?:\..|\[.+\]$)/is.test(name);
 }
 
