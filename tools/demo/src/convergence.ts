@@ -3,7 +3,7 @@ import { ports } from "./mesh.js";
 
 interface Status {
   readonly proxy: string;
-  readonly resources: Readonly<Record<string, { readonly sent: string; readonly acked: string; readonly last_error?: string }>>;
+  readonly resources?: Readonly<Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>>;
 }
 
 /** How long after a moment every proxy had acknowledged what it was sent, and how many were sent something. */
@@ -26,8 +26,8 @@ export async function convergence(before: readonly Status[], savedAt: number, wi
   while (Date.now() - savedAt < withinMs) {
     const now = await readStatus();
     const touched = now.filter((s) => sent(s) !== sent(old.get(s.proxy)));
-    const waiting = now.filter((s) => Object.values(s.resources).some((r) => r.sent !== "" && r.sent !== r.acked && r.last_error === undefined));
-    const refused = now.flatMap((s) => Object.values(s.resources).flatMap((r) => (r.last_error === undefined ? [] : [`${s.proxy}: ${r.last_error}`])));
+    const waiting = now.filter((s) => Object.values(s.resources ?? {}).some((r) => r.sent !== undefined && r.sent !== r.acked && r.lastError === undefined));
+    const refused = now.flatMap((s) => Object.values(s.resources ?? {}).flatMap((r) => (r.lastError === undefined ? [] : [`${s.proxy}: ${r.lastError}`])));
     if (touched.length > (last?.touched ?? 0) && waiting.length === 0) {
       last = { milliseconds: Date.now() - savedAt, touched: touched.length, refused };
       quietSince = Date.now();
@@ -39,5 +39,5 @@ export async function convergence(before: readonly Status[], savedAt: number, wi
 }
 
 function sent(s: Status | undefined): string {
-  return s === undefined ? "" : Object.values(s.resources).map((r) => r.sent).join(" ");
+  return s === undefined ? "" : Object.values(s.resources ?? {}).map((r) => r.sent).join(" ");
 }
