@@ -41,7 +41,7 @@ export const flags = [
   { name: "ctrlz_address", value: "<host>", about: "where ControlZ listens, by which logs are switched; it answers this machine only", default: "localhost" },
   { name: "ctrlz_port", value: "<port>", about: "port of ControlZ; 0: any that is free", default: "9876" },
   { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
-  { name: "prepareLimit", value: "<duration>", about: "most time to compute, before it is ready, what the proxies of the mesh's Pods will ask for; 0s: only when they ask", default: "10s" },
+  { name: "prepareLimit", value: "<duration>", about: "most time to compute, before it is ready, what the proxies of the mesh's Pods will ask for; 0s: only when they ask", default: "30s" },
   { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
   { name: "tokensDir", value: "<dir>", about: "bearer tokens that are accepted without Kubernetes: the file NAMESPACE/SERVICEACCOUNT holds one", default: "" },
 ] as const satisfies readonly Flag[];
