@@ -20,6 +20,18 @@ export interface Commit {
   /** The revision after the commit; the one before it where nothing changed. */
   readonly revision: number;
   readonly changed: readonly Change[];
+  /**
+   * The followed results that may be others now, each once: those that depend on what changed, but for those that it is found not to reach without
+   * asking their clients anything. What was named and not asked for since is not named again.
+   */
+  readonly affected: readonly Followed[];
+}
+
+/** A result that a view follows. */
+export interface Followed {
+  readonly view: View<unknown>;
+  readonly query: Query<never, unknown>;
+  readonly arg: unknown;
 }
 
 export interface DatabaseOptions {
@@ -36,6 +48,15 @@ export interface View<C> {
   /** The query's result at the current revision; the same object as before, and as other clients of the class have, where it is equal. */
   call<R>(query: Query<void, R>): R;
   call<A, R>(query: Query<A, R>, arg: A): R;
+  /**
+   * As `call`, and until `unfollow` or `release` commits name the result when it may be another. As long as none does, it is the query's result at
+   * the current revision, so there is no need to ask. It is kept meanwhile, however long nobody asks.
+   */
+  follow<R>(query: Query<void, R>): R;
+  follow<A, R>(query: Query<A, R>, arg: A): R;
+  /** The result is not followed any more, if it was. */
+  unfollow(query: Query<void, unknown>): void;
+  unfollow<A>(query: Query<A, unknown>, arg: A): void;
   /** Everything that the result was made from, by the records of its computation. */
   explain(query: Query<void, unknown>): Explanation;
   explain<A>(query: Query<A, unknown>, arg: A): Explanation;

@@ -38,6 +38,29 @@ export class ClientView<C> implements View<C> {
     return memo.value as never;
   }
 
+  follow(query: AnyQuery, arg?: unknown): never {
+    const root = this.#root(query, arg);
+    if (!root.followed) {
+      root.followed = true;
+      this.#engine.followed++;
+      this.#engine.retention.roots.remove(root);
+    }
+    if (root.memo.failed) throw root.memo.value;
+    return root.memo.value as never;
+  }
+
+  unfollow(query: AnyQuery, arg?: unknown): void {
+    const engine = this.#engine;
+    if (engine.client !== null || engine.committing) this.#refuseInside("unfollow");
+    const call = engine.call(query, arg);
+    if (call.memos === 0) call.home.drop(call);
+    const root = this.#roots.get(call);
+    if (root?.followed !== true) return;
+    root.followed = false;
+    engine.followed--;
+    engine.retention.roots.use(root, engine.revision);
+  }
+
   explain(query: AnyQuery, arg?: unknown): Explanation {
     return explain(this.#engine, this as ClientView<unknown>, this.#memo(query, arg));
   }
@@ -50,7 +73,7 @@ export class ClientView<C> implements View<C> {
     clients.delete(this);
     for (const root of [...this.#roots.values()]) {
       this.dropRoot(root);
-      if (root.memo.holders === 0 && root.memo.dependents === null) retention.unused(root.memo, revision);
+      if (root.memo.holders === null && root.memo.dependents === null) retention.unused(root.memo, revision);
     }
     for (const memo of this.answerMemos.values()) dropAnswer(this.#engine, memo);
     this.answerMemos.clear();
@@ -61,7 +84,7 @@ export class ClientView<C> implements View<C> {
     const engine = this.#engine;
     if (this.#released) throw new IncrementalError("released", `${query.name}: the view was released`);
     const memo = this.#pull(engine.call(query, arg));
-    if (memo.holders === 0 && memo.dependents === null) engine.retention.unused(memo, engine.revision);
+    if (memo.holders === null && memo.dependents === null) engine.retention.unused(memo, engine.revision);
     return memo;
   }
 
@@ -77,11 +100,17 @@ export class ClientView<C> implements View<C> {
     }
   }
 
+  /** The results that it was asked for, as far as they are held. */
+  roots(): Iterable<Root> {
+    return this.#roots.values();
+  }
+
   /** Lets go of a result. */
   dropRoot(root: Root): void {
     this.#roots.delete(root.call);
+    if (root.followed) this.#engine.followed--;
     this.#engine.retention.roots.remove(root);
-    root.memo.holders--;
+    root.letGo();
   }
 
   /** An input of an answer may have changed. */
@@ -89,6 +118,12 @@ export class ClientView<C> implements View<C> {
     const answer = this.answers[question];
     if (answer !== undefined && answer > 0) this.answers[question] = -answer;
     this.state = ++this.#engine.states;
+  }
+
+  /** Nothing of what an answer in doubt was made from has changed. */
+  trust(question: number): void {
+    const answer = this.answers[question];
+    if (answer !== undefined && answer < 0) this.answers[question] = -answer;
   }
 
   /** The answers on a path that were made from inputs. */
@@ -107,8 +142,9 @@ export class ClientView<C> implements View<C> {
     this.answers = answers;
   }
 
-  /** Forgets all answers and results. */
+  /** Forgets all answers and results. What is followed is lost sight of, and told as such. */
   forget(): void {
+    for (const root of this.roots()) if (root.followed) this.#engine.lost.push(root);
     this.answers.fill(0);
     this.answerMemos.clear();
     this.#roots.clear();
@@ -116,6 +152,10 @@ export class ClientView<C> implements View<C> {
   }
 
   #memo(query: AnyQuery, arg: unknown): Memo {
+    return this.#root(query, arg).memo;
+  }
+
+  #root(query: AnyQuery, arg: unknown): Root {
     const engine = this.#engine;
     if (this.#released) throw new IncrementalError("released", `${query.name}: the view was released`);
     if (engine.client !== null || engine.committing) this.#refuseInside(query.name);
@@ -123,21 +163,18 @@ export class ClientView<C> implements View<C> {
     let root = this.#roots.get(call);
     if (root === undefined) {
       this.#roots.set(call, (root = new Root(this as ClientView<unknown>, call, this.#pull(call))));
-      root.memo.holders++;
       root.state = this.state;
     } else if (root.state === this.state && root.memo.validity === valid) engine.hits++;
     else {
       const memo = this.#pull(call);
       root.state = this.state;
       if (memo !== root.memo) {
-        memo.holders++;
-        const before = root.memo;
-        root.memo = memo;
-        if (--before.holders === 0 && before.dependents === null) engine.retention.unused(before, engine.revision);
+        const before = root.exchange(memo);
+        if (before.holders === null && before.dependents === null) engine.retention.unused(before, engine.revision);
       }
     }
-    engine.retention.roots.use(root, engine.revision);
-    return root.memo;
+    if (!root.followed) engine.retention.roots.use(root, engine.revision);
+    return root;
   }
 
   #pull(call: Call): Memo {

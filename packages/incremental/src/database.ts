@@ -1,9 +1,9 @@
-import type { Commit, DatabaseOptions, Statistics, Supposition, Transaction, View } from "./api.js";
+import type { Commit, DatabaseOptions, Followed, Statistics, Supposition, Transaction, View } from "./api.js";
 import { ClientView } from "./client-view.js";
 import type { Collection, Index } from "./definitions/input.js";
 import { IncrementalError } from "./errors.js";
+import { affectedBy } from "./evaluation/affected.js";
 import { Engine } from "./evaluation/engine.js";
-import { markChanged } from "./evaluation/mark.js";
 import type { Write, Writes } from "./inputs/inputs.js";
 import { statistics } from "./statistics.js";
 import { Supposed } from "./supposition/supposition.js";
@@ -32,12 +32,14 @@ export class Database<C = unknown> {
     const engine = this.#engine;
     return this.#writing(write, (writes) => {
       const { changes, changed } = engine.inputs.commit(writes);
+      let affected: readonly Followed[] = [];
       if (changes.length > 0) {
-        markChanged(changed);
+        affected = affectedBy(engine, changed);
+        if (engine.lost.length > 0) affected = [...affected, ...engine.lost.splice(0).filter(({ view }) => engine.clients.has(view))];
         engine.retention.sweep(engine);
         engine.noted.length = 0;
       }
-      return { revision: engine.revision, changed: changes };
+      return { revision: engine.revision, changed: changes, affected };
     });
   }
 

@@ -162,8 +162,9 @@ describe("a transaction", () => {
     expect(db.commit((tx) => [1, 2].forEach((n) => tx.set(numbers, `${n}`, n)))).toEqual({
       revision: 1,
       changed: ["1", "2"].map((key) => ({ collection: numbers, key, present: true })),
+      affected: [],
     });
-    expect(db.commit((tx) => tx.set(numbers, "1", 1))).toEqual({ revision: 1, changed: [] });
+    expect(db.commit((tx) => tx.set(numbers, "1", 1))).toEqual({ revision: 1, changed: [], affected: [] });
     db.commit((tx) => {
       tx.delete(numbers, "1");
       tx.set(numbers, "1", (db.read(numbers, "1") ?? 0) + 1);

@@ -5,6 +5,7 @@ import type { Dependency } from "../records/memo.js";
 import { Paths } from "../records/path.js";
 import { Questions } from "../records/question.js";
 import { Retention } from "../retention/retention.js";
+import type { Root } from "../retention/roots.js";
 import type { Activation } from "./activation.js";
 import type { Frame } from "./frame.js";
 
@@ -32,6 +33,10 @@ export class Engine {
   /** Whether records were left incomplete by an error that no query threw, such as a stack overflow. */
   broken = false;
   committing = false;
+  /** How many results are followed. */
+  followed = 0;
+  /** What was followed when all records were forgotten: the next commit names it. */
+  lost: Root[] = [];
 
   /** Dependencies noted by the frames under way: each has its own stretch, the innermost last. */
   readonly noted: Dependency[] = [];
@@ -94,5 +99,6 @@ export class Engine {
     this.frame = this.client = null;
     this.broken = false;
     for (const client of this.clients) client.forget();
+    this.followed = 0;
   }
 }

@@ -37,5 +37,5 @@ export function unlink(engine: Engine, dependency: Input | Memo, memo: Memo): vo
   engine.edges--;
   if (!removeDependent(dependency, memo)) return;
   if (!(dependency instanceof Memo)) engine.retention.unread(dependency);
-  else if (dependency.client === null && dependency.holders === 0) engine.retention.unused(dependency, engine.revision);
+  else if (dependency.client === null && dependency.holders === null) engine.retention.unused(dependency, engine.revision);
 }

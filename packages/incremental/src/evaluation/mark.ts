@@ -1,18 +1,15 @@
 import type { Input } from "../inputs/input.js";
 import { Memo, stale, suspect, valid, type Dependents, type Validity } from "../records/memo.js";
-import type { Question } from "../records/question.js";
 
 /**
- * Marks what may be affected by changed inputs: their readers as stale, whatever depends on those as suspect. Costs time proportional
- * to what is newly marked; what is not valid was marked with all that depends on it.
+ * Marks what may be affected by changed inputs: their readers as stale, whatever depends on those as suspect. Gives what is newly marked, and costs
+ * time proportional to it; what is not valid was marked with all that depends on it.
  */
-export function markChanged(changed: Iterable<Input>): void {
+export function markChanged(changed: Iterable<Input>): readonly Memo[] {
   const marked: Memo[] = [];
   for (const input of changed) visit(input.dependents, stale, marked);
-  for (let memo = marked.pop(); memo !== undefined; memo = marked.pop()) {
-    if (memo.client !== null) memo.client.doubt((memo.owner as Question).id);
-    visit(memo.dependents, suspect, marked);
-  }
+  for (let i = 0; i < marked.length; i++) visit((marked[i] as Memo).dependents, suspect, marked);
+  return marked;
 }
 
 function visit(dependents: Dependents, validity: Validity, marked: Memo[]): void {

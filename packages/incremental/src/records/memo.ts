@@ -1,5 +1,6 @@
 import type { Input } from "../inputs/input.js";
 import type { ClientView } from "../client-view.js";
+import type { Root } from "../retention/roots.js";
 import type { Call } from "./call.js";
 import { noPath, type Path } from "./path.js";
 import type { Question } from "./question.js";
@@ -33,8 +34,8 @@ export class Memo {
   dependencies: readonly Dependency[] = nothing;
   dependents: Dependents = null;
   path: Path = noPath;
-  /** How many views hold it as the result of a call of their own. */
-  holders = 0;
+  /** The first of the views' roots that hold it as their result: see `hold`. */
+  holders: Root | null = null;
   /** The revision since which nothing uses it. */
   unusedSince = 0;
   /** 0 while not computed. */

@@ -97,7 +97,7 @@ export class Retention {
 }
 
 function used(memo: Memo): boolean {
-  return memo.dependents !== null || memo.holders > 0 || memo.standing === evicted;
+  return memo.dependents !== null || memo.holders !== null || memo.standing === evicted;
 }
 
 function asked(question: Question): boolean {
