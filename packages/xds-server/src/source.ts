@@ -41,7 +41,7 @@ export interface ResourceSource<C = unknown> {
    * @param changing to be called before each change, while the source still answers as before: so changes that are merged for a client are
    * told apart in what is reported. A source that cannot call it need not.
    */
-  watch(listener: (change: SourceChange) => void, changing: () => void): () => void;
+  watch(listener: (change: SourceChange<C>) => void, changing: () => void): () => void;
 
   /** The stream of this client ended. */
   close?(client: C): void;
@@ -56,11 +56,16 @@ export interface Answer {
 }
 
 /** What changed in a source, as far as it cares to say. */
-export interface SourceChange {
+export interface SourceChange<C = never> {
   /** The source's own number of this state; reported with the pushes that it leads to. */
   readonly revision?: number;
   /** The type URLs that may differ. All of them if absent. */
   readonly types?: readonly string[];
+  /**
+   * The clients that may be answered otherwise, each with the type URLs in question; all clients if absent. A client that was named and has not
+   * been asked for since need not be named again: its turn is still to come. No two streams may have the same client.
+   */
+  readonly clients?: ReadonlyMap<C, Iterable<string>>;
 }
 
 /** The other end of a stream, as the transport knows it. */

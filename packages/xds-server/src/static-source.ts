@@ -27,7 +27,7 @@ export interface StaticSource extends ResourceSource<StaticClient> {
 export function staticSource(sets: ResourceSets = {}): StaticSource {
   const current = new Map<string, ResourceSet>();
   const clients = new Set<StaticClient>();
-  const listeners = new Map<(change: SourceChange) => void, () => void>();
+  const listeners = new Map<(change: SourceChange<StaticClient>) => void, () => void>();
   let revision = 0;
 
   const asSet = (resources: Iterable<Resource>): ResourceSet =>

@@ -6,7 +6,7 @@ import { Connection, type Register } from "./connection/connection.js";
 import type { Engine } from "./connection/engine.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { XdsServer, XdsServerOptions } from "./server.js";
-import type { ResourceSource } from "./source.js";
+import type { ResourceSource, SourceChange } from "./source.js";
 import { listen, type Listener } from "./transport/listen.js";
 import { BodyCache } from "./wire/body-cache.js";
 
@@ -16,6 +16,7 @@ const sweepMs = 1000;
 const endingStepMs = 50;
 /** Before a change no more time is spent on telling it from those that wait already. */
 const lookingMs = 50;
+const none: ReadonlySet<string> = new Set();
 
 /** Makes a server of a source's resources, which listens to nothing yet. */
 export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServerOptions = {}): XdsServer {
@@ -28,6 +29,9 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     clock,
   });
   const connections = new Set<Connection<C>>();
+  const byClient = new Map<C, Connection<C>>();
+  /** Those whose turn with a change is still to come, and those that must be asked after the next one. */
+  const unsettled = new Set<Connection<C>>();
   const listeners = new Set<Listener>();
   const admit = admission(options.streamsPerSecond, clock);
   let streams = 0;
@@ -52,22 +56,41 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
   };
 
   const register: Register<C> = {
-    opened: (connection) => connections.add(connection),
-    closed: (connection) => connections.delete(connection),
+    opened(connection, client) {
+      connections.add(connection);
+      byClient.set(client, connection);
+    },
+    closed(connection, client) {
+      connections.delete(connection);
+      unsettled.delete(connection);
+      if (byClient.get(client) === connection) byClient.delete(client);
+    },
+    settled: (connection, settled) => (settled ? unsettled.delete(connection) : unsettled.add(connection)),
   };
 
-  const changed = (types: readonly string[] | undefined, change: number | undefined): void => {
+  const changed = ({ types, clients, revision: change }: SourceChange<C>): void => {
     revision = change ?? revision;
-    for (const connection of connections) connection.changed(types, change);
+    if (clients === undefined) {
+      const differing = types && new Set(types);
+      for (const connection of connections) connection.changed(differing, change);
+      return;
+    }
+    const named = new Map<Connection<C>, ReadonlySet<string>>();
+    for (const [client, differing] of clients) {
+      const connection = byClient.get(client);
+      if (connection !== undefined) named.set(connection, new Set(differing));
+    }
+    for (const connection of [...unsettled]) if (!named.has(connection)) connection.changed(none, change);
+    for (const [connection, differing] of named) connection.changed(differing, change);
   };
   const changing = (): void => {
     const until = clock.now() + lookingMs;
-    for (const connection of connections) {
+    for (const connection of unsettled) {
       connection.changing();
       if (clock.now() > until) break;
     }
   };
-  const stopWatching = source.watch((change) => changed(change.types, change.revision), changing);
+  const stopWatching = source.watch(changed, changing);
 
   let stopSweeping: () => void = () => undefined;
   const sweep = (): void => {
@@ -106,7 +129,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     connections: () => [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
     unserved() {
       let oldest: number | undefined;
-      for (const { owed } of connections) if (owed !== undefined && (oldest === undefined || owed < oldest)) oldest = owed;
+      for (const { owed } of unsettled) if (owed !== undefined && (oldest === undefined || owed < oldest)) oldest = owed;
       return oldest;
     },
     disconnect(id, reason = "disconnected by an administrator") {
@@ -114,7 +137,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
       found?.end(new ConnectError(reason, Code.Unavailable), reason);
       return found !== undefined;
     },
-    push: () => changed(undefined, undefined),
+    push: () => changed({}),
     close: ({ graceMs = 5000 } = {}) => (closing ??= close(graceMs)),
   };
   return server;

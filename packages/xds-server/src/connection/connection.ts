@@ -15,8 +15,10 @@ import { subscriptionOf } from "./snapshot.js";
 
 /** Who knows of all connections. */
 export interface Register<C> {
-  opened(connection: Connection<C>): void;
-  closed(connection: Connection<C>): void;
+  opened(connection: Connection<C>, client: C): void;
+  closed(connection: Connection<C>, client: C): void;
+  /** Whether it need not be asked after a change that does not concern its client. */
+  settled(connection: Connection<C>, settled: boolean): void;
 }
 
 /** One stream of one client: the protocol's state, tied to a call, a source and a place in the queue. */
@@ -69,12 +71,12 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   /** The source may answer differently from now on. */
-  changed(types: readonly string[] | undefined, revision: number | undefined): void {
+  changed(types: ReadonlySet<string> | undefined, revision: number | undefined): void {
     const stream = this.#opened?.stream;
     if (stream === undefined || this.#over) return;
-    stream.changed(types, revision);
-    if (!stream.due) return;
+    if (!stream.changed(types, revision)) return;
     if (revision !== undefined) this.#turn.add(revision);
+    this.#register.settled(this, false);
     this.#queue("change");
   }
 
@@ -99,6 +101,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       if (response.due.reason === "change" || response.changes.length > 0) this.#turn.sent(bytes);
     }
     const served = this.#turn.end();
+    if (!this.#over) this.#register.settled(this, !stream.failed);
     if (served !== undefined && !this.#over) events.served(served);
     return "done";
   }
@@ -157,7 +160,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
       await this.#admitted;
       const opened = await open(this.#engine, this.#call, message.node, () => this.#over);
       this.#opened = opened;
-      this.#register.opened(this);
+      this.#register.opened(this, opened.client);
       opened.events.connected(this.#call.peer);
       await this.#take(opened, message, bytes);
     } catch (error) {
@@ -236,7 +239,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     this.#turn.end();
     const opened = this.#opened;
     if (opened === undefined) return;
-    this.#register.closed(this);
+    this.#register.closed(this, opened.client);
     source.close?.(opened.client);
     opened.events.disconnected(this.#endReason ?? "", clock.now() - opened.at, this.#endCause);
   }

@@ -78,14 +78,26 @@ export abstract class AdsStream {
   protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
 
   /**
-   * The source may answer differently from now on.
+   * The source may answer differently from now on. Gives whether there is something to look at.
    *
-   * @param types the types that may differ; all if undefined
+   * @param types the types that may differ; all if undefined. Those of which a change still waits to be looked at, and those that failed, are taken to be
+   * among them.
    */
-  changed(types: readonly string[] | undefined, revision: number | undefined): void {
+  changed(types: ReadonlySet<string> | undefined, revision: number | undefined): boolean {
+    let marked = false;
     for (const type of this.types.values()) {
-      if (type.subscribed && (types === undefined || types.includes(type.typeUrl))) this.#mark(type, "change", revision);
+      const may = types === undefined || types.has(type.typeUrl) || type.failed || type.due?.changes.unseen === true;
+      if (!may || !type.subscribed) continue;
+      this.#mark(type, "change", revision);
+      marked = true;
     }
+    return marked;
+  }
+
+  /** Whether a type is to be looked at again after the next change, whatever that is of. */
+  get failed(): boolean {
+    for (const type of this.types.values()) if (type.failed) return true;
+    return false;
   }
 
   /** The source is about to change: what it has changed until now is told from what it will change. */
@@ -131,6 +143,7 @@ export abstract class AdsStream {
       const ofType = lookup && ((name: string) => lookup(typeUrl, name));
       selection = select(type, set, ofType, typeUrl === endpointType ? this.#warming.early : none);
     } catch (error) {
+      type.failed = true;
       this.#source.failed(typeUrl, error);
       return undefined;
     }

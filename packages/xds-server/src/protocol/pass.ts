@@ -63,7 +63,9 @@ export class Pass {
   #step(type: TypeState, due: Due): Step | undefined {
     const startedAt = this.#clock.now();
     try {
+      type.failed = true;
       const set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
+      type.failed = false;
       return { type, set, due, revision: this.#source.revision(), startedAt, tookMs: this.#clock.now() - startedAt };
     } catch (error) {
       this.#source.failed(type.typeUrl, error);

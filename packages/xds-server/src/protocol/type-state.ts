@@ -29,6 +29,8 @@ export class TypeState {
   readonly resend = new Set<string>();
   /** A response must be sent even if it is empty. */
   owed = false;
+  /** The source failed when it was last asked, so that nobody knows what of it the next change alters. */
+  failed = false;
   /** Something may have to be sent; since when, and why. */
   due: Due | undefined;
 
@@ -56,6 +58,7 @@ export class TypeState {
     this.held = undefined;
     this.outside.clear();
     this.owed = false;
+    this.failed = false;
     this.due = undefined;
   }
 }
