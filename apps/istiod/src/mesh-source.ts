@@ -1,6 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import type { Commit, Database, View } from "@istiod/incremental";
+import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
@@ -34,7 +34,8 @@ export interface MeshSourceOptions {
 export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
-  readonly #listeners = new Map<(change: SourceChange) => void, () => void>();
+  readonly #byView = new WeakMap<View<unknown>, MeshClient>();
+  readonly #listeners = new Map<(change: SourceChange<MeshClient>) => void, () => void>();
   #ready = false;
 
   constructor(options: MeshSourceOptions) {
@@ -58,7 +59,23 @@ export class MeshSource implements ResourceSource<MeshClient> {
   /** To be called after each commit. */
   committed(commit: Commit): void {
     if (!this.#ready || commit.changed.length === 0) return;
-    for (const listener of this.#listeners.keys()) listener({ revision: commit.revision });
+    const clients = this.#affected(commit);
+    for (const listener of this.#listeners.keys()) listener({ revision: commit.revision, clients });
+  }
+
+  /** Whom a commit may concern, with the types. Names are followed again when they are asked for again: who no longer wants one need not say so. */
+  #affected({ affected }: Commit): ReadonlyMap<MeshClient, ReadonlySet<string>> {
+    const clients = new Map<MeshClient, Set<string>>();
+    for (const { view, query, arg } of affected) {
+      const client = this.#byView.get(view);
+      const typeUrl = typeOf.get(query);
+      if (client === undefined || typeUrl === undefined) continue;
+      const types = clients.get(client);
+      if (types === undefined) clients.set(client, new Set([typeUrl]));
+      else types.add(typeUrl);
+      if (typeof arg === "string") view.unfollow(query as Query<string, unknown>, arg);
+    }
+    return clients;
   }
 
   async open(node: Node, peer: Peer): Promise<MeshClient> {
@@ -67,6 +84,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const proxy = verifiedIdentity === undefined ? claimed : { ...claimed, verifiedIdentity };
     const client = { proxy, view: this.#options.database.view(proxy), last: new Map(), refusedSecrets: new Map() };
     this.#clients.set(node, client);
+    this.#byView.set(client.view, client);
     return client;
   }
 
@@ -79,7 +97,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     const generator = generators[typeUrl];
     if (!generator) return undefined;
     try {
-      const set = client.view.call(generator);
+      const set = client.view.follow(generator);
       client.last.set(typeUrl, set);
       return set;
     } catch (error) {
@@ -94,7 +112,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   lookup(client: MeshClient, typeUrl: string, name: string): Resource | undefined {
     if (typeUrl === secretType) return this.#secret(client, name);
     const lookup = lookups[typeUrl];
-    return lookup && client.view.call(lookup, name);
+    return lookup && client.view.follow(lookup, name);
   }
 
   answer({ proxy }: MeshClient, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined {
@@ -102,7 +120,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {
-    const answer = view.call(secretAnswer, name);
+    const answer = view.follow(secretAnswer, name);
     if ("resource" in answer) {
       refusedSecrets.delete(name);
       return answer.resource;
@@ -115,7 +133,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return undefined;
   }
 
-  watch(listener: (change: SourceChange) => void, changing: () => void): () => void {
+  watch(listener: (change: SourceChange<MeshClient>) => void, changing: () => void): () => void {
     this.#listeners.set(listener, changing);
     return () => this.#listeners.delete(listener);
   }
@@ -124,6 +142,9 @@ export class MeshSource implements ResourceSource<MeshClient> {
     client.view.release();
   }
 }
+
+/** The type that each query is followed for. */
+const typeOf = new Map<Query<never, unknown>, string>([...Object.entries(generators), ...Object.entries(lookups), [secretType, secretAnswer] as const].map(([typeUrl, query]) => [query, typeUrl]));
 
 const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
 
