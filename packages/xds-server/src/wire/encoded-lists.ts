@@ -56,12 +56,12 @@ export class Stretch {
   }
 }
 
-/** Names as they stand in a request. */
-export class EncodedNames implements NameList {
-  readonly #stretch: Stretch;
+/** A repeated field as it stands in a request, of which a digest is at hand and the values are decoded as they are asked for. */
+abstract class EncodedList {
+  protected readonly stretch: Stretch;
 
   constructor(stretch: Stretch) {
-    this.#stretch = stretch;
+    this.stretch = stretch;
   }
 
   get size(): number {
@@ -69,36 +69,25 @@ export class EncodedNames implements NameList {
   }
 
   get digest(): Digest {
-    return this.#stretch.digest;
+    return this.stretch.digest;
   }
+}
 
+/** Names as they stand in a request. */
+export class EncodedNames extends EncodedList implements NameList {
   *[Symbol.iterator](): Iterator<string> {
-    for (const [bytes, from, to] of this.#stretch.values()) yield bytes.toString("utf8", from, to);
+    for (const [bytes, from, to] of this.stretch.values()) yield bytes.toString("utf8", from, to);
   }
 }
 
 /** Versions of resources as they stand in a request. */
-export class EncodedVersions implements VersionList {
-  readonly #stretch: Stretch;
-
-  constructor(stretch: Stretch) {
-    this.#stretch = stretch;
-  }
-
-  get size(): number {
-    return this.digest.size;
-  }
-
-  get digest(): Digest {
-    return this.#stretch.digest;
-  }
-
+export class EncodedVersions extends EncodedList implements VersionList {
   kept(): VersionList {
-    return new EncodedVersions(this.#stretch.copied());
+    return new EncodedVersions(this.stretch.copied());
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {
-    for (const [bytes, from, to] of this.#stretch.values()) {
+    for (const [bytes, from, to] of this.stretch.values()) {
       const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
       yield [bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)];
     }
