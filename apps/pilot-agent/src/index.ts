@@ -8,5 +8,6 @@ export { type NodeInputs, nodeMetadata, type NodeMetadata } from "./node/metadat
 export { readOptions } from "./options/read-options.js";
 export type { Options } from "./options/table.js";
 export { type Proxy, type ProxyType, readProxy } from "./proxy.js";
-export { type Health, Relay, type RelayEvents, type RelayOptions } from "./relay/relay.js";
+export type { Health, RelayEvents } from "./relay/agent-side.js";
+export { Relay, type RelayOptions } from "./relay/relay.js";
 export type { UpstreamOptions } from "./relay/upstream.js";

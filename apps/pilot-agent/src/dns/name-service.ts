@@ -9,7 +9,7 @@ import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
 import { NAME_TABLE_TYPE } from "../relay/discovery-protocol.js";
-import type { ResourceHandler } from "../relay/relay.js";
+import type { ResourceHandler } from "../relay/agent-side.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
 import { NameLookup } from "./name-table.js";

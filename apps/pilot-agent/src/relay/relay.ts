@@ -1,26 +1,11 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
-import type { Any } from "@bufbuild/protobuf/wkt";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { listenOnSocket } from "../socket.js";
+import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
 import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
 import { RelayedStream } from "./relayed-stream.js";
 import { openUpstream, type UpstreamOptions } from "./upstream.js";
-
-/** What the relay counts; each is Istio's metric of the name that its comment gives. */
-export interface RelayEvents {
-  /** `istiod_connection_failures` */
-  connectionFailed?(): void;
-  /** `istiod_connection_terminations` and `envoy_connection_terminations` */
-  terminated?(side: "istiod" | "envoy", how: "cancelled" | "error"): void;
-  /** `xds_proxy_requests` */
-  request?(typeUrl: string): void;
-  /** `xds_proxy_responses` */
-  response?(typeUrl: string): void;
-}
-
-/** Takes a resource that is for the agent and not for Envoy; throws to refuse it. */
-export type ResourceHandler = (resource: Any) => void;
 
 export interface RelayOptions {
   /** Path of the Unix socket on which Envoy asks. */
@@ -31,9 +16,6 @@ export interface RelayOptions {
   readonly events?: RelayEvents;
   readonly log?: Log;
 }
-
-/** The application's health, as it is reported to istiod. */
-export type Health = { readonly healthy: true } | { readonly healthy: false; readonly reason: string };
 
 /** Headers that a gRPC stream is answered with. */
 const GRPC = { ":status": 200, "content-type": "application/grpc" } as const;

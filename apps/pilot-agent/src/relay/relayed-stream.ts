@@ -1,9 +1,9 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
+import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
 import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy, LISTENER_TYPE } from "./discovery-protocol.js";
 import { type Frame, FrameReader } from "./grpc-frame.js";
-import type { Health, RelayEvents, ResourceHandler } from "./relay.js";
 import { stringField } from "./wire.js";
 
 export interface RelayedStreamOptions {

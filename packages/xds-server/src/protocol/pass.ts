@@ -1,7 +1,8 @@
 import { ResourceSet } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import type { ClientSource } from "./client-source.js";
-import type { Due, TypeState } from "./type-state.js";
+import type { Due } from "./due.js";
+import type { TypeState } from "./type-state.js";
 import { pushRank } from "./types.js";
 
 /** A type that is to be looked at, with what the source had of it when the pass began. */

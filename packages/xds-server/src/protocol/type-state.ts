@@ -2,8 +2,8 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
+import type { Due } from "./due.js";
 import { NameSet } from "./name-set.js";
-import type { PendingChanges } from "./pending-changes.js";
 import { type LastResponse, Unanswered } from "./unanswered.js";
 
 /** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
@@ -61,12 +61,4 @@ export class TypeState {
     this.failed = false;
     this.due = undefined;
   }
-}
-
-export interface Due {
-  readonly reason: "request" | "change";
-  /** Milliseconds, by the clock of the stream. */
-  readonly since: number;
-  /** The changes that led to it, or came while it waited. */
-  readonly changes: PendingChanges;
 }

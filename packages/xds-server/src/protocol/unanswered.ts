@@ -1,5 +1,5 @@
 import type { Selection } from "../wire/body-cache.js";
-import type { Due } from "./type-state.js";
+import type { Due } from "./due.js";
 
 /** A response that was handed to the transport. */
 export interface LastResponse {
