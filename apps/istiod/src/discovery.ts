@@ -1,7 +1,6 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import type { Server } from "node:http";
-import { certificateRoutes, keepServingCertificate, type ServingCertificate } from "@istiod/ca";
+import { certificateRoutes } from "@istiod/ca";
 import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
@@ -9,7 +8,7 @@ import { createXdsServer, type Listening, peerKey, type TlsOptions, type XdsServ
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
-import { startAuthority, type RunningAuthority } from "./authority.js";
+import { startAuthority } from "./authority.js";
 import { connectionLimits } from "./connection-limits.js";
 import { DebugAccess } from "./debug/access.js";
 import { debugOverXds } from "./debug/over-xds.js";
@@ -17,6 +16,7 @@ import { debugCommands, debugRoutes } from "./debug/routes.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
 import { GatewayNames } from "./gateway-names.js";
 import { type Route, serveHttp } from "./http-server.js";
+import { closed, listening, listenOptions } from "./listening.js";
 import { MeshSource, readProxy } from "./mesh-source.js";
 import { cacheMetrics } from "./metrics/cache-metrics.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
@@ -24,6 +24,7 @@ import { modelMetrics } from "./metrics/model-metrics.js";
 import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
+import { servingTls } from "./serving-tls.js";
 import { ignoredObjects, meshSources } from "./sources.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
@@ -108,7 +109,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     source.markReady();
 
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
-    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...at(plaintext), ...limits }));
+    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...listenOptions(plaintext), ...limits }));
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
@@ -117,7 +118,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const use = (tls: TlsOptions): void => opened.listener?.renew(tls);
       const tls = await servingTls(values, authority, use, stops, authorityLog);
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...at(secure), ...limits, tls, routes }));
+      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls, routes }));
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
@@ -173,46 +174,6 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     await stopAll();
     throw error;
   }
-}
-
-async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: TlsOptions) => void, stops: (() => unknown)[], log: Logger): Promise<TlsOptions> {
-  const clientCa = async (): Promise<string> => authority.bundle.rootsPem + (values.caCertFile ? await readFile(values.caCertFile, "utf8") : "");
-  if (values.tlsCertFile || values.tlsKeyFile) {
-    if (!values.tlsCertFile || !values.tlsKeyFile) throw new Error("--tlsCertFile and --tlsKeyFile belong together");
-    return { cert: await readFile(values.tlsCertFile, "utf8"), key: await readFile(values.tlsKeyFile, "utf8"), clientCa: await clientCa() };
-  }
-  const roots = await clientCa();
-  let current: ServingCertificate | undefined;
-  const onError = (error: Error): void => log.error({ err: error }, "istiod's own certificate could not be renewed");
-  const onCertificate = (certificate: ServingCertificate): void => {
-    current = certificate;
-    use({ ...certificate, clientCa: roots });
-  };
-  stops.push(await keepServingCertificate({ authority, names, onCertificate, onError }));
-  if (!current) throw new Error("istiod's own certificate was not issued");
-  const { cert, key } = current as ServingCertificate;
-  return { cert, key, clientCa: roots };
-}
-
-function at({ host, port }: ListenAddress): { host: string; port: number } {
-  return { host: host ?? "::", port };
-}
-
-/** Says in a sentence which flag's address cannot be listened on. */
-async function listening<T>(flag: string, server: Promise<T>): Promise<T> {
-  try {
-    return await server;
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "EADDRINUSE") throw new Error(`--${flag}: the port is taken by another process; give another one`, { cause: error });
-    if (code === "EACCES" || code === "EADDRNOTAVAIL") throw new Error(`--${flag}: cannot listen there: ${(error as Error).message}`, { cause: error });
-    throw error;
-  }
-}
-
-function closed(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
 }
 
 /** Writes a file so that nobody sees half of it. */
