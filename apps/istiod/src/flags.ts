@@ -24,7 +24,7 @@ export const flags = [
   { name: "grpcAddr", value: "<addr>", about: "plaintext xDS; empty: not served", default: ":15010" },
   { name: "secureGRPCAddr", value: "<addr>", about: "xDS and CA over TLS; empty: not served", default: ":15012" },
   { name: "httpAddr", value: "<addr>", about: "readiness and debug", default: ":8080" },
-  { name: "httpsAddr", value: "<addr>", about: "admission webhooks over TLS; empty: not served", default: ":15017" },
+  { name: "httpsAddr", value: "<addr>", about: "taken so that Istio's command lines work: admission webhooks are not served", default: ":15017" },
   { name: "monitoringAddr", value: "<addr>", about: "metrics; empty: on --httpAddr", default: ":15014" },
   { name: "shutdownDuration", value: "<duration>", about: "time to end gracefully", default: "10s" },
   { name: "keepaliveInterval", value: "<duration>", about: "a connection is pinged after so long (and so often)", default: (env) => env["GRPC_KEEPALIVE_INTERVAL"] || "30s" },
