@@ -103,7 +103,10 @@ export interface PushEvent extends OfType {
   readonly version: string;
   /** The revision of the source that the response shows, if it has revisions. */
   readonly revision?: number;
-  /** The changes since the client's last response of the type that this one shows something of, ascending; several where they were merged. */
+  /**
+   * The changes that this response shows something of, ascending; several where they were merged. They came since the client's last response of the type, or brought, within
+   * 10 s, what the client asks for now, such as the endpoints of a cluster that it was sent before.
+   */
   readonly changes: readonly number[];
   /** Resources in the response. */
   readonly resources: number;

@@ -96,6 +96,32 @@ onEach(["memory"], (variant, transport) => {
     expect(of(events, "push", endpointType)).toMatchObject([{ changes: [change] }]);
   });
 
+  test("what a client asks for because a change brought it counts for that change, if it asks soon", async () => {
+    const clock = new FakeClock();
+    const { client, source, events } = await setup(variant, transport, { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] }, { clock });
+    const c = client();
+    c.subscribe(clusterType);
+    await c.accept(clusterType);
+    c.subscribe(endpointType, ["a"]);
+    await c.accept(endpointType);
+    await c.settled();
+    events.length = 0;
+    // The endpoints are there before anybody asks for them.
+    const endpoints = source.put(endpointType, made("b", "0"));
+    const other = source.put(endpointType, made("late", "0"));
+    const cluster = source.put(clusterType, edsCluster("b", "0"));
+    await c.accept(clusterType);
+    c.subscribe(endpointType, ["a", "b"]);
+    await c.accept(endpointType);
+    expect(of(events, "push")).toMatchObject([{ changes: [cluster] }]);
+    expect(of(events, "push", endpointType)).toMatchObject([{ changes: [endpoints], reason: "request" }]);
+    clock.advance(60_000);
+    c.subscribe(endpointType, ["a", "b", "late"]);
+    await c.accept(endpointType);
+    expect(of(events, "push", endpointType).at(-1)?.changes).toEqual([]);
+    expect(of(events, "push", endpointType).flatMap(({ changes }) => changes)).not.toContain(other);
+  });
+
   test("first responses show a revision and count for no change", async () => {
     const { client, source, events } = await setup(variant, transport, start);
     const revision = source.put(clusterType, made("a", "1"));

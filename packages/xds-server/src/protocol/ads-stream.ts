@@ -1,3 +1,4 @@
+import type { ResourceSet } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import type { Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
@@ -148,7 +149,7 @@ export abstract class AdsStream {
       this.#source.failed(typeUrl, error);
       return undefined;
     }
-    const changes = due.changes.shownBy(selection, known, set, due.reason);
+    const changes = this.#shownBy(selection, type, known, set, due);
     if (typeUrl === clusterType) this.#warm(selection, returned, { ...due, changes: new PendingChanges(changes) });
     else if (typeUrl === endpointType) this.#warming.endpointsSent();
     const projected = this.project(type, selection);
@@ -161,6 +162,15 @@ export abstract class AdsStream {
     type.last = { nonce, version, at };
     type.unanswered.add({ ...type.last, due, revision, selection: carried });
     return { typeUrl, nonce, version, selection: carried, due, revision, changes, startedAt, buildMs: tookMs + at - composedFrom };
+  }
+
+  /** The changes that a response shows something of, ascending: those that it waited for, and those that brought what the client asks for because of them. */
+  #shownBy(selection: Selection, type: TypeState, known: ResourceSet | undefined, set: ResourceSet, { changes, reason }: Due): readonly number[] {
+    const shown = changes.shownBy(selection, known, set, reason);
+    const now = this.#clock.now();
+    const before = type.appeared.takenBy(selection, now);
+    if (known !== undefined && known !== set && !type.wildcard) type.appeared.note(changes.apart(known, set), (name) => type.names.has(name) || known.has(name), now);
+    return before.length === 0 ? shown : [...new Set([...before, ...shown])].sort((a, b) => a - b);
   }
 
   /** The endpoints that clusters wait for follow them at once. */

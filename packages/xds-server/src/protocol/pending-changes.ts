@@ -59,12 +59,20 @@ export class PendingChanges {
   shownBy(selection: Selection, known: ResourceSet | undefined, set: ResourceSet, reason: "request" | "change"): readonly number[] {
     if (this.#looked.length === 0 && (this.#fresh.length === 0 || (this.#fresh.length === 1 && reason === "change"))) return this.#fresh;
     if (known === undefined) return [];
-    const last = { revisions: this.#fresh, names: namesBetween(this.#seen ?? known, set) };
     const selected = [...selection.resources.map(({ name }) => name), ...selection.removed];
-    const all = [...this.#looked, last];
+    const all = this.apart(known, set);
     const shown = all.filter(({ names }) => selected.some((name) => names.has(name)));
     if (shown.length > 0) return shown.flatMap(({ revisions }) => revisions);
     return reason === "change" ? all.flatMap(({ revisions }) => revisions) : [];
+  }
+
+  /**
+   * The revisions that wait, as far as they are told apart, with the names of what each changed; ascending.
+   *
+   * @param known what the client was sent before
+   */
+  apart(known: ResourceSet, set: ResourceSet): readonly Looked[] {
+    return [...this.#looked, { revisions: this.#fresh, names: namesBetween(this.#seen ?? known, set) }];
   }
 }
 

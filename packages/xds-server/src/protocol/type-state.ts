@@ -2,6 +2,7 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
+import { Appeared } from "./appeared.js";
 import type { Due } from "./due.js";
 import { NameSet } from "./name-set.js";
 import { type LastResponse, Unanswered } from "./unanswered.js";
@@ -25,6 +26,8 @@ export class TypeState {
   /** Delta: versions that the client had when it connected. Until the first response. */
   held: VersionList | undefined;
 
+  /** What changes brought that is not subscribed to yet. */
+  readonly appeared = new Appeared();
   /** Names to be sent whether or not they changed. */
   readonly resend = new Set<string>();
   /** A response must be sent even if it is empty. */
