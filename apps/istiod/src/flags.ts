@@ -55,8 +55,17 @@ export function options(env: NodeJS.ProcessEnv, only: readonly string[] = flags.
     const option = new Option(`--${flag.name}${flag.value ? ` ${flag.value}` : ""}`, flag.about);
     if (flag.repeated) option.argParser((value: string, before: readonly string[]) => [...(before === flag.default ? [] : before), value]);
     if (typeof flag.default === "boolean") option.preset("true").argParser((value) => truth(flag.name, value));
-    return option.default(typeof flag.default === "function" ? flag.default(env) : flag.default);
+    return option.default(defaultOf(flag, env));
   });
+}
+
+/** What the flags are where none is given: what a program that starts istiod inside itself sets others over. */
+export function flagDefaults(env: NodeJS.ProcessEnv): FlagValues {
+  return Object.fromEntries(flags.map((flag) => [flag.name, defaultOf(flag, env)])) as FlagValues;
+}
+
+function defaultOf(flag: Flag, env: NodeJS.ProcessEnv): string | boolean | readonly string[] | undefined {
+  return typeof flag.default === "function" ? flag.default(env) : flag.default;
 }
 
 /** Go's forms of a boolean. */

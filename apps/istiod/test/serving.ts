@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { type DescMessage, fromBinary, type MessageShape } from "@bufbuild/protobuf";
 import { pino } from "pino";
-import { type Discovery, flags, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { type Discovery, flagDefaults, type FlagValues, startDiscovery } from "@istiod/istiod";
 import { XdsClient } from "@istiod/xds-server/testing";
 import type { Variant } from "@istiod/xds-server";
 import { afterEach } from "vitest";
@@ -27,9 +27,8 @@ export async function folder(files: Readonly<Record<string, string>>): Promise<s
 
 /** The flags with their defaults, over which some are set; nothing listens but what is named. */
 export function flagValues(set: Partial<FlagValues>): FlagValues {
-  const defaults = Object.fromEntries(flags.map((flag) => [flag.name, typeof flag.default === "function" ? flag.default({}) : flag.default]));
   const quiet = { meshConfig: "", networksConfig: "", grpcAddr: "127.0.0.1:0", secureGRPCAddr: "", httpAddr: "127.0.0.1:0", httpsAddr: "", monitoringAddr: "", shutdownDuration: "1s" };
-  return { ...defaults, ...quiet, ...set } as FlagValues;
+  return { ...flagDefaults({}), ...quiet, ...set };
 }
 
 export interface LogLine {

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { flags, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { flagDefaults, startDiscovery } from "@istiod/istiod";
 import { pino } from "pino";
 import { eventually } from "./eventually.js";
 
@@ -65,8 +65,7 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
 export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
   const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
-  const defaults = Object.fromEntries(flags.map((f) => [f.name, typeof f.default === "function" ? f.default({}) : f.default]));
-  const discovery = await startDiscovery({ ...defaults, ...values(places) } as unknown as FlagValues, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
+  const discovery = await startDiscovery({ ...flagDefaults({}), ...values(places) }, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
   return { lines, kill: () => discovery.close() };
 }
 

@@ -5,7 +5,7 @@ import { create, type DescMessage, fromBinary, type MessageShape } from "@bufbui
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
-import { type Discovery, flags, type FlagValues, startDiscovery } from "@istiod/istiod";
+import { type Discovery, flagDefaults, type FlagValues, startDiscovery } from "@istiod/istiod";
 import { clusterType, endpointType, listenerType, routeType, secretType, type Variant } from "@istiod/xds-server";
 import { EnvoyClient, type EnvoyClientOptions, XdsClient } from "@istiod/xds-server/testing";
 import { pino } from "pino";
@@ -49,9 +49,8 @@ export function node(host: string, ip: string, { type = "sidecar", app, labels, 
 
 /** The flags with their defaults, over which some are set; it listens for plaintext xDS on a free port of loopback. */
 function flagValues(set: Partial<FlagValues>): FlagValues {
-  const defaults = Object.fromEntries(flags.map((flag) => [flag.name, typeof flag.default === "function" ? flag.default({}) : flag.default]));
   const quiet = { meshConfig: "", networksConfig: "", grpcAddr: "127.0.0.1:0", secureGRPCAddr: "", httpAddr: "127.0.0.1:0", httpsAddr: "", monitoringAddr: "", shutdownDuration: "0s" };
-  return { ...defaults, ...quiet, ...set } as FlagValues;
+  return { ...flagDefaults({}), ...quiet, ...set };
 }
 
 const sentinel = "outbound|80||sentinel.sentinel.svc.cluster.local";
