@@ -10,7 +10,7 @@ import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
 import { startAuthority } from "./authority.js";
 import { connectionLimits } from "./connection-limits.js";
-import { DebugAccess } from "./debug/access.js";
+import { DebugAccess, isLoopback } from "./debug/access.js";
 import { debugOverXds } from "./debug/over-xds.js";
 import { debugCommands, debugRoutes } from "./debug/routes.js";
 import { duration, type FlagValues, type ListenAddress, listenAddress } from "./flags.js";
@@ -103,7 +103,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
-    const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), remoteClusters: () => sources.remote.keys() });
+    const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), ownCluster: values.clusterID, remoteClusters: () => sources.remote.keys() });
     cacheMetrics(registry, database);
     report.started();
     source.markReady();
@@ -154,7 +154,10 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [
-      ["/metrics", async (_, response) => void response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics())],
+      ["/metrics", async ({ http: request }, response) => {
+        if (env["METRICS_LOCALHOST_ACCESS_ONLY"] === "true" && !isLoopback(request.socket.remoteAddress)) return void response.writeHead(403, { "content-type": "text/plain" }).end("Only requests from localhost are allowed\n");
+        response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+      }],
       ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],
     ];
     const monitoringAddr = listenAddress("monitoringAddr", values.monitoringAddr);

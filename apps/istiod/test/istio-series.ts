@@ -14,6 +14,8 @@ const series = (type: Series["type"], names: string, ...labels: string[]): Serie
 export const dashboardSeries: readonly Series[] = [
   ...series("gauge", "istio_build", "component", "tag"),
   ...series("gauge", "go_memstats_stack_inuse_bytes go_memstats_heap_inuse_bytes go_memstats_heap_alloc_bytes go_goroutines"),
+  // The performance dashboard asks for these, and for those of the process below.
+  ...series("gauge", "go_memstats_alloc_bytes go_memstats_heap_sys_bytes"),
   ...series("counter", "go_memstats_alloc_bytes_total go_memstats_mallocs_total"),
   ...series("counter", "pilot_xds_pushes pilot_push_triggers pilot_total_xds_rejects", "type"),
   ...series("counter", "pilot_k8s_reg_events pilot_k8s_cfg_events", "event", "type"),
@@ -46,7 +48,7 @@ export const otherSeries: readonly Series[] = [
 ];
 
 /** Registered, but without a sample before something of the kind happens. */
-export const silentSeries: readonly Series[] = [...series("gauge", "pilot_xds_cds_reject pilot_xds_eds_reject pilot_xds_lds_reject", "err", "node"), ...series("counter", "citadel_server_csr_sign_err_count", "error")];
+export const silentSeries: readonly Series[] = [...series("counter", "pilot_k8s_proxies_with_no_service_targets", "reason"), ...series("gauge", "pilot_xds_cds_reject pilot_xds_eds_reject pilot_xds_lds_reject", "err", "node"), ...series("counter", "citadel_server_csr_sign_err_count", "error")];
 
 /** Named there, and left out here because what they count does not exist: they must not be there as zeros. */
 export const absentSeries: readonly string[] = [
@@ -55,5 +57,5 @@ export const absentSeries: readonly string[] = [
   "webhook_patch_attempts_total", "webhook_patch_failures_total", "webhook_patch_retries_total", "pilot_envoy_filter_status",
   "pilot_jwks_resolver_network_fetch_success_total", "pilot_jwks_resolver_network_fetch_fail_total", "remote_cluster_sync_timeouts_total", "remote_cluster_secret_events_total",
   "controller_sync_errors_total", "auto_registration_success_total", "auto_registration_updates_total", "auto_registration_unregister_total", "auto_registration_deletes_total",
-  "auto_registration_errors_total", "citadel_server_id_extraction_err_count",
+  "auto_registration_errors_total", "citadel_server_id_extraction_err_count", "provider_lookup_cluster_failures",
 ];

@@ -1,11 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { clusterType, routeType } from "@istiod/xds-server";
-import { EnvoyClient } from "@istiod/xds-server/testing";
+import { resource } from "@istiod/resources";
+import { clusterType, createXdsServer, routeType, staticSource } from "@istiod/xds-server";
+import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
+import { Registry } from "prom-client";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { absentSeries, dashboardSeries, otherSeries, type Series, silentSeries } from "./istio-series.js";
+import { xdsMetrics } from "../src/metrics/xds-metrics.js";
 import { client, folder, serve } from "./serving.js";
 
 const document = (kind: string, apiVersion: string, name: string, rest: string): string => `---\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: ${name}, namespace: shop}\n${rest}\n`;
@@ -150,6 +154,7 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
     expect(now.value("pilot_dns_cluster_without_endpoints")).toBe(1);
     expect(now.value("pilot_eds_no_instances")).toBeGreaterThan(0);
     expect(now.value("pilot_no_ip")).toBe(1);
+    expect(now.value("pilot_k8s_proxies_with_no_service_targets", { reason: "no_matching_metadata" })).toBe(1);
     expect(now.value("pilot_k8s_endpoints_pending_pod")).toBe(0);
     expect(now.value("pilot_k8s_endpoints_with_no_pods")).toBe(1);
     expect(now.value("pilot_total_rejected_configs", { type: "gateway", name: "shop/two" })).toBe(1);
@@ -158,6 +163,44 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
     expect(now.value("pilot_xds", { version: "1.27.0" })).toBe(3);
     expect(now.value("pilot_xds_config_size_bytes_count", { type: clusterType })).toBeGreaterThan(0);
   }, 10_000);
+});
+
+it("has heap, stack and process as numbers that can be drawn", async () => {
+  const now = await scrape(istiod.http);
+  const value = (name: string): number => now.value(name) ?? NaN;
+  for (const name of ["go_memstats_heap_sys_bytes", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes", "process_resident_memory_bytes", "process_virtual_memory_bytes"]) expect(`${name} ${value(name) > 0}`).toBe(`${name} true`);
+  expect(value("go_memstats_alloc_bytes")).toBeGreaterThan(1_000_000);
+  expect(value("go_memstats_heap_alloc_bytes")).toBeLessThanOrEqual(value("go_memstats_heap_inuse_bytes"));
+  const started = value("process_start_time_seconds");
+  expect(started > Date.now() / 1000 - 86_400 && started <= Date.now() / 1000).toBe(true);
+});
+
+it("counts a client that takes nothing as a failure to send what it was sent last", async () => {
+  const registry = new Registry();
+  const source = staticSource({ [clusterType]: [resource("a", new Uint8Array(10))] });
+  const observe = xdsMetrics(registry, () => server.connections());
+  const server = createXdsServer(source, { observe, sendTimeoutMs: 50, maxOutstandingBytes: 0 });
+  const slow = new XdsClient(server, { variant: "delta", node: "sidecar~10.0.0.1~slow.shop~shop.svc.cluster.local" });
+  slow.subscribe(clusterType);
+  slow.nack(await slow.next(clusterType), "no");
+  await slow.settled();
+  slow.pause(true);
+  source.set({ [clusterType]: [resource("a", new Uint8Array(100_000))] });
+  expect((await slow.ended)?.code).not.toBe(0);
+  const text = await registry.metrics();
+  expect(text).toContain('pilot_xds_pushes{type="cds_senderr"} 1\n');
+  expect(text).toContain("pilot_xds_write_timeout 1\n");
+  expect(text).toContain('pilot_total_xds_rejects{type="cds"} 1\n');
+  await server.close({ graceMs: 0 });
+}, 10_000);
+
+const elsewhere = Object.values(networkInterfaces()).flat().find((each) => each?.family === "IPv4" && !each.internal)?.address;
+
+it.skipIf(elsewhere === undefined)("tells this machine only, where METRICS_LOCALHOST_ACCESS_ONLY says so (skipped where it has no other address)", async () => {
+  const guarded = await serve({ configDir: join(root, "config"), httpAddr: ":0" }, { METRICS_LOCALHOST_ACCESS_ONLY: "true" });
+  expect((await fetch(`${guarded.http}/metrics`)).status).toBe(200);
+  expect((await fetch(`${guarded.http.replace("127.0.0.1", elsewhere ?? "")}/metrics`)).status).toBe(403);
+  expect((await fetch(`${istiod.http}/metrics`)).status).toBe(200);
 });
 
 it("forgets proxies that are gone", async () => {

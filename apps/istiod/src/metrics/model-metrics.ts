@@ -1,7 +1,8 @@
+import { pods } from "@istiod/config-ingestion";
 import { type Database, query } from "@istiod/incremental";
 import { mergedGateway, type Proxy, proxyFromNode, serviceTargets } from "@istiod/push-context";
 import { emptyAssignments, type Findings, findings, generators } from "@istiod/xds-generators";
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import { type Connection, endpointType, type XdsServer } from "@istiod/xds-server";
 import type { MeshClient } from "../mesh-source.js";
 import { type MeshCounts, meshCounts } from "./model-gauges.js";
@@ -11,6 +12,8 @@ export interface ModelMetricsOptions {
   readonly database: Database<Proxy>;
   readonly server: XdsServer;
   readonly clientOf: (connection: Connection) => MeshClient | undefined;
+  /** The cluster that istiod is in. */
+  readonly ownCluster: string;
   /** Kubernetes clusters whose objects are read, beside istiod's own. */
   readonly remoteClusters: () => Iterable<string>;
 }
@@ -54,10 +57,12 @@ const gaugeOfFinding: Readonly<Record<Exclude<keyof Findings, "inboundConflict">
 };
 
 /** Istio's gauges of the model. They are made when metrics are asked for, and again only if something changed. Gives what tells the faults that they count. */
-export function modelMetrics(registry: Registry, { database, server, clientOf, remoteClusters }: ModelMetricsOptions): () => Readonly<Record<string, Faults>> {
+export function modelMetrics(registry: Registry, { database, server, clientOf, ownCluster, remoteClusters }: ModelMetricsOptions): () => Readonly<Record<string, Faults>> {
   const registers = [registry];
   const view = database.view(proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" }));
   const rejected = rejectedConfigs(registry);
+  const untargeted = new Counter({ name: "pilot_k8s_proxies_with_no_service_targets", help: "Sidecars that implemented no service when metrics were asked for, each stream once, by reason.", labelNames: ["reason"], registers });
+  const seenUntargeted = new WeakSet<object>();
   const seenRefusals = new Set<string>();
   let known: Census | undefined;
   const census = (): Census => {
@@ -86,7 +91,11 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
       const endpoints = generators[endpointType];
       if (endpoints !== undefined) once(client.view.call(endpoints), (set) => emptyAssignments(set).forEach((name) => faults.pilot_eds_no_instances.set(name, of)));
       if (found.inboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);
-      if (proxy.type === "sidecar" && client.view.call(withoutTargets)) faults.pilot_no_ip.set(proxy.nodeId, of);
+      if (proxy.type === "sidecar" && client.view.call(withoutTargets)) {
+        faults.pilot_no_ip.set(proxy.nodeId, of);
+        if (!seenUntargeted.has(client)) untargeted.inc({ reason: reasonWithoutTargets(database, proxy, [ownCluster, ...remoteClusters()]) });
+        seenUntargeted.add(client);
+      }
       if (notReadyAt.has(proxy.ipAddresses[0] ?? "")) faults.pilot_endpoint_not_ready.set(proxy.nodeId, of);
       if (proxy.type === "router") {
         for (const { gateway, index, reason } of client.view.call(refusedServers)) {
@@ -124,4 +133,14 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, r
     },
   });
   return () => Object.fromEntries(Object.entries(census().faults).filter(([, faults]) => faults.size > 0));
+}
+
+/** Why a proxy implements no service, as Istio names it. Source: pilot/pkg/serviceregistry/kube/controller/controller.go, GetProxyServiceTargets. */
+function reasonWithoutTargets(database: Database<Proxy>, { nodeId, metadata }: Proxy, clusters: readonly string[]): string {
+  const cluster = metadata.CLUSTER_ID || (clusters[0] ?? "");
+  if (!clusters.includes(cluster)) return "incorrect_cluster";
+  const pod = nodeId.split("~")[2] ?? "";
+  const at = pod.lastIndexOf(".");
+  const known = database.read(pods, `${cluster}/${pod.slice(at + 1)}/${pod.slice(0, at)}`) !== undefined;
+  return known ? "no_matching_services" : "no_matching_metadata";
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { GCProfiler } from "node:v8";
+import { GCProfiler, getHeapStatistics } from "node:v8";
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from "prom-client";
 
 /** Metrics of the process itself: Istio's own by their names, Node's defaults, and those by Go's names that Istio's dashboards ask for. Gives what ends them. */
@@ -12,6 +12,8 @@ export function processMetrics(registry: Registry, version: string): () => void 
   const gauge = (name: string, help: string, value: () => number): Gauge => new Gauge({ name, help, registers, collect() { this.set(value()); } });
   gauge("istiod_uptime_seconds", "Seconds since this istiod started.", () => (Date.now() - started) / 1000);
   gauge("go_memstats_heap_alloc_bytes", "Bytes of live and not yet collected objects: V8's used heap.", () => process.memoryUsage().heapUsed);
+  gauge("go_memstats_alloc_bytes", "The same, by its older name.", () => process.memoryUsage().heapUsed);
+  gauge("go_memstats_heap_sys_bytes", "Bytes of the heap that the system has given: V8's heap in physical memory.", () => getHeapStatistics().total_physical_size);
   gauge("go_memstats_heap_inuse_bytes", "Bytes of the heap's pages: V8's total heap.", () => process.memoryUsage().heapTotal);
   gauge("go_memstats_stack_inuse_bytes", "Bytes of the main thread's stack, where the system tells it (VmStk).", stackBytes);
   gauge("go_goroutines", "What the event loop waits for: there are no goroutines here.", () => process.getActiveResourcesInfo().length);

@@ -120,11 +120,16 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
       case "nack": {
         const type = metricType(event.typeUrl);
         rejects.inc({ type });
-        refused(event.nodeId, type, Code[event.error.code] ?? String(event.error.code));
+        refused(event.nodeId, type, codeName(event.error.code));
         break;
       }
     }
   };
+}
+
+/** A gRPC status code as Go names it; clients may refuse without one. */
+function codeName(code: number): string {
+  return code === 0 ? "OK" : (Code[code] ?? `Code(${code})`);
 }
 
 function versionOf({ metadata }: Connection["node"]): string {
