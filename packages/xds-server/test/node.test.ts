@@ -47,6 +47,18 @@ test("what proxies of one build say alike is one object for all of them", () => 
   expect(decoded(encoded({ id: "c" })).extensions).toEqual([]);
 });
 
+test("what nodes say alike is not remembered for more than two megabytes in all", () => {
+  const heavy = (id: number, bytes: number) => decoded(encoded({ userAgentName: `${id}`.padEnd(bytes, "x"), extensions: [{ name: "a" }] }));
+  const megabyte = 1000 * 1000;
+  const first = heavy(1, megabyte);
+  expect(heavy(1, megabyte).extensions).toBe(first.extensions);
+  heavy(2, megabyte);
+  expect(heavy(1, megabyte).extensions).toBe(first.extensions);
+  heavy(3, megabyte);
+  expect(heavy(1, megabyte).extensions).not.toBe(first.extensions);
+  expect(heavy(4, 3 * megabyte).extensions).not.toBe(heavy(4, 3 * megabyte).extensions);
+});
+
 test("unknown fields of a node are kept, apart from the bytes that they came in", () => {
   const bytes = Buffer.concat([encoded({ id: "a" }), Buffer.from([0xf2, 0x3f, 1, 65])]);
   const node = decodeNode(bytes, 0, bytes.length);

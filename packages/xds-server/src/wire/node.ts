@@ -8,9 +8,11 @@ const idField = 1;
 const clusterField = 2;
 const metadataField = 3;
 
-/** As many builds of proxies, by zones, are told apart; the oldest are forgotten first. */
+/** As many builds of proxies, by zones, are told apart, of so many encoded bytes in all (Envoy says about 100 KiB); the oldest are forgotten first. */
 const mostBuilds = 64;
-const builds = new Map<string, Node>();
+const mostBytes = 2 * 1024 * 1024;
+const builds = new Map<string, { readonly build: Node; readonly bytes: number }>();
+let bytesKept = 0;
 
 /**
  * Decodes an `envoy.config.core.v3.Node`. What proxies of one build and zone say alike, such as hundreds of extensions, is decoded once and shared: nobody may
@@ -41,15 +43,18 @@ function buildOf(bytes: Buffer, ranges: readonly number[]): Node {
   for (let i = 0; i < ranges.length; i += 2) pieces.push(bytes.subarray(ranges[i], ranges[i + 1]));
   const encoded = pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces);
   const key = hash("sha256", encoded, "base64");
-  let build = builds.get(key);
-  if (build === undefined) {
-    // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
-    build = fromBinary(NodeSchema, Uint8Array.from(encoded));
-    for (const oldest of builds.keys()) {
-      if (builds.size < mostBuilds) break;
-      builds.delete(oldest);
-    }
-    builds.set(key, build);
+  const known = builds.get(key);
+  if (known !== undefined) return known.build;
+  // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
+  const build = fromBinary(NodeSchema, Uint8Array.from(encoded));
+  const size = encoded.length;
+  if (size > mostBytes) return build;
+  for (const [oldest, { bytes: freed }] of builds) {
+    if (builds.size < mostBuilds && bytesKept + size <= mostBytes) break;
+    builds.delete(oldest);
+    bytesKept -= freed;
   }
+  builds.set(key, { build, bytes: size });
+  bytesKept += size;
   return build;
 }
