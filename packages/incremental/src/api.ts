@@ -40,6 +40,11 @@ export interface DatabaseOptions {
    * pushes to find its results still there, short enough that what nobody asks for is gone within seconds of editing.
    */
   readonly keepRevisions?: number;
+  /**
+   * How many results that views held and let go of are kept meanwhile, with what only they use; beyond it the oldest are dropped when a view is released. Default
+   * 65,536: what clients were asked for and left behind is bounded although nothing is committed.
+   */
+  readonly keepUnused?: number;
 }
 
 /** The database as one client sees it. */

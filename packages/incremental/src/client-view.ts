@@ -77,6 +77,7 @@ export class ClientView<C> implements View<C> {
     }
     for (const memo of this.answerMemos.values()) dropAnswer(this.#engine, memo);
     this.answerMemos.clear();
+    retention.limit(this.#engine);
   }
 
   /** The record of a call, made if there is none; not held. */

@@ -9,13 +9,14 @@ import { statistics } from "./statistics.js";
 import { Supposed } from "./supposition/supposition.js";
 
 const defaultKeepRevisions = 16;
+const defaultKeepUnused = 65_536;
 
 /** Inputs with their revisions, and the memos computed from them. `C` is what a client is to the facts. */
 export class Database<C = unknown> {
   readonly #engine: Engine;
 
   constructor(options: DatabaseOptions = {}) {
-    this.#engine = new Engine(options.keepRevisions ?? defaultKeepRevisions);
+    this.#engine = new Engine(options.keepRevisions ?? defaultKeepRevisions, options.keepUnused ?? defaultKeepUnused);
   }
 
   /** The number of commits that changed something. */

@@ -64,6 +64,28 @@ describe("what is kept", { timeout: 120_000 }, () => {
     expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
   });
 
+  it("does not grow when clients ask for ever new things and leave, although nothing is committed", () => {
+    const db = new Database<Client>({ keepUnused: 100 });
+    db.commit((tx) => tx.set(items, "x", { owner: "o", n: 1 }));
+    const stays = db.view({ name: "stays" });
+    stays.call(detail, "x");
+    for (let round = 0; round < 50; round++) {
+      const view = db.view({ name: `v${round}` });
+      for (let i = 0; i < 20; i++) view.call(detail, `${round}-${i}`);
+      view.call(detail, "x");
+      view.release();
+      expect(db.stats().memos).toBeLessThanOrEqual(102);
+    }
+    const { recomputations } = db.stats();
+    const back = db.view({ name: "v49" });
+    expect([back.call(detail, "49-19"), stays.call(detail, "x")]).toEqual([
+      { n: undefined, of: 0, mine: false },
+      { n: 1, of: 0, mine: false },
+    ]);
+    expect(db.stats().recomputations).toBe(recomputations);
+    expect(back.call(detail, "0-0")).toEqual({ n: undefined, of: 0, mine: false });
+  });
+
   it("does not grow when inputs, clients, arguments and answers change forever", () => {
     const db = new Database<Client>({ keepRevisions: 4 });
     const steady = db.view({ name: "steady" });

@@ -81,7 +81,7 @@ describe("after every commit, every result of every client", { timeout: 600_000 
       fc.property(programs(true), clients, edits, fc.infiniteStream(fc.nat()), (program, people, commits, choices) => {
         const nothing = (): void => {};
         const { queries } = define(program, nothing, nothing);
-        const db = new Database<Client>({ keepRevisions: 3 });
+        const db = new Database<Client>({ keepRevisions: 3, keepUnused: 3 });
         const model = emptyModel();
         const choose = (count: number): number => choices.next().value! % count;
         const views = people.map((client) => ({ client, view: db.view(client) }));

@@ -61,8 +61,8 @@ export class Engine {
   hits = 0;
   answers = 0;
 
-  constructor(keepRevisions: number) {
-    this.retention = new Retention(keepRevisions);
+  constructor(keepRevisions: number, keepUnused: number) {
+    this.retention = new Retention(keepRevisions, keepUnused);
   }
 
   get revision(): number {

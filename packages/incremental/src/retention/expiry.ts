@@ -31,12 +31,19 @@ export class Expiry<T extends Expiring> {
         taken.push(item);
       }
     }
-    if (this.#next === this.#items.length) this.clear();
-    else if (this.#next > 1024 && this.#next * 2 > this.#items.length) {
-      this.#items = this.#items.slice(this.#next);
-      this.#addedAt = this.#addedAt.slice(this.#next);
-      this.#next = 0;
+    this.#shorten();
+    return taken;
+  }
+
+  /** Takes out, the longest waiting first, what is not used, until no more wait than `most`. */
+  takeBeyond(most: number, used: (item: T) => boolean): T[] {
+    const taken: T[] = [];
+    for (; this.#items.length - this.#next > most; this.#next++) {
+      const item = this.#items[this.#next] as T;
+      item.queued = false;
+      if (!used(item)) taken.push(item);
     }
+    this.#shorten();
     return taken;
   }
 
@@ -44,6 +51,15 @@ export class Expiry<T extends Expiring> {
     this.#items = [];
     this.#addedAt = [];
     this.#next = 0;
+  }
+
+  #shorten(): void {
+    if (this.#next === this.#items.length) this.clear();
+    else if (this.#next > 1024 && this.#next * 2 > this.#items.length) {
+      this.#items = this.#items.slice(this.#next);
+      this.#addedAt = this.#addedAt.slice(this.#next);
+      this.#next = 0;
+    }
   }
 
   #push(item: T, revision: number): void {

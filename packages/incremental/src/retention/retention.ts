@@ -22,7 +22,10 @@ export class Retention {
   #unread: Input[] = [];
   #idle: Question[] = [];
 
-  constructor(readonly keepRevisions: number) {}
+  constructor(
+    readonly keepRevisions: number,
+    readonly keepUnused: number,
+  ) {}
 
   /** No memo and no view uses the memo since `revision`. */
   unused(memo: Memo, revision: number): void {
@@ -65,6 +68,11 @@ export class Retention {
     dropQuestions(engine, this.#idle);
     forgetAnswers(engine);
     this.#idle = [];
+  }
+
+  /** After a view was released: drops what is not used, the oldest first, beyond as much as is kept. */
+  limit(engine: Engine): void {
+    for (const memo of this.#memos.takeBeyond(this.keepUnused, used)) evict(engine, memo);
   }
 
   clear(): void {
