@@ -40,6 +40,9 @@ export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxy
 export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 
+export { isCipherSuite } from "./validation/cipher-suites.js";
+export { grpcStatuses } from "./validation/grpc-statuses.js";
+
 export { formatProblem, formatSubject, type Problem } from "./documents/problem.js";
 export { readText, type LocatedObject, type Reading } from "./documents/read-text.js";
 export { applyChanges, loadDirectory, setObjects, type LoadedDirectory } from "./sources/load-directory.js";

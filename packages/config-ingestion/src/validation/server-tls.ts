@@ -3,26 +3,9 @@ import {
   ServerTLSSettings_TLSProtocol as Version,
   type ServerTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { isCipherSuite } from "./cipher-suites.js";
 import { each, type Place } from "./place.js";
 import { atMostOne, size, type Shape } from "./shape.js";
-
-const ciphers = new Set([
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-CHACHA20-POLY1305",
-  "ECDHE-RSA-CHACHA20-POLY1305",
-  "ECDHE-ECDSA-AES128-SHA",
-  "ECDHE-RSA-AES128-SHA",
-  "ECDHE-ECDSA-AES256-SHA",
-  "ECDHE-RSA-AES256-SHA",
-  "AES128-GCM-SHA256",
-  "AES256-GCM-SHA384",
-  "AES128-SHA",
-  "AES256-SHA",
-  "DES-CBC3-SHA",
-]);
 
 /** Of TLS settings of servers, at a path such as `servers[].tls`. */
 export function serverTlsShape(at: string): Shape {
@@ -110,8 +93,7 @@ function checkCiphers(tls: ServerTLSSettings, place: Place): void {
   }
   const seen = new Set<string>();
   each(tls.cipherSuites, place.at("cipherSuites"), (cipher, at) => {
-    const expression = cipher === "" || cipher === "ALL" || !/^[\p{L}\p{N}]/u.test(cipher);
-    if (!expression && !ciphers.has(cipher)) at.warning(`is ${JSON.stringify(cipher)}, which is not known and left out`);
+    if (!isCipherSuite(cipher)) at.warning(`is ${JSON.stringify(cipher)}, which is not known and left out`);
     else if (seen.has(cipher)) at.warning(`is ${JSON.stringify(cipher)} a second time`);
     seen.add(cipher);
   });

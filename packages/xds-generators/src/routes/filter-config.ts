@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { grpcStatuses } from "@istiod/config-ingestion";
 import { type CorsPolicy as EnvoyCorsPolicy, CorsPolicySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
 import { FaultAbortSchema, type HTTPFault, HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
 import { FaultDelaySchema } from "@istiod/envoy-api/envoy/extensions/filters/common/fault/v3/fault";
@@ -37,32 +38,11 @@ function abortConfig({ errorType, percentage }: HTTPFaultInjection_Abort) {
     case "httpStatus":
       return create(FaultAbortSchema, { ...share, errorType: { case: "httpStatus", value: errorType.value } });
     case "grpcStatus":
-      return create(FaultAbortSchema, { ...share, errorType: { case: "grpcStatus", value: Math.max(0, grpcStatusNames.indexOf(errorType.value)) } });
+      return create(FaultAbortSchema, { ...share, errorType: { case: "grpcStatus", value: Math.max(0, grpcStatuses.indexOf(errorType.value)) } });
     default:
       return undefined;
   }
 }
-
-/** Names of gRPC's status codes, each at its number. */
-const grpcStatusNames = [
-  "OK",
-  "CANCELLED",
-  "UNKNOWN",
-  "INVALID_ARGUMENT",
-  "DEADLINE_EXCEEDED",
-  "NOT_FOUND",
-  "ALREADY_EXISTS",
-  "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED",
-  "FAILED_PRECONDITION",
-  "ABORTED",
-  "OUT_OF_RANGE",
-  "UNIMPLEMENTED",
-  "INTERNAL",
-  "UNAVAILABLE",
-  "DATA_LOSS",
-  "UNAUTHENTICATED",
-];
 
 /** The CORS filter's configuration for a route. */
 export function corsConfig(policy: CorsPolicy): EnvoyCorsPolicy {

@@ -1,4 +1,5 @@
 import { create } from "@bufbuild/protobuf";
+import { isCipherSuite } from "@istiod/config-ingestion";
 import { CertificateValidationContextSchema, TlsParameters_TlsProtocol as TlsProtocol, TlsParametersSchema, type TlsParameters } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import { type SdsSecretConfig, SdsSecretConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import {
@@ -121,25 +122,7 @@ function envoyVersion(version: ServerTlsProtocol): TlsProtocol {
   return versions[version] ?? TlsProtocol.TLS_AUTO;
 }
 
-const knownCiphers = new Set([
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-CHACHA20-POLY1305",
-  "ECDHE-RSA-CHACHA20-POLY1305",
-  "ECDHE-ECDSA-AES128-SHA",
-  "ECDHE-RSA-AES128-SHA",
-  "ECDHE-ECDSA-AES256-SHA",
-  "ECDHE-RSA-AES256-SHA",
-  "AES128-GCM-SHA256",
-  "AES256-GCM-SHA384",
-  "AES128-SHA",
-  "AES256-SHA",
-  "DES-CBC3-SHA",
-]);
-
 /** Without repetitions and without what Envoy would refuse the listener for; what is an expression stays. */
 function usableCiphers(suites: readonly string[]): readonly string[] {
-  return [...new Set(suites)].filter((suite) => suite === "" || suite === "ALL" || !/^[\p{L}\p{N}]/u.test(suite) || knownCiphers.has(suite));
+  return [...new Set(suites)].filter(isCipherSuite);
 }

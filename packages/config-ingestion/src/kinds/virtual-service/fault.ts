@@ -1,26 +1,7 @@
 import type { HTTPFaultInjection, Percent } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkDuration } from "../../validation/durations.js";
+import { grpcStatuses } from "../../validation/grpc-statuses.js";
 import type { Place } from "../../validation/place.js";
-
-const grpcStatuses = [
-  "OK",
-  "CANCELLED",
-  "UNKNOWN",
-  "INVALID_ARGUMENT",
-  "DEADLINE_EXCEEDED",
-  "NOT_FOUND",
-  "ALREADY_EXISTS",
-  "PERMISSION_DENIED",
-  "RESOURCE_EXHAUSTED",
-  "FAILED_PRECONDITION",
-  "ABORTED",
-  "OUT_OF_RANGE",
-  "UNIMPLEMENTED",
-  "INTERNAL",
-  "UNAVAILABLE",
-  "DATA_LOSS",
-  "UNAUTHENTICATED",
-];
 
 export function checkFault(fault: HTTPFaultInjection | undefined, place: Place): void {
   if (fault === undefined) return;

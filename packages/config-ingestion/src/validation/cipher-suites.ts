@@ -1,0 +1,25 @@
+/**
+ * Whether a cipher suite of TLS settings is passed on: one that Envoy knows, or an expression such as `ALL`, which is left to Envoy. With any other Envoy would refuse the
+ * listener, so it is left out. Source: Istio's `IsValidCipherSuite`.
+ */
+export function isCipherSuite(suite: string): boolean {
+  return suite === "" || suite === "ALL" || !/^[\p{L}\p{N}]/u.test(suite) || known.has(suite);
+}
+
+const known = new Set([
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-SHA",
+  "ECDHE-RSA-AES128-SHA",
+  "ECDHE-ECDSA-AES256-SHA",
+  "ECDHE-RSA-AES256-SHA",
+  "AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-SHA",
+  "AES256-SHA",
+  "DES-CBC3-SHA",
+]);
