@@ -64,17 +64,20 @@ export class BodyCache {
 
   /** The bodies of a response, in order. Whoever writes them must hold them until they are written. */
   encode(variant: Variant, typeUrl: string, selection: Selection): readonly Body[] {
+    const { whole, removed } = selection;
+    const rest = removed.length === 0 ? [] : [encodeRemoved(removed)];
+    // Clients ask for types of any name; nothing is kept of those that have no resources.
+    if (countOf(selection) === 0) return rest;
     const name = `${variant} ${typeUrl}`;
     let kind = this.#kinds.get(name);
     if (kind === undefined) {
       const encode = (run: readonly Resource[]): Body => encodeResources(variant, typeUrl, run);
       this.#kinds.set(name, (kind = new Kind(this.#runs, encode)));
     }
-    const { whole, removed } = selection;
     const bodies = whole === undefined ? kind.bodiesOfList(selection.resources) : kind.bodiesOfSet(whole);
     const now = this.#clock.now();
     for (const body of bodies) if (body.length >= worthSharing) this.#keep(body, now);
-    return removed.length === 0 ? bodies : [...bodies, encodeRemoved(removed)];
+    return rest.length === 0 ? bodies : [...bodies, ...rest];
   }
 
   #keep(body: Body, now: number): void {
