@@ -15,7 +15,20 @@ const metricTypes: Readonly<Record<string, string>> = {
 
 /** The short name of a type in metrics; a type that Istio has no name for keeps its URL. */
 export function metricType(typeUrl: string): string {
-  return metricTypes[typeUrl] ?? typeUrl;
+  return (Object.hasOwn(metricTypes, typeUrl) ? metricTypes[typeUrl] : undefined) ?? typeUrl;
+}
+
+/** A client may ask for types of any name. So many that Istio has no name for are told apart; further ones count together. */
+const otherTypes = 32;
+
+function boundedTypes(): (typeUrl: string) => string {
+  const others = new Set<string>();
+  return (typeUrl) => {
+    if (Object.hasOwn(metricTypes, typeUrl) || others.has(typeUrl)) return typeUrl;
+    if (others.size >= otherTypes) return "other";
+    others.add(typeUrl);
+    return typeUrl;
+  };
 }
 
 /** How a client that does not read is said to have been disconnected. */
@@ -73,6 +86,8 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
     for (const remove of removals.values()) remove();
     refusals.delete(node);
   };
+  const bounded = boundedTypes();
+  const typeOf = (typeUrl: string): string => metricType(bounded(typeUrl));
   let largest = 0;
   /** The type of the last response to each stream, for the one that is not taken. */
   const lastSent = new Map<string, string>();
@@ -95,18 +110,18 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
         break;
       case "request":
         if (event.bytes !== undefined && event.bytes > largest) received.set((largest = event.bytes));
-        if (event.stale) expired.inc({ type: metricType(event.typeUrl) });
+        if (event.stale) expired.inc({ type: typeOf(event.typeUrl) });
         break;
       case "push": {
-        const type = metricType(event.typeUrl);
+        const type = typeOf(event.typeUrl);
         pushes.inc({ type });
         pushTime.observe({ type }, event.buildMs / 1000);
-        size.observe({ type: event.typeUrl }, event.bytes);
+        size.observe({ type: bounded(event.typeUrl) }, event.bytes);
         lastSent.set(event.connection, type);
         break;
       }
       case "ack":
-        ackTime.observe({ type: metricType(event.typeUrl) }, event.afterMs / 1000);
+        ackTime.observe({ type: typeOf(event.typeUrl) }, event.afterMs / 1000);
         break;
       case "turn":
         queueTime.observe(event.queueMs / 1000);
@@ -118,7 +133,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
         sendTime.observe(event.afterMs / 1000);
         break;
       case "nack": {
-        const type = metricType(event.typeUrl);
+        const type = typeOf(event.typeUrl);
         rejects.inc({ type });
         refused(event.nodeId, type, codeName(event.error.code));
         break;
