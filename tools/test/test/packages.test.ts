@@ -1,0 +1,54 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+interface PackageJson {
+  readonly private?: boolean;
+  readonly license?: string;
+  readonly description?: string;
+  readonly type?: string;
+  readonly engines?: { readonly node?: string };
+  readonly sideEffects?: boolean;
+  readonly files?: readonly string[];
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+const root = fileURLToPath(new URL("../../..", import.meta.url));
+const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
+const packageJson = (...path: string[]): PackageJson => JSON.parse(read(...path, "package.json")) as PackageJson;
+const projects = ["packages", "apps", "tools"].flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`));
+const published = projects.filter((project) => existsSync(join(root, project, "package.json")) && packageJson(project).private !== true);
+
+describe.each(published)("what is published of %s", (project) => {
+  const found = packageJson(project);
+
+  it("says what it is, under which licence, and what it needs", () => {
+    const { license, engines } = packageJson();
+    expect(found).toMatchObject({ license, engines, type: "module", sideEffects: false });
+    expect(found.description).toMatch(/^[A-Z].*[^.]$/);
+    expect(Object.keys(found.exports ?? {})).toContain("./package.json");
+    expect(found.files).not.toHaveLength(0);
+  });
+
+  it("names each of its dependencies in its README, with the reason", () => {
+    const readme = read(project, "README.md");
+    const named = (dependency: string): boolean => readme.includes(`\`${dependency}\``) || (dependency.startsWith("@istiod/") && readme.includes("`@istiod/*`"));
+    expect(Object.keys(found.dependencies ?? {}).filter((dependency) => !named(dependency))).toEqual([]);
+  });
+});
+
+it("the table of packages in the README has each once", () => {
+  const rows = [...read("README.md").matchAll(/^\| (\[.*?) \|/gm)].flatMap(([, cell = ""]) => [...cell.matchAll(/\]\(((?:packages|apps)\/[\w-]+)\)/g)].map(([, folder]) => folder));
+  expect(rows.toSorted()).toEqual(published.toSorted());
+});
+
+it("every link between documents leads to a file", () => {
+  const documents = ["README.md", "CHANGELOG.md", ...["docs", "docs/design"].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`))];
+  const readmes = projects.map((project) => `${project}/README.md`).filter((path) => existsSync(join(root, path)));
+  const broken = [...documents, ...readmes].flatMap((path) =>
+    [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !existsSync(join(root, path, "..", link))).map((link) => `${path}: ${link}`),
+  );
+  expect(broken).toEqual([]);
+});
