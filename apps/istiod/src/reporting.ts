@@ -110,8 +110,9 @@ function summary(report: ChangeReport): object {
 }
 
 /** What a response was, by the words of Istio's line about it: type, reason, node, how many resources, how many bytes. */
-function pushed(event: PushEvent, cause: object): object {
-  const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version } = event;
+function pushed(event: PushEvent, causesOf: (revision: number) => string[]): object {
+  const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version, revision, changes } = event;
+  const cause = changes.length > 0 ? { revision, cause: [...new Set(changes.flatMap(causesOf))] } : {};
   return { type: metricType(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
 }
 
@@ -123,7 +124,6 @@ function thrown(cause: unknown): { readonly err?: Error } {
 
 /** One line for what people look for: who came and went, who refused what, and what had changed. */
 function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => string[]): void {
-  const cause = event.kind === "push" && event.changes.length > 0 ? { revision: event.revision, cause: [...new Set(event.changes.flatMap(causesOf))] } : {};
   switch (event.kind) {
     case "nack": {
       const { revision, resources, message, nonce } = event.error;
@@ -144,7 +144,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
       log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);
       break;
     case "push":
-      if (log.isLevelEnabled("debug")) log.debug(pushed(event, cause), "xds push");
+      if (log.isLevelEnabled("debug")) log.debug(pushed(event, causesOf), "xds push");
       break;
   }
 }
