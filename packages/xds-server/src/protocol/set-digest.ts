@@ -1,5 +1,6 @@
 import type { ResourceSet } from "@istiod/resources";
 import { Digest } from "../wire/digest.js";
+import { VersionTable } from "../wire/version-table.js";
 
 interface Known {
   readonly names: Digest;
@@ -8,6 +9,7 @@ interface Known {
 
 const byPart = new WeakMap<ResourceSet, Known>();
 const nameSets = new WeakMap<ResourceSet, ReadonlySet<string>>();
+const tables = new WeakMap<ResourceSet, VersionTable>();
 const encoder = new TextEncoder();
 
 /** The digest of the names of a set. */
@@ -25,6 +27,13 @@ export function namesOf(set: ResourceSet): ReadonlySet<string> {
   let names = nameSets.get(set);
   if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
   return names;
+}
+
+/** Where the versions of a set are in it. */
+export function versionTable(set: ResourceSet): VersionTable {
+  let table = tables.get(set);
+  if (table === undefined) tables.set(set, (table = new VersionTable(set, set.size)));
+  return table;
 }
 
 function known(set: ResourceSet): Known {

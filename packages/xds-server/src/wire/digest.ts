@@ -23,8 +23,7 @@ export class Digest {
 
   /** The same for one of two parts. */
   addRanges(bytes: DataView, from: number, to: number, from2: number, to2: number): void {
-    hash(bytes, from, to, seedHigh, seedLow);
-    hash(bytes, from2, to2, high, low);
+    hashRanges(bytes, from, to, from2, to2);
     this.#sum(1);
   }
 
@@ -62,6 +61,14 @@ const seedLow = 0x1b873593;
 /** The two halves of the hash that was computed last. In module scope, as an object for each of millions would cost more than the hash. */
 let high = 0;
 let low = 0;
+
+export { high as hashHigh, low as hashLow };
+
+/** Computes the hash of an element of two parts, which then stands in {@link hashHigh} and {@link hashLow}. */
+export function hashRanges(bytes: DataView, from: number, to: number, from2: number, to2: number): void {
+  hash(bytes, from, to, seedHigh, seedLow);
+  hash(bytes, from2, to2, high, low);
+}
 
 function hash(bytes: DataView, from: number, to: number, h: number, l: number): void {
   h ^= to - from;

@@ -1,6 +1,7 @@
-import { Digest } from "./digest.js";
+import { Digest, viewOf } from "./digest.js";
 import type { NameList, VersionList } from "./names.js";
 import { Reader } from "./reader.js";
+import type { VersionTable } from "./version-table.js";
 
 const delimited = 2;
 const nameTag = (1 << 3) | delimited;
@@ -84,6 +85,18 @@ export class EncodedNames extends EncodedList implements NameList {
 export class EncodedVersions extends EncodedList implements VersionList {
   kept(): VersionList {
     return new EncodedVersions(this.stretch.copied());
+  }
+
+  unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [string, string])[] {
+    const unmatched: (readonly [string, string])[] = [];
+    let view: DataView | undefined;
+    for (const [bytes, from, to] of this.stretch.values()) {
+      const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
+      const place = table.placeOfRanges((view ??= viewOf(bytes)), nameFrom, nameTo, versionFrom, versionTo);
+      if (place < 0) unmatched.push([bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)]);
+      else marks[place] = 1;
+    }
+    return unmatched;
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {

@@ -1,4 +1,5 @@
 import { Digest } from "./digest.js";
+import { unmatchedIn, type VersionTable } from "./version-table.js";
 
 /** Names in a request, which may still be encoded. */
 export interface NameList extends Iterable<string> {
@@ -11,6 +12,8 @@ export interface NameList extends Iterable<string> {
 export interface VersionList extends Iterable<readonly [name: string, version: string]> {
   readonly size: number;
   readonly digest: Digest;
+  /** Those that a table does not have; the places of those that it has are marked. */
+  unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [name: string, version: string])[];
   /** The same, to be kept for longer than the request that it came in. */
   kept(): VersionList;
 }
@@ -42,6 +45,7 @@ export function versionList(versions: Readonly<Record<string, string>>): Version
       for (const [name, version] of entries) digest.add(encoder.encode(name), encoder.encode(version));
       return digest;
     },
+    unmatched: (table, marks) => unmatchedIn(entries, table, marks),
     kept: () => list,
     [Symbol.iterator]: () => entries[Symbol.iterator](),
   };
