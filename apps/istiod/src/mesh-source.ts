@@ -22,8 +22,6 @@ export interface MeshSourceOptions {
   readonly log: Logger;
   /** Refuses a stream by throwing a ConnectError; gives who the caller was proven to be, if anybody. */
   readonly authorize?: (proxy: Proxy, peer: Peer) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
-  /** Called when a set could not be computed and the last one stands. */
-  readonly failed?: (typeUrl: string, error: unknown) => void;
   /** Called when a secret that a client asks for is newly not served. */
   readonly secretRefused?: () => void;
   /** Answers debug requests over xDS; undefined for other types. */
@@ -102,7 +100,6 @@ export class MeshSource implements ResourceSource<MeshClient> {
       return set;
     } catch (error) {
       this.#options.log.error({ proxy: client.proxy.nodeId, type: typeUrl, err: error }, "could not generate; what the proxy has stands");
-      this.#options.failed?.(typeUrl, error);
       const last = client.last.get(typeUrl);
       if (!last) throw new ConnectError(`${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`, Code.Internal);
       return last;
