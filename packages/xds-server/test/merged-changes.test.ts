@@ -9,6 +9,16 @@ const large = (text: string) => made("large", text.repeat(200_000));
 const of = <K extends XdsEvent["kind"]>(events: readonly XdsEvent[], kind: K, typeUrl = clusterType) =>
   events.filter((event): event is Extract<XdsEvent, { kind: K }> => event.kind === kind && (!("typeUrl" in event) || event.typeUrl === typeUrl));
 
+/** A client that has the clusters and the endpoints of `a`. */
+async function withEndpoints(client: XdsClient): Promise<XdsClient> {
+  client.subscribe(clusterType);
+  await client.accept(clusterType);
+  client.subscribe(endpointType, ["a"]);
+  await client.accept(endpointType);
+  await client.settled();
+  return client;
+}
+
 onEach(["memory"], (variant, transport) => {
   const start = { [clusterType]: [large("0"), made("a", "0"), made("b", "0")], [listenerType]: [made("l", "0")] };
 
@@ -84,12 +94,7 @@ onEach(["memory"], (variant, transport) => {
 
   test("endpoints that are sent because their cluster changed count for the change of the cluster", async () => {
     const { client, source, events } = await setup(variant, transport, { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] });
-    const c = client();
-    c.subscribe(clusterType);
-    await c.accept(clusterType);
-    c.subscribe(endpointType, ["a"]);
-    await c.accept(endpointType);
-    await c.settled();
+    const c = await withEndpoints(client());
     events.length = 0;
     const change = source.put(clusterType, edsCluster("a", "1"));
     await c.settled();
@@ -99,12 +104,7 @@ onEach(["memory"], (variant, transport) => {
   test("what a client asks for because a change brought it counts for that change, if it asks soon", async () => {
     const clock = new FakeClock();
     const { client, source, events } = await setup(variant, transport, { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] }, { clock });
-    const c = client();
-    c.subscribe(clusterType);
-    await c.accept(clusterType);
-    c.subscribe(endpointType, ["a"]);
-    await c.accept(endpointType);
-    await c.settled();
+    const c = await withEndpoints(client());
     events.length = 0;
     // The endpoints are there before anybody asks for them.
     const endpoints = source.put(endpointType, made("b", "0"));
