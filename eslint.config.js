@@ -10,6 +10,7 @@ const order = [
   "config-ingestion",
   "service-discovery",
   "push-context",
+  "analysis",
   "xds-generators",
   "explain",
   "xds-server",
@@ -22,10 +23,11 @@ const ignorant = {
   "config-ingestion": ["envoy-api", "resources"],
   "service-discovery": ["envoy-api", "resources"],
   "push-context": ["envoy-api", "resources"],
-  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "explain"],
-  "push-report": ["envoy-api", "istio-api", "service-discovery", "push-context", "xds-generators", "explain"],
-  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "xds-generators", "explain", "xds-server", "push-report"],
-  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "xds-generators", "explain", "xds-server", "push-report", "ca"],
+  analysis: ["envoy-api", "resources"],
+  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
+  "push-report": ["envoy-api", "istio-api", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
+  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
+  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
 };
 const depConstraints = [
   ...order.map((name, at) => ({

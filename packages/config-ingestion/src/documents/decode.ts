@@ -3,7 +3,7 @@ import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
-import type { FieldPath, Report } from "./report.js";
+import type { FieldPath, Report, WarningCode } from "./report.js";
 
 export interface DecodeOptions {
   /** ID of the cluster that the documents are from. Default `Kubernetes`, as istiod's own. */
@@ -12,6 +12,8 @@ export interface DecodeOptions {
   readonly kinds?: readonly Kind[];
   /** Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are read. */
   readonly revision?: string;
+  /** Accept objects that can be decoded although validation rejects them, so that analysis finds everything at once. Default false. */
+  readonly acceptInvalid?: boolean;
 }
 
 /** The cluster ID of an istiod that is given none. */
@@ -22,6 +24,7 @@ export interface Issue {
   readonly severity: "error" | "warning";
   readonly path: FieldPath;
   readonly message: string;
+  readonly code?: WarningCode;
 }
 
 /** An object that is named, whether or not it could be read. */
@@ -107,7 +110,7 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     cluster,
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
-  if (content === undefined || issues.some((i) => i.severity === "error")) return refused;
+  if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error"))) return refused;
   return { outcome: "accepted", subject, kind: named, key, object, issues, path };
 }
 
@@ -120,7 +123,8 @@ function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
 function collectAt(at: FieldPath, issues: Issue[]): Report {
   return {
     error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
-    warning: (path, message) => void issues.push({ severity: "warning", path: [...at, ...path], message }),
+    warning: (path, message, code) =>
+      void issues.push({ severity: "warning", path: [...at, ...path], message, ...(code !== undefined && { code }) }),
   };
 }
 

@@ -66,6 +66,19 @@ export class Fields {
     return absent;
   }
 
+  /** Reports whether a field is set to anything but null. */
+  has(name: string): boolean {
+    return (this.fields?.[name] ?? undefined) !== undefined;
+  }
+
+  /** A whole number; undefined where it is absent. */
+  integer(name: string): number | undefined {
+    const value = this.fields?.[name] ?? undefined;
+    if (value === undefined || (typeof value === "number" && Number.isInteger(value))) return value;
+    this.wrong(name, value, "a whole number");
+    return undefined;
+  }
+
   /** A port number that must be there. */
   port(name: string): number {
     const value = this.fields?.[name] ?? undefined;

@@ -1,5 +1,5 @@
 import type { Issue, Subject } from "./decode.js";
-import { formatPath, type FieldPath } from "./report.js";
+import { formatPath, type FieldPath, type WarningCode } from "./report.js";
 
 /** Something wrong in a file, for a person to mend. */
 export interface Problem {
@@ -13,10 +13,11 @@ export interface Problem {
   readonly path: FieldPath;
   /** What is wrong and what is expected. */
   readonly message: string;
+  readonly code?: WarningCode;
 }
 
 export function problemOf(issue: Issue, file: string, line: number, at: FieldPath, subject: Subject | undefined): Problem {
-  return { severity: issue.severity, file, line, path: issue.path.slice(at.length), message: issue.message, ...(subject && { subject }) };
+  return { severity: issue.severity, file, line, path: issue.path.slice(at.length), message: issue.message, ...(subject && { subject }), ...(issue.code && { code: issue.code }) };
 }
 
 /** `file:line: Kind ns/name: field.path[2].x: what and what is expected`. */

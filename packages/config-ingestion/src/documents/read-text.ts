@@ -2,6 +2,7 @@ import type { ConfigObject } from "../config-object.js";
 import type { Kind } from "../kinds/kind.js";
 import { decode, type DecodeOptions } from "./decode.js";
 import { problemOf, type Problem } from "./problem.js";
+import type { FieldPath } from "./report.js";
 import type { StringPool } from "./string-pool.js";
 import { parseYaml, splitDocuments, type DocumentText } from "./yaml.js";
 
@@ -15,6 +16,8 @@ export interface LocatedObject {
   readonly file: string;
   /** From 1. */
   readonly line: number;
+  /** Path of the object in its document; not empty for an item of a List. */
+  readonly path: FieldPath;
 }
 
 /** What one document of a file holds. */
@@ -65,6 +68,7 @@ export function readDocument(document: DocumentText, file: string, options: Read
         object: decoded.outcome === "accepted" ? decoded.object : undefined,
         file,
         line: parsed.lineOf(decoded.path),
+        path: decoded.path,
       });
   }
   return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };

@@ -1,3 +1,7 @@
+import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
+import { deploymentKind } from "./analysis/deployment.js";
+import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
+import { mutatingWebhookConfigurationKind, validatingWebhookConfigurationKind } from "./analysis/webhook-configuration.js";
 import { authorizationPolicyKind } from "./authorization-policy.js";
 import { configMapKind } from "./config-map.js";
 import { destinationRuleKind } from "./destination-rule.js";
@@ -65,3 +69,12 @@ export const istioKinds: readonly Kind[] = [
 export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
+
+/** Kinds that only analysis reads. They configure no proxy. */
+export const analysisKinds: readonly Kind[] = [
+  deploymentKind,
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+  customResourceDefinitionKind,
+  kubernetesGatewayKind,
+];

@@ -10,6 +10,7 @@ export function isIstioKey(key: string): boolean {
     key === "istio-injection" ||
     key === "istio-locality" ||
     key === "istio" ||
+    key === "kubernetes.io/ingress.class" ||
     domains.includes(domain)
   );
 }

@@ -2,6 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
 import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { readContainers, readRunAsUser, type Container } from "./container.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -26,6 +27,10 @@ export interface PodSpec {
   readonly subdomain: string;
   /** The ports of all containers, and of init containers that go on running, in order. */
   readonly ports: readonly ContainerPort[];
+  /** Its containers and init containers, in order. */
+  readonly containers: readonly Container[];
+  /** User ID of the pod's security context; undefined: the image's. */
+  readonly runAsUser?: number;
   /** The owner that controls it, such as a ReplicaSet. */
   readonly controller?: OwnerReference;
   readonly generateName: string;
@@ -89,6 +94,8 @@ export const podKind = declareKind<PodSpec, PodStatus>({
             .list("ports")
             .map((p) => ({ name: p.string("name"), containerPort: p.port("containerPort"), protocol: p.string("protocol", "TCP") })),
         ),
+        containers: readContainers(spec),
+        ...readRunAsUser(spec),
         ...(owner !== undefined && {
           controller: { apiVersion: owner.string("apiVersion"), kind: owner.string("kind"), name: owner.string("name") },
         }),

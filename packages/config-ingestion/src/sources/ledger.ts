@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { ConfigObject } from "../config-object.js";
 import type { DecodeOptions } from "../documents/decode.js";
 import type { Problem } from "../documents/problem.js";
+import type { FieldPath } from "../documents/report.js";
 import { moveReading, readDocument, type LocatedObject, type Reading, type ReadOptions } from "../documents/read-text.js";
 import { StringPool } from "../documents/string-pool.js";
 import { splitDocuments } from "../documents/yaml.js";
@@ -15,11 +16,13 @@ export interface Change {
   readonly object: ConfigObject<unknown, unknown> | undefined;
 }
 
-/** Where an object that is in force stands. */
+/** The place of an accepted object. */
 export interface Location {
   readonly file: string;
   /** From 1. */
   readonly line: number;
+  /** Path of the object in its document; not empty for an item of a List. */
+  readonly path: FieldPath;
 }
 
 interface FileRecord {

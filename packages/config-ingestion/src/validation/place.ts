@@ -1,4 +1,4 @@
-import type { FieldPath, Report } from "../documents/report.js";
+import type { FieldPath, Report, WarningCode } from "../documents/report.js";
 
 /** A field of a document that is being checked, and what is found wrong there. */
 export class Place {
@@ -26,8 +26,8 @@ export class Place {
   }
 
   /** The object is accepted, and the user told. */
-  warning(message: string): void {
-    this.report.warning(this.path, message);
+  warning(message: string, code?: WarningCode): void {
+    this.report.warning(this.path, message, code);
   }
 }
 

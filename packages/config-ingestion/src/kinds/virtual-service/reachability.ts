@@ -18,14 +18,14 @@ export function warnOfUnreachable<D extends DescMessage>(
   for (const [r, { match }] of routes.entries()) {
     const at = place.at(r);
     if (match.length === 0) {
-      if (catchAll !== undefined) at.warning(`is never reached: #${catchAll} takes everything`);
+      if (catchAll !== undefined) at.warning(`is never reached: #${catchAll} takes everything`, "unreachable-rule");
       catchAll = r;
       continue;
     }
     let repeated = 0;
     for (const [m, own] of match.entries()) {
       if (catchAll !== undefined) {
-        at.at("match", m).warning(`is never reached: #${catchAll} takes everything`);
+        at.at("match", m).warning(`is never reached: #${catchAll} takes everything`, "unreachable-rule");
         continue;
       }
       const text = toJsonString(schema, "name" in own ? { ...own, name: "" } : own);
@@ -33,10 +33,10 @@ export function warnOfUnreachable<D extends DescMessage>(
       if (first === undefined) seen.set(text, `#${r}`);
       else {
         repeated++;
-        at.at("match", m).warning(`has no effect: it repeats a match of ${first}`);
+        at.at("match", m).warning(`has no effect: it repeats a match of ${first}`, "ineffective-match");
       }
     }
-    if (repeated === match.length) at.warning("is never reached: each of its matches is in an earlier route");
+    if (repeated === match.length) at.warning("is never reached: each of its matches is in an earlier route", "unreachable-rule");
   }
 }
 
@@ -62,7 +62,10 @@ export function warnOfUnreachableHttp(routes: readonly HTTPRoute[], place: Place
       .slice(0, i)
       .find((p) => p.prefix !== later.prefix && later.prefix.startsWith(p.prefix) && covers(p.match, later.match));
     if (earlier !== undefined)
-      later.place.warning(`has no effect: the prefix ${earlier.prefix} of #${earlier.route} takes ${later.prefix} before it`);
+      later.place.warning(
+        `has no effect: the prefix ${earlier.prefix} of #${earlier.route} takes ${later.prefix} before it`,
+        "ineffective-match",
+      );
   }
 }
 

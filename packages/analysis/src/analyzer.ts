@@ -1,0 +1,76 @@
+import { type ConfigObject, type FieldPath, type Kind, meshConfig, meshNetworks } from "@istiod/config-ingestion";
+import type { Collection, QueryContext } from "@istiod/incremental";
+import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
+import type { Code } from "./codes.js";
+
+/** The reads and the report of one analyzer for one object. */
+export interface AnalysisContext {
+  /** Everything that the analyzer reads is read through this, so that findings are recomputed when it changes. */
+  readonly q: QueryContext;
+  /** Key of the object in its collection. */
+  readonly key: string;
+  /**
+   * Reports a finding about the object.
+   *
+   * @param path the field, from the root of the object, such as `["spec", "hosts", 0]`; empty: the object as a whole
+   * @param message the fault with the values that matter, and how to fix it
+   */
+  report(code: Code, path: FieldPath, message: string): void;
+}
+
+/** A kind of object, as far as analysis needs it. Mesh configuration is one too, although no document declares its kind. */
+export type AnalyzedKind = Pick<Kind, "kind" | "group"> & { readonly collection: Collection<unknown> };
+
+/** Analyzes the objects of one kind, one at a time. */
+export interface Rule {
+  readonly kind: AnalyzedKind;
+  /** Returns the object's name, for findings. */
+  readonly nameOf: (object: unknown) => { readonly namespace: string; readonly name: string };
+  readonly analyze: (object: unknown, context: AnalysisContext) => void;
+}
+
+/** A question that is asked of objects of one or several kinds. */
+export interface Analyzer {
+  /** Istio's name for it where Istio has it, such as `gateway.SecretAnalyzer`. */
+  readonly name: string;
+  /** One sentence for `istiod analyze --list-analyzers`. */
+  readonly description: string;
+  readonly codes: readonly Code[];
+  readonly rules: readonly Rule[];
+}
+
+/** Declares a rule for the objects of a kind; `of` is the kind's collection, with the type of its objects. */
+export function rule<O extends ConfigObject<unknown, unknown>>(
+  kind: Kind,
+  of: Collection<O>,
+  analyze: (object: O, context: AnalysisContext) => void,
+): Rule {
+  if (kind.collection.id !== of.id) throw new Error(`${kind.kind}: its collection is ${kind.collection.name}, not ${of.name}`);
+  return {
+    kind: { kind: kind.kind, group: kind.group, collection: of },
+    nameOf: (object) => object as O,
+    analyze: (object, context) => analyze(object as O, context),
+  };
+}
+
+/** Declares a rule for the mesh configuration. */
+export function meshConfigRule(analyze: (config: MeshConfig, context: AnalysisContext) => void): Rule {
+  return {
+    kind: { kind: "MeshConfig", group: "", collection: meshConfig },
+    nameOf: () => ({ namespace: systemNamespace, name: "meshconfig" }),
+    analyze: (config, context) => analyze(config as MeshConfig, context),
+  };
+}
+
+/** Declares a rule for the mesh networks. */
+export function meshNetworksRule(analyze: (networks: MeshNetworks, context: AnalysisContext) => void): Rule {
+  return {
+    kind: { kind: "MeshNetworks", group: "", collection: meshNetworks },
+    nameOf: () => ({ namespace: systemNamespace, name: "meshnetworks" }),
+    analyze: (networks, context) => analyze(networks as MeshNetworks, context),
+  };
+}
+
+/** The namespace under which findings name the mesh configuration. */
+const systemNamespace = "istio-system";

@@ -1,0 +1,43 @@
+import { readText, setObjects } from "@istiod/config-ingestion";
+import type { Transaction } from "@istiod/incremental";
+import { type MeshConfig, MeshConfig_IngressControllerMode } from "@istiod/istio-api/mesh/v1alpha1/config";
+
+/** The namespace in which the gateway is assumed. */
+const namespace = "istio-system";
+
+/** The ports of the assumed Service; target ports are the same. */
+const ports = [
+  { name: "http2", port: 80 },
+  { name: "https", port: 443 },
+  { name: "tcp", port: 31400 },
+  { name: "tls", port: 15443 },
+];
+
+/**
+ * Writes the ingress gateway that an installation usually has: a Service and a pod of it. So files that do not contain the
+ * installation get no findings about its absence. Nothing is written where `ingressControllerMode` is `OFF`. An object that the files
+ * contain takes the place of the assumed one.
+ */
+export function assumeIngressGateway(tx: Transaction, config: MeshConfig, cluster: string): void {
+  if (config.ingressControllerMode === MeshConfig_IngressControllerMode.OFF) return;
+  const name = config.ingressService || "istio-ingressgateway";
+  const labels = { istio: "ingressgateway" };
+  const documents = [
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace },
+      spec: { selector: labels, ports: ports.map((port) => ({ ...port, protocol: "TCP", targetPort: port.port })) },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: `${name}-dummypod`, namespace, labels },
+      spec: { containers: [{ name: "istio-proxy", image: "auto" }] },
+    },
+  ];
+  for (const document of documents) {
+    const readings = readText(JSON.stringify(document), "assumed ingress gateway", { cluster });
+    setObjects(tx, readings.flatMap((reading) => reading.objects));
+  }
+}

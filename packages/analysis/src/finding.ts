@@ -1,0 +1,31 @@
+import type { FieldPath } from "@istiod/config-ingestion";
+import type { Code } from "./codes.js";
+
+/** The object that a finding is about. */
+export interface Origin {
+  /** API group; empty for Kubernetes' core group. */
+  readonly group: string;
+  readonly kind: string;
+  /** Empty for cluster-scoped kinds. */
+  readonly namespace: string;
+  readonly name: string;
+  /** Key of the object in its kind's collection. */
+  readonly key: string;
+}
+
+/** Something that analysis found about one object. */
+export interface Finding {
+  readonly code: Code;
+  /** Name of the analyzer, such as `virtualservice.DestinationHostAnalyzer`. */
+  readonly analyzer: string;
+  readonly origin: Origin;
+  /** The field that it is about, from the root of the object; empty: the object as a whole. */
+  readonly path: FieldPath;
+  /** The fault, and how to fix it, in one or two sentences. */
+  readonly message: string;
+}
+
+/** Formats an origin as `Kind namespace/name`, or `Kind name` for cluster-scoped kinds. */
+export function formatOrigin({ kind, namespace, name }: Pick<Origin, "kind" | "namespace" | "name">): string {
+  return `${kind} ${namespace === "" ? "" : `${namespace}/`}${name}`;
+}

@@ -1,0 +1,77 @@
+import { type Collection, CycleError, query, type Query, type QueryContext } from "@istiod/incremental";
+import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
+import { analyzers } from "./analyzers.js";
+import type { Finding, Origin } from "./finding.js";
+
+interface BoundRule {
+  readonly analyzer: Analyzer;
+  readonly rule: Rule;
+}
+
+/** Namespaces of Kubernetes' own, which Istio's analysis and injection leave out. */
+const ignoredNamespaces = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
+
+/**
+ * The findings about one kind. One query for each object, so that a change costs the objects whose analyzers read what
+ * changed; their results are concatenated in order of keys.
+ */
+function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): Query<void, readonly Finding[]> {
+  const ofObject = query(`findings of ${kind.kind}`, (q, key: string): readonly Finding[] => {
+    const object = q.read(kind.collection, key);
+    return object === undefined ? [] : rules.flatMap((bound) => apply(q, key, object, bound));
+  });
+  return query(`findings of every ${kind.kind}`, (q) => q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)));
+}
+
+function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }: BoundRule): readonly Finding[] {
+  const { namespace, name } = rule.nameOf(object);
+  const { group, kind } = rule.kind;
+  if (ignoredNamespaces.has(kind === "Namespace" ? name : namespace)) return [];
+  const origin: Origin = { group, kind, namespace, name, key };
+  const found: Finding[] = [];
+  try {
+    rule.analyze(object, {
+      q,
+      key,
+      report: (code, path, message) => void found.push({ code, analyzer: analyzer.name, origin, path, message }),
+    });
+  } catch (error) {
+    if (error instanceof CycleError) throw error;
+    const message = `${analyzer.name} failed: ${error instanceof Error ? error.message : String(error)}`;
+    found.push({ code: "IST0001", analyzer: analyzer.name, origin, path: [], message });
+  }
+  return distinct(found);
+}
+
+function distinct(found: readonly Finding[]): readonly Finding[] {
+  const seen = new Set<string>();
+  return found.filter(({ code, path, message }) => {
+    const identity = JSON.stringify([code, path, message]);
+    return seen.has(identity) ? false : (seen.add(identity), true);
+  });
+}
+
+function byKind(of: readonly Analyzer[]): readonly (readonly [AnalyzedKind, readonly BoundRule[]])[] {
+  const kinds = new Map<number, readonly [AnalyzedKind, BoundRule[]]>();
+  for (const analyzer of of) {
+    for (const rule of analyzer.rules) {
+      const { id } = rule.kind.collection;
+      const known = kinds.get(id);
+      if (known === undefined) kinds.set(id, [rule.kind, [{ analyzer, rule }]]);
+      else known[1].push({ analyzer, rule });
+    }
+  }
+  return [...kinds.values()];
+}
+
+const kinds = byKind(analyzers).map(([kind, rules]) => ({ kind, findings: findingsOfKind(kind, rules) }));
+
+/** The findings of all analyzers about the objects that queries see, by kind and in order of keys. It asks nothing about the client. */
+export const findings = query("findings", (q): readonly Finding[] => kinds.flatMap((ofKind) => q.call(ofKind.findings)));
+
+const collections = new Map(kinds.map(({ kind }) => [`${kind.group}/${kind.kind}`, kind.collection]));
+
+/** Returns the collection of the object that a finding is about. */
+export function collectionOf({ origin }: Finding): Collection<unknown> | undefined {
+  return collections.get(`${origin.group}/${origin.kind}`);
+}

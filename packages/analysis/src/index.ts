@@ -1,0 +1,10 @@
+/** Findings about the configuration of a mesh. This file is the whole public surface. */
+export { type AnalysisContext, type Analyzer, type Rule } from "./analyzer.js";
+export { analyzers } from "./analyzers.js";
+export { type Code, type Level, levels, messageTypes, type MessageType } from "./codes.js";
+export { type Finding, formatOrigin, type Origin } from "./finding.js";
+export { findings } from "./findings.js";
+export { codeOfProblem } from "./problems.js";
+export { isAtLeast, type Message, messageOfFinding, messageOfProblem, type Reference, sortMessages } from "./report.js";
+export { type Analysis, analyzeTexts, type TextFile, type TextsToAnalyze } from "./analyze-texts.js";
+export { isCode, isSuppressed, parseSuppression, type Suppression } from "./suppression.js";

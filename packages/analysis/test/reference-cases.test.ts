@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { analyzeTexts, type TextFile } from "@istiod/analysis";
+
+interface Expected {
+  readonly code: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+}
+
+interface Case {
+  readonly id: string;
+  readonly files: readonly string[];
+  readonly meshConfig?: string;
+  readonly meshNetworks?: string;
+  readonly codes: readonly string[];
+  readonly expected: readonly Expected[];
+  readonly unregistered?: boolean;
+}
+
+const folder = fileURLToPath(new URL("../../../../shared/peer/analyzers/", import.meta.url));
+const all = existsSync(folder) ? (JSON.parse(readFileSync(`${folder}cases.json`, "utf8")) as Case[]) : [];
+const cases = all.filter(({ unregistered }) => unregistered !== true);
+const input = (file: string): TextFile => ({ file, text: readFileSync(`${folder}input/${file}`, "utf8") });
+const shown = ({ code, kind, namespace, name }: Expected): string => `${code} ${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort();
+
+describe.skipIf(cases.length === 0)("analysis of the reference's own cases (skipped where ../shared is absent)", () => {
+  it.each(cases.map((c) => [c.id, c] as const))("%s", (_, { files, meshConfig, meshNetworks, codes, expected }) => {
+    const { messages } = analyzeTexts({
+      files: files.map(input),
+      ...(meshConfig && { meshConfig: input(meshConfig) }),
+      ...(meshNetworks && { meshNetworks: input(meshNetworks) }),
+    });
+    const found = messages.filter(({ code }) => codes.includes(code)).map(({ code, origin }) => `${code} ${origin}`);
+    expect(distinct(found)).toEqual(distinct(expected.map(shown)));
+  });
+});
