@@ -1,6 +1,7 @@
 export { clusterKey, meshKey, type ConfigObject } from "./config-object.js";
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./documents/decode.js";
 export { parseGoDuration } from "./documents/go-duration.js";
+export { nearestNames } from "./documents/nearest-names.js";
 export { FieldLines } from "./documents/field-line.js";
 export { formatPath, type FieldPath, type Report, type WarningCode } from "./documents/report.js";
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
