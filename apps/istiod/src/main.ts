@@ -1,6 +1,8 @@
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { Command, CommanderError } from "commander";
+import { analyzeCommand } from "./commands/analyze.js";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
 import { statusCommand } from "./commands/status.js";
@@ -31,6 +33,15 @@ export async function run(argv: readonly string[]): Promise<void> {
   const print = (text: string): void => void process.stdout.write(text);
   program.addCommand(explainCommand(process.env, print));
   program.addCommand(diffCommand(process.env, { print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
+  program.addCommand(
+    analyzeCommand(process.env, {
+      print,
+      warn: (text) => void process.stderr.write(text),
+      exit: (status) => void (process.exitCode = status),
+      stdin: () => text(process.stdin),
+      isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
+    }),
+  );
   program.addCommand(statusCommand({ print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
   program.command("version").description("Print the version.").action(() => console.log(version()));
   for (const command of [program, ...program.commands]) command.exitOverride();

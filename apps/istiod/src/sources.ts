@@ -43,7 +43,12 @@ export function ignoredObjects(cluster: string, source: DirectorySource): string
 
 const istioNames = new Set(istioKinds.filter((kind) => !remoteKinds.includes(kind)).map(({ kind }) => kind));
 
-function clusterDirectory(value: string): readonly [cluster: string, directory: string] {
+/**
+ * Reads a value of --clusterDir.
+ *
+ * @throws Error that names the value if it is not `id=directory`.
+ */
+export function clusterDirectory(value: string): readonly [cluster: string, directory: string] {
   const at = value.indexOf("=");
   const cluster = value.slice(0, at);
   const directory = value.slice(at + 1);

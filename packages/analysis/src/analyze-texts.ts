@@ -5,9 +5,7 @@ import {
   applyMeshConfig,
   defaultMeshConfig,
   environment,
-  FieldLines,
   type FieldPath,
-  type Kind,
   Ledger,
   meshConfig,
   meshConfigKey,
@@ -16,15 +14,16 @@ import {
   parseYaml,
   type Problem,
   readMeshNetworks,
+  remoteKinds,
   type Report,
 } from "@istiod/config-ingestion";
 import { Database, type Transaction } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
-import type { Finding } from "./finding.js";
 import { findings } from "./findings.js";
-import { type Message, messageOfFinding, messageOfProblem, type Reference, sortMessages } from "./report.js";
-import { isSuppressed, type Suppression } from "./suppression.js";
+import { FileLines, messageAt } from "./places.js";
+import { type Message, messageOfProblem, sortMessages } from "./report.js";
+import { isSuppressed, isSuppressedByObject, type Suppression } from "./suppression.js";
 
 /** A file by its name and content. */
 export interface TextFile {
@@ -33,77 +32,70 @@ export interface TextFile {
   readonly text: string;
 }
 
+/** A file of the objects of one cluster. */
+export interface ObjectFile extends TextFile {
+  /** ID of the cluster. Default: the cluster of the mesh's configuration. */
+  readonly cluster?: string;
+}
+
 export interface TextsToAnalyze {
-  /** YAML or JSON documents. Of an object that is defined twice the first definition counts. */
-  readonly files: readonly TextFile[];
+  /** YAML or JSON documents. Of an object that is defined twice, the first definition by file name and line counts. */
+  readonly files: readonly ObjectFile[];
   /** Mesh configuration. Default: Istio's defaults. */
   readonly meshConfig?: TextFile;
   /** Mesh networks. Default: none. */
   readonly meshNetworks?: TextFile;
   /** Variables of istiod, such as `CLUSTER_ID` and `DOMAIN_SUFFIX`. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Kinds that are read. Default: all that this version knows. */
-  readonly kinds?: readonly Kind[];
   readonly suppressions?: readonly Suppression[];
 }
 
 export interface Analysis {
   readonly messages: readonly Message[];
-  /** Files that could not be parsed. */
+  /** Files with documents that could not be parsed. */
   readonly unparsed: readonly string[];
 }
+
+const kinds = [...allKinds, ...analysisKinds];
+const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 
 /**
  * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Where the mesh
  * configuration does not turn Ingress off, an ingress gateway is assumed to be installed, as Istio's analysis does.
  */
 export function analyzeTexts(input: TextsToAnalyze): Analysis {
-  const { files, kinds = [...allKinds, ...analysisKinds] } = input;
-  const cluster = input.environment?.["CLUSTER_ID"] || "Kubernetes";
+  const { files, suppressions = [] } = input;
+  const own = input.environment?.["CLUSTER_ID"] || "Kubernetes";
+  const ledgers = readFiles(files, own);
+  const problems = [...ledgers.values()].flatMap((ledger) => ledger.problems());
   const database = new Database<undefined>();
-  const ledger = new Ledger({ kinds, acceptInvalid: true, cluster });
-  for (const { file, text } of files) ledger.replaceFile(file, text);
-  const problems: Problem[] = [...ledger.problems()];
   database.commit((tx) => {
     for (const [name, value] of Object.entries(input.environment ?? {})) tx.set(environment, name, value);
-    assumeIngressGateway(tx, writeMesh(tx, input, problems), cluster);
-    applyChanges(tx, ledger.takeChanges());
+    assumeIngressGateway(tx, writeMesh(tx, input, problems), own);
+    for (const ledger of ledgers.values()) applyChanges(tx, ledger.takeChanges());
   });
-  const { suppressions = [] } = input;
-  const found = database.view(undefined).call(findings).filter((finding) => !isSuppressed(database, finding, suppressions));
-  const messages = found.flatMap((finding) => placed(finding, input, kinds, ledger, linesOf(files)));
+  const lines = new FileLines(new Map(files.map(({ file, text }) => [file, text])));
+  const places = { kinds, ledgers: [...ledgers.values()], lines, inMesh: (kind: string, path: FieldPath) => placeInMesh(input, kind, path) };
+  const found = database.view(undefined).call(findings).filter((finding) => !isSuppressedByObject(database, finding));
+  const messages = [...problems.map(messageOfProblem), ...found.flatMap((finding) => messageAt(finding, places) ?? [])];
   return {
-    messages: sortMessages([...problems.map(messageOfProblem), ...messages]),
+    messages: sortMessages(messages.filter((message) => !isSuppressed(message, suppressions))),
     unparsed: [...new Set(problems.filter(({ subject }) => subject === undefined).map(({ file }) => file))],
   };
 }
 
-/** Returns the message of a finding with its place; none for objects that were only assumed. */
-function placed(finding: Finding, input: TextsToAnalyze, kinds: readonly Kind[], ledger: Ledger, lines: FileLines): readonly Message[] {
-  const { origin, path } = finding;
-  const kind = kinds.find(({ kind: name, group }) => name === origin.kind && group === origin.group);
-  if (kind === undefined) return [messageOfFinding(finding, referenceInMesh(input, origin.kind, path))];
-  const at = ledger.locate(kind, origin.key);
-  return at === undefined ? [] : [messageOfFinding(finding, { file: at.file, line: lines(at.file)?.lineOf(at, path) ?? at.line })];
-}
-
-type FileLines = (file: string) => FieldLines | undefined;
-
-function linesOf(files: readonly TextFile[]): FileLines {
-  const texts = new Map(files.map(({ file, text }) => [file, text]));
-  const lines = new Map<string, FieldLines>();
-  return (file) => {
-    const text = texts.get(file);
-    if (text !== undefined && !lines.has(file)) lines.set(file, new FieldLines(text));
-    return lines.get(file);
-  };
-}
-
-function referenceInMesh(input: TextsToAnalyze, kind: string, path: FieldPath): Reference | undefined {
-  const given = kind === "MeshConfig" ? input.meshConfig : input.meshNetworks;
-  if (given === undefined) return undefined;
-  const parsed = parseYaml({ text: given.text, line: 1 });
-  return { file: given.file, line: "message" in parsed ? 1 : parsed.lineOf(path) };
+/** Reads the files of each cluster into a ledger of its own. */
+function readFiles(files: readonly ObjectFile[], own: string): ReadonlyMap<string, Ledger> {
+  const ledgers = new Map<string, Ledger>();
+  for (const { file, text, cluster = own } of files) {
+    let ledger = ledgers.get(cluster);
+    if (ledger === undefined) {
+      ledger = new Ledger({ kinds: cluster === own ? kinds : kindsOfRemoteClusters, acceptInvalid: true, cluster });
+      ledgers.set(cluster, ledger);
+    }
+    ledger.replaceFile(file, text);
+  }
+  return ledgers;
 }
 
 /** Writes mesh configuration and networks, the defaults where they cannot be used, and returns the configuration. */
@@ -115,7 +107,11 @@ function writeMesh(tx: Transaction, input: TextsToAnalyze, problems: Problem[]):
   return config;
 }
 
-function readMesh<T>(given: TextFile | undefined, problems: Problem[], read: (document: unknown, report: Report) => T | undefined): T | undefined {
+function readMesh<T>(
+  given: TextFile | undefined,
+  problems: Problem[],
+  read: (document: unknown, report: Report) => T | undefined,
+): T | undefined {
   const { file, text } = given ?? { file: "", text: "" };
   const parsed = parseYaml({ text, line: 1 });
   if ("message" in parsed) {
@@ -127,4 +123,11 @@ function readMesh<T>(given: TextFile | undefined, problems: Problem[], read: (do
     (path: FieldPath, message: string): void =>
       void problems.push({ severity, file, line: parsed.lineOf(path), path, message });
   return read(parsed.value, { error: report("error"), warning: report("warning") });
+}
+
+function placeInMesh(input: TextsToAnalyze, kind: string, path: FieldPath): { readonly file: string; readonly line: number } | undefined {
+  const given = kind === "MeshConfig" ? input.meshConfig : input.meshNetworks;
+  if (given === undefined) return undefined;
+  const parsed = parseYaml({ text: given.text, line: 1 });
+  return { file: given.file, line: "message" in parsed ? 1 : parsed.lineOf(path) };
 }

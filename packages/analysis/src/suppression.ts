@@ -1,10 +1,10 @@
 import type { ConfigObject } from "@istiod/config-ingestion";
 import type { Database } from "@istiod/incremental";
-import { type Code, messageTypes } from "./codes.js";
-import { type Finding, formatOrigin } from "./finding.js";
+import type { Finding } from "./finding.js";
 import { collectionOf } from "./findings.js";
+import type { Message } from "./report.js";
 
-/** Findings of one code about objects whose origins match a pattern are left out. */
+/** Messages of one code about objects whose origins match a pattern are left out. */
 export interface Suppression {
   readonly code: string;
   /** `Kind namespace/name` or, as the help of `istioctl analyze` has it, `Kind name.namespace`; `*` stands for any text. */
@@ -18,30 +18,31 @@ export interface Suppression {
  */
 export function parseSuppression(value: string): Suppression {
   const [code = "", origin = "", ...rest] = value.split("=");
-  if (code === "" || origin === "" || rest.length > 0) throw new Error(`--suppress ${value}: expected CODE=KIND NAMESPACE/NAME, such as "IST0103=Pod *.testing"`);
+  if (code === "" || origin === "" || rest.length > 0)
+    throw new Error(`--suppress ${value}: expected CODE=KIND NAMESPACE/NAME, such as "IST0103=Pod testing/*"`);
   return { code, origin };
 }
 
-/** Reports whether a code exists. */
-export function isCode(code: string): code is Code {
-  return code in messageTypes;
+/** Reports whether a message is suppressed. */
+export function isSuppressed({ code, origin }: Pick<Message, "code" | "origin">, suppressions: readonly Suppression[]): boolean {
+  if (origin === undefined) return false;
+  return suppressions.some((s) => s.code === code && (matchesGlob(s.origin, origin) || matchesGlob(s.origin, dotted(origin))));
+}
+
+/** Returns `Kind name.namespace` for `Kind namespace/name`. */
+function dotted(origin: string): string {
+  return origin.replace(/^(\S+) ([^/]+)\/(.*)$/, "$1 $3.$2");
 }
 
 /** The annotation that suppresses codes, separated by commas, or `*` for all, for the object that has it. */
 const annotation = "galley.istio.io/analyze-suppress";
 
-/** Reports whether a finding is suppressed by an annotation of its object or by a given suppression. */
-export function isSuppressed(database: Pick<Database<never>, "read">, finding: Finding, suppressions: readonly Suppression[]): boolean {
-  const { code, origin } = finding;
+/** Reports whether the object of a finding has an annotation that suppresses it. */
+export function isSuppressedByObject(database: Pick<Database<never>, "read">, finding: Finding): boolean {
   const of = collectionOf(finding);
-  const object = of && (database.read(of, origin.key) as Partial<ConfigObject<unknown>> | undefined);
+  const object = of && (database.read(of, finding.origin.key) as Partial<ConfigObject<unknown>> | undefined);
   const codes = object?.annotations?.[annotation]?.split(",") ?? [];
-  return codes.includes(code) || codes.includes("*") || suppressions.some((s) => s.code === code && matchesOrigin(s.origin, origin));
-}
-
-function matchesOrigin(pattern: string, origin: Finding["origin"]): boolean {
-  const dotted = `${origin.kind} ${origin.name}${origin.namespace === "" ? "" : `.${origin.namespace}`}`;
-  return matchesGlob(pattern, formatOrigin(origin)) || matchesGlob(pattern, dotted);
+  return codes.includes(finding.code) || codes.includes("*");
 }
 
 /** Matches without backtracking: the parts between stars are found one after another. */

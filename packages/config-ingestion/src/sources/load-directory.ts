@@ -22,7 +22,7 @@ export interface LoadedDirectory {
 export async function loadDirectory(directory: string, options: DecodeOptions = {}): Promise<LoadedDirectory> {
   const ledger = new Ledger(options);
   const entries = await readdir(directory, { recursive: true });
-  for (const name of entries.filter(isConfigPath).sort()) {
+  for (const name of entries.filter((name) => isConfigPath(name)).sort()) {
     const file = join(directory, name);
     ledger.replaceFile(file, await readFile(file, "utf8"));
   }
@@ -47,7 +47,9 @@ export function isConfigFile(name: string): boolean {
   return !name.startsWith(".") && /\.ya?ml$/i.test(name);
 }
 
-function isConfigPath(path: string): boolean {
+/** Reports whether a path below a directory is of a file that holds configuration. JSON files count on request. */
+export function isConfigPath(path: string, json = false): boolean {
   const parts = path.split(/[/\\]/);
-  return isConfigFile(parts.at(-1) ?? "") && !parts.some((part) => part.startsWith("."));
+  const name = parts.at(-1) ?? "";
+  return (isConfigFile(name) || (json && name.endsWith(".json"))) && !parts.some((part) => part.startsWith("."));
 }

@@ -1,0 +1,148 @@
+import { analyzers, analyzeTexts, type Analysis, type Format, formatMessages, formats, isAtLeast, type Level, levels, type Message, messageTypes, parseSuppression, selectMessages, type Suppression } from "@istiod/analysis";
+import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { options } from "../flags.js";
+import { clusterDirectory, type MeshFlags } from "../sources.js";
+
+interface AnalyzeValues extends Pick<MeshFlags, (typeof meshFlags)[number]> {
+  readonly filename: readonly string[];
+  readonly istiod?: string;
+  readonly meshConfigFile?: string;
+  readonly output: Format;
+  readonly failureThreshold: Level;
+  readonly outputThreshold: Level;
+  readonly color?: boolean;
+  readonly suppress: readonly string[];
+  readonly namespace?: string;
+  readonly analyzer: readonly string[];
+  readonly listAnalyzers: boolean;
+  readonly ignoreUnknown: boolean;
+  readonly verbose: boolean;
+}
+
+/** The streams of `istiod analyze`. */
+export interface AnalyzeOutput {
+  print(text: string): void;
+  warn(text: string): void;
+  exit(status: number): void;
+  /** Reads standard input to its end. */
+  stdin(): Promise<string>;
+  /** Whether the output is a terminal that shows colors. */
+  readonly isColorTerminal: boolean;
+}
+
+/** Exit statuses of `istioctl analyze`. */
+export const analyzeExits = { passed: 0, notParsed: 65, found: 79 } as const;
+
+/** Flags of the mesh that `istiod analyze` shares with `istiod discovery`. */
+const meshFlags = ["configDir", "clusterDir", "meshConfig", "networksConfig", "clusterID", "domain"] as const;
+
+/** `istiod analyze`: findings about configuration in files or of a running istiod. */
+export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): Command {
+  const command = new Command("analyze")
+    .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
+    .argument("[files...]", "files and directories of YAML or JSON; - reads standard input")
+    .addOption(repeated("-f, --filename <file>", "file or directory to analyze; repeatable"))
+    .option("--istiod <url>", "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080")
+    .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("log"))
+    .addOption(new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe").argParser(level).default("Error"))
+    .addOption(new Option("--output-threshold <level>", "print findings that are at least this severe").argParser(level).default("Info"))
+    .addOption(new Option("--color [bool]", "color the output (default: in a terminal)").argParser(truth).preset("true"))
+    .addOption(repeated("-S, --suppress <code=object>", 'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable'))
+    .option("-n, --namespace <namespace>", "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)")
+    .option("-A, --all-namespaces", "print findings about all namespaces, which is the default")
+    .addOption(repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"))
+    .option("-L, --list-analyzers", "list the analyzers and exit", false)
+    .option("--ignore-unknown", "exit with 0 although files cannot be parsed", false)
+    .option("-v, --verbose", "print the analyzers that ran", false)
+    .addOption(new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"))
+    .addOption(new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted").argParser(noCluster).preset("true"));
+  for (const option of options(env, meshFlags)) command.addOption(option);
+  return command.action(async (files: readonly string[], values: AnalyzeValues) => {
+    if (values.listAnalyzers) return output.print(analyzerList());
+    const suppressions = values.suppress.map((value) => suppression(value, output));
+    const isGiven = (flag: string): boolean => command.getOptionValueSource(flag) === "cli";
+    const analysis = values.istiod === undefined ? await ofFiles(files, values, env, { output, isGiven }) : await ofIstiod(values.istiod);
+    report(analysis, suppressions, values, output);
+  });
+}
+
+function report({ messages: all, unparsed }: Analysis, suppressions: readonly Suppression[], values: AnalyzeValues, output: AnalyzeOutput): void {
+  const { namespace, analyzer } = values;
+  const messages = selectMessages(all, { suppressions, analyzers: analyzer, ...(namespace !== undefined && { namespace }) });
+  const shown = messages.filter((message) => isAtLeast(message.level, values.outputThreshold));
+  const color = values.color ?? output.isColorTerminal;
+  if (shown.length > 0 || values.output === "json" || values.output === "yaml") output.print(formatMessages(shown, values.output, color));
+  if (values.verbose) output.warn(`Executed analyzers:\n${analyzers.map(({ name }) => `\t${name}\n`).join("")}`);
+  if (shown.length === 0) output.warn(`${unparsed.length === 0 ? "\u2714 " : ""}No findings${unparsed.length === 0 ? "" : `, but not parsed: ${unparsed.join(", ")}`}.\n`);
+  if (messages.some((message) => isAtLeast(message.level, values.failureThreshold))) output.exit(analyzeExits.found);
+  else output.exit(unparsed.length > 0 && !values.ignoreUnknown ? analyzeExits.notParsed : analyzeExits.passed);
+}
+
+async function ofFiles(files: readonly string[], values: AnalyzeValues, env: NodeJS.ProcessEnv, { output, isGiven }: { readonly output: AnalyzeOutput; isGiven(flag: string): boolean }): Promise<Analysis> {
+  const named = [...(values.configDir === "" ? [] : [values.configDir]), ...values.filename, ...files];
+  if (named.length === 0) throw new Error("no files to analyze: give files or directories, --configDir, or --istiod");
+  const read = async (path: string): Promise<readonly NamedText[]> =>
+    path === "-" ? [{ file: "-", text: await output.stdin() }] : readObjectFiles(path);
+  const own = (await Promise.all(named.map(read))).flat();
+  const remote = await Promise.all(
+    values.clusterDir.map(clusterDirectory).map(async ([cluster, directory]) => (await read(directory)).map((file) => ({ ...file, cluster }))),
+  );
+  const meshFile = async (flag: "meshConfig" | "meshConfigFile" | "networksConfig"): Promise<NamedText | undefined> => {
+    const file = values[flag];
+    if (file === undefined || file === "") return undefined;
+    const found = await readOptionalFile(file);
+    if (found === undefined && isGiven(flag)) throw new Error(`--${flag} ${file}: no such file`);
+    return found;
+  };
+  const config = (await meshFile("meshConfigFile")) ?? (await meshFile("meshConfig"));
+  const networks = await meshFile("networksConfig");
+  const variables = Object.entries({ ...env, CLUSTER_ID: values.clusterID, DOMAIN_SUFFIX: values.domain });
+  return analyzeTexts({
+    files: [...own, ...remote.flat()],
+    ...(config && { meshConfig: config }),
+    ...(networks && { meshNetworks: networks }),
+    environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
+  });
+}
+
+async function ofIstiod(base: string): Promise<Analysis> {
+  const url = new URL("/debug/analyze", base);
+  const response = await fetch(url).catch((cause: unknown) => {
+    throw new Error(`--istiod ${base}: nothing answers there`, { cause });
+  });
+  if (!response.ok) throw new Error(`--istiod ${base}: ${(await response.text()).trim()}`);
+  return { messages: (await response.json()) as readonly Message[], unparsed: [] };
+}
+
+function analyzerList(): string {
+  const sorted = [...analyzers].sort((a, b) => (a.name < b.name ? -1 : 1));
+  return sorted.map(({ name, description }) => `* ${name}:\n    ${description}\n`).join("");
+}
+
+function suppression(value: string, { warn }: AnalyzeOutput): Suppression {
+  const parsed = parseSuppression(value);
+  if (!(parsed.code in messageTypes)) warn(`Warning: --suppress ${value}: ${parsed.code} is no code of analysis and has no effect.\n`);
+  return parsed;
+}
+
+function level(value: string): Level {
+  const found = levels.find((name) => name.toLowerCase() === value.toLowerCase());
+  if (found === undefined) throw new InvalidArgumentError(`expected one of ${levels.join(", ")}`);
+  return found;
+}
+
+function truth(value: string): boolean {
+  if (/^(1|t|true)$/i.test(value)) return true;
+  if (/^(0|f|false)$/i.test(value)) return false;
+  throw new InvalidArgumentError("expected true or false");
+}
+
+function noCluster(value: string): boolean {
+  if (truth(value)) throw new InvalidArgumentError("clusters cannot be read yet: give files, --configDir, or --istiod");
+  return false;
+}
+
+function repeated(flags: string, description: string): Option {
+  return new Option(flags, description).default([], "").argParser((value: string, before: readonly string[]) => [...before, value]);
+}
