@@ -8,6 +8,7 @@ import { createXdsServer, type Listening, peerKey, type TlsOptions, type XdsServ
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
+import { liveAnalysis } from "./analysis.js";
 import { startAuthority } from "./authority.js";
 import { connectionLimits } from "./connection-limits.js";
 import { DebugAccess, isLoopback } from "./debug/access.js";
@@ -25,7 +26,7 @@ import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
 import { servingTls } from "./serving-tls.js";
-import { ignoredObjects, meshSources } from "./sources.js";
+import { ignoredObjects, meshSources, unusedObjects } from "./sources.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
 /** A running control plane. */
@@ -61,9 +62,12 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
     const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: () => undefined };
     const source = new MeshSource({ database, log: log.child({ scope: "ads" }), authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
+    const analysis = liveAnalysis({ database, kinds: sources.kinds, sources: [sources.own, ...sources.remote.values()], problems: () => served.from?.problems() ?? [], log: log.child({ scope: "analysis" }) });
+    stops.push(() => analysis.stop());
     const committed = (commit: Commit, timing?: CommitTiming): void => {
       if (source.ready()) report.committed(commit, timing);
       source.committed(commit);
+      analysis.committed(commit);
     };
 
     const modelLog = log.child({ scope: "model" });
@@ -85,6 +89,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     stops.push(() => ingestion.stop());
     await ingestion.ready;
     await gatewayNames.follow();
+    const unused = unusedObjects(sources.own);
+    if (unused !== undefined) log.info(unused);
     for (const [cluster, directory] of sources.remote) {
       const ignored = ignoredObjects(cluster, directory);
       if (ignored !== undefined) log.warn(ignored);
@@ -147,6 +153,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
         changes: report.changes,
       },
       problems: () => ingestion.problems(),
+      analysis,
       gathering: () => ingestion.gathering,
       namespaceOf: (request) => access.namespaceOf(request),
     });
@@ -172,6 +179,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     if (monitoringAddr) await http("monitoringAddr", monitoringAddr, [...monitoring, ...debug]);
     if (values.readyFile) await writeWhole(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");
+    void analysis.start();
     return { addresses, close: stopAll };
   } catch (error) {
     await stopAll();

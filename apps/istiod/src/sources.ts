@@ -1,4 +1,4 @@
-import { allKinds, DirectorySource, istioKinds, type Kind, meshConfigFile, meshNetworksFile, multiClusterGroup, multiClusterKinds, remoteKinds, type Source } from "@istiod/config-ingestion";
+import { allKinds, analysisKinds, DirectorySource, istioKinds, type Kind, meshConfigFile, meshNetworksFile, multiClusterGroup, multiClusterKinds, remoteKinds, type Source } from "@istiod/config-ingestion";
 import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
 
@@ -10,6 +10,10 @@ export type MeshFlags = Pick<FlagValues, (typeof meshFlagNames)[number]>;
 /** Where the objects of a mesh come from, and what of it is told apart. */
 export interface MeshSources {
   readonly all: readonly Source[];
+  /** The kinds that the directories are read for. */
+  readonly kinds: readonly Kind[];
+  /** The directory of this istiod's own cluster. */
+  readonly own: DirectorySource;
   /** The directories of other clusters, by the clusters' IDs. */
   readonly remote: ReadonlyMap<string, DirectorySource>;
 }
@@ -23,7 +27,7 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
   const revision = env["REVISION"] ?? "";
   const multiCluster = multiClusterKinds(env["MCS_API_GROUP"] || multiClusterGroup, env["MCS_API_VERSION"]);
-  const read = (kinds: readonly Kind[]): readonly Kind[] => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster];
+  const read = (kinds: readonly Kind[]): readonly Kind[] => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster, ...analysisKinds];
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
     if (cluster === values.clusterID) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`);
@@ -32,7 +36,16 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
   }
   const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, kinds: read(allKinds), revision });
   const all = [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), own, ...remote.values()];
-  return { all, remote };
+  return { all, kinds: read(allKinds), own, remote };
+}
+
+/** Describes the objects of a directory that istiod has no use for, by kind; undefined if there are none. */
+export function unusedObjects(source: DirectorySource): string | undefined {
+  const kinds = [...source.ignored()].sort().map(([kind, count]) => `${count} ${kind}`);
+  const deployments = source.counts().get("Deployment");
+  const analyzed = deployments === undefined ? [] : [`${deployments} Deployment (analyzed only)`];
+  if (kinds.length + analyzed.length === 0) return undefined;
+  return `objects without effect: ${[...analyzed, ...kinds].join(", ")}; files describe workloads by Pods and EndpointSlices`;
 }
 
 /** Which kinds a cluster's directory holds that are read of the configuration's cluster only, as a sentence; undefined if none. */

@@ -76,6 +76,8 @@ export const messageTypes = {
   IST0175: { name: "JwksUriFetchUnrestricted", level: "Warning", description: "JWKS URIs are not restricted to trusted networks." },
   IST0176: { name: "GatewayAPICRDVersionBelowMinimum", level: "Warning", description: "A CRD of the Gateway API is older than required." },
   IST0177: { name: "ConflictingServiceEntryProtocol", level: "Warning", description: "ServiceEntries declare one host and port with different protocols." },
+  MESH0001: { name: "UnknownKind", level: "Error", description: "A document is of a kind that does not exist." },
+  MESH0002: { name: "UnsupportedKind", level: "Warning", description: "An object is of a kind that is not supported yet." },
 } as const satisfies Readonly<Record<string, MessageType>>;
 
 /** The code of a kind of finding. */

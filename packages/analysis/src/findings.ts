@@ -1,4 +1,4 @@
-import { type Collection, CycleError, query, type Query, type QueryContext } from "@istiod/incremental";
+import { type Collection, CycleError, type Database, query, type Query, type QueryContext, type View } from "@istiod/incremental";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
@@ -8,6 +8,12 @@ interface BoundRule {
   readonly rule: Rule;
 }
 
+interface FindingsOfKind {
+  readonly kind: AnalyzedKind;
+  readonly ofObject: Query<string, readonly Finding[]>;
+  readonly ofAll: Query<void, readonly Finding[]>;
+}
+
 /** Namespaces of Kubernetes' own, which Istio's analysis and injection leave out. */
 const ignoredNamespaces = new Set(["kube-system", "kube-public", "kube-node-lease", "local-path-storage"]);
 
@@ -15,12 +21,13 @@ const ignoredNamespaces = new Set(["kube-system", "kube-public", "kube-node-leas
  * The findings about one kind. One query for each object, so that a change costs the objects whose analyzers read what
  * changed; their results are concatenated in order of keys.
  */
-function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): Query<void, readonly Finding[]> {
+function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): FindingsOfKind {
   const ofObject = query(`findings of ${kind.kind}`, (q, key: string): readonly Finding[] => {
     const object = q.read(kind.collection, key);
     return object === undefined ? [] : rules.flatMap((bound) => apply(q, key, object, bound));
   });
-  return query(`findings of every ${kind.kind}`, (q) => q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)));
+  const ofAll = query(`findings of every ${kind.kind}`, (q) => q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)));
+  return { kind, ofObject, ofAll };
 }
 
 function apply(q: QueryContext, key: string, object: unknown, { analyzer, rule }: BoundRule): readonly Finding[] {
@@ -64,14 +71,21 @@ function byKind(of: readonly Analyzer[]): readonly (readonly [AnalyzedKind, read
   return [...kinds.values()];
 }
 
-const kinds = byKind(analyzers).map(([kind, rules]) => ({ kind, findings: findingsOfKind(kind, rules) }));
+const kinds = byKind(analyzers).map(([kind, rules]) => findingsOfKind(kind, rules));
 
 /** The findings of all analyzers about the objects that queries see, by kind and in order of keys. It asks nothing about the client. */
-export const findings = query("findings", (q): readonly Finding[] => kinds.flatMap((ofKind) => q.call(ofKind.findings)));
+export const findings = query("findings", (q): readonly Finding[] => kinds.flatMap(({ ofAll }) => q.call(ofAll)));
 
 const collections = new Map(kinds.map(({ kind }) => [`${kind.group}/${kind.kind}`, kind.collection]));
 
 /** Returns the collection of the object that a finding is about. */
 export function collectionOf({ origin }: Finding): Collection<unknown> | undefined {
   return collections.get(`${origin.group}/${origin.kind}`);
+}
+
+/** Computes the findings about one object after another, so that a caller can let others work in between. */
+export function* computeByObject<C>(database: Database<C>, view: View<C>): Generator<void> {
+  for (const { kind, ofObject } of kinds) {
+    for (const key of database.keys(kind.collection)) yield void view.call(ofObject, key);
+  }
 }

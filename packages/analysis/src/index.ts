@@ -10,3 +10,4 @@ export { type Analysis, analyzeTexts, type ObjectFile, type TextFile, type Texts
 export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression } from "./suppression.js";
 export { type Format, formatMessages, formats } from "./format.js";
 export { selectMessages, type Selection } from "./select.js";
+export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";

@@ -1,7 +1,12 @@
 import { formatPath, type Problem } from "@istiod/config-ingestion";
 import type { Code } from "./codes.js";
 
-const codes = { "unreachable-rule": "IST0130", "ineffective-match": "IST0131" } as const;
+const codes = {
+  "unreachable-rule": "IST0130",
+  "ineffective-match": "IST0131",
+  "unknown-kind": "MESH0001",
+  "unsupported-kind": "MESH0002",
+} as const;
 
 /** Returns the code under which a problem of a document is reported. */
 export function codeOfProblem({ severity, code }: Problem): Code {

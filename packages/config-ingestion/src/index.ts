@@ -3,7 +3,7 @@ export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } fr
 export { parseGoDuration } from "./documents/go-duration.js";
 export { nearestNames } from "./documents/nearest-names.js";
 export { FieldLines } from "./documents/field-line.js";
-export { formatPath, type FieldPath, type Report, type WarningCode } from "./documents/report.js";
+export { formatPath, type FieldPath, type Report, type IssueCode } from "./documents/report.js";
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
 export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";
 export { type Kind } from "./kinds/kind.js";

@@ -1,3 +1,4 @@
+import type { LiveAnalysis } from "@istiod/analysis";
 import { formatProblem, type Problem } from "@istiod/config-ingestion";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus, parseName, Statuses, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
@@ -7,6 +8,7 @@ export interface ChangeCommandsOptions {
   readonly changes: ChangeLog;
   readonly status: StatusSources<Proxy>;
   readonly problems: () => readonly Problem[];
+  readonly analysis: Pick<LiveAnalysis<Proxy>, "messages">;
   /** Whether something changed that is not committed yet. */
   readonly gathering: () => boolean;
 }
@@ -22,7 +24,7 @@ export interface StatusAnswer {
 }
 
 /** Debug endpoints about changes: what became of them, and on how many proxies an object is live. */
-export function changeCommands({ changes, status, problems, gathering }: ChangeCommandsOptions): readonly DebugCommand[] {
+export function changeCommands({ changes, status, problems, analysis, gathering }: ChangeCommandsOptions): readonly DebugCommand[] {
   const statuses = new Statuses(status);
   return [
     {
@@ -34,6 +36,11 @@ export function changeCommands({ changes, status, problems, gathering }: ChangeC
         const report = changes.report(Number(revision));
         return report === undefined ? refuse(404, `no change of revision ${revision} is remembered`) : { json: report };
       },
+    },
+    {
+      name: "analyze",
+      about: "Findings about the configuration, as istiod analyze -o json prints them",
+      answer: async () => ({ json: await analysis.messages() }),
     },
     {
       name: "status",

@@ -7,6 +7,7 @@ const defaultScope = "default";
 /** The parts of istiod whose logs can be switched apart, by the names that Istio has for them. */
 const scopeDescriptions: Readonly<Record<string, string>> = {
   [defaultScope]: "Everything that has no scope of its own",
+  analysis: "Findings about the configuration",
   ads: "State-of-the-world streams: who comes and goes, what is sent, what is refused; secrets that are not served",
   delta: "Delta streams: who comes and goes, what is sent, what is refused",
   debug: "Debug requests that are refused",

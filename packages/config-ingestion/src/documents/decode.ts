@@ -3,7 +3,8 @@ import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
-import type { FieldPath, Report, WarningCode } from "./report.js";
+import { faultOfUnknownKind } from "./unknown-kind.js";
+import type { FieldPath, Report, IssueCode } from "./report.js";
 
 export interface DecodeOptions {
   /** ID of the cluster that the documents are from. Default `Kubernetes`, as istiod's own. */
@@ -24,7 +25,7 @@ export interface Issue {
   readonly severity: "error" | "warning";
   readonly path: FieldPath;
   readonly message: string;
-  readonly code?: WarningCode;
+  readonly code?: IssueCode;
 }
 
 /** An object that is named, whether or not it could be read. */
@@ -55,7 +56,14 @@ export type Decoded =
       readonly issues: readonly Issue[];
       readonly path: FieldPath;
     }
-  | { readonly outcome: "ignored"; readonly kind: string };
+  | {
+      readonly outcome: "ignored";
+      readonly kind: string;
+      readonly subject?: Subject;
+      /** The reason why it is not read, where its author is likely to expect that it is. */
+      readonly issues: readonly Issue[];
+      readonly path: FieldPath;
+    };
 
 /**
  * Decodes and validates one document, as parsed from YAML or JSON. A `List` gives one outcome for each of its items, an
@@ -79,7 +87,7 @@ function decodeAt(path: FieldPath, document: unknown, options: DecodeOptions): r
 
 function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], report: Report, options: DecodeOptions): Decoded {
   const named = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
-  if (named === undefined) return { outcome: "ignored", kind: envelope.kind };
+  if (named === undefined) return unread(path, envelope);
   const manifest = readManifest(envelope, named.scope, report);
   if (manifest === undefined) return { outcome: "refused", issues, path };
   const { namespace, name } = manifest;
@@ -95,8 +103,8 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     return refused;
   }
   const revision = revisionOf(named, manifest);
-  if (options.revision && revision !== undefined && revision !== options.revision) return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}` };
-  if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind };
+  if (options.revision && revision !== undefined && revision !== options.revision) return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
+  if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
   const content = named.decode(manifest, report);
   const object: ConfigObject<unknown, unknown> = {
     kind: envelope.kind,
@@ -112,6 +120,16 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
   if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error"))) return refused;
   return { outcome: "accepted", subject, kind: named, key, object, issues, path };
+}
+
+/** The outcome for an object of a kind that is not read. It defines nothing, so it takes nothing else of its file with it. */
+function unread(path: FieldPath, envelope: Envelope): Decoded {
+  const fault = allKinds.some((known) => known.kind === envelope.kind && known.group === envelope.group) ? undefined : faultOfUnknownKind(envelope);
+  const metadata = record(envelope.body["metadata"]) ?? {};
+  const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "");
+  const subject = { group: envelope.group, kind: envelope.kind, namespace: text("namespace"), name: text("name") };
+  const issues = fault === undefined ? [] : [{ ...fault, path: [...path, ...fault.path] }];
+  return { outcome: "ignored", kind: envelope.kind, subject, issues, path };
 }
 
 /** The only revision that is to read an object; undefined: all are. */

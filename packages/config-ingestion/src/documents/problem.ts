@@ -1,5 +1,5 @@
 import type { Issue, Subject } from "./decode.js";
-import { formatPath, type FieldPath, type WarningCode } from "./report.js";
+import { formatPath, type FieldPath, type IssueCode } from "./report.js";
 
 /** Something wrong in a file, for a person to mend. */
 export interface Problem {
@@ -13,7 +13,7 @@ export interface Problem {
   readonly path: FieldPath;
   /** What is wrong and what is expected. */
   readonly message: string;
-  readonly code?: WarningCode;
+  readonly code?: IssueCode;
 }
 
 export function problemOf(issue: Issue, file: string, line: number, at: FieldPath, subject: Subject | undefined): Problem {

@@ -54,11 +54,11 @@ export function readDocument(document: DocumentText, file: string, options: Read
   const ignored = new Map<string, number>();
   let unreadable = false;
   for (const decoded of decode(options.strings === undefined ? parsed.value : options.strings.intern(parsed.value), options)) {
+    for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     if (decoded.outcome === "ignored") {
-      ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
+      if (decoded.issues.length === 0) ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
       continue;
     }
-    for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     const { kind, key } = decoded;
     if (kind === undefined || key === undefined) unreadable = true;
     else

@@ -1,15 +1,18 @@
 /** A place inside a document: field names and list indexes from its root. */
 export type FieldPath = readonly (string | number)[];
 
-/** A warning that analysis reports under a code of its own: a route, or a match, that earlier routes leave nothing to. */
-export type WarningCode = "unreachable-rule" | "ineffective-match";
+/**
+ * The kind of an issue that analysis reports under a code of its own: a route, or a match, that earlier routes leave nothing to; a kind
+ * that does not exist, or that is not supported.
+ */
+export type IssueCode = "unreachable-rule" | "ineffective-match" | "unknown-kind" | "unsupported-kind";
 
 /** Takes what is found wrong in one document. */
 export interface Report {
   /** The object is refused. `message` says what is wrong and what is expected. */
   error(path: FieldPath, message: string): void;
   /** The object is accepted, and the user told. */
-  warning(path: FieldPath, message: string, code?: WarningCode): void;
+  warning(path: FieldPath, message: string, code?: IssueCode): void;
 }
 
 /** `http[2].route[0].weight`: a path as a person reads it. A leading `spec` is left out, as everything of interest is there. */

@@ -1,4 +1,4 @@
-import type { FieldPath, Report, WarningCode } from "../documents/report.js";
+import type { FieldPath, Report, IssueCode } from "../documents/report.js";
 
 /** A field of a document that is being checked, and what is found wrong there. */
 export class Place {
@@ -26,7 +26,7 @@ export class Place {
   }
 
   /** The object is accepted, and the user told. */
-  warning(message: string, code?: WarningCode): void {
+  warning(message: string, code?: IssueCode): void {
     this.report.warning(this.path, message, code);
   }
 }

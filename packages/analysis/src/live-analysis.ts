@@ -1,0 +1,120 @@
+import { readFile } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+import type { Kind, Ledger, Problem } from "@istiod/config-ingestion";
+import type { Commit, Database, View } from "@istiod/incremental";
+import type { Finding } from "./finding.js";
+import { computeByObject, findings } from "./findings.js";
+import { FileLines, messageAt } from "./places.js";
+import { type Message, messageOfFinding, messageOfProblem, sortMessages } from "./report.js";
+import { isSuppressedByObject } from "./suppression.js";
+
+export interface LiveAnalysisOptions<C> {
+  readonly database: Database<C>;
+  /** A client for the analysis's own view of the database. Analysis asks nothing about it. */
+  readonly client: C;
+  /** The kinds that sources read. */
+  readonly kinds: readonly Kind[];
+  /** The sources that know where their objects are defined. */
+  readonly sources: readonly Pick<Ledger, "locate">[];
+  readonly problems: () => readonly Problem[];
+  /** Told of findings that are new and of those that are gone, some time after a commit. */
+  readonly changed?: (found: readonly Finding[], gone: readonly Finding[]) => void;
+  /** Gives others a turn: between slices of the first analysis, and before a commit is analyzed. Default: `setImmediate`. */
+  readonly turn?: () => Promise<unknown>;
+}
+
+/** Milliseconds of the first analysis before others get a turn. */
+const sliceMs = 8;
+
+/**
+ * The findings about a database that changes. They are followed: a commit that cannot change a finding costs nothing, and any other
+ * costs the findings that read what it changed.
+ */
+export class LiveAnalysis<C> {
+  readonly #options: LiveAnalysisOptions<C>;
+  readonly #view: View<C>;
+  #findings: readonly Finding[] | undefined;
+  /** A commit that changes findings waits for its turn. */
+  #waiting = false;
+  #stopped = false;
+
+  constructor(options: LiveAnalysisOptions<C>) {
+    this.#options = options;
+    this.#view = options.database.view(options.client);
+  }
+
+  /** The findings at the current revision that no annotation suppresses. */
+  findings(): readonly Finding[] {
+    return this.#view.follow(findings).filter((finding) => !isSuppressedByObject(this.#options.database, finding));
+  }
+
+  /** Analyzes everything for the first time, in slices, and reports what it finds. */
+  async start(): Promise<void> {
+    let until = performance.now() + sliceMs;
+    for (const _ of computeByObject(this.#options.database, this.#view)) {
+      if (performance.now() < until) continue;
+      await this.#turn();
+      if (this.#stopped) return;
+      until = performance.now() + sliceMs;
+    }
+    this.#refresh();
+  }
+
+  /** To be called after each commit: what it changes is reported once others had a turn. Before `start` has ended it does nothing. */
+  committed(commit: Commit): void {
+    if (this.#findings === undefined || this.#waiting) return;
+    if (!commit.affected.some(({ view }) => view === (this.#view as View<unknown>))) return;
+    this.#waiting = true;
+    void this.#turn().then(() => {
+      this.#waiting = false;
+      if (!this.#stopped) this.#refresh();
+    });
+  }
+
+  #refresh(): void {
+    const before = new Map(this.#findings?.map((finding) => [identityOf(finding), finding]));
+    this.#findings = this.findings();
+    const after = new Set(this.#findings.map(identityOf));
+    const found = this.#findings.filter((finding) => !before.has(identityOf(finding)));
+    const gone = [...before].filter(([identity]) => !after.has(identity)).map(([, finding]) => finding);
+    if (found.length + gone.length > 0) this.#options.changed?.(found, gone);
+  }
+
+  #turn(): Promise<unknown> {
+    return (this.#options.turn ?? setImmediate)();
+  }
+
+  /** Returns all messages: findings, and problems of documents, with the lines that their fields have now. */
+  async messages(): Promise<readonly Message[]> {
+    const placed = await this.place(this.findings());
+    return sortMessages([...this.#options.problems().map(messageOfProblem), ...placed]);
+  }
+
+  /** Returns the messages of findings with their places. Files that cannot be read give the lines of objects. */
+  async place(of: readonly Finding[]): Promise<readonly Message[]> {
+    const { kinds, sources } = this.#options;
+    const files = new Set(of.flatMap(({ origin }) => this.#fileOf(origin) ?? []));
+    const texts = await Promise.all([...files].map(async (file) => [file, await readFile(file, "utf8").catch(() => "")] as const));
+    const places = { kinds, ledgers: sources, lines: new FileLines(new Map(texts)), inMesh: () => undefined };
+    return of.map((finding) => messageAt(finding, places) ?? messageOfFinding(finding));
+  }
+
+  /** Releases the view. */
+  stop(): void {
+    this.#stopped = true;
+    this.#view.release();
+  }
+
+  #fileOf(origin: Finding["origin"]): string | undefined {
+    const kind = this.#options.kinds.find(({ kind: name, group }) => name === origin.kind && group === origin.group);
+    for (const source of kind === undefined ? [] : this.#options.sources) {
+      const at = kind && source.locate(kind, origin.key);
+      if (at !== undefined) return at.file;
+    }
+    return undefined;
+  }
+}
+
+function identityOf({ code, origin, path, message }: Finding): string {
+  return JSON.stringify([code, origin.kind, origin.key, path, message]);
+}
