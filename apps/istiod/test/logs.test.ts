@@ -105,7 +105,7 @@ it("switches scopes while it runs, as istioctl admin log does", async () => {
   expect((await lines()).map(({ msg }) => msg)).not.toContain("xds push");
 
   const all = (await (await fetch(at)).json()) as { name: string }[];
-  expect(all.map(({ name }) => name)).toEqual(["ads", "debug", "default", "delta", "model", "pkica", "push", "validation"]);
+  expect(all.map(({ name }) => name)).toEqual(["ads", "analysis", "debug", "default", "delta", "model", "pkica", "push", "validation"]);
   expect(all[0]).toEqual({ name: "ads", description: expect.any(String) as string, output_level: "info", stack_trace_level: "none", log_callers: false });
   expect((await fetch(`${at}/delta`, { method: "PUT", body: JSON.stringify({ name: "delta", output_level: "debug", log_callers: true }) })).status).toBe(202);
   expect(await (await fetch(`${at}/delta`)).json()).toMatchObject({ name: "delta", output_level: "debug", stack_trace_level: "none", log_callers: true });
