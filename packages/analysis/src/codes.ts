@@ -78,6 +78,22 @@ export const messageTypes = {
   IST0177: { name: "ConflictingServiceEntryProtocol", level: "Warning", description: "ServiceEntries declare one host and port with different protocols." },
   MESH0001: { name: "UnknownKind", level: "Error", description: "A document is of a kind that does not exist." },
   MESH0002: { name: "UnsupportedKind", level: "Warning", description: "An object is of a kind that is not supported yet." },
+  MESH0003: { name: "UnsupportedField", level: "Warning", description: "An object has a field that is not supported yet." },
+  MESH0004: { name: "NamespaceNotFound", level: "Warning", description: "The namespace of an object, or one that it names, does not exist." },
+  MESH0005: { name: "HostNotFound", level: "Warning", description: "A host resolves to no service." },
+  MESH0006: { name: "DelegateNotFound", level: "Error", description: "A route delegates to a VirtualService that does not exist or cannot be delegated to." },
+  MESH0007: { name: "TargetNotFound", level: "Error", description: "The target of a policy does not exist." },
+  MESH0008: { name: "ProviderNotFound", level: "Error", description: "An extension provider is not defined in the mesh configuration." },
+  MESH0009: { name: "NoEndpoints", level: "Warning", description: "A service has no workloads and no endpoints." },
+  MESH0010: { name: "SelectorMatchesNothing", level: "Warning", description: "A selector matches no workload." },
+  MESH0011: { name: "ConflictingDestinationRules", level: "Warning", description: "Parts of a DestinationRule are overridden by another of the same host." },
+  MESH0012: { name: "ConflictingGatewayPorts", level: "Error", description: "A server of a Gateway conflicts with another server and is left out." },
+  MESH0013: { name: "ShadowedRoute", level: "Warning", description: "A route for every request is shadowed by one of another VirtualService." },
+  MESH0014: { name: "RuleNeverMatches", level: "Warning", description: "A rule or match can never apply." },
+  MESH0015: { name: "PolicyDeniesEverything", level: "Info", description: "A policy denies every request to the workloads that it selects." },
+  MESH0016: { name: "NotExported", level: "Warning", description: "exportTo hides an object from where it is used." },
+  MESH0017: { name: "ConflictingTls", level: "Error", description: "A DestinationRule sends traffic with TLS settings that the destination rejects." },
+  MESH0018: { name: "InvalidInjectionLabel", level: "Warning", description: "The value of an injection label has no meaning." },
 } as const satisfies Readonly<Record<string, MessageType>>;
 
 /** The code of a kind of finding. */

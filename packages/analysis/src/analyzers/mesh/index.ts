@@ -1,0 +1,27 @@
+import type { Analyzer } from "../../analyzer.js";
+import { destinationRuleAnalyzer } from "./destination-rules.js";
+import { exportAnalyzer } from "./export-to.js";
+import { gatewayAnalyzer } from "./gateways.js";
+import { hostAnalyzer } from "./hosts.js";
+import { injectionLabelAnalyzer } from "./injection-labels.js";
+import { namespaceAnalyzer } from "./namespaces.js";
+import { authorizationAnalyzer } from "./policies.js";
+import { providerAnalyzer } from "./providers.js";
+import { routeAnalyzer } from "./routes.js";
+import { selectorAnalyzer } from "./selectors.js";
+import { withoutEffectAnalyzer } from "./without-effect.js";
+
+/** Analyzers of what Istio's analysis does not look for. */
+export const meshAnalyzers: readonly Analyzer[] = [
+  authorizationAnalyzer,
+  destinationRuleAnalyzer,
+  exportAnalyzer,
+  gatewayAnalyzer,
+  hostAnalyzer,
+  injectionLabelAnalyzer,
+  namespaceAnalyzer,
+  providerAnalyzer,
+  routeAnalyzer,
+  selectorAnalyzer,
+  withoutEffectAnalyzer,
+];

@@ -1,0 +1,22 @@
+import {
+  envoyFilterKind,
+  type Kind,
+  kubernetesGatewayKind,
+  proxyConfigKind,
+  trafficExtensionKind,
+  wasmPluginKind,
+  workloadGroupKind,
+} from "@istiod/config-ingestion";
+
+/**
+ * Kinds whose objects are accepted and validated although no generator reads them, with the reason. A test over an object of every kind
+ * compares this table with the collections that generators really read.
+ */
+export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
+  [envoyFilterKind, "EnvoyFilter patches are not applied yet"],
+  [wasmPluginKind, "Wasm extensions are not sent to proxies yet"],
+  [trafficExtensionKind, "traffic extensions are not sent to proxies yet"],
+  [proxyConfigKind, "ProxyConfig takes effect by sidecar injection, which is not served yet"],
+  [workloadGroupKind, "workloads are not registered automatically yet; write WorkloadEntries"],
+  [kubernetesGatewayKind, "the Gateway API is not supported yet; write a Gateway of networking.istio.io"],
+]);
