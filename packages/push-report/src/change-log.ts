@@ -17,14 +17,16 @@ export interface ChangeLogOptions {
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
-type Open = Omit<Mutable<ChangeReport>, "proxies" | "types" | "nacks"> & {
-  /** How many, once nothing more is expected. */
-  proxies: Set<string> | number;
+type Open = Omit<Mutable<ChangeReport>, "proxies" | "proxiesAcknowledged" | "types" | "nacks"> & {
+  /** Responses that each proxy has not acknowledged, by node ID; only the counts of proxies once nothing more is expected. */
+  proxies: Map<string, number> | ProxyCounts;
   readonly types: Map<string, { responses: number; resources: number; bytes: number }>;
   readonly nacks: ChangeReport["nacks"][number][];
   heardAt: number;
   told: boolean;
 };
+
+type ProxyCounts = Pick<ChangeReport, "proxies" | "proxiesAcknowledged">;
 
 const objectsNamed = 100;
 const nacksKept = 20;
@@ -63,7 +65,7 @@ export class ChangeLog {
       at,
       objects: [...names.values()].slice(0, objectsNamed),
       objectCount: names.size,
-      proxies: new Set(),
+      proxies: new Map(),
       responses: 0,
       resources: 0,
       removed: 0,
@@ -133,7 +135,7 @@ export class ChangeLog {
     if (unanswered.length > unansweredKept) unanswered.splice(0, 1).forEach((oldest) => this.#settle(oldest));
     for (const change of this.#known(changes)) {
       const after = this.#heard(change);
-      if (typeof change.proxies !== "number") change.proxies.add(nodeId);
+      addUnacknowledged(change, nodeId, 1);
       change.pending++;
       change.responses++;
       change.resources += resources;
@@ -146,10 +148,11 @@ export class ChangeLog {
     }
   }
 
-  #acknowledged({ connection, typeUrl, nonce }: AckEvent): void {
+  #acknowledged({ connection, nodeId, typeUrl, nonce }: AckEvent): void {
     for (const change of this.#answered(connection, typeUrl, nonce).flatMap(({ changes }) => this.#known(changes))) {
       const after = this.#heard(change);
       change.acks++;
+      addUnacknowledged(change, nodeId, -1);
       change.firstAckMs ??= after;
       change.lastAckMs = after;
     }
@@ -196,9 +199,8 @@ export class ChangeLog {
         if (change.pending > 0 || change.revision > served || clock.now() - change.heardAt < quietMs) waiting = true;
         else {
           change.told = true;
-          const told = report(change);
-          change.proxies = told.proxies;
-          settled(told);
+          change.proxies = proxyCounts(change);
+          settled(report(change));
         }
       }
       if (waiting) this.#watch();
@@ -206,6 +208,18 @@ export class ChangeLog {
   }
 }
 
-function report({ proxies, types, nacks, heardAt: _heard, told: _told, ...rest }: Open): ChangeReport {
-  return { ...rest, proxies: typeof proxies === "number" ? proxies : proxies.size, types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
+function addUnacknowledged({ proxies }: Open, nodeId: string, responses: 1 | -1): void {
+  if (proxies instanceof Map) proxies.set(nodeId, (proxies.get(nodeId) ?? 0) + responses);
+}
+
+function proxyCounts({ proxies }: Open): ProxyCounts {
+  if (!(proxies instanceof Map)) return proxies;
+  let proxiesAcknowledged = 0;
+  for (const responses of proxies.values()) if (responses === 0) proxiesAcknowledged++;
+  return { proxies: proxies.size, proxiesAcknowledged };
+}
+
+function report(change: Open): ChangeReport {
+  const { proxies: _proxies, types, nacks, heardAt: _heard, told: _told, ...rest } = change;
+  return { ...rest, ...proxyCounts(change), types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
 }

@@ -10,6 +10,8 @@ export interface ChangeReport {
   readonly objectCount: number;
   /** Proxies that were sent something because of it. */
   readonly proxies: number;
+  /** Of those, the proxies that acknowledged every response that they were sent because of it. */
+  readonly proxiesAcknowledged: number;
   readonly responses: number;
   /** Resources in those responses, added up over proxies. */
   readonly resources: number;

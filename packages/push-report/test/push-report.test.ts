@@ -53,6 +53,30 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(mesh.settled.at(-1)).toEqual(report);
   });
 
+  it("counts the proxies that acknowledged all that they were sent of a change", async () => {
+    const { revision } = mesh.commit(virtualService("shop/cart", "2s") + virtualService("pay/card", "2s"));
+    const toWeb = await web.next(toyType);
+    const toApi = await api.next(toyType);
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 2, proxiesAcknowledged: 0 });
+    web.ack(toWeb);
+    await web.settled();
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 2, proxiesAcknowledged: 1 });
+    api.nack(toApi, "pay/card: too long");
+    await api.settled();
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 2, proxiesAcknowledged: 1, pending: 0 });
+    now.at += 200;
+    now.timers.splice(0).forEach((fire) => fire());
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 2, proxiesAcknowledged: 1 });
+  });
+
+  it("does not count a proxy that left without an answer as one that acknowledged", async () => {
+    const { revision } = mesh.commit(virtualService("shop/cart", "2s"));
+    await web.next(toyType);
+    web.close();
+    await expect.poll(() => mesh.log.report(revision)?.pending).toBe(0);
+    expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, proxiesAcknowledged: 0 });
+  });
+
   it("tells that nobody sees an object whose namespace is not discovered", async () => {
     const selecting = applyMeshConfig({ discoverySelectors: [{ matchLabels: { mesh: "on" } }] }, { warning: console.warn, error: console.error });
     mesh.database.commit((tx) => selecting && tx.set(meshConfig, meshConfigKey, selecting));
