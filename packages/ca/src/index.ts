@@ -6,6 +6,7 @@ export {
   istiodNames,
   keepServingCertificate,
   type KeepServingOptions,
+  type KeptCertificate,
   type ServingCertificate,
 } from "./authority/serving-certificate.js";
 export { type Clock, systemClock } from "./clock.js";

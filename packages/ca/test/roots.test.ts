@@ -83,6 +83,7 @@ describe("rotation of a self-signed root", () => {
     const before = authority.bundle;
     const { request: csr } = await request(P256);
     const old = await authority.sign({ request: csr, names: [CART], lifetime: 30 * DAY });
+    expect(rotation.renewalDue(before.certificate)).toBe(clock.now() + 80 * DAY + 2 * 3600_000);
     clock.advance(80 * DAY - 1);
     expect(await rotation.check()).toBe("unchanged");
     clock.advance(1);

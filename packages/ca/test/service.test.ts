@@ -14,6 +14,7 @@ import {
   issueServingCertificate,
   istiodNames,
   keepServingCertificate,
+  type KeptCertificate,
   makeSelfSignedRoot,
   selfSignedBundle,
   signErrorLabel,
@@ -208,8 +209,14 @@ describe("istiod's own certificate", () => {
     const root = await makeSelfSignedRoot({ organization: "td", key: { type: "ecdsa", curve: "P-256" } }, clock.now());
     const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", clock.now()), clock });
     const given: string[] = [];
-    const stop = await keepServingCertificate({ authority, names: ["istiod"], lifetime: 1000_000, clock, onCertificate: ({ cert }) => given.push(cert) });
+    const due: number[] = [];
+    const onCertificate = ({ cert, renewalDue }: KeptCertificate) => {
+      given.push(cert);
+      due.push(renewalDue);
+    };
+    const stop = await keepServingCertificate({ authority, names: ["istiod"], lifetime: 1000_000, clock, onCertificate });
     expect(given).toHaveLength(1);
+    expect(due).toEqual([clock.now() + 500_000]);
     clock.advance(499_999);
     expect(given).toHaveLength(1);
     clock.advance(1);

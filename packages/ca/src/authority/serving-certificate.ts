@@ -35,6 +35,12 @@ export async function issueServingCertificate(
   return { key: privateKeyPem(key), cert: [leaf.pem, ...bundle.chain].join(""), notAfter: leaf.notAfter };
 }
 
+/** A serving certificate that is renewed. */
+export interface KeptCertificate extends ServingCertificate {
+  /** When it is renewed, in milliseconds since the epoch. */
+  readonly renewalDue: number;
+}
+
 export interface KeepServingOptions {
   readonly authority: CertificateAuthority;
   readonly names: readonly string[];
@@ -42,7 +48,7 @@ export interface KeepServingOptions {
   readonly lifetime?: number;
   readonly clock?: Clock;
   /** Called with the first certificate, at each half of a lifetime, and after each change of the CA. */
-  readonly onCertificate: (certificate: ServingCertificate) => void;
+  readonly onCertificate: (certificate: KeptCertificate) => void;
   /** A renewal that failed; it is tried again after a minute. */
   readonly onError?: (error: CaError) => void;
 }
@@ -65,8 +71,9 @@ export async function keepServingCertificate(options: KeepServingOptions): Promi
     cancel?.();
     const certificate = await issueServingCertificate(authority, names, lifetime, clock.now());
     if (ended || mine !== round) return;
-    cancel = clock.after((certificate.notAfter - clock.now()) / 2, renewLater);
-    onCertificate(certificate);
+    const delay = (certificate.notAfter - clock.now()) / 2;
+    cancel = clock.after(delay, renewLater);
+    onCertificate({ ...certificate, renewalDue: clock.now() + delay });
   };
   const renewLater = (): void => {
     renew().catch((error: unknown) => {

@@ -33,16 +33,19 @@ export type RootCheck = "unchanged" | "adopted" | "renewed";
 export class RootRotation {
   readonly #options: RootRotationOptions;
   readonly #clock: Clock;
+  readonly #interval: number;
   #cancel: (() => void) | undefined;
 
   constructor(options: RootRotationOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#interval = options.interval ?? 3600 * 1000;
   }
 
   /** Begins to check. The function given back ends it. */
   start(): () => void {
-    const { interval = 3600 * 1000, random = Math.random, onError } = this.#options;
+    const { random = Math.random, onError } = this.#options;
+    const interval = this.#interval;
     let ended = false;
     const next = (delay: number): void => {
       if (ended) return;
@@ -57,6 +60,11 @@ export class RootRotation {
       ended = true;
       this.#cancel?.();
     };
+  }
+
+  /** The latest time at which a root should be renewed, in milliseconds since the epoch: its grace period began, and the longest time between two checks passed. */
+  renewalDue(root: X509Certificate): number {
+    return this.#graceBegins(root) + 2 * this.#interval;
   }
 
   /** Checks once. @throws CaError when the store fails or holds what cannot be used */
@@ -87,9 +95,12 @@ export class RootRotation {
     } catch (error) {
       throw CaError.from(error, "malformed", `${this.#options.store.description}: root certificate`);
     }
-    const end = Date.parse(certificate.validTo);
-    const lifetime = end - Date.parse(certificate.validFrom);
-    return end - lifetime * (this.#options.grace ?? 0.2) <= this.#clock.now();
+    return this.#graceBegins(certificate) <= this.#clock.now();
+  }
+
+  #graceBegins({ validFrom, validTo }: X509Certificate): number {
+    const end = Date.parse(validTo);
+    return end - (end - Date.parse(validFrom)) * (this.#options.grace ?? 0.2);
   }
 
   #use(root: StoredRoot): void {
