@@ -58,7 +58,7 @@ export { parseYaml, type DocumentText, type ParsedDocument, type SyntaxFault } f
 export { systemClock, type Clock } from "./sources/clock.js";
 export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
 export { changesEndpointsAlone } from "./sources/endpoint-changes.js";
-export { Ingestion, type CommitTiming, type IngestionOptions } from "./sources/ingestion.js";
+export { Ingestion, type CommitTiming, type IngestionOptions, type SourceState } from "./sources/ingestion.js";
 export { readObjectFiles, readOptionalFile, type NamedText } from "./sources/read-files.js";
 export { type Source, type SourceUpdate } from "./sources/source.js";
 export { type Write } from "./sources/write.js";

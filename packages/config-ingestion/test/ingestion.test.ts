@@ -40,6 +40,18 @@ test("changes of several sources within the quiet time are one commit", async ()
   expect(database.read(services, "remote/default/b")?.spec.ports[0]?.port).toBe(2);
 });
 
+test("the state of a source is changed until it is read, and has the problems of that source alone", async () => {
+  const [one, two] = [new MemorySource(), new MemorySource({ cluster: "remote" })];
+  one.set("a", service("a", 1));
+  const { clock, ingestion } = await start(one, two);
+  two.set("b", service("b", 0));
+  const states = () => ingestion.states().map(({ source, changed, problems }) => ({ source, changed, problems: problems.map(({ file }) => file) }));
+  expect(states()).toEqual([{ source: one, changed: false, problems: [] }, { source: two, changed: true, problems: [] }]);
+  clock.advance(100);
+  await ingestion.idle();
+  expect(states()).toEqual([{ source: one, changed: false, problems: [] }, { source: two, changed: false, problems: ["b"] }]);
+});
+
 test("changes that never stop are committed after the longest wait", async () => {
   const source = new MemorySource();
   const { clock, commits, ingestion } = await start(source);

@@ -37,6 +37,14 @@ export interface CommitTiming {
   readonly readingMs: number;
 }
 
+/** State of one source when it was read last. */
+export interface SourceState {
+  readonly source: Source;
+  /** It changed since then. */
+  readonly changed: boolean;
+  readonly problems: readonly Problem[];
+}
+
 /** Within this many milliseconds, changes that need not wait are taken together. */
 const together = 5;
 
@@ -87,6 +95,11 @@ export class Ingestion<C> {
   /** Everything that is wrong at present. */
   problems(): readonly Problem[] {
     return [...this.problemsOf.values()].flat();
+  }
+
+  /** The state of each source, in their order. */
+  states(): readonly SourceState[] {
+    return this.sources.map((source) => ({ source, changed: this.changed.has(source), problems: this.problemsOf.get(source) ?? [] }));
   }
 
   /** Settles when whatever is being read now is committed. Does not wait for changes that are still being gathered. */
