@@ -17,6 +17,7 @@ const order = [
   "push-report",
   "ca",
   "injector",
+  "status-page",
 ];
 /** What a package must not know, although it stands above it in the table. */
 const ignorant = {
@@ -28,6 +29,7 @@ const ignorant = {
   "push-report": ["envoy-api", "istio-api", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
   ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
   injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
+  "status-page": order,
 };
 const depConstraints = [
   ...order.map((name, at) => ({

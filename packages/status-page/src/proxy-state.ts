@@ -1,0 +1,60 @@
+import type { ProxyStatus, TypeStatus } from "./model.js";
+
+/** From the worst to the best. A `pending` proxy is still to be sent a change. */
+export const proxyStates = ["rejected", "stale", "pending", "not sent", "synced"] as const;
+
+export type ProxyState = (typeof proxyStates)[number];
+
+export interface AssessedProxy extends ProxyStatus {
+  /** The worst of its types. */
+  readonly state: ProxyState;
+  /** When the oldest response was sent that it has not answered. */
+  readonly unacknowledgedSince?: number;
+}
+
+export interface ProxyCounts {
+  readonly total: number;
+  readonly synced: number;
+  readonly stale: number;
+  readonly pending: number;
+  readonly notSent: number;
+  readonly rejected: number;
+  readonly versions: Readonly<Record<string, number>>;
+}
+
+/** Judges proxies and sorts them: trouble first, what is not acknowledged for longest before the rest, then by name. */
+export function assessProxies(proxies: readonly ProxyStatus[]): { readonly proxies: readonly AssessedProxy[]; readonly counts: ProxyCounts } {
+  const assessed = proxies.map(assessProxy).sort(inOrder);
+  const inState = (state: ProxyState): number => assessed.filter((proxy) => proxy.state === state).length;
+  const versions = new Map<string, number>();
+  for (const { version } of assessed) versions.set(version, (versions.get(version) ?? 0) + 1);
+  const counts = {
+    total: assessed.length,
+    synced: inState("synced"),
+    stale: inState("stale"),
+    pending: inState("pending"),
+    notSent: inState("not sent"),
+    rejected: inState("rejected"),
+    versions: Object.fromEntries([...versions].sort(([, a], [, b]) => b - a)),
+  };
+  return { proxies: assessed, counts };
+}
+
+function assessProxy(proxy: ProxyStatus): AssessedProxy {
+  const { types, pushPending } = proxy;
+  const has = (state: TypeStatus["state"]): boolean => types.some((type) => type.state === state);
+  const unanswered = types.flatMap(({ state, sentAt }) => (state === "stale" && sentAt !== undefined ? [sentAt] : []));
+  const since = unanswered.length === 0 ? {} : { unacknowledgedSince: Math.min(...unanswered) };
+  if (has("rejected")) return { ...proxy, ...since, state: "rejected" };
+  if (has("stale")) return { ...proxy, ...since, state: "stale" };
+  if (pushPending) return { ...proxy, state: "pending" };
+  return { ...proxy, state: types.length === 0 || has("not sent") ? "not sent" : "synced" };
+}
+
+function inOrder(a: AssessedProxy, b: AssessedProxy): number {
+  return (
+    proxyStates.indexOf(a.state) - proxyStates.indexOf(b.state) ||
+    (a.unacknowledgedSince ?? Infinity) - (b.unacknowledgedSince ?? Infinity) ||
+    (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+  );
+}
