@@ -73,7 +73,7 @@ thead th { border-top: 0; font-size: .8125rem; font-weight: 600; color: var(--no
 tbody th { min-width: 9rem; font-weight: 500; }
 .number { text-align: right; font-variant-numeric: tabular-nums; }
 .name, .quote, .place, tbody th { overflow-wrap: anywhere; }
-.short { white-space: nowrap; }
+.short, td time { white-space: nowrap; }
 .quote { margin: .15rem 0 0; white-space: pre-wrap; }
 td .quote { max-width: 40rem; font-size: .875rem; color: var(--error); }
 .other { white-space: nowrap; }
@@ -86,7 +86,7 @@ td .quote { max-width: 40rem; font-size: .875rem; color: var(--error); }
 .faults strong { color: var(--idle); }
 .faults .error strong { color: var(--error); }
 .faults .warning strong { color: var(--warning); }
-.faults .note { color: var(--text); opacity: .85; }
+.faults .note { color: var(--text); }
 .faults .quote, .field { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .875rem; }
 .faults .quote { margin: .2rem 0; }
 .place { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
@@ -104,8 +104,9 @@ td .quote { max-width: 40rem; font-size: .875rem; color: var(--error); }
   tr { padding: .6rem 0; border-top: 1px solid var(--line); display: grid; grid-template-columns: repeat(auto-fill, minmax(8.5rem, 1fr)); gap: .15rem .75rem; }
   tbody tr:first-child { border-top: 0; padding-top: 0; }
   th, td, th.number, td.number { border: 0; padding: 0; text-align: left; }
-  tbody th, td:has(.quote), td[data-label="Detail"], td[data-label="Other"] { grid-column: 1 / -1; }
+  tbody th, td:has(.quote), td[data-label="Detail"], td[data-label="Other"], td[data-label="Subject"], td[data-label="Location"] { grid-column: 1 / -1; }
   tbody th { font-weight: 600; }
+  .short, td time { white-space: normal; }
   td:empty { display: none; }
   td::before { content: attr(data-label) ": "; color: var(--note); font-size: .8125rem; }
   .tiles { grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .5rem; }

@@ -64,6 +64,11 @@ export function someOf(names: readonly string[], total: number, most: number): H
   return html`${shown.map((name, at) => html`${at > 0 && ", "}<span class="name">${name}</span>`)}${rest > 0 && html` <span class="note">and ${counted(rest, "more", "more")}</span>`}`;
 }
 
+/** Text that stays on one line where there is room, unless it is long. */
+export function short(text: string): Html {
+  return text.length <= 24 ? html`<span class="short">${text}</span>` : html`<span class="name">${text}</span>`;
+}
+
 /** Text that strangers wrote, in full unless it is very long. */
 export function quoted(text: string): Html {
   const most = 2000;

@@ -115,7 +115,7 @@ describe("with trouble", () => {
 describe("certificates", () => {
   const day = 86_400_000;
   const states = (...certificates: StatusModel["certificates"]): readonly string[] =>
-    [...section({ ...emptyModel, certificates }, "certificates").matchAll(/<th role="rowheader"[^>]*>([^<]*)<[^]*?class="mark (\w+)">([^<]*)</g)].map(([, role, level, verdict]) => `${role}: ${level}, ${verdict}`);
+    [...section({ ...emptyModel, certificates }, "certificates").matchAll(/<th role="rowheader"[^>]*><span class="short">([^<]*)<[^]*?class="mark (\w+)"><span[^>]*>([^<]*)</g)].map(([, role, level, verdict]) => `${role}: ${level}, ${verdict}`);
   const certificate = (role: string, left: number, renewalDue?: number) => ({ role, subject: "O=x", notBefore: now - 100 * day, notAfter: now + left, ...(renewalDue !== undefined && { renewalDue }) });
 
   it("of an operator are red within thirty days of their end", () => {

@@ -3,7 +3,7 @@ import { counted } from "../count.js";
 import { html, type Html, type HtmlValue, link } from "../html.js";
 import type { StatusModel, TypeStatus } from "../model.js";
 import type { AssessedProxy, ProxyCounts } from "../proxy-state.js";
-import { asJson, bounded, type Column, type Level, mark, quoted, section, table } from "../table.js";
+import { asJson, bounded, type Column, type Level, mark, quoted, section, short, table } from "../table.js";
 import { duration, relativeTime } from "../time.js";
 
 const most = 25;
@@ -36,10 +36,6 @@ function columns(shown: readonly AssessedProxy[], at: number): readonly Column<A
     ...(others ? [{ label: "Other", cell: ({ types }: AssessedProxy) => otherTypes(types, at) }] : []),
     ...(details ? [{ label: "Detail", cell: (proxy: AssessedProxy) => detail(proxy, at) }] : []),
   ];
-}
-
-function short(text: string): Html {
-  return text.length <= 20 ? html`<span class="short">${text}</span>` : html`<span class="name">${text}</span>`;
 }
 
 const levels: Readonly<Record<TypeStatus["state"], Level>> = { synced: "ok", stale: "warning", rejected: "error", "not sent": "idle" };
