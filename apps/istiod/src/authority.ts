@@ -11,6 +11,7 @@ import {
   tokenDirectory,
   watchPluggedInCa,
 } from "@istiod/ca";
+import type { X509Certificate } from "node:crypto";
 import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
 
@@ -20,6 +21,8 @@ export interface RunningAuthority {
   readonly authenticators: readonly Authenticator[];
   /** Names in istiod's own certificate. */
   readonly names: readonly string[];
+  /** When its own root should have been renewed at the latest, in milliseconds since the epoch. Absent: an operator renews it. */
+  readonly renewalDue?: (root: X509Certificate) => number;
   stop(): void;
 }
 
@@ -48,5 +51,6 @@ export async function startAuthority(values: FlagValues, trustDomain: string, en
   const root = await keepRoot(store, { organization: trustDomain }, Date.now());
   const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, values.caDir, Date.now()) });
   log.info({ directory: values.caDir }, "using a self-signed root");
-  return { authority, authenticators, names, stop: new RootRotation({ authority, store, onError }).start() };
+  const rotation = new RootRotation({ authority, store, onError });
+  return { authority, authenticators, names, renewalDue: (certificate) => rotation.renewalDue(certificate), stop: rotation.start() };
 }

@@ -1,10 +1,11 @@
 import { rename, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
 import { certificateRoutes } from "@istiod/ca";
 import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { createXdsServer, type Listening, peerKey, type TlsOptions, type XdsServer } from "@istiod/xds-server";
+import { type Connection, createXdsServer, type Listening, peerKey, type XdsServer } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
@@ -25,8 +26,11 @@ import { modelMetrics } from "./metrics/model-metrics.js";
 import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
-import { servingTls } from "./serving-tls.js";
+import { type ServingTls, servingTls } from "./serving-tls.js";
 import { ignoredObjects, meshSources, unusedObjects } from "./sources.js";
+import { certificateStatuses } from "./status/certificate-statuses.js";
+import { sourceStatuses } from "./status/source-statuses.js";
+import { statusRoute } from "./status/status-route.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
 
 /** A running control plane. */
@@ -43,6 +47,7 @@ export interface Discovery {
  * @throws Error that says which flag, file or port cannot be used.
  */
 export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv, log: Logger, version: string): Promise<Discovery> {
+  const startedAt = Date.now();
   const stops: (() => unknown)[] = [];
   const addresses: Record<string, { host: string; port: number }> = {};
   const stopAll = async (): Promise<void> => {
@@ -117,12 +122,16 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
     if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...listenOptions(plaintext), ...limits }));
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
+    const opened: { listener?: Listening; tls?: ServingTls } = {};
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
       const events = certificateMetrics(registry, authority.authority);
-      const opened: { listener?: Listening } = {};
-      const use = (tls: TlsOptions): void => opened.listener?.renew(tls);
+      const use = (tls: ServingTls): void => {
+        opened.tls = tls;
+        opened.listener?.renew(tls);
+      };
       const tls = await servingTls(values, authority, use, stops, authorityLog);
+      opened.tls ??= tls;
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
       opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls, routes }));
       addresses["secureGRPCAddr"] = opened.listener;
@@ -135,10 +144,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       env,
       refused: ({ socket }, path, { status, message }, identities) => debugLog.warn({ peer: socket.remoteAddress, path, status, ...(identities && { identities }) }, `debug request refused: ${message}`),
     });
+    const proxyOf = ({ node }: Connection): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
     const commands = debugCommands({
       database,
       server: xds,
-      proxyOf: ({ node }) => source.clientOf(node)?.proxy ?? readProxy(node),
+      proxyOf,
       env,
       changes: report.changes,
       faults,
@@ -159,6 +169,19 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     });
     overXds.answer = debugOverXds({ commands, server: xds, rootNamespace, env, version });
     const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
+    const statusPage = statusRoute({
+      database,
+      connections: () => xds.connections(),
+      proxyOf,
+      changes: report.changes,
+      problems: () => ingestion.problems(),
+      sources: () => sourceStatuses(sources.named, ingestion.states()),
+      certificates: () => certificateStatuses(authority, opened.tls),
+      instance: { name: env["POD_NAME"] || hostname(), version, revision: env["REVISION"] || "default", cluster: values.clusterID, namespace: values.namespace, startedAt },
+      waitingFor: () => (source.ready() ? [] : ["the first full state"]),
+      monitoring: () => addresses["monitoringAddr"],
+    });
+    const page: [string, Route][] = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : [["/", statusPage]];
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [
       ["/metrics", async ({ http: request }, response) => {
@@ -175,7 +198,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const { address, port } = server.address() as AddressInfo;
       addresses[flag] = { host: address, port };
     };
-    if (httpAddr) await http("httpAddr", httpAddr, [ready, ...debug, ...(monitoringAddr ? [] : monitoring)]);
+    if (httpAddr) await http("httpAddr", httpAddr, [ready, ...page, ...debug, ...(monitoringAddr ? [] : monitoring)]);
     if (monitoringAddr) await http("monitoringAddr", monitoringAddr, [...monitoring, ...debug]);
     if (values.readyFile) await writeWhole(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");

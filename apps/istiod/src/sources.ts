@@ -14,6 +14,8 @@ export interface MeshSources {
   readonly kinds: readonly Kind[];
   /** The directory of this istiod's own cluster. */
   readonly own: DirectorySource;
+  /** Those that can change, with what they are called and where they are. */
+  readonly named: ReadonlyMap<Source, { readonly name: string; readonly location: string }>;
   /** The directories of other clusters, by the clusters' IDs. */
   readonly remote: ReadonlyMap<string, DirectorySource>;
 }
@@ -35,8 +37,16 @@ export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSour
     remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision }));
   }
   const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, kinds: read(allKinds), revision });
-  const all = [environmentSource(env, values), meshConfigFile(values.meshConfig), meshNetworksFile(values.networksConfig), own, ...remote.values()];
-  return { all, kinds: read(allKinds), own, remote };
+  const named = new Map<Source, { readonly name: string; readonly location: string }>([
+    [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],
+    [meshNetworksFile(values.networksConfig), { name: "Mesh networks", location: values.networksConfig || "none" }],
+    [own, { name: `Cluster ${values.clusterID}`, location: values.configDir }],
+    ...values.clusterDir.map(clusterDirectory).flatMap(([cluster, location]) => {
+      const source = remote.get(cluster);
+      return source === undefined ? [] : [[source, { name: `Cluster ${cluster}`, location }] as const];
+    }),
+  ]);
+  return { all: [environmentSource(env, values), ...named.keys()], kinds: read(allKinds), own, named, remote };
 }
 
 /** Describes the objects of a directory that istiod has no use for, by kind; undefined if there are none. */

@@ -24,6 +24,14 @@ it("answers this machine anything, and nobody else who is not known", async () =
   expect(await ask("/metrics", {})).toBe("200 all");
 });
 
+it("guards the status page as it does debug endpoints", async () => {
+  expect(await ask("/", { from: "127.0.0.1" })).toBe("200 all");
+  expect(await ask("/", {})).toBe("401");
+  expect(await ask("/", { token: "istio-system" })).toBe("200 all");
+  expect(await ask("/", { token: "shop" })).toBe("403");
+  expect(await ask("/ready", {})).toBe("200 all");
+});
+
 it("confines callers of other namespaces to a few endpoints and their own proxies", async () => {
   expect(await ask("/debug/configz", { token: "istio-system" })).toBe("200 all");
   refused.splice(0);

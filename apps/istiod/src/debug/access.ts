@@ -15,7 +15,7 @@ export interface DebugAccessOptions {
 export const ofOwnProxies = new Set(["config_dump", "ndsz", "edsz"]);
 
 /**
- * Who may ask debug endpoints: this machine anything; others whom the authenticators of xDS know. With ENABLE_DEBUG_ENDPOINT_AUTH, which
+ * Who may ask debug endpoints and the status page: this machine anything; others whom the authenticators of xDS know. With ENABLE_DEBUG_ENDPOINT_AUTH, which
  * is the default, callers of a namespace that is neither the root's nor in DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES get a few endpoints only, for proxies of theirs.
  */
 export class DebugAccess {
@@ -27,7 +27,7 @@ export class DebugAccess {
   }
 
   async guard(request: IncomingMessage, path: string): Promise<Refusal | undefined> {
-    if (!path.startsWith("/debug") || isLoopback(request.socket.remoteAddress)) return undefined;
+    if (!(path === "/" || path.startsWith("/debug")) || isLoopback(request.socket.remoteAddress)) return undefined;
     const identities = await this.#identities(request);
     const refusal = this.#refusal(request, path, identities);
     if (refusal !== undefined) this.#options.refused?.(request, path, refusal, identities);

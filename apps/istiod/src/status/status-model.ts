@@ -1,0 +1,88 @@
+import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/config-ingestion";
+import type { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
+import type { ChangeStatus, ProblemStatus, ProxyStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
+import type { Connection, Subscription } from "@istiod/xds-server";
+import { metricType } from "../metrics/xds-metrics.js";
+
+/** What the status page is built from. */
+export interface StatusSources {
+  readonly database: Database<Proxy>;
+  readonly connections: () => readonly Connection[];
+  readonly proxyOf: (connection: Connection) => Proxy;
+  readonly changes: Pick<ChangeLog, "reports" | "report">;
+  readonly problems: () => readonly Problem[];
+  readonly sources: () => readonly SourceStatus[];
+  readonly certificates: () => StatusModel["certificates"];
+  readonly instance: Omit<StatusModel["instance"], "configRevision" | "waitingFor">;
+  readonly waitingFor: () => readonly string[];
+  /** Absent: nothing analyzes the objects. */
+  readonly findings?: () => NonNullable<StatusModel["findings"]>;
+}
+
+/** The state of this istiod as the status page shows it. Addresses are relative to the page. */
+export function statusModel(from: StatusSources, links: Pick<StatusModel, "pages" | "documentation">): StatusModel {
+  const { database, changes, instance, findings } = from;
+  return {
+    at: Date.now(),
+    instance: { ...instance, configRevision: database.revision, waitingFor: from.waitingFor() },
+    sources: from.sources(),
+    proxies: proxyStatuses(from),
+    changes: changes.reports().map(changeStatus),
+    problems: from.problems().map(problemStatus),
+    ...(findings && { findings: findings() }),
+    certificates: from.certificates(),
+    objects: allKinds.map(({ kind, group, collection }) => ({ kind, group, count: database.keys(collection).length })),
+    ...links,
+    more: { proxies: "./debug/syncz?pretty", changes: "./debug/changes?pretty" },
+  };
+}
+
+/** Streams that watch nothing and state no configuration, such as those of tools, are not proxies. */
+function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readonly ProxyStatus[] {
+  const causes = new Map<number, readonly string[]>();
+  const causesOf = (revision: number): readonly string[] => {
+    const known = causes.get(revision) ?? changes.report(revision)?.objects.slice(0, 10).map(formatName) ?? [];
+    causes.set(revision, known);
+    return known;
+  };
+  return connections().flatMap((connection): readonly ProxyStatus[] => {
+    const { id, type, nodeId, metadata } = proxyOf(connection);
+    if (connection.subscriptions.length === 0 && metadata.PROXY_CONFIG === undefined) return [];
+    const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
+    const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
+    const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
+    return [{ id: connection.id, name: id, kind: type, version, connectedAt: connection.connectedAt, pushPending: connection.owed !== undefined, types, href }];
+  });
+}
+
+function typeStatus({ typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subscription, causesOf: (revision: number) => readonly string[]): TypeStatus {
+  const of = { type: shortName(typeUrl), ...(sentAt !== undefined && { sentAt }) };
+  if (lastError !== undefined) {
+    const { message, resources, at, revision } = lastError;
+    return { ...of, state: "rejected", rejection: { reason: message, resources, at, causes: revision === undefined ? [] : causesOf(revision) } };
+  }
+  return { ...of, state: nonceSent === "" ? "not sent" : nonceSent === nonceAcked ? "synced" : "stale" };
+}
+
+/** As in `CDS`; of types without a short name, the last part of the URL. */
+function shortName(typeUrl: string): string {
+  const name = metricType(typeUrl);
+  return name === typeUrl ? typeUrl.slice(Math.max(typeUrl.lastIndexOf("/"), typeUrl.lastIndexOf(".")) + 1) : name.toUpperCase();
+}
+
+/** The version of an Envoy that is not Istio's. */
+function envoyVersion({ node: { userAgentVersionType } }: Connection): string {
+  const version = userAgentVersionType.case === "userAgentBuildVersion" ? userAgentVersionType.value.version : undefined;
+  return version === undefined ? "" : `Envoy ${version.majorNumber}.${version.minorNumber}.${version.patch}`;
+}
+
+function changeStatus({ revision, at, objects, objectCount, proxies, proxiesAcknowledged, nackCount, pending, lastAckMs }: ChangeReport): ChangeStatus {
+  const counts = { proxies, proxiesAcknowledged, rejections: nackCount, pending, ...(lastAckMs !== undefined && { lastAckMs }) };
+  return { revision, at, objects: objects.map(formatName), objectCount, ...counts, href: `./debug/changes?revision=${revision}&pretty` };
+}
+
+function problemStatus({ severity, file, line, subject, path, message }: Problem): ProblemStatus {
+  return { severity, file, line, object: subject ? formatSubject(subject) : "", field: formatPath(path), message };
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+import { type Link, respond, type StatusModel } from "@istiod/status-page";
+import type { Route } from "../http-server.js";
+import { statusModel, type StatusSources } from "./status-model.js";
+
+export interface StatusRouteOptions extends StatusSources {
+  /** Where metrics are served, if that is another port. */
+  readonly monitoring: () => { readonly host: string; readonly port: number } | undefined;
+}
+
+/** Debug pages that answer without parameters, and what is on them. */
+const debugPages: readonly Link[] = (
+  [
+    ["syncz", "sync status of proxies"],
+    ["changes", "last changes and their pushes"],
+    ["status", "proxies on which recently changed objects are live"],
+    ["connections", "connected proxies"],
+    ["adsz", "what proxies subscribe to"],
+    ["push_status", "faults in what proxies have"],
+    ["configz", "Istio objects"],
+    ["registryz", "services"],
+    ["endpointShardz", "endpoints"],
+    ["instancesz", "services of each proxy"],
+    ["authorizationz", "authorization policies"],
+    ["telemetryz", "telemetry settings"],
+    ["pushcontext", "policies and network gateways"],
+    ["mesh", "mesh configuration"],
+    ["networkz", "gateways between networks"],
+    ["clusterz", "clusters of the mesh"],
+    ["mcsz", "multi-cluster services"],
+    ["krtz", "objects by kind"],
+    ["resourcesz", "kinds that are read"],
+    ["cachez", "distinct resources of proxies"],
+  ] as const
+).map(([name, about]) => ({ href: `./debug/${name}?pretty`, label: name, about }));
+
+const documentation: readonly Link[] = [
+  { href: "https://istio.io/latest/docs/ops/diagnostic-tools/proxy-cmd/", label: "Debugging Envoy and istiod", about: "what SYNCED, STALE and NOT SENT mean" },
+  { href: "https://istio.io/latest/docs/reference/config/", label: "Configuration reference", about: "kinds and their fields" },
+  { href: "https://istio.io/latest/docs/reference/config/analysis/", label: "Analysis messages", about: "findings and what to do about them" },
+];
+
+/** The status page at `/`. */
+export function statusRoute({ monitoring, ...sources }: StatusRouteOptions): Route {
+  return ({ url, http }, response) => {
+    const pages: StatusModel["pages"] = [
+      { href: "./debug", label: "All debug pages", about: "with those of one proxy" },
+      { href: metricsAddress(http, monitoring()), label: "Metrics", about: "for Prometheus" },
+      ...debugPages,
+    ];
+    const { accept } = http.headers;
+    const request = { method: http.method ?? "", query: url.searchParams, ...(accept !== undefined && { accept }) };
+    const { status, headers, body } = respond(request, () => statusModel(sources, { pages, documentation }));
+    response.writeHead(status, headers).end(body);
+  };
+}
+
+/** On the host that was asked, where metrics are served on all of its addresses. */
+function metricsAddress({ headers, socket }: IncomingMessage, monitoring: { readonly host: string; readonly port: number } | undefined): string {
+  if (monitoring === undefined) return "./metrics";
+  const asked = `http://${headers.host ?? ""}`;
+  const named = URL.canParse(asked) ? new URL(asked).hostname : bracketed(socket.localAddress ?? "localhost");
+  const host = ["::", "0.0.0.0"].includes(monitoring.host) ? named : bracketed(monitoring.host);
+  return `http://${host}:${monitoring.port}/metrics`;
+}
+
+function bracketed(host: string): string {
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
