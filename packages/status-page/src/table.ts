@@ -84,7 +84,7 @@ export function mark(level: Level, text: HtmlValue): Html {
 
 export function section(id: string, title: string, note: HtmlValue, content: Html): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">
-<h2 id="${id}-title">${title}${note !== undefined && html` <small>${note}</small>`}</h2>
+<h2 id="${id}-title">${title}${note !== undefined && note !== false && html` <small>${note}</small>`}</h2>
 ${content}</section>
 `;
 }

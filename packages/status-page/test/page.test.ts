@@ -14,6 +14,7 @@ describe("without anything", () => {
     expect(shown(emptyModel, "changes")).toBe("Last changes Nothing changed since this istiod started.");
     expect(shown(emptyModel, "certificates")).toBe("Certificates None: this istiod signs no certificates and serves no TLS.");
     expect(shown(emptyModel, "objects")).toBe("Objects 0 objects of 0 kinds");
+    expect(renderPage(emptyModel)).not.toContain("<small></small>");
     for (const id of ["rejections", "problems", "findings"]) expect(section(emptyModel, id)).toBe("");
     expect(attention(emptyModel)).toEqual([]);
   });
