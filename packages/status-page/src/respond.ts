@@ -24,16 +24,16 @@ export interface StatusResponse {
 const [shortestRefresh, longestRefresh] = [2, 3600];
 
 /** Answers a request for the page, as HTML or JSON (`?format=`, or what is preferred by `Accept`). The model is asked for only where it is shown. */
-export function respond({ method, query, accept = "" }: StatusRequest, model: () => StatusModel): StatusResponse {
+export async function respond({ method, query, accept = "" }: StatusRequest, model: () => StatusModel | Promise<StatusModel>): Promise<StatusResponse> {
   if (method !== "GET" && method !== "HEAD") return answer(method, 405, "text/plain", "method not allowed, expected GET or HEAD\n", { allow: "GET, HEAD" });
   const format = query.get("format") ?? (prefersJson(accept) ? "json" : "html");
-  if (format === "json") return answer(method, 200, "application/json", `${JSON.stringify(toJson(model()), undefined, query.has("pretty") ? 2 : undefined)}\n`);
+  if (format === "json") return answer(method, 200, "application/json", `${JSON.stringify(toJson(await model()), undefined, query.has("pretty") ? 2 : undefined)}\n`);
   if (format !== "html") return answer(method, 400, "text/plain", `format: ${JSON.stringify(format)} is unknown, expected html or json\n`);
   const refresh = query.get("refresh");
-  if (refresh === null) return answer(method, 200, "text/html", renderPage(model()));
+  if (refresh === null) return answer(method, 200, "text/html", renderPage(await model()));
   const seconds = /^\d{1,4}$/.test(refresh) ? Number(refresh) : 0;
   if (seconds < shortestRefresh || seconds > longestRefresh) return answer(method, 400, "text/plain", `refresh: must be between ${shortestRefresh} and ${longestRefresh} seconds\n`);
-  return answer(method, 200, "text/html", renderPage(model(), { refreshSeconds: seconds }));
+  return answer(method, 200, "text/html", renderPage(await model(), { refreshSeconds: seconds }));
 }
 
 /** The model with what it means: the same lists, sorted as on the page, and whole. */

@@ -15,9 +15,9 @@ const status = (): StatusModel => ({
   pages: [],
   documentation: [],
 });
-const server = createServer((request, response) => {
+const server = createServer(async (request, response) => {
   const { method = "", headers, url = "/" } = request;
-  const answer = respond({ method, query: new URL(url, "http://page").searchParams, accept: headers.accept ?? "" }, status);
+  const answer = await respond({ method, query: new URL(url, "http://page").searchParams, accept: headers.accept ?? "" }, status);
   response.writeHead(answer.status, answer.headers).end(answer.body);
 }).listen(0, "127.0.0.1");
 await new Promise((resolve) => server.once("listening", resolve));

@@ -3,7 +3,7 @@ import { respond, type StatusResponse } from "@istiod/status-page";
 import { describe, expect, it, vi } from "vitest";
 import { troubledModel } from "./models.js";
 
-const get = (query = "", accept?: string, method = "GET"): StatusResponse => respond({ method, query: new URLSearchParams(query), ...(accept !== undefined && { accept }) }, () => troubledModel);
+const get = (query = "", accept?: string, method = "GET"): Promise<StatusResponse> => respond({ method, query: new URLSearchParams(query), ...(accept !== undefined && { accept }) }, () => troubledModel);
 const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 describe("the form", () => {
@@ -17,19 +17,19 @@ describe("the form", () => {
     ["", "application/json;q=0", "text/html; charset=utf-8"],
     ["format=json", browser, "application/json"],
     ["format=html", "application/json", "text/html; charset=utf-8"],
-  ])("of ?%s with Accept: %s is %s", (query, accept, type) => {
-    expect(get(query, accept)).toMatchObject({ status: 200, headers: { "content-type": type, vary: "Accept" } });
+  ])("of ?%s with Accept: %s is %s", async (query, accept, type) => {
+    expect(await get(query, accept)).toMatchObject({ status: 200, headers: { "content-type": type, vary: "Accept" } });
   });
 
-  it("is refused where it is unknown", () => {
-    expect(get("format=xml")).toMatchObject({ status: 400, body: 'format: "xml" is unknown, expected html or json\n' });
-    for (const refresh of ["", "1", "3601", "-5", "1e3", "x"]) expect(get(`refresh=${refresh}`), refresh).toMatchObject({ status: 400, body: "refresh: must be between 2 and 3600 seconds\n" });
-    expect(get("refresh=2").status).toBe(200);
+  it("is refused where it is unknown", async () => {
+    expect(await get("format=xml")).toMatchObject({ status: 400, body: 'format: "xml" is unknown, expected html or json\n' });
+    for (const refresh of ["", "1", "3601", "-5", "1e3", "x"]) expect(await get(`refresh=${refresh}`), refresh).toMatchObject({ status: 400, body: "refresh: must be between 2 and 3600 seconds\n" });
+    expect((await get("refresh=2")).status).toBe(200);
   });
 });
 
-it("gives the model as JSON, with what it means and in the page's order", () => {
-  const json = JSON.parse(get("format=json").body) as Record<string, unknown>;
+it("gives the model as JSON, with what it means and in the page's order", async () => {
+  const json = JSON.parse((await get("format=json")).body) as Record<string, unknown>;
   expect(json).toMatchObject({
     state: "error",
     attention: expect.arrayContaining([{ level: "error", text: "2 proxies reject their configuration", section: "rejections" }]) as unknown,
@@ -41,31 +41,31 @@ it("gives the model as JSON, with what it means and in the page's order", () => 
     certificates: [{ role: "Serving certificate", isLate: true }, { role: "Root", isLate: false }],
   });
   expect((json["proxies"] as { name: string; state: string }[]).map(({ name, state }) => `${name} ${state}`)[0]).toBe("gateway-5c4b.edge rejected");
-  expect(get("format=json&pretty").body).toContain('\n  "state": "error"');
+  expect((await get("format=json&pretty")).body).toContain('\n  "state": "error"');
 });
 
-it("answers GET and HEAD only, and makes no model for others", () => {
+it("answers GET and HEAD only, and makes no model for others", async () => {
   const model = vi.fn(() => troubledModel);
-  const head = respond({ method: "HEAD", query: new URLSearchParams() }, model);
-  expect(head).toMatchObject({ status: 200, body: "", headers: { "content-length": get().headers["content-length"] } });
+  const head = await respond({ method: "HEAD", query: new URLSearchParams() }, model);
+  expect(head).toMatchObject({ status: 200, body: "", headers: { "content-length": (await get()).headers["content-length"] } });
   expect(model).toHaveBeenCalledTimes(1);
   for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "get"]) {
-    expect(respond({ method, query: new URLSearchParams() }, model)).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
+    expect(await respond({ method, query: new URLSearchParams() }, model)).toMatchObject({ status: 405, headers: { allow: "GET, HEAD" } });
   }
   expect(model).toHaveBeenCalledTimes(1);
 });
 
 describe("headers", () => {
-  it("forbid to keep, frame, guess or load anything", () => {
-    for (const { headers } of [get(), get("format=json"), get("format=xml"), get("", undefined, "POST")]) {
+  it("forbid to keep, frame, guess or load anything", async () => {
+    for (const { headers } of await Promise.all([get(), get("format=json"), get("format=xml"), get("", undefined, "POST")])) {
       expect(headers).toMatchObject({ "cache-control": "no-store", "x-content-type-options": "nosniff", "x-frame-options": "DENY", "referrer-policy": "no-referrer", "cross-origin-resource-policy": "same-origin" });
       expect(headers["content-security-policy"]).toMatch(/^default-src 'none'; .*base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/);
       expect(headers["content-security-policy"]).not.toMatch(/unsafe|\*|https?:/);
     }
   });
 
-  it("allow the page's own style and script by their hashes, and nothing else of either", () => {
-    const { body, headers } = get("refresh=10");
+  it("allow the page's own style and script by their hashes, and nothing else of either", async () => {
+    const { body, headers } = await get("refresh=10");
     const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
     const [, style = ""] = /<style>([^]*?)<\/style>/.exec(body) ?? [];
     const [, script = ""] = /<script[^>]*>([^]*?)<\/script>/.exec(body) ?? [];
