@@ -86,3 +86,14 @@ it("shows a source that cannot be read as stale", async () => {
     expect(sources[2]?.reasons[0]).toContain(join(root, "config"));
   }, 10_000);
 });
+
+it("shows findings about objects that are accepted, with their places", async () => {
+  const root = await folder({ "web.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec:\n  type: ExternalName\n  externalName: example.com\n  ports:\n  - {name: web, port: 80}\n" });
+  const { http } = await serve({ configDir: root });
+  const status = (await (await fetch(`${http}/?format=json`)).json()) as { readonly state: string; readonly findings: readonly object[] };
+  expect(status.findings).toEqual([
+    { code: "IST0150", level: "Warning", origin: "Service shop/web", reference: `${join(root, "web.yaml")}:8`, message: expect.stringMatching(/port 80 of an ExternalName service is TCP/) as string },
+  ]);
+  expect(status.state).toBe("warning");
+  expect(await (await fetch(http)).text()).toContain('<a href="https://istio.io/latest/docs/reference/config/analysis/ist0150/">IST0150</a>');
+});

@@ -1,3 +1,4 @@
+import type { Message } from "@istiod/analysis";
 import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/config-ingestion";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
@@ -18,12 +19,13 @@ export interface StatusSources {
   readonly instance: Omit<StatusModel["instance"], "configRevision" | "waitingFor">;
   readonly waitingFor: () => readonly string[];
   /** Absent: nothing analyzes the objects. */
-  readonly findings?: () => NonNullable<StatusModel["findings"]>;
+  readonly findings?: () => Promise<readonly Message[]>;
 }
 
 /** The state of this istiod as the status page shows it. Addresses are relative to the page. */
-export function statusModel(from: StatusSources, links: Pick<StatusModel, "pages" | "documentation">): StatusModel {
-  const { database, changes, instance, findings } = from;
+export async function statusModel(from: StatusSources, links: Pick<StatusModel, "pages" | "documentation">): Promise<StatusModel> {
+  const { database, changes, instance } = from;
+  const findings = await from.findings?.();
   return {
     at: Date.now(),
     instance: { ...instance, configRevision: database.revision, waitingFor: from.waitingFor() },
@@ -31,7 +33,7 @@ export function statusModel(from: StatusSources, links: Pick<StatusModel, "pages
     proxies: proxyStatuses(from),
     changes: changes.reports().map(changeStatus),
     problems: from.problems().map(problemStatus),
-    ...(findings && { findings: findings() }),
+    ...(findings && { findings: findings.map(({ origin = "", reference = "", code, level, message }) => ({ code, level, origin, reference, message })) }),
     certificates: from.certificates(),
     objects: allKinds.map(({ kind, group, collection }) => ({ kind, group, count: database.keys(collection).length })),
     ...links,

@@ -18,6 +18,7 @@ const debugPages: readonly Link[] = (
     ["connections", "connected proxies"],
     ["adsz", "what proxies subscribe to"],
     ["push_status", "faults in what proxies have"],
+    ["analyze", "findings about objects"],
     ["configz", "Istio objects"],
     ["registryz", "services"],
     ["endpointShardz", "endpoints"],
@@ -43,7 +44,7 @@ const documentation: readonly Link[] = [
 
 /** The status page at `/`. */
 export function statusRoute({ monitoring, ...sources }: StatusRouteOptions): Route {
-  return ({ url, http }, response) => {
+  return async ({ url, http }, response) => {
     const pages: StatusModel["pages"] = [
       { href: "./debug", label: "All debug pages", about: "with those of one proxy" },
       { href: metricsAddress(http, monitoring()), label: "Metrics", about: "for Prometheus" },
@@ -51,7 +52,7 @@ export function statusRoute({ monitoring, ...sources }: StatusRouteOptions): Rou
     ];
     const { accept } = http.headers;
     const request = { method: http.method ?? "", query: url.searchParams, ...(accept !== undefined && { accept }) };
-    const { status, headers, body } = respond(request, () => statusModel(sources, { pages, documentation }));
+    const { status, headers, body } = await respond(request, () => statusModel(sources, { pages, documentation }));
     response.writeHead(status, headers).end(body);
   };
 }
