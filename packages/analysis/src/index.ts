@@ -11,3 +11,5 @@ export { isSuppressed, isSuppressedByObject, parseSuppression, type Suppression 
 export { type Format, formatMessages, formats } from "./format.js";
 export { selectMessages, type Selection } from "./select.js";
 export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
+export { fieldsWithoutEffect } from "./fields-without-effect.js";
+export { kindsWithoutEffect } from "./kinds-without-effect.js";

@@ -9,6 +9,7 @@ import { authorizationAnalyzer } from "./policies.js";
 import { providerAnalyzer } from "./providers.js";
 import { routeAnalyzer } from "./routes.js";
 import { selectorAnalyzer } from "./selectors.js";
+import { unsupportedFieldAnalyzer } from "./unsupported-fields.js";
 import { withoutEffectAnalyzer } from "./without-effect.js";
 
 /** Analyzers of what Istio's analysis does not look for. */
@@ -23,5 +24,6 @@ export const meshAnalyzers: readonly Analyzer[] = [
   providerAnalyzer,
   routeAnalyzer,
   selectorAnalyzer,
+  unsupportedFieldAnalyzer,
   withoutEffectAnalyzer,
 ];
