@@ -7,8 +7,11 @@ export const allowAnyDynamicDnsCluster = "AllowAnyDynamicDNSCluster";
 export const selfDiscoveryCluster = "local_cluster";
 export const externalSdsCluster = "sds-external";
 
-/** Internal listeners and the clusters that lead to them, for HBONE. */
+/** The listener that terminates HBONE tunnels, at port 15008. */
+export const connectTerminate = "connect_terminate";
+/** The internal listener for connections from terminated tunnels, and the cluster that leads to it. */
 export const mainInternal = "main_internal";
+/** The internal listener that opens HBONE tunnels, and the cluster of the tunnels' far ends. */
 export const connectOriginate = "connect_originate";
 
 export const virtualOutboundListener = "virtualOutbound";

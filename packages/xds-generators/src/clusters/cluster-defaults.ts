@@ -12,7 +12,7 @@ import { askMetadata, features, mesh } from "@istiod/push-context";
 import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
-import { sendsHbone } from "./hbone.js";
+import { exchangesBaggage } from "./hbone.js";
 
 /** Files of certificates that a proxy brings for its side of every mutual TLS. */
 export interface OwnCertificates {
@@ -44,7 +44,7 @@ export interface ClusterDefaults {
   readonly offersExchange: boolean;
   /** Whether any workload of the mesh takes HTTP tunnels. */
   readonly tunnels: boolean;
-  /** Whether answers through tunnels tell who they are from. */
+  /** Whether responses through tunnels say who they are from. */
   readonly baggage: boolean;
 }
 
@@ -68,7 +68,7 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
     metadataExchange,
     offersExchange: metadataExchange !== undefined && !features.disableMxAlpn(q),
     tunnels: q.call(hasTunnels),
-    baggage: features.ambientBaggage(q) && sendsHbone(q),
+    baggage: exchangesBaggage(q),
   };
 });
 

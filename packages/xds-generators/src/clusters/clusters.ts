@@ -16,7 +16,8 @@ import { type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { blackHole, externalSds, inboundPassthrough, passthrough } from "./fixed-clusters.js";
-import { connectOriginateCluster, mainInternalCluster, opensTunnels, takesTunnels } from "./hbone-clusters.js";
+import { opensTunnels, terminatesTunnels } from "./hbone.js";
+import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
 import { inboundCluster } from "./inbound-cluster.js";
 import { inboundClusters } from "./inbound-clusters.js";
 import { outboundCluster } from "./outbound-cluster.js";
@@ -68,7 +69,7 @@ const ownClusters = query("ownClusters", (q): ResourceSet => {
 function sidecarClusters(q: QueryContext): ResourceSet[] {
   const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
   const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
-  const tunnelled = takesTunnels(q) ? [q.call(mainInternalCluster)] : [];
+  const tunnelled = terminatesTunnels(q) ? [q.call(mainInternalCluster)] : [];
   return [ResourceSet.of([q.call(blackHole), q.call(passthrough), ...dynamic, ...inbound, ...tunnelled, q.call(inboundPassthrough)])];
 }
 

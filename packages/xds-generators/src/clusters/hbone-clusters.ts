@@ -1,44 +1,25 @@
 import { create } from "@bufbuild/protobuf";
-import type { Any } from "@bufbuild/protobuf/wkt";
 import { CircuitBreakersSchema, type CircuitBreakers } from "@istiod/envoy-api/envoy/config/cluster/v3/circuit_breaker";
 import { Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
-import {
-  CertificateValidationContextSchema,
-  SubjectAltNameMatcher_SanType,
-  TlsParameters_TlsProtocol as TlsProtocol,
-} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
-import { CommonTlsContextSchema, UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { query, type QueryContext } from "@istiod/incremental";
-import { askMetadata, features, mesh } from "@istiod/push-context";
+import { features, mesh } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
-import { withPrefix } from "../envoy/string-matcher.js";
 import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
-import { enforceCompliance } from "../security/compliance.js";
-import { applyFiles, trustDomainsForValidation } from "../security/downstream-tls.js";
+import { tunnelTlsContext } from "../security/tunnel-tls.js";
 import { clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { defaultThresholds } from "./connection-pool.js";
+import { hbonePort } from "./hbone.js";
 import { passthroughProtocolOptions } from "./upstream-protocol.js";
 
-/** The port at which workloads take HBONE tunnels. */
-const hbonePort = 15008;
 const originalDestination = "envoy.filters.listener.original_dst";
 /** How long an unused tunnel stays, unless the mesh says: milliseconds. */
 const idleTunnel = 3_600_000;
-
-/** Whether the client opens tunnels to endpoints that take them. */
-export function opensTunnels(q: QueryContext): boolean {
-  return features.sendHbone(q) && askMetadata(q, "DISABLE_HBONE_SEND") !== true;
-}
-
-/** Whether tunnels end at the client. */
-export function takesTunnels(q: QueryContext): boolean {
-  return features.sidecarListensHbone(q) && askMetadata(q, "ENABLE_HBONE") === true;
-}
 
 /** Tunnels over HTTP/2 and mutual TLS, to the address that the connection was meant for or to its waypoint. */
 export const connectOriginateCluster = query("connectOriginateCluster", (q): Resource => {
@@ -77,7 +58,7 @@ export const connectOriginateCluster = query("connectOriginateCluster", (q): Res
         metadataKey: { key: originalDestination, path: [{ segment: { case: "key", value: "waypoint" } }] },
       },
     },
-    transportSocket: transportSocket("tls", tunnelTls(q)),
+    transportSocket: transportSocket("tls", any(UpstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q) })),
   }).cluster);
 });
 
@@ -100,22 +81,4 @@ const internal = { addressNameSpecifier: { case: "serverListenerName" as const, 
 
 function openBreakers(q: QueryContext): CircuitBreakers {
   return create(CircuitBreakersSchema, { thresholds: [defaultThresholds(q)] });
-}
-
-function tunnelTls(q: QueryContext): Any {
-  const common = create(CommonTlsContextSchema, {
-    alpnProtocols: ["h2"],
-    tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_3, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 },
-  });
-  const files = {
-    certificates: [{ certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" }],
-    roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
-  };
-  const matchTypedSubjectAltNames = trustDomainsForValidation(q).map((domain) => ({
-    sanType: SubjectAltNameMatcher_SanType.URI,
-    matcher: withPrefix(`spiffe://${domain}/`),
-  }));
-  applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }));
-  enforceCompliance(q, common);
-  return any(UpstreamTlsContextSchema, { commonTlsContext: common });
 }

@@ -3,16 +3,35 @@ import { type Cluster_TransportSocketMatch, Cluster_TransportSocketMatchSchema }
 import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import { query, type QueryContext } from "@istiod/incremental";
-import { features, proxyType } from "@istiod/push-context";
+import { askMetadata, features, proxyType } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
+import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { transportSocket } from "../envoy/transport-socket.js";
 
-/** Whether the client can send through HBONE tunnels: where the mesh sends them at all, and always at waypoints. */
+/** The port on which workloads accept HBONE tunnels. */
+export const hbonePort = 15008;
+
+/** Reports whether the client can send through HBONE tunnels: where the mesh sends them at all, and always at waypoints. */
 export function sendsHbone(q: QueryContext): boolean {
   return q.call(tunnelling);
 }
 
 const tunnelling = query("sendsHbone", (q): boolean => features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint"));
+
+/** Reports whether the client opens tunnels to endpoints that accept them. */
+export function opensTunnels(q: QueryContext): boolean {
+  return sendsHbone(q) && askMetadata(q, "DISABLE_HBONE_SEND") !== true;
+}
+
+/** Reports whether the client terminates tunnels to its workload. */
+export function terminatesTunnels(q: QueryContext): boolean {
+  return features.sidecarListensHbone(q) && askMetadata(q, "ENABLE_HBONE") === true;
+}
+
+/** Reports whether the ends of the client's tunnels tell each other who they are by the baggage header. */
+export function exchangesBaggage(q: QueryContext): boolean {
+  return features.ambientBaggage(q) && sendsHbone(q) && hasIstioExtension(q, "tunnelPeerMetadata");
+}
 
 /** Endpoints that are reached through a tunnel, with what goes inside of it. */
 export function hboneMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {

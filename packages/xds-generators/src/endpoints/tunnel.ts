@@ -1,18 +1,22 @@
 import { isIPv6 } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
-import { askMetadata, features, proxylessGrpc } from "@istiod/push-context";
+import { features, proxylessGrpc } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, takesHttpTunnel } from "@istiod/service-discovery";
+import { opensTunnels } from "../clusters/hbone.js";
 import { connectOriginate } from "../resource-names.js";
 import { type EndpointMetadata, originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
 
 const managedLabel = "gateway.istio.io/managed";
 const waypointController = "istio.io-mesh-controller";
 
-/** Whether the client reaches an endpoint through an HBONE tunnel: the endpoint offers one, and legacy mutual TLS is not possible or not preferred. */
+/**
+ * Reports whether the client reaches an endpoint through an HBONE tunnel: the client opens tunnels, the endpoint accepts them, and mutual TLS
+ * without a tunnel is not possible or not preferred.
+ */
 export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
   const offered = endpoint.labels[managedLabel] === waypointController || takesHttpTunnel(endpoint.labels);
   if (!offered || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
-  return askMetadata(q, "DISABLE_HBONE_SEND") !== true && !q.ask(proxylessGrpc);
+  return opensTunnels(q) && !q.ask(proxylessGrpc);
 }
 
 /** Where connections to a tunnelled endpoint go: the internal listener that opens tunnels. */

@@ -11,6 +11,8 @@ const names = {
     "envoy.filters.network.metadata_exchange",
     "envoy.filters.network.upstream.metadata_exchange",
   ],
+  /** Peer metadata in the baggage of HBONE tunnels. */
+  tunnelPeerMetadata: ["envoy.filters.network.peer_metadata", "envoy.filters.network.upstream.peer_metadata"],
 } as const;
 
 export type IstioExtension = keyof typeof names;

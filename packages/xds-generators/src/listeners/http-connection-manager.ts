@@ -93,7 +93,7 @@ export function managerFilter(q: QueryContext, listener: ListenerClass, common: 
   return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
 }
 
-const managerName = "envoy.filters.network.http_connection_manager";
+export const managerName = "envoy.filters.network.http_connection_manager";
 const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
 const filterName = encodedText(FilterSchema.field.name.number, managerName);
 const anyType = encodedText(AnySchema.field.typeUrl.number, managerTypeUrl);

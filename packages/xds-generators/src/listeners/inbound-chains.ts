@@ -1,8 +1,11 @@
+import { toBinary } from "@bufbuild/protobuf";
+import { CidrRangeSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { FilterChainMatchSchema, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
-import { afterTlsTermination } from "@istiod/service-discovery";
+import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
+import { cidrRange } from "../envoy/cidr.js";
 import { encodedField, encodedNumber, encodedText, joinEncoded } from "../envoy/encode.js";
 import { inboundClusterName, inboundPassthroughCluster, virtualInboundCatchAllHttpChain, virtualInboundListener } from "../resource-names.js";
 import { downstreamTlsSocket, type InsideTls, meshTlsSocket } from "../security/downstream-tls.js";
@@ -11,7 +14,7 @@ import { configMetadata } from "./config-metadata.js";
 import { encodedChain, type FilterChainTemplate } from "./filter-chain-template.js";
 import { type InboundChain, inboundFilters } from "./inbound-filters.js";
 import type { InspectedPort } from "./inbound-inspectors.js";
-import { type InboundMatch, inboundMatches, terminatedMatch } from "./inbound-matches.js";
+import { type InboundMatch, inboundMatches, terminatedMatch, tunnelledMatches } from "./inbound-matches.js";
 import type { InboundPort } from "./inbound-plan.js";
 import { listenerName } from "./listener-address.js";
 
@@ -23,11 +26,39 @@ export interface InboundChainTemplate extends FilterChainTemplate {
 
 /** The chains of one port, by mutual TLS and, where the protocol is not declared, by what it turns out to be. */
 export function portChains(q: QueryContext, port: InboundPort): readonly InboundChainTemplate[] {
+  const mode = modeOfPort(q.call(clientPeerModes), port.targetPort);
+  const userTls = mode === "DISABLE" ? port.tls : undefined;
+  const declared = port.servicePort.protocol;
+  const protocol = userTls === undefined ? declared : afterTlsTermination(declared);
+  const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [terminatedMatch(protocol)];
+  const socket = userTls && encodedChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
+  return chainsOfPort(q, port, { protocol, matches, socket, ...direct });
+}
+
+/** The chains of one port for connections that an HBONE tunnel carried. */
+export function tunnelledPortChains(q: QueryContext, port: InboundPort, destinations: readonly string[]): readonly InboundChainTemplate[] {
+  const { protocol } = port.servicePort;
+  const matches = tunnelledMatches(q, protocol, destinations);
+  return chainsOfPort(q, port, { protocol, matches, socket: undefined, ...tunnelled });
+}
+
+/** How filters learn who the peer is. */
+type PeerDiscovery = Pick<InboundChain, "identity" | "requestsExchangePeers">;
+
+const direct: PeerDiscovery = { identity: "certificate", requestsExchangePeers: true };
+/** The end of the tunnel knows the peer, so that requests need not say it. */
+const tunnelled: PeerDiscovery = { identity: "filterState", requestsExchangePeers: false };
+
+interface PortTraffic extends PeerDiscovery {
+  readonly protocol: Protocol;
+  readonly matches: readonly InboundMatch[];
+  /** The transport socket by a user's own TLS settings; absent: the mesh's. */
+  readonly socket: Uint8Array | undefined;
+}
+
+function chainsOfPort(q: QueryContext, port: InboundPort, { protocol, matches, socket, ...discovery }: PortTraffic): readonly InboundChainTemplate[] {
   const { targetPort, servicePort, binds, sidecar } = port;
   const name = listenerName(binds[0] ?? "", targetPort);
-  const mode = modeOfPort(q.call(clientPeerModes), targetPort);
-  const userTls = mode === "DISABLE" ? port.tls : undefined;
-  const protocol = userTls === undefined ? servicePort.protocol : afterTlsTermination(servicePort.protocol);
   const chain: InboundChain = {
     cluster: inboundClusterName(targetPort),
     statPrefix: `inbound_${name}`,
@@ -35,11 +66,10 @@ export function portChains(q: QueryContext, port: InboundPort): readonly Inbound
     servicePort: { ...servicePort, protocol },
     hostname: port.hostname,
     ...(port.service === undefined ? {} : { service: port.service }),
+    ...discovery,
   };
-  const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [terminatedMatch(protocol)];
   const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
   const metadata = sidecar === undefined ? [] : [encodedChain({ metadata: configMetadata("Sidecar", sidecar) })];
-  const socket = userTls && encodedChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
   return matches.map((match) => template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: metadata, socket }));
 }
 
@@ -47,21 +77,38 @@ export function portChains(q: QueryContext, port: InboundPort): readonly Inbound
 export const passthroughChains = query("inboundPassthroughChains", (q): readonly InboundChainTemplate[] => {
   const modes = q.call(clientPeerModes);
   const ports = Object.keys(modes.ports).map(Number).filter((port) => !isDeclared(q, port));
-  return [0, ...ports.sort((a, b) => a - b)].flatMap((targetPort) => {
-    const chain: InboundChain = {
-      cluster: inboundPassthroughCluster,
-      statPrefix: inboundPassthroughCluster,
-      targetPort,
-      servicePort: { name: virtualInboundListener, number: 0, protocol: "UnsupportedProtocol" },
-      hostname: "",
-    };
-    const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
-    return inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol").map((match) => {
-      const name = match.inside === "http" ? virtualInboundCatchAllHttpChain : virtualInboundListener;
-      return template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: [] });
-    });
-  });
+  return [0, ...ports.sort((a, b) => a - b)].flatMap((targetPort) =>
+    undeclaredPortChains(q, targetPort, inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol"), direct),
+  );
 });
+
+/** The chains for undeclared ports of connections that an HBONE tunnel carried; unlike at declared ports, requests exchange peers. */
+export function tunnelledPassthroughChains(q: QueryContext, destinations: readonly string[]): readonly InboundChainTemplate[] {
+  const matches = tunnelledMatches(q, "UnsupportedProtocol", destinations);
+  return undeclaredPortChains(q, 0, matches, { ...tunnelled, requestsExchangePeers: true });
+}
+
+/** @param targetPort 0: all ports that no other chain matches */
+function undeclaredPortChains(
+  q: QueryContext,
+  targetPort: number,
+  matches: readonly InboundMatch[],
+  discovery: PeerDiscovery,
+): readonly InboundChainTemplate[] {
+  const chain: InboundChain = {
+    cluster: inboundPassthroughCluster,
+    statPrefix: inboundPassthroughCluster,
+    targetPort,
+    servicePort: { name: virtualInboundListener, number: 0, protocol: "UnsupportedProtocol" },
+    hostname: "",
+    ...discovery,
+  };
+  const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
+  return matches.map((match) => {
+    const name = match.inside === "http" ? virtualInboundCatchAllHttpChain : virtualInboundListener;
+    return template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: [] });
+  });
+}
 
 /** A Sidecar with ingress listeners declares all that there is. */
 function isDeclared(q: QueryContext, port: number): boolean {
@@ -91,10 +138,14 @@ function template(q: QueryContext, { name, targetPort, match, filters, more, soc
   return { inspected, chain: joinEncoded(parts), ...(filters.manager && { manager: filters.manager }) };
 }
 
-function encodedMatch({ applicationProtocols, transportProtocol }: InboundMatch, targetPort: number): readonly Uint8Array[] {
+function encodedMatch({ applicationProtocols, transportProtocol, destinations = [] }: InboundMatch, targetPort: number): readonly Uint8Array[] {
   const fields = FilterChainMatchSchema.field;
   return [
     ...(targetPort > 0 ? [encodedField(fields.destinationPort.number, [encodedNumber(UInt32ValueSchema.field.value.number, targetPort)])] : []),
+    ...destinations.flatMap((address) => {
+      const range = cidrRange(address);
+      return range === undefined ? [] : [encodedField(fields.prefixRanges.number, [toBinary(CidrRangeSchema, range)])];
+    }),
     encodedText(fields.transportProtocol.number, transportProtocol),
     ...applicationProtocols.map((protocol) => encodedText(fields.applicationProtocols.number, protocol)),
   ];

@@ -9,6 +9,7 @@ import { inboundRouteConfiguration } from "../routes/index.js";
 import { httpAuthorization, tcpAuthorization } from "../security/client-authorization.js";
 import type { InsideTls } from "../security/downstream-tls.js";
 import { jwtFilters } from "../security/jwt-authentication.js";
+import type { PeerIdentitySource } from "../security/principal.js";
 import { httpStatsFilters, tcpStatsFilters } from "../telemetry/stats-filters.js";
 import { encodedChain, type FilterChainTemplate } from "./filter-chain-template.js";
 import { acceptsHttp10, encodedManager, routingManager } from "./http-connection-manager.js";
@@ -28,12 +29,19 @@ export interface InboundChain {
   readonly hostname: string;
   /** Its id, for statistics by a pattern. */
   readonly service?: string;
+  /** Where filters find the peer's identity. */
+  readonly identity: PeerIdentitySource;
+  /** Whether peers of requests exchange metadata. */
+  readonly requestsExchangePeers: boolean;
 }
 
 /** The filters of an inbound chain, but for tracing. */
 export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): FilterChainTemplate {
-  return inside === "http" ? { chain: q.call(encodedExchange), manager: manager(q, chain) } : { chain: bytesFilters(q, chain) };
+  if (inside !== "http") return { chain: bytesFilters(q, chain) };
+  return { chain: chain.requestsExchangePeers ? q.call(encodedExchange) : noFilters, manager: manager(q, chain) };
 }
+
+const noFilters = new Uint8Array(0);
 
 const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array => encodedChain({ filters: [...inboundMetadataExchange(q)] }));
 
@@ -43,9 +51,9 @@ export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
   return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
 }
 
-function manager(q: QueryContext, { cluster, statPrefix, servicePort, hostname }: InboundChain): Uint8Array {
+function manager(q: QueryContext, { cluster, statPrefix, servicePort, hostname, identity, requestsExchangePeers }: InboundChain): Uint8Array {
   const { number, protocol } = servicePort;
-  const common = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol) });
+  const common = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol), identity, exchangesPeers: requestsExchangePeers });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
   return routingManager(common, delimitedStatPrefix(statPrefix), { inline: routes });
@@ -54,6 +62,8 @@ function manager(q: QueryContext, { cluster, statPrefix, servicePort, hostname }
 interface InboundManager {
   readonly grpcWeb: boolean;
   readonly http2: boolean;
+  readonly identity: PeerIdentitySource;
+  readonly exchangesPeers: boolean;
 }
 
 /** The encoded connection manager of inbound chains, without its name and routes. */
@@ -63,7 +73,7 @@ const inboundManager = query("inboundManager", (q, options: InboundManager): Uin
   return encodedManager(q, {
     listener: "sidecar-inbound",
     useRemoteAddress: false,
-    filters: inboundHttpFilters(q, options.grpcWeb),
+    filters: inboundHttpFilters(q, options),
     own: {
       forwardClientCertDetails: headers.forwardedClientCert,
       setCurrentClientCertDetails: {
@@ -83,9 +93,9 @@ const inboundManager = query("inboundManager", (q, options: InboundManager): Uin
 });
 
 /** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
-function inboundHttpFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
-  const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
-  const authorization = q.call(httpAuthorization, "certificate");
+function inboundHttpFilters(q: QueryContext, { grpcWeb: web, identity, exchangesPeers }: InboundManager): readonly HttpFilter[] {
+  const exchanges = exchangesPeers && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const authorization = q.call(httpAuthorization, identity);
   return [
     ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
     ...authorization.custom,
@@ -102,12 +112,12 @@ function inboundHttpFilters(q: QueryContext, web: boolean): readonly HttpFilter[
 
 function bytesFilters(q: QueryContext, chain: InboundChain): Uint8Array {
   const proxy = plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
-  return joinEncoded([q.call(filtersOfBytes), encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] })]);
+  return joinEncoded([q.call(filtersOfBytes, chain.identity), encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] })]);
 }
 
 /** The filters that connections to all ports pass, as an encoded part of a chain. */
-const filtersOfBytes = query("inboundFiltersOfBytes", (q): Uint8Array => {
-  const { custom, local } = q.call(tcpAuthorization, "certificate");
+const filtersOfBytes = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
+  const { custom, local } = q.call(tcpAuthorization, identity);
   return encodedChain({ filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")] });
 });
 

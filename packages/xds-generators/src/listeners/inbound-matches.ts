@@ -7,7 +7,10 @@ import { plaintextHttp } from "./sniffed-protocols.js";
 /** Which connections to a port a chain takes, and what it does with them. */
 export interface InboundMatch {
   readonly applicationProtocols: readonly string[];
-  readonly transportProtocol: "tls" | "raw_buffer";
+  /** Empty: either. */
+  readonly transportProtocol: "tls" | "raw_buffer" | "";
+  /** Addresses that connections must be meant for; absent: any. */
+  readonly destinations?: readonly string[];
   /** What the chain sees: requests, or bytes. */
   readonly inside: InsideTls;
   readonly endsTls: boolean;
@@ -41,6 +44,14 @@ export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: P
 /** The match for TLS that a user's own settings end. */
 export function terminatedMatch(protocol: Protocol): InboundMatch {
   return mutual(isHttp(protocol) ? "http" : "tcp");
+}
+
+/**
+ * The matches for connections to a port that an HBONE tunnel carried to one of the client's own addresses. The tunnel ended mutual TLS.
+ * Source: pilot/pkg/networking/core/listener_inbound.go, sanitizeFilterChainForHBONE.
+ */
+export function tunnelledMatches(q: QueryContext, protocol: Protocol, destinations: readonly string[]): readonly InboundMatch[] {
+  return inboundMatches(q, "DISABLE", protocol).map((match) => ({ ...match, transportProtocol: "", destinations }));
 }
 
 function mutual(inside: InsideTls, applicationProtocols: readonly string[] = []): InboundMatch {

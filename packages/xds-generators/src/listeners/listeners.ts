@@ -1,8 +1,12 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
+import { features, mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
+import { terminatesTunnels } from "../clusters/hbone.js";
+import { connectOriginateListener } from "./connect-originate.js";
+import { connectTerminateListener } from "./connect-terminate.js";
 import { gatewayListeners } from "./gateway-listeners.js";
 import { inboundListeners } from "./inbound-listener.js";
+import { mainInternalListener } from "./main-internal.js";
 import { outboundListeners } from "./outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
 
@@ -14,16 +18,22 @@ export const listeners = query(
     if (q.ask(proxylessGrpc)) return ResourceSet.empty;
     switch (q.ask(proxyType)) {
       case "sidecar":
-        return mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q);
+        return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));
       case "router":
-        return q.call(gatewayListeners);
+        return withTunnels(q, q.call(gatewayListeners));
       default:
         return ResourceSet.empty;
     }
   },
 );
 
+/** Adds the listener that opens tunnels, where the mesh sends through them. */
+function withTunnels(q: QueryContext, own: ResourceSet): ResourceSet {
+  return features.sendHbone(q) ? ResourceSet.union([own, ResourceSet.of([q.call(connectOriginateListener)])]) : own;
+}
+
 function sidecarListeners(q: QueryContext): ResourceSet {
-  const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...inboundListeners(q)].filter((found) => found !== undefined);
+  const terminating = terminatesTunnels(q) ? [q.call(connectTerminateListener), q.call(mainInternalListener)] : [];
+  const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...inboundListeners(q), ...terminating].filter((found) => found !== undefined);
   return ResourceSet.union([...outboundListeners(q), ResourceSet.of(own)]);
 }

@@ -26,6 +26,10 @@ export function notPrincipal(id: Principal): Principal {
   return principal("notId", id);
 }
 
+/** Keys of the filter state in which the end of a tunnel leaves the SPIFFE IDs of both peers. */
+export const peerPrincipalKey = "io.istio.peer_principal";
+export const localPrincipalKey = "io.istio.local_principal";
+
 /** Where the peer's identity is found: in its certificate, or, behind a tunnel, in what the tunnel's end left in filter state. */
 export type PeerIdentitySource = "certificate" | "filterState";
 
@@ -33,6 +37,6 @@ export type PeerIdentitySource = "certificate" | "filterState";
 export function authenticatedPeer(name: StringMatcher, source: PeerIdentitySource): Principal {
   if (source === "certificate") return create(PrincipalSchema, { identifier: { case: "authenticated", value: { principalName: name } } });
   return create(PrincipalSchema, {
-    identifier: { case: "filterState", value: { key: "io.istio.peer_principal", matcher: { case: "stringMatch", value: name } } },
+    identifier: { case: "filterState", value: { key: peerPrincipalKey, matcher: { case: "stringMatch", value: name } } },
   });
 }

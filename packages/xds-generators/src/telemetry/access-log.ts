@@ -1,6 +1,6 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type AccessLog, AccessLogSchema, type AccessLogFilter, AccessLogFilterSchema } from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
+import { type AccessLog, AccessLogSchema, type AccessLogFilter, AccessLogFilterSchema, ComparisonFilter_Op } from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { type CommonGrpcAccessLogConfig, CommonGrpcAccessLogConfigSchema, HttpGrpcAccessLogConfigSchema, TcpGrpcAccessLogConfigSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/grpc/v3/als";
 import { ExpressionFilterSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/filters/cel/v3/cel";
@@ -12,8 +12,11 @@ import { any } from "../envoy/any.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultTextFormat, fileAccessLog, formattersFor, type LogFormat } from "./access-log-format.js";
 
-/** What is logged: requests, connections, or connections for which a listener had no filter chain. */
-export type Logged = "http" | "tcp" | "listener";
+/**
+ * What is logged: requests, connections, connections for which a listener had no filter chain, HBONE tunnels that could not be
+ * opened, or HBONE tunnels that were rejected. Of a tunnel that works, only what it carries is logged.
+ */
+export type Logged = "http" | "tcp" | "listener" | "hbone-origination" | "hbone-termination";
 
 /** The access logs of one part of a listener. Source: pilot/pkg/networking/core/accesslog.go. */
 export function accessLogs(q: QueryContext, listener: ListenerClass, logged: Logged): readonly AccessLog[] {
@@ -29,7 +32,8 @@ const logs = query("accessLogs", (q, { listener, logged }: { readonly listener: 
   });
   if (targets.length === 0) return meshLogs(q, logged);
   return targets.filter(({ disabled }) => !disabled).map(({ log, filter }) => {
-    const filters = [...(logged === "listener" ? [noFilterChain] : []), ...(filter === "" ? [] : [celFilter(filter)])];
+    const own = ownFilters[logged];
+    const filters = [...(own === undefined ? [] : [own]), ...(filter === "" ? [] : [celFilter(filter)])];
     return accessLog(log.name, log.config, every(filters));
   });
 });
@@ -37,10 +41,11 @@ const logs = query("accessLogs", (q, { listener, logged }: { readonly listener: 
 /** As MeshConfig's own fields say: where neither Telemetry nor the default providers name a log for such a listener. */
 function meshLogs(q: QueryContext, logged: Logged): readonly AccessLog[] {
   const settings = mesh(q);
-  const filter = logged === "listener" ? noFilterChain : undefined;
+  const filter = ownFilters[logged];
+  const sendsToService = settings.enableEnvoyAccessLogService && logged !== "hbone-origination" && logged !== "hbone-termination";
   return [
     ...(settings.accessLogFile === "" ? [] : [accessLog(fileLogName, fileAccessLog(settings.accessLogFile, meshFormat(q)), filter)]),
-    ...(settings.enableEnvoyAccessLogService ? [meshService(logged, filter)] : []),
+    ...(sendsToService ? [meshService(logged, filter)] : []),
   ];
 }
 
@@ -69,7 +74,7 @@ const peerState = ["upstream_peer", "downstream_peer"];
 const allPeerState = [...peerState, "wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
 
 /** The service that the bootstrap configures (`envoyAccessLogService`). */
-function meshService(logged: Logged, filter: AccessLogFilter | undefined): AccessLog {
+function meshService(logged: "http" | "tcp" | "listener", filter: AccessLogFilter | undefined): AccessLog {
   const logName = { http: "http_envoy_accesslog", tcp: "tcp_envoy_accesslog", listener: "listener_envoy_accesslog" }[logged];
   const commonConfig = serviceConfig(logName, "envoy_accesslog_service", "", allPeerState);
   return logged === "http"
@@ -153,8 +158,24 @@ function accessLog(name: string, typedConfig: Any, filter: AccessLogFilter | und
   return create(AccessLogSchema, { name, configType: { case: "typedConfig", value: typedConfig }, ...(filter && { filter }) });
 }
 
-/** Only connections for which no filter chain was found: others are logged by their filters. */
-const noFilterChain = create(AccessLogFilterSchema, { filterSpecifier: { case: "responseFlagFilter", value: { flags: ["NR"] } } });
+function responseFlag(flag: string): AccessLogFilter {
+  return create(AccessLogFilterSchema, { filterSpecifier: { case: "responseFlagFilter", value: { flags: [flag] } } });
+}
+
+/** Statuses from 400. Envoy's API requires a runtime key; this one is never set. */
+const failedRequest = create(AccessLogFilterSchema, {
+  filterSpecifier: {
+    case: "statusCodeFilter",
+    value: { comparison: { op: ComparisonFilter_Op.GE, value: { defaultValue: 400, runtimeKey: "istio.io/unset" } } },
+  },
+});
+
+/** Filters by which one part of a listener leaves out what another part logs. */
+const ownFilters: Readonly<Partial<Record<Logged, AccessLogFilter>>> = {
+  listener: responseFlag("NR"),
+  "hbone-origination": responseFlag("UF"),
+  "hbone-termination": failedRequest,
+};
 
 function celFilter(expression: string): AccessLogFilter {
   const typedConfig = any(ExpressionFilterSchema, { expression });

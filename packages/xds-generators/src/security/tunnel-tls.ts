@@ -1,0 +1,34 @@
+import { create } from "@bufbuild/protobuf";
+import {
+  CertificateValidationContextSchema,
+  SubjectAltNameMatcher_SanType,
+  TlsParameters_TlsProtocol as TlsProtocol,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import { type CommonTlsContext, CommonTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import type { QueryContext } from "@istiod/incremental";
+import { askMetadata } from "@istiod/push-context";
+import { withPrefix } from "../envoy/string-matcher.js";
+import { enforceCompliance } from "./compliance.js";
+import { applyFiles, trustDomainsForValidation } from "./downstream-tls.js";
+
+/**
+ * The TLS context of either end of an HBONE tunnel: HTTP/2 over TLS 1.3, with the workload's certificate and a peer of the mesh's trust domains.
+ * Source: pilot/pkg/networking/core/listener_waypoint.go, buildCommonConnectTLSContext.
+ */
+export function tunnelTlsContext(q: QueryContext): CommonTlsContext {
+  const common = create(CommonTlsContextSchema, {
+    alpnProtocols: ["h2"],
+    tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_3, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 },
+  });
+  const files = {
+    certificates: [{ certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" }],
+    roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
+  };
+  const matchTypedSubjectAltNames = trustDomainsForValidation(q).map((domain) => ({
+    sanType: SubjectAltNameMatcher_SanType.URI,
+    matcher: withPrefix(`spiffe://${domain}/`),
+  }));
+  applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }));
+  enforceCompliance(q, common);
+  return common;
+}
