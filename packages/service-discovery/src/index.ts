@@ -12,7 +12,7 @@ export { serviceIdentities } from "./identities.js";
 export { isClusterLocal } from "./cluster-local.js";
 export { multiClusterServices, type MultiClusterService } from "./multi-cluster/overview.js";
 export { type Discoverability } from "./multi-cluster/exports.js";
-export { everyEndpointTakesTunnels, hasTunnels, takesHttpTunnel } from "./tunnels.js";
+export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
 export { networkGateways } from "./network/gateways.js";
 export { gatewaysTo, gatewayWeightScale, hasNetworkGateways, resolvedHosts, type GatewayForm } from "./network/reach.js";
 export { serviceTargets, podOfProxy, registeredLabels } from "./targets/service-targets.js";

@@ -1,30 +1,61 @@
-import { pods, serviceEntries, workloadEntries } from "@istiod/config-ingestion";
-import { index, query } from "@istiod/incremental";
+import { pods, podsByAddress, type PodObject, serviceEntries, workloadEntries } from "@istiod/config-ingestion";
+import { index, query, type QueryContext } from "@istiod/incremental";
 import { inlineEndpoints } from "./endpoints.js";
+import type { Endpoint } from "./model/endpoint.js";
 import type { Labels } from "./model/service.js";
+import { networkOf } from "./network/network-of.js";
+import { settings } from "./settings/environment.js";
 
 const TUNNEL_LABEL = "networking.istio.io/tunnel";
+const REDIRECTION_ANNOTATION = "ambient.istio.io/redirection";
 
-/** Whether a workload with these labels takes connections through HTTP tunnels (HBONE): its label lists the protocols of tunnels that it takes. */
-export function takesHttpTunnel(labels: Labels): boolean {
-  return labels[TUNNEL_LABEL]?.split(",").includes("http") ?? false;
+/**
+ * Reports whether an endpoint accepts connections through HTTP tunnels (HBONE): its workload says so by label, or it is a pod of ambient mode, whose
+ * node terminates tunnels for it. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, supportTunnel.
+ */
+export function acceptsTunnels(q: QueryContext, { labels, addresses, network }: Endpoint): boolean {
+  return acceptsHttpTunnels(labels) || (q.call(hasCapturedPods) && addresses.some((address) => q.call(isCaptured, { address, network })));
 }
 
-const bucket = (takes: boolean): readonly string[] => (takes ? ["http"] : []);
-
-const tunnelledPods = index(pods, "byTunnel", ({ labels }) => bucket(takesHttpTunnel(labels)));
-const tunnelledEntries = index(workloadEntries, "byTunnel", ({ labels, spec }) => bucket(takesHttpTunnel({ ...spec.labels, ...labels })));
-const listingTunnelled = index(serviceEntries, "byTunnel", ({ spec }) => bucket(spec.endpoints.some(({ labels }) => takesHttpTunnel(labels))));
-
-/** Whether any workload takes HTTP tunnels. Few meshes have one, and in others nothing needs to look at endpoints for it. */
+/** Reports whether any workload accepts HTTP tunnels. Few meshes have one, and in others no endpoint need be checked. */
 export const hasTunnels = query(
   "hasTunnels",
   (q): boolean =>
-    q.read(tunnelledPods, "http").length > 0 || q.read(tunnelledEntries, "http").length > 0 || q.read(listingTunnelled, "http").length > 0,
+    q.read(podsByTunnel, "http").length > 0 ||
+    q.read(entriesByTunnel, "http").length > 0 ||
+    q.read(serviceEntriesByTunnel, "http").length > 0 ||
+    q.call(hasCapturedPods),
 );
 
-/** Whether a port of a service (`namespace/hostname`) has endpoints, and all of them take HTTP tunnels. */
-export const everyEndpointTakesTunnels = query("everyEndpointTakesTunnels", (q, at: { readonly service: string; readonly port: { readonly name: string; readonly number: number } }): boolean => {
-  const found = q.call(inlineEndpoints, at);
-  return found.length > 0 && found.every(({ labels }) => takesHttpTunnel(labels));
+/** Reports whether a port of a service (`namespace/hostname`) has endpoints, all of which accept HTTP tunnels. */
+export const everyEndpointAcceptsTunnels = query(
+  "everyEndpointAcceptsTunnels",
+  (q, at: { readonly service: string; readonly port: { readonly name: string; readonly number: number } }): boolean => {
+    const found = q.call(inlineEndpoints, at);
+    return found.length > 0 && found.every((endpoint) => acceptsTunnels(q, endpoint));
+  },
+);
+
+/** The label lists the protocols of the tunnels that a workload accepts. */
+function acceptsHttpTunnels(labels: Labels): boolean {
+  return labels[TUNNEL_LABEL]?.split(",").includes("http") ?? false;
+}
+
+const http = (accepts: boolean): readonly string[] => (accepts ? ["http"] : []);
+
+const podsByTunnel = index(pods, "byTunnel", (pod) => [...http(acceptsHttpTunnels(pod.labels)), ...(captured(pod) ? ["captured"] : [])]);
+const entriesByTunnel = index(workloadEntries, "byTunnel", ({ labels, spec }) => http(acceptsHttpTunnels({ ...spec.labels, ...labels })));
+const serviceEntriesByTunnel = index(serviceEntries, "byTunnel", ({ spec }) => http(spec.endpoints.some(({ labels }) => acceptsHttpTunnels(labels))));
+
+/** Reports whether a node's proxy has captured the pod's traffic, as the agent of ambient mode notes on the pod. */
+function captured({ annotations, spec, status }: PodObject): boolean {
+  return annotations[REDIRECTION_ANNOTATION] === "enabled" && !spec.hostNetwork && status?.phase !== "Failed" && status?.phase !== "Succeeded";
+}
+
+const hasCapturedPods = query("hasCapturedPods", (q): boolean => settings.ambient(q) && q.read(podsByTunnel, "captured").length > 0);
+
+/** Reports whether a captured pod of the configuration's cluster has an address in a network. */
+const isCaptured = query("isCaptured", (q, { address, network }: { readonly address: string; readonly network: string }): boolean => {
+  const own = settings.configCluster(q);
+  return q.read(podsByAddress, address).some((pod) => pod.cluster === own && captured(pod) && networkOf(q, own, address, pod.labels) === network);
 });

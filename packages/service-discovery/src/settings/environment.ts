@@ -37,6 +37,7 @@ export const settings = {
   configCluster,
   /** The namespace whose `topology.istio.io/network` label names a cluster's network. */
   systemNamespace: name("POD_NAMESPACE", "istio-system"),
+  ambient: flag("PILOT_ENABLE_AMBIENT", false),
   dualStack: flag("ISTIO_DUAL_STACK", false),
   ipAutoallocate: flag("PILOT_ENABLE_IP_AUTOALLOCATE", true),
   serviceEntrySelectsPods: flag("PILOT_ENABLE_SERVICEENTRY_SELECT_PODS", true),

@@ -13,7 +13,7 @@ import {
   withMeshDefaults,
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
-import { everyEndpointTakesTunnels, portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
+import { everyEndpointAcceptsTunnels, portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
 import { encodedAssignment } from "../endpoints/index.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { filled } from "../envoy/template.js";
@@ -127,7 +127,7 @@ function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target,
 
 /** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
 function isTunnelled(q: QueryContext, { ref, service, port, subset }: Target): boolean {
-  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointTakesTunnels, { service: service.key, port: { name: port.name, number: port.number } });
+  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointAcceptsTunnels, { service: service.key, port: { name: port.name, number: port.number } });
 }
 
 function supportsDraining(q: QueryContext, { labels }: Service): boolean {

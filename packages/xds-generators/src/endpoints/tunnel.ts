@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import { features, proxylessGrpc } from "@istiod/push-context";
-import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, takesHttpTunnel } from "@istiod/service-discovery";
+import { acceptsTunnels, type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
 import { opensTunnels } from "../clusters/hbone.js";
 import { connectOriginate } from "../resource-names.js";
 import { type EndpointMetadata, originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
@@ -14,8 +14,8 @@ const waypointController = "istio.io-mesh-controller";
  * without a tunnel is not possible or not preferred.
  */
 export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
-  const offered = endpoint.labels[managedLabel] === waypointController || takesHttpTunnel(endpoint.labels);
-  if (!offered || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
+  const accepted = endpoint.labels[managedLabel] === waypointController || acceptsTunnels(q, endpoint);
+  if (!accepted || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
   return opensTunnels(q) && !q.ask(proxylessGrpc);
 }
 
