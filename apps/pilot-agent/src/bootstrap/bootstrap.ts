@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { metadataDiscoveryExtension } from "../envoy/metadata-discovery.js";
 import { AgentError } from "../errors.js";
 import { isTrue } from "../node/metadata.js";
 import { serviceCluster } from "../node/service-cluster.js";
@@ -44,7 +45,7 @@ export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
       ],
     },
     bootstrap_extensions: [
-      ...(metadataDiscovery ? [typedStruct("metadata_discovery", "istio.workload.BootstrapExtension", { config_source: { ads: {} } })] : []),
+      ...(metadataDiscovery ? [metadataDiscoveryExtension] : []),
       typedStruct("envoy.bootstrap.internal_listener", "envoy.extensions.bootstrap.internal_listener.v3.InternalListener", { buffer_size_kb: 64 }),
     ],
     ...statsIntervals(inputs),

@@ -3,7 +3,8 @@ import { join, resolve } from "node:path";
 import { AuthenticationPolicy } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import type { Log } from "../log.js";
-import { isTrue, nodeMetadata } from "../node/metadata.js";
+import { supportsMetadataDiscovery } from "../envoy/metadata-discovery.js";
+import { isTrue, type NodeInputs, type NodeMetadata, nodeMetadata } from "../node/metadata.js";
 import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
@@ -27,7 +28,7 @@ export async function writeBootstrap(
     secureMetricsPort: options.secureMetricsPort,
     secureMergedMetricsPort: options.secureMergedMetricsPort,
   };
-  const node = nodeMetadata({
+  const node = await nodeOf(options, log, {
     env,
     proxyConfig: config,
     addresses: proxy.addresses,
@@ -39,7 +40,6 @@ export async function writeBootstrap(
     ...ports,
     exitOnZeroConnections: options.exitOnZeroConnections,
     skipDeprecatedLogs: options.skipDeprecatedLogs,
-    ...(options.metadataDiscovery === "" ? {} : { metadataDiscovery: isTrue(options.metadataDiscovery) }),
     workloadIdentitySocket: options.workloadIdentitySocket,
     credentialSocket: identity.credentialSocket,
     filesSocket: identity.filesSocket !== undefined,
@@ -74,6 +74,19 @@ export async function writeBootstrap(
     warn: (message) => log.warn(message),
   });
   await writeFile(file, JSON.stringify(bootstrap, undefined, 2), { mode: 0o600 });
+}
+
+/**
+ * The node, with peer metadata discovery as `PEER_METADATA_DISCOVERY` says. Where that says nothing, workloads with HBONE have it if their Envoy
+ * has the extension.
+ */
+async function nodeOf(options: Options, log: Log, inputs: NodeInputs): Promise<NodeMetadata> {
+  if (options.metadataDiscovery !== "") return nodeMetadata({ ...inputs, metadataDiscovery: isTrue(options.metadataDiscovery) });
+  const node = nodeMetadata(inputs);
+  const binary = options.envoyPath || inputs.proxyConfig.binaryPath;
+  if (!isTrue(node.metadata["METADATA_DISCOVERY"]) || (await supportsMetadataDiscovery(binary, resolve(options.directory)))) return node;
+  log.warn(`peer metadata discovery is disabled: ${binary} has no extension istio.workload.BootstrapExtension`);
+  return nodeMetadata({ ...inputs, metadataDiscovery: false });
 }
 
 /** A name that istiod's certificate has; for a port on this machine, the usual one. */

@@ -64,7 +64,7 @@ const envoy = {
   dualStack: toggle({ env: "ISTIO_DUAL_STACK", default: false, help: "Envoy's own ports listen on IPv4 and IPv6 where the workload has both." }),
   statusProxyProtocol: toggle({ env: "ENVOY_STATUS_PORT_ENABLE_PROXY_PROTOCOL", default: false, help: "The port for health checks accepts the PROXY protocol." }),
   compliancePolicy: text({ env: "COMPLIANCE_POLICY", default: "", help: "fips-140-2 or fips-140-3 limits TLS accordingly." }),
-  metadataDiscovery: text({ env: "PEER_METADATA_DISCOVERY", default: "", help: "true or false: Envoy looks peers' metadata up by xDS. Empty: with ambient only." }),
+  metadataDiscovery: text({ env: "PEER_METADATA_DISCOVERY", default: "", help: "true or false: Envoy looks peers' metadata up by xDS. Empty: where ISTIO_META_ENABLE_HBONE is set and Envoy is Istio's build." }),
 } as const;
 
 const names = {
