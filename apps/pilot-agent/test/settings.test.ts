@@ -104,6 +104,8 @@ describe("the node", () => {
     expect(workloadAddresses("10.0.0.6", interfaces)).toEqual(["10.0.0.6", "10.0.0.5"]);
     expect(workloadAddresses("127.0.1.7", interfaces)).toEqual(["127.0.1.7"]);
     expect(workloadAddresses("", interfaces)).toEqual(["10.0.0.5", "10.0.0.6"]);
+    expect(workloadAddresses("10.0.0.5", { eth0: [{ address: "10.0.0.5", internal: false }] as NetworkInterfaceInfo[] })).toEqual(["10.0.0.5"]);
+    expect(workloadAddresses("10.0.0.5", {})).toEqual(["10.0.0.5"]);
     expect(workloadAddresses("", {})).toEqual(["127.0.0.1", "::1"]);
     expect([ipFamilies(["1.2.3.4"]), ipFamilies(["::1"]), ipFamilies(["::1", "1.2.3.4"])]).toEqual(["v4", "v6", "both"]);
   });

@@ -2,8 +2,8 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /**
- * The workload's addresses, first the one that istiod knows it by: INSTANCE_IP, then those of the machine's interfaces.
- * A workload that lives on a loopback address has no other: the machine's belong to somebody else.
+ * Returns the workload's addresses, first the one that istiod knows it by: INSTANCE_IP, then those of the machine's interfaces, and loopback only
+ * where there is none. A workload on a loopback address has no other: the machine's addresses belong to others.
  */
 export function workloadAddresses(instanceIp: string, interfaces = networkInterfaces()): string[] {
   const own = isIP(instanceIp) ? [instanceIp] : [];
@@ -12,8 +12,8 @@ export function workloadAddresses(instanceIp: string, interfaces = networkInterf
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal, address }) => !internal && !isLinkLocal(address) && address !== instanceIp)
     .map(({ address }) => address);
-  const addresses = found.length > 0 ? found : ["127.0.0.1", "::1"].filter((address) => address !== instanceIp);
-  return [...new Set([...own, ...addresses])];
+  const addresses = [...new Set([...own, ...found])];
+  return addresses.length > 0 ? addresses : ["127.0.0.1", "::1"];
 }
 
 /** Which versions of IP a set of addresses has. */
