@@ -1,6 +1,6 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import type { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { type HttpConnectionManager, HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { DownstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { anyPack } from "@bufbuild/protobuf/wkt";

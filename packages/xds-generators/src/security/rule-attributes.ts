@@ -53,9 +53,10 @@ const destinationIp: Attribute<Permission> = {
 
 const sni: Attribute<Permission> = { each: (value) => permission("requestedServerName", valueMatcher(value)) };
 
+/** Inside a tunnel, the direct peer of a connection is Envoy itself, so that nothing can be said of its address. */
 export const sourceIp: Attribute<Principal> = {
-  each: (value) => {
-    const range = cidrRange(value);
+  each: (value, { identity }) => {
+    const range = identity === "filterState" ? undefined : cidrRange(value);
     return range && principal("directRemoteIp", range);
   },
 };
