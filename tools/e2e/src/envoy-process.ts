@@ -58,8 +58,10 @@ function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: r
     load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: xds.host, port_value: xds.port } } } }] }] },
   });
   const ads = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
+  const internalListeners = { name: "envoy.bootstrap.internal_listener", typed_config: { "@type": "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener" } };
   return {
     node: { id: "bare", cluster: "bare" },
+    bootstrap_extensions: [internalListeners],
     admin: { address: { socket_address: { address, port_value: 15000 } } },
     dynamic_resources: { lds_config: ads, cds_config: ads, ads_config: { api_type: "DELTA_GRPC", transport_api_version: "V3", set_node_on_first_message_only: true, grpc_services: [{ envoy_grpc: { cluster_name: "ads" } }] } },
     static_resources: { clusters: ["ads", ...clusters].map(cluster) },

@@ -17,6 +17,8 @@ export interface IstiodPlaces {
   readonly config: string;
   /** The CA's root, tokens, mesh configuration. */
   readonly work: string;
+  /** Further environment variables. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A line of istiod's log, as far as tests read it. */
@@ -65,14 +67,14 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
 export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
   const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
-  const discovery = await startDiscovery({ ...flagDefaults({}), ...values(places) }, { PILOT_DEBOUNCE_AFTER: "20ms" }, log, "0.1.0");
+  const discovery = await startDiscovery({ ...flagDefaults({}), ...values(places) }, { PILOT_DEBOUNCE_AFTER: "20ms", ...places.env }, log, "0.1.0");
   return { lines, kill: () => discovery.close() };
 }
 
 /** Starts istiod as a process of its own; it is ready when this resolves. */
 export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> {
   const args = Object.entries(values(places)).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [program, "discovery", ...args], { cwd: places.work, env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms" }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, "discovery", ...args], { cwd: places.work, env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms", ...places.env }, stdio: ["ignore", "pipe", "inherit"] });
   const lines: LogLine[] = [];
   createInterface(child.stdout).on("line", (line) => void (line.startsWith("{") && lines.push(JSON.parse(line) as LogLine)));
   const exited = new Promise<void>((resolve) => void child.once("exit", () => resolve()));

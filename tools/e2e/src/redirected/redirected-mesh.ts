@@ -29,12 +29,16 @@ export interface RedirectedMeshOptions {
   readonly inbound?: "REDIRECT" | "TPROXY";
   /** Istio's objects, YAML. `{{name}}` is a workload's address. */
   readonly objects?: string;
+  /** Environment variables of istiod. */
+  readonly istiodEnv?: Readonly<Record<string, string>>;
 }
 
 /** A mesh in which each workload has a network of its own and its traffic is led through its proxy, as in Kubernetes. */
 export interface RedirectedMesh {
   /** This machine, as pods see it. */
   readonly gateway: string;
+  /** The directory of a workload's agent. */
+  directory(workload: string): string;
   address(workload: string): string;
   /** The cluster IP of a workload's service. */
   service(workload: string): string;
@@ -46,6 +50,8 @@ export interface RedirectedMesh {
   dns(from: string, name: string, server: string): Promise<PodAnswer>;
   /** Writes objects, and waits until every proxy has acknowledged what followed. */
   apply(file: string, objects: string): Promise<void>;
+  /** Reads a statistic of a workload's Envoy; 0 where it has none of that name. */
+  stat(workload: string, stat: string): Promise<number>;
   refusals(): readonly string[];
   close(): Promise<void>;
 }
@@ -63,7 +69,7 @@ function proxyOwner(inbound: "REDIRECT" | "TPROXY"): { readonly proxyUid: string
 const ownPorts = "15090,15021,15020";
 
 /** Starts a mesh; resolves when all proxies are ready. @throws Error where that cannot be: ask `whyNoRedirection` first */
-export async function startRedirectedMesh({ workloads: options, inbound = "REDIRECT", objects = "" }: RedirectedMeshOptions): Promise<RedirectedMesh> {
+export async function startRedirectedMesh({ workloads: options, inbound = "REDIRECT", objects = "", istiodEnv = {} }: RedirectedMeshOptions): Promise<RedirectedMesh> {
   const envoy = await findEnvoy();
   if (!envoy) throw new Error("no Envoy: ask whyNoEnvoy() first");
   const subnet = await claimSubnet();
@@ -79,7 +85,7 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
   const index = (name: string): number => workloads.findIndex((w) => w.name === name);
   const pod = (name: string): Pod => pods.get(name) ?? fail(`no workload ${name} in this mesh`);
   const address = (name: string): string => workloads[index(name)]?.address ?? fail(`no workload ${name} in this mesh`);
-  const places: IstiodPlaces = { address: subnet.pod(254), debugAddress: subnet.address(253), config: join(work, "config"), work };
+  const places: IstiodPlaces = { address: subnet.pod(254), debugAddress: subnet.address(253), config: join(work, "config"), work, env: istiodEnv };
   const write = async (file: string, text: string): Promise<void> => {
     await writeFile(join(work, "being-written"), text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => address(name)));
     await rename(join(work, "being-written"), join(places.config, `${file}.yaml`));
@@ -117,6 +123,7 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
     );
     return {
       gateway,
+      directory: (name) => join(work, "agents", name),
       address,
       service: (name) => subnet.service(known.findIndex((w) => w.name === name) + 1),
       http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) => pod(from).order({ kind: "http", host: at, url, headers }),
@@ -132,6 +139,11 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
           quiet = acknowledged(await readStatus(debug)) ? quiet + 1 : 0;
           return quiet >= 5;
         });
+      },
+      stat: async (name, stat) => {
+        const filter = encodeURIComponent(`^${stat.replaceAll(/[.|^$]/g, "\\$&")}$`);
+        const { text = "" } = await pod(name).order({ kind: "http", host: "127.0.0.1", url: `http://envoy:15000/stats?filter=${filter}`, headers: {} });
+        return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
       },
       refusals: () => refusalsIn(istiod?.lines ?? []),
       close,
