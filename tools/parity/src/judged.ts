@@ -1,7 +1,7 @@
 import { environmentOf, objectsOf, type Scenario } from "./scenario.js";
 
 /** Groups of scenarios that are about features of later work. */
-const groupsApart = new Set(["ambient", "envoyfilter", "gateway-api", "proxyconfig", "security", "telemetry"]);
+const groupsApart = new Set(["envoyfilter", "gateway-api", "proxyconfig", "security", "telemetry"]);
 
 /** Kinds of later work, by what they belong to. */
 const kindsApart: Readonly<Record<string, string>> = {
@@ -26,9 +26,11 @@ const kindsApart: Readonly<Record<string, string>> = {
  */
 export function laterWork(s: Scenario): string | undefined {
   const [group = ""] = s.name.split("/");
-  if (s.base.endsWith("/shop")) return groupsApart.has(group) ? group : undefined;
   const types = s.proxies.map(({ node }) => String(node["id"]).split("~")[0]);
-  if (types.some((type) => type === "waypoint" || type === "ztunnel") || environmentOf(s)["AMBIENT_ENABLE_MULTI_NETWORK"] === "true") return "ambient";
+  const hasAmbientProxies = types.some((type) => type === "waypoint" || type === "ztunnel");
+  if (group === "ambient") return hasAmbientProxies ? group : undefined;
+  if (s.base.endsWith("/shop")) return groupsApart.has(group) ? group : undefined;
+  if (hasAmbientProxies || environmentOf(s)["AMBIENT_ENABLE_MULTI_NETWORK"] === "true") return "ambient";
   for (const { kind, apiVersion } of objectsOf(s)) {
     const later = kindsApart[String(kind)];
     if (later !== undefined && !(kind === "Gateway" && !String(apiVersion).startsWith("gateway."))) return later;
