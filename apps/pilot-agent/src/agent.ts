@@ -177,6 +177,8 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
         args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await override(options, env, at)),
         directory: resolve(options.directory),
         env: envoyEnvironment(env, options),
+        outputDirectory: at(config.configPath),
+        log,
       });
       log.info(`Envoy started with process ID ${envoy.pid}`);
       void envoy.exited.then((exit) => {

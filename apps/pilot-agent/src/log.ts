@@ -4,7 +4,11 @@ export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
 /** A log on standard error. @param level pino's name, such as `info` */
 export function stderrLog(level: string, asJson: boolean): Log {
-  if (asJson) return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination(2));
+  if (asJson) {
+    const stderr = destination(2);
+    stderr.on("error", () => undefined);
+    return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
+  }
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line: string) => process.stderr.write(plain(line)) });
 }
 

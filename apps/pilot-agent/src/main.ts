@@ -2,6 +2,9 @@ import { CommanderError } from "commander";
 import { program } from "./commands/program.js";
 import { AgentError } from "./errors.js";
 
+// A terminal that is closed, or a log that nobody reads any more, does not end the proxy.
+for (const output of [process.stdout, process.stderr]) output.on("error", () => undefined);
+
 try {
   await program(process.env, (code) => {
     process.exitCode = code;

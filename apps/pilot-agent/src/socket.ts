@@ -2,6 +2,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
 import { AgentError } from "./errors.js";
+import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 
 /** The kernel's limit on a socket's path, less its closing zero (unix(7)). */
 const LONGEST_PATH = 107;
@@ -42,7 +43,11 @@ export async function listenOnPort(server: Server, port: number, address: string
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const where = `${address ?? "*"}:${port}`;
-    if (code === "EADDRINUSE") throw new AgentError("address", `${what}: ${where} is taken by another process`, { cause: error });
+    if (code === "EADDRINUSE") {
+      const owner = await findPortOwner(port, address);
+      const whose = owner ? `: ${formatPortOwner(owner)}` : "";
+      throw new AgentError("address", `${what}: ${where} is taken by another process${whose}`, { cause: error });
+    }
     if (code === "EACCES") throw new AgentError("address", `${what}: ${where} may not be opened by this user`, { cause: error });
     throw AgentError.from(error, "address", `${what}: ${where} cannot be listened on`);
   }

@@ -82,7 +82,7 @@ async function runProxy(type: string, flags: Record<string, string | undefined>,
     log.info(`${signal}: ending`);
     agent.terminate().catch((error: unknown) => log.error(String(error)));
   };
-  process.once("SIGTERM", terminate).once("SIGINT", terminate);
+  process.once("SIGTERM", terminate).once("SIGINT", terminate).once("SIGHUP", terminate);
   const end = await agent.ended;
   exit(end === undefined || end.code === 0 ? 0 : 1);
 }

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createRegistry, fromJson } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { registry as envoyTypes } from "@istiod/envoy-api/registry";
+import { findEnvoy } from "@istiod/envoy-binary";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { killAll, listTree, type SeenProcess, startInTerminal, stillRunning } from "../src/testing/index.js";
+import { type Ads, FakeIstiod, freePort, put, scratch, TOKEN } from "./fakes.js";
+
+const envoyPath = await findEnvoy();
+const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
+const address = "127.0.77.3";
+const registry = createRegistry(envoyTypes);
+const hasPython = spawnSync("python3", ["--version"]).status === 0;
+
+/** A listener that answers by itself and logs each request to the path given. */
+function answering(port: number, logPath: string): Listener {
+  const type = (name: string): string => `type.googleapis.com/envoy.extensions.${name}`;
+  const accessLog = {
+    name: "envoy.access_loggers.file",
+    typedConfig: { "@type": type("access_loggers.file.v3.FileAccessLog"), path: logPath, logFormat: { textFormatSource: { inlineString: "access %REQ(:PATH)% %RESPONSE_CODE%\n" } } },
+  };
+  const route = { match: { prefix: "/" }, directResponse: { status: 200, body: { inlineString: "hello" } } };
+  const manager = {
+    "@type": type("filters.network.http_connection_manager.v3.HttpConnectionManager"),
+    statPrefix: "answering",
+    accessLog: [accessLog],
+    routeConfig: { virtualHosts: [{ name: "all", domains: ["*"], routes: [route] }] },
+    httpFilters: [{ name: "envoy.filters.http.router", typedConfig: { "@type": type("filters.http.router.v3.Router") } }],
+  };
+  const filter = { name: "envoy.filters.network.http_connection_manager", typedConfig: manager };
+  return fromJson(ListenerSchema, { name: "answering", address: { socketAddress: { address, portValue: port } }, filterChains: [{ filters: [filter] }] }, { registry });
+}
+
+describe("the process of an agent with a real Envoy", () => {
+  beforeEach(({ skip }) => {
+    skip(!envoyPath, "no Envoy: set ENVOY_PATH, or run `npx istiod-envoy install`");
+    skip(!existsSync(main), "not built: npm run build");
+  });
+  let istiod: FakeIstiod;
+  let directory: string;
+  let logPath = "/dev/stdout";
+  const ports = { status: 0, health: 0, prometheus: 0, admin: 0, answering: 0 };
+  const refused: string[] = [];
+  const ads: Ads = {
+    async *deltaAggregatedResources(requests) {
+      for await (const { typeUrl, responseNonce, errorDetail } of requests) {
+        if (errorDetail) refused.push(errorDetail.message);
+        if (responseNonce !== "") continue;
+        const listeners = [{ name: "answering", version: "1", resource: anyPack(ListenerSchema, answering(ports.answering, logPath)) }];
+        yield { typeUrl, nonce: "1", resources: typeUrl.endsWith("Listener") ? listeners : [] };
+      }
+    },
+  };
+  const env = (): Record<string, string> => ({
+    PATH: process.env["PATH"] ?? "",
+    ENVOY_PATH: envoyPath ?? "",
+    AGENT_BIND_ADDRESS: address,
+    INSTANCE_IP: address,
+    POD_NAME: "cart-1",
+    POD_NAMESPACE: "shop",
+    ECC_SIGNATURE_ALGORITHM: "ECDSA",
+    ENVOY_STATUS_PORT: String(ports.health),
+    ENVOY_PROMETHEUS_PORT: String(ports.prometheus),
+    PROXY_CONFIG: JSON.stringify({
+      discoveryAddress: `127.0.0.1:${istiod.port}`,
+      proxyAdminPort: ports.admin,
+      statusPort: ports.status,
+      concurrency: 1,
+      fileFlushInterval: "0.1s",
+      terminationDrainDuration: "0.5s",
+    }),
+  });
+  const command = (): string[] => [process.execPath, main, "proxy", "sidecar", "--directory", directory];
+  const ready = (): Promise<void> =>
+    vi.waitFor(async () => expect((await fetch(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200), { timeout: 20_000, interval: 50 });
+  let tree: SeenProcess[] = [];
+  let started: ChildProcess | undefined;
+
+  beforeAll(async () => {
+    if (!envoyPath) return;
+    directory = await scratch();
+    for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort(address);
+    istiod = await FakeIstiod.start(ads);
+    await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
+    await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
+  });
+  afterEach(() => {
+    killAll(tree);
+    started?.kill("SIGKILL");
+    started = undefined;
+    tree = [];
+  });
+
+  it.each(["stdout", "stderr"] as const)("writes access logs to a %s that is a socket, by whole lines", async (name) => {
+    logPath = `/dev/${name}`;
+    const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: ["ignore", "pipe", "pipe"] });
+    started = child;
+    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+    const said = { stdout: "", stderr: "" };
+    for (const output of ["stdout", "stderr"] as const) child[output].setEncoding("utf8").on("data", (text: string) => (said[output] += text));
+    await ready();
+    tree = listTree(child.pid!);
+    const paths = Array.from({ length: 50 }, (_, n) => `/${name}-${n}`);
+    for (const path of paths) expect(await (await fetch(`http://${address}:${ports.answering}${path}`)).text()).toBe("hello");
+    const logged = (): string[] => said[name].split("\n").filter((line) => line.startsWith("access "));
+    await expect.poll(logged, { timeout: 10_000 }).toEqual(paths.map((path) => `access ${path} 200`));
+    expect(refused).toEqual([]);
+
+    await fetch(`http://${address}:${ports.answering}/last`);
+    child.kill("SIGTERM");
+    expect(await exited).toBe(0);
+    expect(logged().at(-1)).toBe("access /last 200");
+    expect(stillRunning(tree)).toEqual([]);
+  }, 60_000);
+
+  it.each(["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"] as const)("leaves nothing behind on %s", async (signal) => {
+    const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: "ignore" });
+    started = child;
+    const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(code ?? by)));
+    await ready();
+    tree = listTree(child.pid!);
+    expect(tree.filter(({ command: line }) => line.startsWith(envoyPath!))).toHaveLength(1);
+    child.kill(signal);
+    expect(await exited).toBe(signal === "SIGKILL" ? "SIGKILL" : 0);
+    await expect.poll(() => stillRunning(tree), { timeout: 5000 }).toEqual([]);
+  }, 60_000);
+
+  it("leaves nothing behind when its terminal is closed", async ({ skip }) => {
+    skip(!hasPython, "no python3, which opens the terminal");
+    const { terminal, pid } = await startInTerminal(command(), env());
+    started = terminal;
+    await ready();
+    tree = listTree(pid);
+    expect(tree.filter(({ command: line }) => line.startsWith(envoyPath!))).toHaveLength(1);
+    terminal.stdin?.write("close\n");
+    await expect.poll(() => stillRunning(tree), { timeout: 5000 }).toEqual([]);
+    expect(existsSync(join(directory, "etc/istio/proxy/XDS")), "ended gracefully").toBe(false);
+  }, 60_000);
+
+  it("names the process that has the agent's port", async () => {
+    const holder = spawn(process.execPath, ["-e", `require("node:net").createServer().listen(${ports.status}, "${address}", () => console.log("up"))`], { stdio: ["ignore", "pipe", "inherit"] });
+    started = holder;
+    await new Promise((resolve) => holder.stdout.once("data", resolve));
+    const { stderr, status } = spawnSync(process.execPath, command().slice(1), { env: env(), encoding: "utf8", timeout: 20_000 });
+    expect(stderr).toContain(`pilot-agent: agent's status port: ${address}:${ports.status} is taken by another process: pid ${holder.pid} (`);
+    expect(status).toBe(1);
+  });
+});
