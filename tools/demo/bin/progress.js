@@ -14,7 +14,7 @@ export function startProgress(what, output = process.stdout) {
   const show = () => {
     const seconds = Math.round((Date.now() - from) / 1000);
     const line = `${what}${[detail, `${seconds} s`].filter((part) => part !== "").join(", ")}`;
-    output.write(output.isTTY ? `\r\x1b[K${line.slice(0, (output.columns ?? 80) - 1)}` : `${line}\n`);
+    output.write(output.isTTY ? `\r\x1b[K${line.slice(0, (output.columns || 80) - 1)}` : `${line}\n`);
   };
   if (!output.isTTY) output.write(`${what.trimEnd()}\n`);
   const timer = setInterval(show, output.isTTY ? TERMINAL_INTERVAL : LOG_INTERVAL);

@@ -31,6 +31,7 @@ export class Lifecycle {
   /** Ends all parts at once, and the process. */
   end(code: number): Promise<void> {
     this.#ending ??= (async () => {
+      if (process.stdout.isTTY) process.stdout.write("\r\x1b[Kending …\n");
       // Parts that are still starting add themselves while the others end.
       await Promise.allSettled(this.#parts.splice(0).map(async (part) => part.stop()));
       process.exit(code);

@@ -28,7 +28,7 @@ export class Screen {
   }
 
   #drawStatus(): void {
-    if (this.#status !== "") this.#output.write(`\r\x1b[K${this.#status.slice(0, (this.#output.columns ?? 80) - 1)}`);
+    if (this.#status !== "") this.#output.write(`\r\x1b[K${this.#status.slice(0, (this.#output.columns || 80) - 1)}`);
   }
 }
 
