@@ -57,8 +57,9 @@ async function run(root: string, options: DemoOptions, startProgress: StartProgr
   }
   screen.say(labeled("istiod", `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); http://127.0.0.1:${ports.http}/debug; http://127.0.0.1:${ports.monitoring}/metrics`));
   if ("path" in envoy) for (const { name, address, role } of workloads) screen.say(labeled(role === "router" ? "gateway" : "workload", `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`));
-  else screen.say(`\n${envoy.reason}; or set ENVOY_PATH.\nThere are no proxies, then; istiod serves ${shownPath(config)} all the same.`);
-  screen.say(labeled("logs", `${shownPath(logDirectory(places))}; one line a request in NAME.access.log`));
+  else screen.say(`\n${envoy.reason}. ENVOY_PATH names another one.\nistiod serves ${shownPath(config)} without proxies.`);
+  const requests = "path" in envoy ? "; one line a request in NAME.access.log" : "";
+  screen.say(labeled("logs", `${shownPath(logDirectory(places))}${requests}`));
   await watchMesh({ config, served, read: istiodClient(ports.http), gateway: "path" in envoy ? workloads.find((w) => w.role === "router") : undefined, ports, lifecycle, screen });
 }
 
