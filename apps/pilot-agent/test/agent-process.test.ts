@@ -90,7 +90,7 @@ describe("the process of an agent with a real Envoy", () => {
     await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
   });
   afterEach(() => {
-    killAll(tree);
+    killAll(started?.pid === undefined ? tree : [...tree, ...listTree(started.pid)]);
     started?.kill("SIGKILL");
     started = undefined;
     tree = [];

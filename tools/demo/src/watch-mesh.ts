@@ -24,7 +24,9 @@ export interface WatchMeshOptions {
 }
 
 const REQUESTS_PER_SECOND = 50;
-const TICK = 100;
+const TICK = 25;
+/** Editors save in several steps. Shorter than istiod's own debounce. */
+const EVENTS_WITHIN = 50;
 const STATUS_EVERY = 2000;
 
 /** Follows what the user saves, and how traffic is split, until the end. */
@@ -33,14 +35,19 @@ export async function watchMesh({ config, served, read, gateway, ports, lifecycl
   if (traffic) await lifecycle.add({ stop: () => traffic.stop() });
   traffic?.start(REQUESTS_PER_SECOND);
   let savedAt = 0;
-  const watcher = watch(config, (_event, name) => void (name && isYaml(name) && (savedAt ||= Date.now())));
+  let eventAt = 0;
+  const watcher = watch(config, (_event, name) => {
+    if (name === null || !isYaml(name)) return;
+    eventAt = Date.now();
+    savedAt ||= eventAt;
+  });
   await lifecycle.add({ stop: () => watcher.close() });
   let snapshot = await read();
   for (const { severity, text } of snapshot.problems) screen.say(labeled(severity === "error" ? "rejected" : "warning", served.translate(text)));
   screen.say(`\n${gateway ? `Open http://${gateway.address}:${ports.gateway}/productpage. ` : ""}Edit ${shownPath(join(config, "traffic.yaml"))}, save, and watch. Ctrl-C ends everything.\n`);
   let caller = "";
   for (let shownAt = Date.now(); !lifecycle.isEnding; await sleep(TICK)) {
-    if (savedAt > 0) {
+    if (savedAt > 0 && Date.now() - eventAt >= EVENTS_WITHIN) {
       const from = savedAt;
       savedAt = 0;
       await served.refresh();

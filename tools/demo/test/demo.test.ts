@@ -42,7 +42,7 @@ describe("the demo", () => {
   });
   beforeEach(() => cp(join(root, "samples/bookinfo"), config, { recursive: true }));
   afterEach(() => {
-    killAll(tree);
+    killAll(started?.pid === undefined ? tree : [...tree, ...listTree(started.pid)]);
     if (started?.exitCode === null) started.kill("SIGKILL");
     tree = [];
   });
@@ -97,12 +97,12 @@ describe("the demo", () => {
 
     const saves = (): number => demo.said().split("\nsaved       nothing changed for proxies\n").length - 1;
     await writeFile(traffic, `${await readFile(traffic, "utf8")}# nothing\n`);
-    await expect.poll(saves, startup).toBe(1);
+    await expect.poll(saves, startup).toBeGreaterThan(0);
 
     await fetch(page, { headers: { "user-agent": "a-reader" } });
     await expect.poll(demo.said, startup).toMatch(/^access {6}ratings-v1 .*GET ratings:\d+\/ratings\/0 200 .*"a-reader"$/m);
     expect(demo.said()).not.toMatch(/^access .*"istiod-demo"$/m);
-    expect(await readFile(join(work, "logs/ingressgateway.access.log"), "utf8")).toMatch(/GET 127\.20\.0\.1:\d+\/productpage 200 .*"a-reader"/);
+    await expect.poll(() => readFile(join(work, "logs/ingressgateway.access.log"), "utf8"), startup).toMatch(/GET 127\.20\.0\.1:\d+\/productpage 200 .*"a-reader"/);
 
     const exited = new Promise((resolve) => demo.process.once("exit", resolve));
     demo.process.kill("SIGINT");

@@ -28,7 +28,13 @@ export function stillRunning(seen: readonly SeenProcess[]): string[] {
 
 /** Kills those that still run, by their IDs. */
 export function killAll(seen: readonly SeenProcess[]): void {
-  for (const left of stillRunning(seen)) process.kill(Number.parseInt(left, 10), "SIGKILL");
+  for (const left of new Set(stillRunning(seen))) {
+    try {
+      process.kill(Number.parseInt(left, 10), "SIGKILL");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
 }
 
 const TERMINAL = `
