@@ -55,7 +55,7 @@ async function run(root: string, options: DemoOptions, startProgress: StartProgr
   } finally {
     progress.stop();
   }
-  screen.say(labeled("istiod", `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); http://127.0.0.1:${ports.http}/debug; http://127.0.0.1:${ports.monitoring}/metrics`));
+  screen.say(labeled("istiod", `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); status page http://127.0.0.1:${ports.http}/; metrics http://127.0.0.1:${ports.monitoring}/metrics`));
   if ("path" in envoy) for (const { name, address, role } of workloads) screen.say(labeled(role === "router" ? "gateway" : "workload", `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`));
   else screen.say(`\n${envoy.reason}. ENVOY_PATH names another one.\nistiod serves ${shownPath(config)} without proxies.`);
   const requests = "path" in envoy ? "; one line a request in NAME.access.log" : "";
