@@ -19,8 +19,9 @@ import {
 } from "@istiod/config-ingestion";
 import { Database, type Transaction } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { isReported } from "./analyzers/schema.js";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
-import { findings } from "./findings.js";
+import { findings, findingsOf } from "./findings.js";
 import { FileLines, messageAt } from "./places.js";
 import { type Message, messageOfProblem, sortMessages } from "./report.js";
 import { isSuppressed, isSuppressedByObject, type Suppression } from "./suppression.js";
@@ -48,6 +49,8 @@ export interface TextsToAnalyze {
   /** Variables of istiod, such as `CLUSTER_ID` and `DOMAIN_SUFFIX`. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly suppressions?: readonly Suppression[];
+  /** Names of the only analyzers that run. Default: all but those that run on request. */
+  readonly analyzers?: readonly string[];
 }
 
 export interface Analysis {
@@ -62,9 +65,12 @@ const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 /**
  * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Where the mesh
  * configuration does not turn Ingress off, an ingress gateway is assumed to be installed, as Istio's analysis does.
+ *
+ * @throws Error that names an analyzer that does not exist.
  */
 export function analyzeTexts(input: TextsToAnalyze): Analysis {
   const { files, suppressions = [] } = input;
+  const asked = input.analyzers === undefined ? findings : findingsOf(input.analyzers);
   const own = input.environment?.["CLUSTER_ID"] || "Kubernetes";
   const ledgers = readFiles(files, own);
   const problems = [...ledgers.values()].flatMap((ledger) => ledger.problems());
@@ -76,8 +82,9 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   });
   const lines = new FileLines(new Map(files.map(({ file, text }) => [file, text])));
   const places = { kinds, ledgers: [...ledgers.values()], lines, inMesh: (kind: string, path: FieldPath) => placeInMesh(input, kind, path) };
-  const found = database.view(undefined).call(findings).filter((finding) => !isSuppressedByObject(database, finding));
-  const messages = [...problems.map(messageOfProblem), ...found.flatMap((finding) => messageAt(finding, places) ?? [])];
+  const found = database.view(undefined).call(asked).filter((finding) => !isSuppressedByObject(database, finding));
+  const reported = input.analyzers === undefined ? problems : problems.filter((problem) => isReported(problem, input.analyzers ?? []));
+  const messages = [...reported.map(messageOfProblem), ...found.flatMap((finding) => messageAt(finding, places) ?? [])];
   return {
     messages: sortMessages(messages.filter((message) => !isSuppressed(message, suppressions))),
     unparsed: [...new Set(problems.filter(({ subject }) => subject === undefined).map(({ file }) => file))],

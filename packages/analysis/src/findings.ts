@@ -1,7 +1,9 @@
+import { nearestNames } from "@istiod/config-ingestion";
 import { type Collection, CycleError, type Database, query, type Query, type QueryContext, type View } from "@istiod/incremental";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
+import { quotedNearest } from "./messages.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -71,12 +73,35 @@ function byKind(of: readonly Analyzer[]): readonly (readonly [AnalyzedKind, read
   return [...kinds.values()];
 }
 
-const kinds = byKind(analyzers).map(([kind, rules]) => findingsOfKind(kind, rules));
+function findingsByKind(of: readonly Analyzer[]): readonly FindingsOfKind[] {
+  return byKind(of).map(([kind, rules]) => findingsOfKind(kind, rules));
+}
 
-/** The findings of all analyzers about the objects that queries see, by kind and in order of keys. It asks nothing about the client. */
-export const findings = query("findings", (q): readonly Finding[] => kinds.flatMap(({ ofAll }) => q.call(ofAll)));
+/** Declares a query for the findings about several kinds, by kind and in order of keys. It asks nothing about the client. */
+function concatenated(kinds: readonly FindingsOfKind[]): Query<void, readonly Finding[]> {
+  return query("findings", (q) => kinds.flatMap(({ ofAll }) => q.call(ofAll)));
+}
 
-const collections = new Map(kinds.map(({ kind }) => [`${kind.group}/${kind.kind}`, kind.collection]));
+const kinds = findingsByKind(analyzers.filter(({ onRequest }) => onRequest !== true));
+
+/** The findings of all analyzers but those that run on request, about the objects that queries see. */
+export const findings = concatenated(kinds);
+
+/**
+ * Returns a query for the findings of the named analyzers.
+ *
+ * @throws Error that names a name that no analyzer has.
+ */
+export function findingsOf(names: readonly string[]): Query<void, readonly Finding[]> {
+  const known = analyzers.map(({ name }) => name);
+  for (const name of names) {
+    if (known.includes(name)) continue;
+    throw new Error(`no analyzer is named ${JSON.stringify(name)}${quotedNearest(nearestNames(name, known))}`);
+  }
+  return concatenated(findingsByKind(analyzers.filter(({ name }) => names.includes(name))));
+}
+
+const collections = new Map(byKind(analyzers).map(([kind]) => [`${kind.group}/${kind.kind}`, kind.collection]));
 
 /** Returns the collection of the object that a finding is about. */
 export function collectionOf({ origin }: Finding): Collection<unknown> | undefined {

@@ -3,7 +3,7 @@ export { type AnalysisContext, type Analyzer, type Rule } from "./analyzer.js";
 export { analyzers } from "./analyzers.js";
 export { type Code, type Level, levels, messageTypes, type MessageType } from "./codes.js";
 export { type Finding, formatOrigin, type Origin } from "./finding.js";
-export { findings } from "./findings.js";
+export { findings, findingsOf } from "./findings.js";
 export { codeOfProblem } from "./problems.js";
 export { isAtLeast, type Message, messageOfFinding, messageOfProblem, type Reference, sortMessages } from "./report.js";
 export { type Analysis, analyzeTexts, type ObjectFile, type TextFile, type TextsToAnalyze } from "./analyze-texts.js";

@@ -45,8 +45,10 @@ export { environment } from "./mesh/environment.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
 export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
+export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 
+export { isCidr, isIpAddress } from "./validation/ip.js";
 export { isCipherSuite } from "./validation/cipher-suites.js";
 export { grpcStatuses } from "./validation/grpc-statuses.js";
 

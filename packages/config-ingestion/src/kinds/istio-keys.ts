@@ -1,15 +1,17 @@
 const domains = ["gateway.networking.k8s.io", "resource.opentelemetry.io"];
 
-/** True for a label or annotation key in a domain whose keys have a meaning to Istio: `istio.io` and those below it, and a few more. */
+/**
+ * Reports whether something reads a label or annotation: those in the domains of Istio, and a few more. Istio's analysis counts every
+ * domain that ends with `istio.io` among them; Secrets of remote clusters have labels of the domain `istio`.
+ */
 export function isIstioKey(key: string): boolean {
   const slash = key.indexOf("/");
   const domain = slash < 0 ? key : key.slice(0, slash);
   return (
-    domain === "istio.io" ||
-    domain.endsWith(".istio.io") ||
+    domain.endsWith("istio.io") ||
+    domain === "istio" ||
     key === "istio-injection" ||
     key === "istio-locality" ||
-    key === "istio" ||
     key === "kubernetes.io/ingress.class" ||
     domains.includes(domain)
   );

@@ -1,0 +1,103 @@
+import {
+  type ConfigObject,
+  deploymentKind,
+  deployments,
+  namespaceKind,
+  namespaces,
+  nearestNames,
+  podKind,
+  type PodObject,
+  pods,
+  serviceKind,
+  services,
+} from "@istiod/config-ingestion";
+import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
+import { quotedNearest } from "../../messages.js";
+import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";
+import { annotationFault } from "./values.js";
+
+type AnyObject = ConfigObject<unknown, unknown>;
+
+/** Analyzers of annotations in Istio's domain. */
+export const annotationAnalyzers: readonly Analyzer[] = [
+  {
+    name: "annotations.K8sAnalyzer",
+    description: "Checks that Istio's annotations exist, are on the right kinds and have valid values",
+    codes: ["IST0107", "IST0108", "IST0125", "IST0135"],
+    rules: annotatedKinds(checkAnnotations),
+  },
+  {
+    name: "annotations.AlphaAnalyzer",
+    description: "Finds annotations of alpha features",
+    codes: ["IST0136"],
+    rules: annotatedKinds(checkMaturity),
+    onRequest: true,
+  },
+];
+
+function annotatedKinds(analyze: (object: AnyObject, context: AnalysisContext) => void): readonly Rule[] {
+  return [
+    rule(namespaceKind, namespaces, analyze),
+    rule(serviceKind, services, analyze),
+    rule(podKind, pods, analyze),
+    rule(deploymentKind, deployments, analyze),
+  ];
+}
+
+function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void {
+  for (const [name, value] of Object.entries(object.annotations)) {
+    if (!isAnalyzedAnnotation(name)) continue;
+    const path = ["metadata", "annotations", name];
+    const definition = annotationDefinitions.get(name);
+    if (definition === undefined) {
+      const nearest = nearestNames(name, annotationDefinitions.keys());
+      report("IST0108", path, `annotation ${name} is unknown: Istio has no annotation of that name${quotedNearest(nearest)}`);
+      continue;
+    }
+    if (definition.deprecated && !isReplaced(name, object)) report("IST0135", path, deprecation(name));
+    if (definition.kinds.includes("Any")) continue;
+    if (!definition.kinds.includes(object.kind)) {
+      const kinds = definition.kinds.join(", ");
+      report("IST0107", path, `annotation ${name} is misplaced: it has no effect on a ${object.kind}, it applies to ${kinds}`);
+      continue;
+    }
+    const fault = annotationFault(name, value);
+    if (fault !== undefined) report("IST0125", path, `annotation ${name} is invalid: it ${fault}`);
+  }
+}
+
+const injection = "sidecar.istio.io/inject";
+
+/** Reports whether the object has the label that replaces a deprecated annotation, too. */
+function isReplaced(name: string, { labels }: AnyObject): boolean {
+  return name === injection && labels[injection] !== undefined;
+}
+
+function deprecation(name: string): string {
+  return `annotation ${name} is deprecated and may be removed${name === injection ? `; use the label ${injection} instead` : ""}`;
+}
+
+/** Annotations of pods that Istio's CNI plugin needs, and that injection sets. */
+const setForCni: ReadonlySet<string> = new Set([
+  "sidecar.istio.io/interceptionMode",
+  "traffic.sidecar.istio.io/includeInboundPorts",
+  "traffic.sidecar.istio.io/excludeInboundPorts",
+  "traffic.sidecar.istio.io/includeOutboundIPRanges",
+]);
+
+function checkMaturity(object: AnyObject, { report }: AnalysisContext): void {
+  for (const name of Object.keys(object.annotations)) {
+    if (!isAnalyzedAnnotation(name) || annotationDefinitions.get(name)?.alpha !== true) continue;
+    if (setForCni.has(name) && isPod(object) && !hasInitContainer(object)) continue;
+    report("IST0136", ["metadata", "annotations", name], `annotation ${name} is part of an alpha feature, which may change or be removed`);
+  }
+}
+
+function isPod(object: AnyObject): object is PodObject {
+  return object.kind === podKind.kind;
+}
+
+/** Reports whether an init container redirects the pod's traffic. Otherwise the CNI plugin does. */
+function hasInitContainer({ spec }: PodObject): boolean {
+  return spec.containers.some(({ init, name }) => init && name === "istio-init");
+}

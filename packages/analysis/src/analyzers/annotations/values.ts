@@ -1,0 +1,77 @@
+import { checkProxyConfigAnnotation, isCidr } from "@istiod/config-ingestion";
+
+/** Returns what is wrong with a value, to follow the value in a sentence; undefined where it is valid. */
+type Check = (value: string) => string | undefined;
+
+const uint32Limit = 2 ** 32;
+
+const oneOf = (values: readonly string[], described: string): Check => {
+  const known = new Set(values);
+  return (value) => (known.has(value) ? undefined : `is ${JSON.stringify(value)}, expected ${described}`);
+};
+
+/** Checks each element of a list separated by commas. */
+const listOf = (isValid: (element: string) => boolean, described: string): Check => (value) => {
+  const wrong = value.split(",").find((element) => !isValid(element));
+  return value === "" || wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}, expected ${described}`;
+};
+
+const orAll = (check: Check): Check => (value) => (value === "*" ? undefined : check(value));
+
+const isUnsigned = (value: string, limit: number): boolean => /^\d+$/.test(value) && Number(value) < limit;
+
+const isPort = (value: string): boolean => isUnsigned(value.trim(), 65_536);
+
+const ports = listOf(isPort, "port numbers separated by commas");
+
+const ranges = listOf(isCidr, "IP ranges such as 10.0.0.0/8 separated by commas");
+
+const interfaces = listOf((name) => /^[a-zA-Z][\w.-]{0,14}$/.test(name.trim()), "interface names of at most 15 letters, digits, _, . and -");
+
+const uint32: Check = (value) =>
+  isUnsigned(value, uint32Limit) ? undefined : `is ${JSON.stringify(value)}, expected a whole number from 0 to 4294967295`;
+
+const quantity: Check = (value) =>
+  /^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/.test(value)
+    ? undefined
+    : `is ${JSON.stringify(value)}, expected a quantity such as 100m or 128Mi`;
+
+const boolean = oneOf(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"], "true or false");
+
+const statusPort: Check = (value) => (isPort(value) ? undefined : `is ${JSON.stringify(value)}, expected a port number`);
+
+const proxyConfig: Check = (value) => {
+  const faults: string[] = [];
+  const error = (path: readonly (string | number)[], message: string): void => void faults.push([path.join("."), message].join(" ").trim());
+  checkProxyConfigAnnotation(value, { error, warning: () => undefined });
+  return faults.length === 0 ? undefined : `is no proxy configuration: ${faults.join("; ")}`;
+};
+
+const checks: ReadonlyMap<string, Check> = new Map(
+  Object.entries({
+    "sidecar.istio.io/interceptionMode": oneOf(["REDIRECT", "TPROXY", "NONE"], "REDIRECT, TPROXY or NONE"),
+    "status.sidecar.istio.io/port": statusPort,
+    "readiness.status.sidecar.istio.io/initialDelaySeconds": uint32,
+    "readiness.status.sidecar.istio.io/periodSeconds": uint32,
+    "readiness.status.sidecar.istio.io/failureThreshold": uint32,
+    "traffic.sidecar.istio.io/includeOutboundIPRanges": orAll(ranges),
+    "traffic.sidecar.istio.io/excludeOutboundIPRanges": ranges,
+    "traffic.sidecar.istio.io/includeInboundPorts": orAll(ports),
+    "traffic.sidecar.istio.io/excludeInboundPorts": ports,
+    "traffic.sidecar.istio.io/excludeOutboundPorts": ports,
+    "traffic.sidecar.istio.io/excludeInterfaces": interfaces,
+    "traffic.sidecar.istio.io/kubevirtInterfaces": interfaces,
+    "istio.io/reroute-virtual-interfaces": interfaces,
+    "prometheus.istio.io/merge-metrics": boolean,
+    "proxy.istio.io/config": proxyConfig,
+    "sidecar.istio.io/proxyCPU": quantity,
+    "sidecar.istio.io/proxyCPULimit": quantity,
+    "sidecar.istio.io/proxyMemory": quantity,
+    "sidecar.istio.io/proxyMemoryLimit": quantity,
+  }),
+);
+
+/** Returns what is wrong with the value of an annotation, as injection checks it; undefined where it is valid or not checked. */
+export function annotationFault(name: string, value: string): string | undefined {
+  return checks.get(name)?.(value);
+}

@@ -1,0 +1,24 @@
+import { istioKinds, type Problem } from "@istiod/config-ingestion";
+import type { Analyzer } from "../analyzer.js";
+import type { Code } from "../codes.js";
+
+const codes: readonly Code[] = ["IST0106", "IST0130", "IST0131", "IST0133"];
+
+/** The analyzers of schemas, one for each of Istio's kinds. Their messages are the problems of documents. */
+export const schemaAnalyzers: readonly Analyzer[] = [...istioKinds.map(({ kind }) => kind), "MeshConfig", "MeshNetworks"].map((kind) => ({
+  name: nameOf(kind),
+  description: `Validates ${kind} objects`,
+  codes,
+  rules: [],
+}));
+
+/** Reports whether a problem belongs to the named analyzers. Problems that belong to no analyzer, such as a file that is not YAML, always do. */
+export function isReported({ subject }: Problem, analyzers: readonly string[]): boolean {
+  if (subject === undefined) return true;
+  const validated = istioKinds.some(({ kind, group }) => kind === subject.kind && group === subject.group);
+  return !validated || analyzers.includes(nameOf(subject.kind));
+}
+
+function nameOf(kind: string): string {
+  return `schema.ValidationAnalyzer.${kind}`;
+}
