@@ -1,8 +1,17 @@
 import type { LabelSelector } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { each, type Place } from "../validation/place.js";
 
-/** Whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator nothing. */
-export function matchesLabelSelector(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+/** A Kubernetes label selector, of the mesh configuration or of another object. */
+interface Selector {
+  readonly matchLabels: Readonly<Record<string, string>>;
+  readonly matchExpressions: readonly { readonly key: string; readonly operator: string; readonly values: readonly string[] }[];
+}
+
+/**
+ * Reports whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator, or with
+ * values that do not suit the operator, nothing.
+ */
+export function matchesLabelSelector(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   for (const name in selector.matchLabels) {
     if (labels[name] !== selector.matchLabels[name]) return false;
   }
@@ -12,11 +21,11 @@ export function matchesLabelSelector(selector: LabelSelector, labels: Readonly<R
       case "In":
         return value !== undefined && values.includes(value);
       case "NotIn":
-        return value === undefined || !values.includes(value);
+        return values.length > 0 && (value === undefined || !values.includes(value));
       case "Exists":
-        return value !== undefined;
+        return values.length === 0 && value !== undefined;
       case "DoesNotExist":
-        return value === undefined;
+        return values.length === 0 && value === undefined;
       default:
         return false;
     }

@@ -1,0 +1,53 @@
+import {
+  type Container,
+  type DeploymentObject,
+  matchesLabelSelector,
+  mutatingWebhookConfigurations,
+  namespaces,
+  type PodObject,
+  type Webhook,
+  type WebhookSelector,
+} from "@istiod/config-ingestion";
+import { query } from "@istiod/incremental";
+import type { AnalysisContext } from "../../analyzer.js";
+import { proxyContainer } from "../../membership.js";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** The injection webhooks of a cluster. There are few, and they change seldom. */
+const injectionWebhooks = query("injectionWebhooks", (q, cluster: string): readonly Webhook[] =>
+  q
+    .all(mutatingWebhookConfigurations)
+    .filter((configuration) => configuration.cluster === cluster)
+    .flatMap(({ spec }) => spec.webhooks)
+    .filter(({ name }) => name.endsWith("istio.io")),
+);
+
+/** Reports a pod that still has the image that injection should have replaced. */
+export function checkPodImage({ name, spec }: PodObject, { report }: AnalysisContext): void {
+  const at = autoImageAt(spec.containers);
+  if (at < 0) return;
+  report("IST0147", ["spec", "containers", at, "image"], `pod ${name} has "image: auto", which injection replaces, but was not injected; create it again where an injection webhook selects it`);
+}
+
+/** Reports a deployment with an image for injection to replace whose pods no injection webhook selects. */
+export function checkTemplateImage(deployment: DeploymentObject, { q, report }: AnalysisContext): void {
+  const { cluster, namespace, name, spec } = deployment;
+  const at = autoImageAt(spec.containers);
+  if (at < 0) return;
+  const ofNamespace = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};
+  const injected = q
+    .call(injectionWebhooks, cluster)
+    .some((w) => matches(w.namespaceSelector, ofNamespace) && matches(w.objectSelector, spec.templateLabels));
+  if (injected) return;
+  report("IST0146", ["spec", "template", "spec", "containers", at, "image"], `deployment ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`);
+}
+
+function autoImageAt(containers: readonly Container[]): number {
+  return containers.findIndex(({ name, image, init }) => !init && name === proxyContainer && image === "auto");
+}
+
+/** Reports whether a webhook's selector matches. Without one, everything does. */
+export function matches(selector: WebhookSelector | undefined, labels: Labels): boolean {
+  return selector === undefined || matchesLabelSelector(selector, labels);
+}
