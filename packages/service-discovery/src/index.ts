@@ -15,6 +15,7 @@ export { type Discoverability } from "./multi-cluster/exports.js";
 export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
 export { networkGateways } from "./network/gateways.js";
 export { gatewaysTo, gatewayWeightScale, hasNetworkGateways, resolvedHosts, type GatewayForm } from "./network/reach.js";
+export { servicesSelecting } from "./targets/kubernetes-targets.js";
 export { serviceTargets, podOfProxy, registeredLabels } from "./targets/service-targets.js";
 export type { ProxyIdentity } from "./targets/proxy-identity.js";
 export { podWorkload } from "./workloads/pod-workload.js";

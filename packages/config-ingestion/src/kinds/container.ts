@@ -8,7 +8,11 @@ export interface Container {
   readonly init: boolean;
   /** User ID of the container's security context; undefined: the pod's. */
   readonly runAsUser?: number;
+  /** Only the variables of istiod that analysis reads, where they have a value. */
+  readonly env?: Readonly<Record<string, string>>;
 }
+
+const variablesRead = new Set(["BLOCKED_CIDRS_IN_JWKS_URIS"]);
 
 /** Reads the containers and init containers of a pod's spec, in order. */
 export function readContainers(spec: Fields): readonly Container[] {
@@ -18,6 +22,7 @@ export function readContainers(spec: Fields): readonly Container[] {
       image: container.string("image"),
       init,
       ...readRunAsUser(container),
+      ...readEnvironment(container),
     }));
   return [...read("containers", false), ...read("initContainers", true)];
 }
@@ -26,4 +31,10 @@ export function readContainers(spec: Fields): readonly Container[] {
 export function readRunAsUser(fields: Fields): { readonly runAsUser?: number } {
   const user = fields.object("securityContext").integer("runAsUser");
   return user === undefined ? {} : { runAsUser: user };
+}
+
+function readEnvironment(container: Fields): { readonly env?: Readonly<Record<string, string>> } {
+  const variables = container.list("env").filter((variable) => variablesRead.has(variable.string("name")));
+  const set = variables.map((variable) => [variable.string("name"), variable.string("value")] as const).filter(([, value]) => value !== "");
+  return set.length === 0 ? {} : { env: Object.fromEntries(set) };
 }

@@ -43,7 +43,8 @@ const targetsOfPod = query("targetsOfPod", (q, key: string): readonly ServiceTar
   return names.flatMap((name) => targetsOn(q, pod.cluster, pod.namespace, name, (port) => targetPortOnPod(port, pod.spec.ports)));
 });
 
-function servicesSelecting(q: QueryContext, cluster: string, namespace: string, labels: Labels): readonly string[] {
+/** Returns the names of the Services of a namespace in a cluster that select workloads with these labels, sorted. */
+export function servicesSelecting(q: QueryContext, cluster: string, namespace: string, labels: Labels): readonly string[] {
   return Object.entries(labels)
     .flatMap(([name, value]) => q.read(servicesBySelector, `${cluster}/${namespace}/${name}=${value}`))
     .filter(({ spec }) => selects(spec.selector, labels))

@@ -1,18 +1,15 @@
 import {
   type Container,
   type DeploymentObject,
-  matchesLabelSelector,
   mutatingWebhookConfigurations,
   namespaces,
   type PodObject,
   type Webhook,
-  type WebhookSelector,
 } from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../membership.js";
-
-type Labels = Readonly<Record<string, string>>;
+import { matchesSelector } from "../webhooks/selector.js";
 
 /** The injection webhooks of a cluster. There are few, and they change seldom. */
 const injectionWebhooks = query("injectionWebhooks", (q, cluster: string): readonly Webhook[] =>
@@ -38,16 +35,11 @@ export function checkTemplateImage(deployment: DeploymentObject, { q, report }: 
   const ofNamespace = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};
   const injected = q
     .call(injectionWebhooks, cluster)
-    .some((w) => matches(w.namespaceSelector, ofNamespace) && matches(w.objectSelector, spec.templateLabels));
+    .some((w) => matchesSelector(w.namespaceSelector, ofNamespace) && matchesSelector(w.objectSelector, spec.templateLabels));
   if (injected) return;
   report("IST0146", ["spec", "template", "spec", "containers", at, "image"], `deployment ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`);
 }
 
 function autoImageAt(containers: readonly Container[]): number {
   return containers.findIndex(({ name, image, init }) => !init && name === proxyContainer && image === "auto");
-}
-
-/** Reports whether a webhook's selector matches. Without one, everything does. */
-export function matches(selector: WebhookSelector | undefined, labels: Labels): boolean {
-  return selector === undefined || matchesLabelSelector(selector, labels);
 }

@@ -1,0 +1,31 @@
+import { type Container, type DeploymentObject, type FieldPath, type PodObject } from "@istiod/config-ingestion";
+import type { AnalysisContext } from "../../analyzer.js";
+import { proxyContainer } from "../../membership.js";
+import { isControlPlane } from "../../objects.js";
+
+/** The user ID of the proxy, whose traffic is not redirected. */
+const proxyUser = 1337;
+
+const ofIstio: ReadonlySet<string> = new Set([proxyContainer, "istio-operator"]);
+
+export function checkPodUser(pod: PodObject, context: AnalysisContext): void {
+  if (!isControlPlane(pod)) checkUsers(pod.spec, ["spec"], context);
+}
+
+export function checkTemplateUser(deployment: DeploymentObject, context: AnalysisContext): void {
+  if (!isControlPlane(deployment)) checkUsers(deployment.spec, ["spec", "template", "spec"], context);
+}
+
+/** Reports a pod or a container of an application that runs as the proxy's user. */
+function checkUsers(
+  spec: { readonly runAsUser?: number; readonly containers: readonly Container[] },
+  at: FieldPath,
+  { report }: AnalysisContext,
+): void {
+  const reportUser = (path: FieldPath, subject: string): void =>
+    report("IST0144", [...path, "securityContext", "runAsUser"], `${subject} as user ID ${proxyUser}, which is reserved for the sidecar proxy, so that its traffic bypasses the proxy; use another user ID`);
+  if (spec.runAsUser === proxyUser) reportUser(at, "the pod runs");
+  for (const [i, { name, init, runAsUser }] of spec.containers.entries()) {
+    if (!init && runAsUser === proxyUser && !ofIstio.has(name)) reportUser([...at, "containers", i], `container ${name} runs`);
+  }
+}
