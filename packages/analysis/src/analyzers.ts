@@ -1,3 +1,4 @@
+import { nearestNames } from "@istiod/config-ingestion";
 import type { Analyzer } from "./analyzer.js";
 import { annotationAnalyzers } from "./analyzers/annotations/annotations.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
@@ -6,6 +7,7 @@ import { meshAnalyzers } from "./analyzers/mesh/index.js";
 import { schemaAnalyzers } from "./analyzers/schema.js";
 import { serviceAnalyzers } from "./analyzers/service.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
+import { quotedNearest } from "./messages.js";
 
 /** Every analyzer, in the order in which findings about one object are reported. */
 export const analyzers: readonly Analyzer[] = [
@@ -17,3 +19,17 @@ export const analyzers: readonly Analyzer[] = [
   ...meshAnalyzers,
   ...schemaAnalyzers,
 ];
+
+/**
+ * Returns the named analyzers.
+ *
+ * @throws Error that names an analyzer that does not exist.
+ */
+export function analyzersNamed(names: readonly string[]): readonly Analyzer[] {
+  return names.map((name) => {
+    const found = analyzers.find((analyzer) => analyzer.name === name);
+    if (found !== undefined) return found;
+    const nearest = nearestNames(name, analyzers.map((analyzer) => analyzer.name));
+    throw new Error(`analyzer ${name} does not exist${quotedNearest(nearest)}`);
+  });
+}

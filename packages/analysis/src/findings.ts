@@ -1,9 +1,7 @@
-import { nearestNames } from "@istiod/config-ingestion";
 import { type Collection, CycleError, type Database, query, type Query, type QueryContext, type View } from "@istiod/incremental";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
-import { analyzers } from "./analyzers.js";
+import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
-import { quotedNearest } from "./messages.js";
 
 interface BoundRule {
   readonly analyzer: Analyzer;
@@ -90,15 +88,10 @@ export const findings = concatenated(kinds);
 /**
  * Returns a query for the findings of the named analyzers.
  *
- * @throws Error that names a name that no analyzer has.
+ * @throws Error that names an analyzer that does not exist.
  */
 export function findingsOf(names: readonly string[]): Query<void, readonly Finding[]> {
-  const known = analyzers.map(({ name }) => name);
-  for (const name of names) {
-    if (known.includes(name)) continue;
-    throw new Error(`no analyzer is named ${JSON.stringify(name)}${quotedNearest(nearestNames(name, known))}`);
-  }
-  return concatenated(findingsByKind(analyzers.filter(({ name }) => names.includes(name))));
+  return concatenated(findingsByKind(analyzersNamed(names)));
 }
 
 const collections = new Map(byKind(analyzers).map(([kind]) => [`${kind.group}/${kind.kind}`, kind.collection]));

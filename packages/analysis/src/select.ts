@@ -1,4 +1,4 @@
-import { analyzers } from "./analyzers.js";
+import { analyzersNamed } from "./analyzers.js";
 import type { Message } from "./report.js";
 import { isSuppressed, type Suppression } from "./suppression.js";
 
@@ -18,22 +18,13 @@ export interface Selection {
  */
 export function selectMessages(messages: readonly Message[], selection: Selection): readonly Message[] {
   const { suppressions = [], namespace, analyzers: names = [] } = selection;
-  const codes = codesOf(names);
+  const codes = new Set<string>(analyzersNamed(names).flatMap((analyzer) => analyzer.codes));
   return messages.filter(
     (message) =>
       !isSuppressed(message, suppressions) &&
       (namespace === undefined || isOfNamespace(message, namespace)) &&
       (names.length === 0 || codes.has(message.code)),
   );
-}
-
-function codesOf(names: readonly string[]): ReadonlySet<string> {
-  const chosen = names.map((name) => {
-    const found = analyzers.find((analyzer) => analyzer.name === name);
-    if (found === undefined) throw new Error(`analyzer ${name} does not exist`);
-    return found;
-  });
-  return new Set(chosen.flatMap(({ codes }) => codes));
 }
 
 function isOfNamespace({ origin = "" }: Message, namespace: string): boolean {

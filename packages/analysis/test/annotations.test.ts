@@ -106,7 +106,7 @@ describe("named analyzers", () => {
   });
 
   it("must exist", () => {
-    expect(() => messagesOf("anotations.K8sAnalyzer", "")).toThrow('no analyzer is named "anotations.K8sAnalyzer"; did you mean "annotations.K8sAnalyzer"');
+    expect(() => messagesOf("anotations.K8sAnalyzer", "")).toThrow('analyzer anotations.K8sAnalyzer does not exist; did you mean "annotations.K8sAnalyzer"');
     expect(analyzers.filter(({ onRequest }) => onRequest).map(({ name }) => name)).toEqual(["annotations.AlphaAnalyzer"]);
     expect(new Set(analyzers.map(({ name }) => name)).size).toBe(analyzers.length);
   });

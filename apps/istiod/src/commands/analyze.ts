@@ -102,6 +102,7 @@ async function ofFiles(files: readonly string[], values: AnalyzeValues, env: Nod
     files: [...own, ...remote.flat()],
     ...(config && { meshConfig: config }),
     ...(networks && { meshNetworks: networks }),
+    ...(values.analyzer.length > 0 && { analyzers: values.analyzer }),
     environment: Object.fromEntries(variables.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))),
   });
 }
