@@ -2,9 +2,13 @@ import { nearestNames } from "@istiod/config-ingestion";
 import type { Analyzer } from "./analyzer.js";
 import { annotationAnalyzers } from "./analyzers/annotations/annotations.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
+import { deprecationAnalyzers } from "./analyzers/deprecation.js";
+import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
+import { meshNetworksAnalyzers } from "./analyzers/mesh-networks.js";
 import { meshAnalyzers } from "./analyzers/mesh/index.js";
 import { schemaAnalyzers } from "./analyzers/schema.js";
+import { serviceEntryAnalyzers } from "./analyzers/service-entry.js";
 import { serviceAnalyzers } from "./analyzers/service.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
 import { quotedNearest } from "./messages.js";
@@ -13,8 +17,12 @@ import { quotedNearest } from "./messages.js";
 export const analyzers: readonly Analyzer[] = [
   ...annotationAnalyzers,
   ...deploymentAnalyzers,
+  ...deprecationAnalyzers,
+  ...envoyFilterAnalyzers,
   ...injectionAnalyzers,
+  ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
+  ...serviceEntryAnalyzers,
   ...webhookAnalyzers,
   ...meshAnalyzers,
   ...schemaAnalyzers,

@@ -5,6 +5,7 @@ export * from "./model/service.js";
 export * from "./model/endpoint.js";
 export * from "./model/workload.js";
 export { aliasesOf, declarationsOf, keyOfId, service, serviceOrder, servicesByHostname, splitKey } from "./services.js";
+export { kubernetesServicesByName } from "./kubernetes/service.js";
 export { serviceAddress, serviceAddresses, type AddressView } from "./addresses.js";
 export { allEndpoints, endpoints, inlineEndpoints } from "./endpoints.js";
 export { type EndpointWithoutPod, endpointsWithoutPods } from "./kubernetes/endpoints-without-pods.js";

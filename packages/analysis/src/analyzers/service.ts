@@ -2,6 +2,7 @@ import { serviceKind, type ServiceObject, services } from "@istiod/config-ingest
 import { kubernetesPortProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../objects.js";
+import { checkConsistency } from "./multi-cluster-service.js";
 
 /** Analyzers of Kubernetes Services. */
 export const serviceAnalyzers: readonly Analyzer[] = [
@@ -10,6 +11,12 @@ export const serviceAnalyzers: readonly Analyzer[] = [
     description: "Checks that the names of service ports select a protocol",
     codes: ["IST0118", "IST0150"],
     rules: [rule(serviceKind, services, checkPortNames)],
+  },
+  {
+    name: "services.MultiClusterServiceAnalyzer",
+    description: "Checks that a service is the same in all clusters",
+    codes: ["IST0170"],
+    rules: [rule(serviceKind, services, checkConsistency)],
   },
 ];
 

@@ -1,15 +1,21 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../documents/fields.js";
 import { isIstioKey } from "../istio-keys.js";
 import { declareKind } from "../kind.js";
 
-/** Of a CustomResourceDefinition only the metadata is read: annotations tell which release of the Gateway API it is of. */
-export type CustomResourceDefinitionObject = ConfigObject<Readonly<Record<string, never>>>;
+/** The kind that a CustomResourceDefinition defines. Annotations tell which release of the Gateway API it is of. */
+export interface CustomResourceDefinitionSpec {
+  readonly group: string;
+  readonly definedKind: string;
+}
+
+export type CustomResourceDefinitionObject = ConfigObject<CustomResourceDefinitionSpec>;
 
 /** Keyed `cluster/name`. Only analysis reads them. */
 export const customResourceDefinitions = collection<CustomResourceDefinitionObject>("CustomResourceDefinition");
 
-export const customResourceDefinitionKind = declareKind<Readonly<Record<string, never>>, undefined>({
+export const customResourceDefinitionKind = declareKind<CustomResourceDefinitionSpec, undefined>({
   kind: "CustomResourceDefinition",
   group: "apiextensions.k8s.io",
   versions: ["v1"],
@@ -18,5 +24,8 @@ export const customResourceDefinitionKind = declareKind<Readonly<Record<string, 
   labels: isIstioKey,
   annotations: isIstioKey,
   key: clusterKey,
-  decode: () => ({ spec: {} }),
+  decode(manifest, report) {
+    const spec = Fields.of(manifest.body, report).object("spec");
+    return { spec: { group: spec.string("group"), definedKind: spec.object("names").string("kind") } };
+  },
 });

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { messagesOf, placesOf } from "./messages-of.js";
+
+const patches = "envoyfilter.EnvoyPatchAnalyzer";
+
+const filter = (name: string, configPatches: readonly string[], priority = 0): string =>
+  [
+    "apiVersion: networking.istio.io/v1alpha3",
+    "kind: EnvoyFilter",
+    `metadata: {name: ${name}, namespace: shop}`,
+    "spec:",
+    `  priority: ${priority}`,
+    "  configPatches:",
+    ...configPatches.map((patch) => `  - {${patch}}`),
+    "---",
+    "",
+  ].join("\n");
+
+const patch = (applyTo: string, operation: string, value = "{name: lua}", match = ""): string =>
+  `applyTo: ${applyTo}, match: {${match}}, patch: {operation: ${operation}, value: ${value}}`;
+
+const versioned = "proxy: {proxyVersion: ^1.27}";
+
+describe("patches of EnvoyFilters", () => {
+  it("should not depend on the order of filters without a priority", () => {
+    const relative = ["INSERT_BEFORE", "INSERT_AFTER", "REMOVE", "REPLACE"].map((operation) => patch("HTTP_FILTER", operation));
+    expect(placesOf(patches, filter("a", relative))).toEqual([10, 7, 8, 9].map((line) => `IST0151 EnvoyFilter shop/a ${line}`));
+    expect(placesOf(patches, filter("a", relative, 1))).toEqual([]);
+    expect(placesOf(patches, filter("a", [patch("HTTP_FILTER", "INSERT_FIRST"), patch("CLUSTER", "ADD"), patch("LISTENER", "MERGE")]))).toEqual([]);
+  });
+
+  it("should not depend on those for certain proxy versions", () => {
+    const both = [patch("HTTP_FILTER", "INSERT_AFTER", "{name: lua}", versioned), patch("HTTP_FILTER", "INSERT_AFTER")];
+    expect(messagesOf(patches, filter("a", both))).toEqual([
+      "IST0151 EnvoyFilter shop/a 7: operation INSERT_AFTER is relative to another filter, and the EnvoyFilter has no priority, so that it may not be applied; set spec.priority, or use an absolute operation such as INSERT_FIRST",
+      "IST0155 EnvoyFilter shop/a 8: operation INSERT_AFTER is relative to another filter, and the EnvoyFilter has no priority although another patch of the same filter depends on the proxy version, so that it may not be applied; set spec.priority",
+    ]);
+    expect(placesOf(patches, filter("a", both.slice(0, 1)) + filter("b", both.slice(1)))).toEqual(["IST0151 EnvoyFilter shop/a 7", "IST0155 EnvoyFilter shop/b 15"]);
+    expect(placesOf(patches, filter("b", both.slice(0, 1)) + filter("a", both.slice(1)))).toEqual(["IST0151 EnvoyFilter shop/a 15", "IST0151 EnvoyFilter shop/b 7"]);
+    const other = patch("HTTP_FILTER", "INSERT_AFTER", "{name: wasm}");
+    expect(placesOf(patches, filter("a", [...both.slice(0, 1), other]))).toEqual(["IST0151 EnvoyFilter shop/a 7", "IST0151 EnvoyFilter shop/a 8"]);
+  });
+
+  it("count the matched filter where the value has no name", () => {
+    const listener = "listener: {filterChain: {filter: {name: hcm}}}";
+    const unnamed = (match: string): string => patch("NETWORK_FILTER", "REPLACE", "{typed_config: {}}", match);
+    const before = filter("a", [unnamed(`${versioned}, ${listener}`)], 1);
+    expect(placesOf(patches, before + filter("b", [unnamed(listener)]))).toEqual(["IST0155 EnvoyFilter shop/b 15"]);
+    expect(placesOf(patches, before + filter("b", [unnamed("")]))).toEqual(["IST0151 EnvoyFilter shop/b 15"]);
+  });
+
+  it("must have an effect on what they apply to", () => {
+    const replaced = ["CLUSTER", "LISTENER", "HTTP_ROUTE"].map((applyTo) => patch(applyTo, "REPLACE"));
+    expect(placesOf(patches, filter("a", replaced, 1))).toEqual([7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`));
+    const routes = ["ROUTE_CONFIGURATION", "HTTP_ROUTE"];
+    expect(placesOf(patches, filter("a", [...routes.map((r) => patch(r, "ADD")), ...routes.map((r) => patch(r, "REMOVE"))]))).toEqual([
+      "IST0153 EnvoyFilter shop/a 7",
+      "IST0153 EnvoyFilter shop/a 8",
+      "IST0154 EnvoyFilter shop/a 10",
+      "IST0154 EnvoyFilter shop/a 9",
+    ]);
+    expect(messagesOf(patches, filter("a", [patch("HTTP_ROUTE", "ADD")]))[0]).toContain("operation ADD has no effect where applyTo is HTTP_ROUTE");
+    expect(placesOf(patches, filter("a", [patch("VIRTUAL_HOST", "REPLACE"), patch("CLUSTER", "REMOVE")], 1))).toEqual([]);
+  });
+
+  it("are not read after one without an operation", () => {
+    expect(placesOf(patches, filter("a", ["applyTo: CLUSTER", patch("HTTP_FILTER", "REMOVE")]))).toEqual([]);
+  });
+});
