@@ -1,6 +1,7 @@
 import { nearestNames } from "@istiod/config-ingestion";
 import type { Analyzer } from "./analyzer.js";
 import { annotationAnalyzers } from "./analyzers/annotations/annotations.js";
+import { conditionAnalyzers } from "./analyzers/conditions.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
@@ -16,6 +17,7 @@ import { quotedNearest } from "./messages.js";
 /** Every analyzer, in the order in which findings about one object are reported. */
 export const analyzers: readonly Analyzer[] = [
   ...annotationAnalyzers,
+  ...conditionAnalyzers,
   ...deploymentAnalyzers,
   ...deprecationAnalyzers,
   ...envoyFilterAnalyzers,

@@ -2,6 +2,8 @@ import {
   envoyFilterKind,
   type Kind,
   kubernetesGatewayKind,
+  kubernetesGrpcRouteKind,
+  kubernetesHttpRouteKind,
   proxyConfigKind,
   trafficExtensionKind,
   wasmPluginKind,
@@ -19,4 +21,6 @@ export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
   [proxyConfigKind, "ProxyConfig takes effect by sidecar injection, which is not served yet"],
   [workloadGroupKind, "workloads are not registered automatically yet; write WorkloadEntries"],
   [kubernetesGatewayKind, "the Gateway API is not supported yet; write a Gateway of networking.istio.io"],
+  [kubernetesHttpRouteKind, "the Gateway API is not supported yet; write a VirtualService"],
+  [kubernetesGrpcRouteKind, "the Gateway API is not supported yet; write a VirtualService"],
 ]);

@@ -1,3 +1,5 @@
+import type { FieldPath } from "./documents/report.js";
+
 /**
  * One object of the mesh's configuration as everything after ingestion sees it: only what something reads.
  * Where it stood in a file is kept elsewhere, so that moving it is no change.
@@ -16,8 +18,20 @@ export interface ConfigObject<S, T = undefined> {
   readonly creationTimestamp: number;
   readonly spec: S;
   readonly status?: T;
+  /** Conditions of the status that are negative, of the types that the kind declares as read; absent where there are none. */
+  readonly conditions?: readonly NegativeCondition[];
   /** ID of the cluster that it was read from. */
   readonly cluster: string;
+}
+
+/** A condition of an object's status that is false, or that is true of a part of the object only. */
+export interface NegativeCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  /** The condition's place, from the root of the object. */
+  readonly path: FieldPath;
 }
 
 /** `ns/name`: the key of kinds that exist once in a mesh. */

@@ -1,4 +1,4 @@
-export { clusterKey, meshKey, type ConfigObject } from "./config-object.js";
+export { clusterKey, meshKey, type ConfigObject, type NegativeCondition } from "./config-object.js";
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./documents/decode.js";
 export { parseGoDuration } from "./documents/go-duration.js";
 export { nearestNames } from "./documents/nearest-names.js";
@@ -10,6 +10,7 @@ export { type Kind } from "./kinds/kind.js";
 
 export * from "./kinds/analysis/custom-resource-definition.js";
 export * from "./kinds/analysis/deployment.js";
+export * from "./kinds/analysis/gateway-routes.js";
 export * from "./kinds/analysis/kubernetes-gateway.js";
 export * from "./kinds/analysis/webhook-configuration.js";
 export { type Container } from "./kinds/container.js";

@@ -1,6 +1,7 @@
 import type { ConfigObject } from "../config-object.js";
 import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind, Manifest } from "../kinds/kind.js";
+import { readNegativeConditions } from "./conditions.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
 import { faultOfUnknownKind } from "./unknown-kind.js";
@@ -106,6 +107,7 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
   if (options.revision && revision !== undefined && revision !== options.revision) return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
   if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
   const content = named.decode(manifest, report);
+  const conditions = named.conditions === undefined ? [] : readNegativeConditions(manifest, named.conditions);
   const object: ConfigObject<unknown, unknown> = {
     kind: envelope.kind,
     namespace,
@@ -115,6 +117,7 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     creationTimestamp: readCreationTimestamp(manifest, report),
     spec: content?.spec,
     ...(content?.status !== undefined && { status: content.status }),
+    ...(conditions.length > 0 && { conditions }),
     cluster,
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);

@@ -1,5 +1,6 @@
 import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
 import { deploymentKind } from "./analysis/deployment.js";
+import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind } from "./analysis/gateway-routes.js";
 import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
 import { mutatingWebhookConfigurationKind, validatingWebhookConfigurationKind } from "./analysis/webhook-configuration.js";
 import { authorizationPolicyKind } from "./authorization-policy.js";
@@ -77,4 +78,6 @@ export const analysisKinds: readonly Kind[] = [
   validatingWebhookConfigurationKind,
   customResourceDefinitionKind,
   kubernetesGatewayKind,
+  kubernetesHttpRouteKind,
+  kubernetesGrpcRouteKind,
 ];

@@ -33,6 +33,7 @@ export const authorizationPolicyKind = istioKind({
   versions: ["v1", "v1beta1"],
   schema: AuthorizationPolicySchema,
   collection: authorizationPolicies,
+  conditions: ["ZtunnelAccepted", "WaypointAccepted"],
   shape,
   dryRunAllowed: ({ action }) => action === Action.ALLOW || action === Action.DENY,
   validate,

@@ -22,6 +22,8 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly shape?: Shape;
   /** A document without a `spec` is refused. Default false: it is as an empty one. */
   readonly specRequired?: boolean;
+  /** Types of conditions that something reads where they are negative. Default: none. */
+  readonly conditions?: readonly string[];
   status?(status: unknown): T | undefined;
   /** Whether the object can be tried out without effect (`istio.io/dry-run`). Default: it can not. */
   dryRunAllowed?(spec: MessageShape<D>): boolean;
@@ -41,14 +43,12 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
     collection,
     labels,
     annotations: isIstioKey,
+    ...(options.conditions !== undefined && { conditions: options.conditions }),
     key: options.key ?? meshKey,
     decode(manifest, report) {
       const json = manifest.body["spec"] ?? undefined;
-      if (json === undefined && specRequired) {
-        report.error(["spec"], "is missing, expected a mapping");
-        return undefined;
-      }
-      checkShape(json, Place.spec(report));
+      if (json === undefined && specRequired) report.error(["spec"], "is missing, expected a mapping");
+      else checkShape(json, Place.spec(report));
       const spec = decodeMessage(schema, json ?? {}, ["spec"], report);
       if (spec === undefined) return undefined;
       const status = options.status?.(manifest.body["status"]);

@@ -30,6 +30,8 @@ export interface KindDeclaration<S, T> {
   readonly collection: Collection<ConfigObject<S, T>>;
   readonly labels: KeysRead;
   readonly annotations: KeysRead;
+  /** Types of conditions in the status that something reads where they are negative. Default: none. */
+  readonly conditions?: readonly string[];
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
   /** The content of a document, or undefined if it was reported as undecodable. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;

@@ -52,6 +52,7 @@ export const serviceEntryKind = istioKind({
   collection: serviceEntries,
   labels: "all",
   status: decodeStatus,
+  conditions: ["istio.io/WaypointBound"],
   shape,
   specRequired: true,
   validate: checkServiceEntry,

@@ -57,6 +57,7 @@ export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
   collection: services,
   labels: "all",
   annotations: isIstioKey,
+  conditions: ["istio.io/WaypointBound"],
   key: clusterKey,
   decode(manifest, report) {
     const body = Fields.of(manifest.body, report);

@@ -31,6 +31,7 @@ export const workloadEntryKind = istioKind({
   key: clusterKey,
   labels: "all",
   status: decodeStatus,
+  conditions: ["istio.io/WaypointBound"],
   shape,
   specRequired: true,
   validate,

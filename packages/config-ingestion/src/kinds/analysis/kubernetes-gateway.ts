@@ -33,6 +33,7 @@ export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefine
   collection: kubernetesGateways,
   labels: "all",
   annotations: isIstioKey,
+  conditions: ["Accepted", "Programmed", "ResolvedRefs"],
   key: clusterKey,
   decode(manifest, report) {
     const spec = Fields.of(manifest.body, report).object("spec");
