@@ -11,6 +11,7 @@ import { meshAnalyzers } from "./analyzers/mesh/index.js";
 import { schemaAnalyzers } from "./analyzers/schema.js";
 import { serviceEntryAnalyzers } from "./analyzers/service-entry.js";
 import { serviceAnalyzers } from "./analyzers/service.js";
+import { telemetryAnalyzers } from "./analyzers/telemetry.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
 import { quotedNearest } from "./messages.js";
 
@@ -25,6 +26,7 @@ export const analyzers: readonly Analyzer[] = [
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,
+  ...telemetryAnalyzers,
   ...webhookAnalyzers,
   ...meshAnalyzers,
   ...schemaAnalyzers,

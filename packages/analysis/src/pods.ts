@@ -1,0 +1,127 @@
+import { namespaces, nearestNames, type PodObject, pods } from "@istiod/config-ingestion";
+import { index, query, type QueryContext } from "@istiod/incremental";
+import { hasLabels } from "@istiod/service-discovery";
+import { quotedNearest } from "./messages.js";
+
+type Labels = Readonly<Record<string, string>>;
+
+/** Pods that analysis does not tell apart, such as those of one Deployment. A pod that is replaced by one like it changes no finding. */
+export interface PodProfile {
+  readonly namespace: string;
+  readonly cluster: string;
+  readonly labels: Labels;
+  /** Traffic of the pod is redirected to a node proxy. */
+  readonly ambient: boolean;
+  /** The pod has a sidecar's container. */
+  readonly sidecar: boolean;
+  /** Value of `sidecar.istio.io/inject`, of the label or else of the annotation; undefined: neither is there. */
+  readonly inject?: string;
+}
+
+/** A set of labels that selects the pods with all of them. */
+export interface PodSelector {
+  /** Undefined: every namespace. */
+  readonly namespace?: string;
+  /** Empty: every pod. */
+  readonly labels: Labels;
+}
+
+const injectKey = "sidecar.istio.io/inject";
+const ambientKey = "ambient.istio.io/redirection";
+
+/** By profile: the namespace, which is how buckets are told apart without parsing them, and the rest as JSON. */
+const podsByProfile = index(pods, "byProfile", (pod) => [`${pod.namespace} ${JSON.stringify(profileOf(pod))}`]);
+
+function profileOf({ namespace, cluster, labels, annotations, spec }: PodObject): PodProfile {
+  const proxy = spec.containers.find(({ name }) => name === "istio-proxy");
+  const inject = labels[injectKey] ?? annotations[injectKey];
+  return {
+    namespace,
+    cluster,
+    labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))),
+    ambient: annotations[ambientKey] === "enabled",
+    sidecar: (proxy?.image ?? "") !== "",
+    ...(inject !== undefined && { inject }),
+  };
+}
+
+const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<string, readonly string[]> => {
+  const found = new Map<string, string[]>();
+  for (const bucket of q.keys(podsByProfile)) {
+    const namespace = bucket.slice(0, bucket.indexOf(" "));
+    const known = found.get(namespace);
+    if (known === undefined) found.set(namespace, [bucket]);
+    else known.push(bucket);
+  }
+  return found;
+});
+
+interface ProfileTable {
+  readonly profiles: readonly PodProfile[];
+  /** The profiles with a label, by `name=value`. */
+  readonly byLabel: ReadonlyMap<string, readonly PodProfile[]>;
+}
+
+const profilesIn = query("podProfilesIn", (q, namespace: string): ProfileTable => {
+  const buckets = q.call(bucketsByNamespace).get(namespace) ?? [];
+  return tableOf(buckets.map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile));
+});
+
+const profilesOfMesh = query("podProfilesOfMesh", (q): ProfileTable =>
+  tableOf([...q.call(bucketsByNamespace).keys()].flatMap((namespace) => q.call(profilesIn, namespace).profiles)),
+);
+
+function tableOf(profiles: readonly PodProfile[]): ProfileTable {
+  const byLabel = new Map<string, PodProfile[]>();
+  for (const profile of profiles) {
+    for (const [name, value] of Object.entries(profile.labels)) {
+      const known = byLabel.get(`${name}=${value}`);
+      if (known === undefined) byLabel.set(`${name}=${value}`, [profile]);
+      else known.push(profile);
+    }
+  }
+  return { profiles, byLabel };
+}
+
+/** The profiles of the pods that a selector selects. */
+export const selectedPods = query("selectedPods", (q, { namespace, labels }: PodSelector): readonly PodProfile[] => {
+  const { profiles, byLabel } = namespace === undefined ? q.call(profilesOfMesh) : q.call(profilesIn, namespace);
+  let fewest = profiles;
+  for (const [name, value] of Object.entries(labels)) {
+    const having = byLabel.get(`${name}=${value}`) ?? [];
+    if (having.length < fewest.length) fewest = having;
+  }
+  return fewest.filter((profile) => hasLabels(profile.labels, labels));
+});
+
+/** Reports whether one of the selected pods has a sidecar, will be injected one, or is in ambient mode. */
+export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector): boolean =>
+  q.call(selectedPods, selector).some((profile) => profile.ambient || isInjected(q, profile)),
+);
+
+function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject }: PodProfile): boolean {
+  if (sidecar) return true;
+  if (inject !== undefined) return inject === "true";
+  return q.read(namespaces, `${cluster}/${namespace}`)?.labels["istio-injection"] === "enabled";
+}
+
+/** Explains why a selector selects no pod: a label that no pod has, and the values of it that are near. */
+export function explainMissingPods(q: QueryContext, { namespace, labels }: PodSelector): string {
+  const { byLabel } = namespace === undefined ? q.call(profilesOfMesh) : q.call(profilesIn, namespace);
+  const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
+  for (const [name, value] of Object.entries(labels).sort()) {
+    if (byLabel.has(`${name}=${value}`)) continue;
+    const values = [...byLabel.keys()].filter((label) => label.startsWith(`${name}=`)).map((label) => label.slice(name.length + 1));
+    const near = nearestNames(value, values).map((other) => `${name}=${other}`);
+    return `no pod${where} has the label ${name}=${value}${quotedNearest(near)}`;
+  }
+  return Object.keys(labels).length === 0 ? `there is no pod${where}` : `no pod${where} has all of these labels`;
+}
+
+/** Formats a selector as `kubectl` takes it, `name=value,…` in order of names. */
+export function formatSelector(labels: Labels): string {
+  return Object.keys(labels)
+    .sort()
+    .map((name) => `${name}=${labels[name]}`)
+    .join(",");
+}
