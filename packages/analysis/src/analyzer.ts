@@ -37,7 +37,7 @@ export interface Analyzer {
   /** One sentence for `istiod analyze --list-analyzers`. */
   readonly description: string;
   readonly codes: readonly Code[];
-  /** Empty for the analyzers of schemas, whose messages are the problems of documents. */
+  /** Mostly empty for the analyzers of schemas, whose messages are the problems of documents. */
   readonly rules: readonly Rule[];
   /** It runs only if it is named. Default false. */
   readonly onRequest?: boolean;

@@ -1,15 +1,20 @@
-import { istioKinds, type Problem } from "@istiod/config-ingestion";
-import type { Analyzer } from "../analyzer.js";
+import { envoyFilterKind, envoyFilters, istioKinds, type Problem } from "@istiod/config-ingestion";
+import { type Analyzer, rule } from "../analyzer.js";
 import type { Code } from "../codes.js";
 
 const codes: readonly Code[] = ["IST0106", "IST0130", "IST0131", "IST0133"];
+
+/** Warns about every EnvoyFilter, as Istio's validation does. Ingestion does not, because it logs its warnings. */
+const envoyFilterRule = rule(envoyFilterKind, envoyFilters, (_, { report }) =>
+  report("IST0133", [], "EnvoyFilter exposes internal implementation details that may change at any time; prefer other APIs where they suffice, and check it at each upgrade"),
+);
 
 /** The analyzers of schemas, one for each of Istio's kinds. Their messages are the problems of documents. */
 export const schemaAnalyzers: readonly Analyzer[] = [...istioKinds.map(({ kind }) => kind), "MeshConfig", "MeshNetworks"].map((kind) => ({
   name: nameOf(kind),
   description: `Validates ${kind} objects`,
   codes,
-  rules: [],
+  rules: kind === envoyFilterKind.kind ? [envoyFilterRule] : [],
 }));
 
 /** Reports whether a problem belongs to the named analyzers. Problems that belong to no analyzer, such as a file that is not YAML, always do. */

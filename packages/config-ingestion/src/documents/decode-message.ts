@@ -4,8 +4,8 @@ import { findJsonFaults } from "./json-faults.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
- * A message from its JSON form, unknown fields refused. Undefined if it is not well formed; then each fault has been
- * reported at its own path. Durations may be in Go's form.
+ * Decodes a message from its JSON form. Durations may be in Go's form. Each fault is reported as an error at its own path.
+ * Undefined if there is a fault other than unknown fields; these are left out of the message.
  */
 export function decodeMessage<D extends DescMessage>(
   schema: D,
@@ -25,13 +25,17 @@ export function decodeMessage<D extends DescMessage>(
   };
   findJsonFaults(schema, rewritten, { fault, unknown: fault });
   if (located === 0) report.error(path, second.fault ?? "is not well formed");
-  return undefined;
+  return attempt(schema, rewritten, true).message;
 }
 
 /** Decoding is tried first and its faults looked for only afterwards, as nearly every document is well formed. */
-function attempt<D extends DescMessage>(schema: D, json: unknown): { readonly message?: MessageShape<D>; readonly fault?: string } {
+function attempt<D extends DescMessage>(
+  schema: D,
+  json: unknown,
+  ignoreUnknownFields = false,
+): { readonly message?: MessageShape<D>; readonly fault?: string } {
   try {
-    return { message: fromJson(schema, json as JsonValue) };
+    return { message: fromJson(schema, json as JsonValue, { ignoreUnknownFields }) };
   } catch (cause) {
     return { fault: cause instanceof Error ? cause.message : String(cause) };
   }
