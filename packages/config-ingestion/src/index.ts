@@ -49,7 +49,7 @@ export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 
-export { isCidr, isIpAddress } from "./validation/ip.js";
+export { isCidr } from "./validation/ip.js";
 export { isCipherSuite } from "./validation/cipher-suites.js";
 export { grpcStatuses } from "./validation/grpc-statuses.js";
 

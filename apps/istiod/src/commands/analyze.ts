@@ -73,7 +73,7 @@ function report({ messages: all, unparsed }: Analysis, suppressions: readonly Su
   const shown = messages.filter((message) => isAtLeast(message.level, values.outputThreshold));
   const color = values.color ?? output.isColorTerminal;
   if (shown.length > 0 || values.output === "json" || values.output === "yaml") output.print(formatMessages(shown, values.output, color));
-  if (values.verbose) output.warn(`Executed analyzers:\n${analyzers.map(({ name }) => `\t${name}\n`).join("")}`);
+  if (values.verbose) output.warn(`Executed analyzers:\n${executed(analyzer).map((name) => `\t${name}\n`).join("")}`);
   if (shown.length === 0) output.warn(`${unparsed.length === 0 ? "\u2714 " : ""}No findings${unparsed.length === 0 ? "" : `, but not parsed: ${unparsed.join(", ")}`}.\n`);
   if (messages.some((message) => isAtLeast(message.level, values.failureThreshold))) output.exit(analyzeExits.found);
   else output.exit(unparsed.length > 0 && !values.ignoreUnknown ? analyzeExits.notParsed : analyzeExits.passed);
@@ -114,6 +114,11 @@ async function ofIstiod(base: string): Promise<Analysis> {
   });
   if (!response.ok) throw new Error(`--istiod ${base}: ${(await response.text()).trim()}`);
   return { messages: (await response.json()) as readonly Message[], unparsed: [] };
+}
+
+/** Returns the names of the analyzers that run where some or none are named. */
+function executed(named: readonly string[]): readonly string[] {
+  return named.length > 0 ? named : analyzers.filter(({ onRequest }) => onRequest !== true).map(({ name }) => name);
 }
 
 function analyzerList(): string {
