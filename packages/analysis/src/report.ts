@@ -54,7 +54,16 @@ export function isAtLeast(level: Level, threshold: Level): boolean {
 
 /** Sorts messages by severity, code, origin, place and text, and drops those that are there twice. */
 export function sortMessages(messages: readonly Message[]): readonly Message[] {
-  const identity = (m: Message): string => JSON.stringify([levels.indexOf(m.level), m.code, m.origin ?? "", m.reference ?? "", m.message]);
-  const sorted = new Map(messages.map((m) => [identity(m), m]));
-  return [...sorted].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, m]) => m);
+  const distinct = new Map(messages.map((message) => [JSON.stringify(sortKey(message)), message]));
+  return [...distinct.values()].sort((a, b) => {
+    const [left, right] = [sortKey(a), sortKey(b)];
+    const at = left.findIndex((part, i) => part !== right[i]);
+    return at < 0 ? 0 : (left[at] ?? "") < (right[at] ?? "") ? -1 : 1;
+  });
+}
+
+/** The parts of a message in the order in which they count. Lines are compared as numbers. */
+function sortKey({ level, code, origin = "", reference = "", message }: Message): readonly (string | number)[] {
+  const [, file = reference, line = 0] = /^(.*):(\d+)$/.exec(reference) ?? [];
+  return [levels.indexOf(level), code, origin, file, Number(line), message];
 }
