@@ -18,6 +18,7 @@ const order = [
   "ca",
   "injector",
   "status-page",
+  "proxy-config",
 ];
 /** What a package must not know, although it stands above it in the table. */
 const ignorant = {
@@ -30,6 +31,7 @@ const ignorant = {
   ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
   injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
   "status-page": order,
+  "proxy-config": order.filter((name) => name !== "envoy-api"),
 };
 const depConstraints = [
   ...order.map((name, at) => ({

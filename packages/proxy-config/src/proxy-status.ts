@@ -1,0 +1,131 @@
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@istiod/envoy-api/envoy/service/status/v3/csds";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
+import { compare } from "./cluster-name.js";
+import { dumpedResource, objectIn, objectsIn, parseJson } from "./config-dump.js";
+import { humanDuration } from "./human-duration.js";
+import type { Table } from "./table.js";
+
+/** The synchronization status of a proxy. */
+export interface ProxyStatus {
+  readonly proxy: string;
+  readonly namespace: string;
+  readonly cluster: string;
+  /** The instance of istiod that the proxy is connected to. */
+  readonly istiod: string;
+  /** The proxy's version of Istio. */
+  readonly version: string;
+  /** Subscribed types by URL. */
+  readonly types: ReadonlyMap<string, { readonly status: ConfigStatus; readonly lastUpdated: number | undefined }>;
+  /** The packed `ClientConfig`. */
+  readonly json: JsonObject;
+}
+
+/** Every proxy that an istiod reports, with the response itself. */
+export interface ProxyStatuses {
+  readonly response: JsonObject;
+  readonly proxies: readonly ProxyStatus[];
+}
+
+export interface ProxyStatusTableOptions {
+  /** Whether there is a column for each type, in place of the list of subscribed types. Default: false. */
+  readonly verbose?: boolean;
+  /** The time from which ages are counted, in milliseconds since 1970. Default: now. */
+  readonly now?: number;
+}
+
+/**
+ * Reads a `DiscoveryResponse` of the type `istio.io/debug/syncz` as JSON: one `envoy.service.status.v3.ClientConfig` for each proxy, and the instance of istiod in the identifier of
+ * the control plane.
+ *
+ * @param namespace of the proxies that are wanted; absent: all
+ * @throws ProxyConfigError
+ */
+export function readProxyStatuses(text: string, namespace?: string): ProxyStatuses {
+  const json = parseJson(text, "proxy status");
+  const istiod = instanceOf(json);
+  const all = objectsIn(json, "resources").map((packed) => proxyStatus(dumpedResource(ClientConfigSchema, packed).message, istiod, packed));
+  const proxies = all.filter((status) => !namespace || status.namespace === namespace).sort((a, b) => compare(a.proxy, b.proxy));
+  return { response: namespace ? { ...json, resources: proxies.map((status) => status.json) } : json, proxies };
+}
+
+/** Tabulates statuses in the columns of `istioctl proxy-status`. */
+export function proxyStatusTable({ proxies }: ProxyStatuses, { verbose = false, now = Date.now() }: ProxyStatusTableOptions = {}): Table {
+  const columns = verbose ? [...new Set([...alwaysShown, ...proxies.flatMap(({ types }) => [...types.keys()])])].sort(compare) : [];
+  const subscribedOrder = (types: ProxyStatus["types"]): readonly string[] => [...types.keys()].sort((a, b) => rank(a) - rank(b) || compare(a, b));
+  const rows = proxies.map(({ proxy, cluster, istiod, version, types }) => {
+    if (verbose) return [proxy, cluster, ...columns.map((type) => describe(types.get(type), now)), istiod, version];
+    const subscribed = subscribedOrder(types).filter((type) => types.get(type)?.status !== ConfigStatus.UNKNOWN).map(shortName);
+    return [proxy, cluster, istiod, version, subscribed.length === 0 ? "0" : `${subscribed.length} (${subscribed.join(",")})`];
+  });
+  const header = verbose ? ["NAME", "CLUSTER", ...columns.map(shortName), "ISTIOD", "VERSION"] : ["NAME", "CLUSTER", "ISTIOD", "VERSION", "SUBSCRIBED TYPES"];
+  return [header, ...rows];
+}
+
+const prefix = "type.googleapis.com/";
+const clusterType = `${prefix}envoy.config.cluster.v3.Cluster`;
+const listenerType = `${prefix}envoy.config.listener.v3.Listener`;
+const endpointType = `${prefix}envoy.config.endpoint.v3.ClusterLoadAssignment`;
+const routeType = `${prefix}envoy.config.route.v3.RouteConfiguration`;
+const extensionType = `${prefix}envoy.config.core.v3.TypedExtensionConfig`;
+
+/** Istio's short names of types. Source: pkg/model/xds.go. */
+const shortNames: Readonly<Record<string, string>> = {
+  [clusterType]: "CDS",
+  [listenerType]: "LDS",
+  [endpointType]: "EDS",
+  [routeType]: "RDS",
+  [extensionType]: "ECDS",
+  [`${prefix}envoy.extensions.transport_sockets.tls.v3.Secret`]: "SDS",
+  [`${prefix}istio.networking.nds.v1.NameTable`]: "NDS",
+  [`${prefix}istio.mesh.v1alpha1.ProxyConfig`]: "PCDS",
+  [`${prefix}istio.workload.Address`]: "WDS",
+  [`${prefix}istio.workload.Workload`]: "WDS",
+  [`${prefix}istio.security.Authorization`]: "WADS",
+};
+const subscribedFirst = [clusterType, listenerType, endpointType, routeType];
+const alwaysShown = [...subscribedFirst, extensionType];
+
+function shortName(typeUrl: string): string {
+  return shortNames[typeUrl] ?? typeUrl;
+}
+
+function rank(typeUrl: string): number {
+  const at = subscribedFirst.indexOf(typeUrl);
+  return at < 0 ? subscribedFirst.length : at;
+}
+
+function proxyStatus({ node, genericXdsConfigs }: ClientConfig, istiod: string, json: JsonObject): ProxyStatus {
+  const metadata = (name: string): string => {
+    const value = node?.metadata?.[name];
+    return typeof value === "string" ? value : "";
+  };
+  return {
+    proxy: node?.id ?? "",
+    namespace: metadata("NAMESPACE"),
+    cluster: metadata("CLUSTER_ID"),
+    istiod,
+    version: metadata("ISTIO_VERSION"),
+    types: new Map(genericXdsConfigs.map(({ typeUrl, configStatus, lastUpdated }) => [typeUrl, { status: configStatus, lastUpdated: lastUpdated && timestampMs(lastUpdated) }])),
+    json,
+  };
+}
+
+/** The ID in the identifier of a control plane, which Istio writes as JSON. */
+function instanceOf(response: JsonObject): string {
+  const identifier = objectIn(response, "controlPlane")?.["identifier"];
+  if (typeof identifier !== "string") return "MISSING";
+  try {
+    const instance = JSON.parse(identifier) as { readonly ID?: unknown };
+    return typeof instance.ID === "string" ? instance.ID : "INVALID";
+  } catch {
+    return "INVALID";
+  }
+}
+
+function describe(type: { readonly status: ConfigStatus; readonly lastUpdated: number | undefined } | undefined, now: number): string {
+  if (type === undefined || type.status === ConfigStatus.UNKNOWN) return "IGNORED";
+  if (type.status === ConfigStatus.NOT_SENT) return "NOT SENT";
+  const name = ConfigStatus[type.status] ?? String(type.status);
+  return type.lastUpdated === undefined ? name : `${name} (${humanDuration(now - type.lastUpdated)})`;
+}

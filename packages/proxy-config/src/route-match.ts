@@ -1,0 +1,18 @@
+import type { RouteMatch } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+
+/** The paths that a route is for, in istioctl's words. Headers and query parameters are left out, as there. */
+export function describeRouteMatch(match: RouteMatch | undefined): string {
+  const specifier = match?.pathSpecifier;
+  switch (specifier?.case) {
+    case "prefix":
+      return specifier.value === "" ? "" : `${specifier.value}*`;
+    case "pathSeparatedPrefix":
+      return specifier.value === "" ? "" : `PathPrefix:${specifier.value}`;
+    case "path":
+      return specifier.value;
+    case "safeRegex":
+      return `regex ${specifier.value.regex}`;
+    default:
+      return "";
+  }
+}

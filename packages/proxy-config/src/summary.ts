@@ -1,0 +1,42 @@
+import { assignments, assignmentTable } from "./assignments.js";
+import { bootstrapTable, hasBootstrap } from "./bootstrap.js";
+import { type ClusterFilter, clusters, clusterTable } from "./clusters.js";
+import type { ConfigDump } from "./config-dump.js";
+import type { EndpointFilter } from "./endpoint-filter.js";
+import { type ListenerFilter, listeners, listenerTable } from "./listeners.js";
+import { type RouteFilter, routes, routeTable } from "./routes.js";
+import { secrets, secretTable } from "./secrets.js";
+import { formatTable } from "./table.js";
+
+/** Filters and form of a summary of everything. */
+export interface SummaryOptions {
+  readonly clusters?: ClusterFilter;
+  readonly listeners?: ListenerFilter;
+  readonly routes?: RouteFilter;
+  readonly endpoints?: EndpointFilter;
+  /** Whether there is a row for each filter chain and route. Default: true. */
+  readonly verbose?: boolean;
+  /** Whether each table has a title. Default: false. */
+  readonly headers?: boolean;
+  /** The time for which certificates are checked, in milliseconds since 1970. Default: now. */
+  readonly now?: number;
+}
+
+/** All tables of a dump, each row beginning with the type and the name of the resource. The bootstrap is left out where the dump is a control plane's, which does not know it. */
+export function formatSummary(dump: ConfigDump, options: SummaryOptions = {}): string {
+  const { verbose, now } = options;
+  const parts: readonly (readonly [title: string, table: string])[] = [
+    ...(hasBootstrap(dump) ? [["BOOTSTRAP INFO", formatTable(bootstrapTable(dump), 1)] as const] : []),
+    ["CLUSTER INFO", formatTable(clusterTable(clusters(dump, options.clusters), true))],
+    ["LISTENER INFO", formatTable(listenerTable(listeners(dump, options.listeners), { verbose, named: true }), 1)],
+    ["ROUTE INFO", formatTable(routeTable(routes(dump, options.routes), { verbose, named: true }))],
+    ["SECRET INFO", formatSecrets(dump, now)],
+    ["ENDPOINTS INFO", formatTable(assignmentTable(assignments(dump, options.endpoints), { named: true }))],
+  ];
+  return parts.map(([title, table]) => (options.headers === true ? `------ ${title} ------\n\n${table}` : table)).join("\n");
+}
+
+function formatSecrets(dump: ConfigDump, now?: number): string {
+  const found = secrets(dump, now);
+  return found.length === 0 ? "No active or warming secrets found.\n" : formatTable(secretTable(found, true));
+}
