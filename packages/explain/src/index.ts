@@ -7,3 +7,4 @@ export { messageRegistry, resourceJson, type ResourceType, resourceType, resourc
 export { type MeshChanges, meshChanges, pairProxies, type ProxyPair, type ResourceChange } from "./changes.js";
 export { formatChanges, formatExplanations } from "./format.js";
 export { podProxies, podProxy, proxyNamed } from "./proxies.js";
+export { proxyResources } from "./proxy-resources.js";
