@@ -5,7 +5,7 @@ import { type ClusterLoadAssignment, ClusterLoadAssignmentSchema } from "@istiod
 import type { Endpoint, LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { formatAddress } from "./addresses.js";
 import { compareClusterNames } from "./cluster-name.js";
-import { type ConfigDump, decode, type DumpedResource, dumpedResource, objectsIn, optionalSection, packedIn } from "./config-dump.js";
+import { type ConfigDump, decode, type DumpedResource, dumpedResource, objectIn, objectsIn, optionalSection, packedIn } from "./config-dump.js";
 import { type EndpointFilter, selects } from "./endpoint-filter.js";
 import type { Table } from "./table.js";
 
@@ -21,11 +21,13 @@ export interface AssignmentTableOptions {
 
 /**
  * The endpoints of a dump by cluster, as the control plane or the bootstrap gave them; those that the filter does not select are left out, and so are clusters without any.
- * Empty where the dump was made without endpoints.
+ * Endpoints in a cluster itself count where the dump does not list them separately, as Envoy's does. Empty where the dump was made without endpoints.
  */
 export function assignments(dump: ConfigDump, filter: EndpointFilter = {}): readonly DumpedResource<ClusterLoadAssignment>[] {
-  const found = optionalSection(dump, "EndpointsConfigDump") ?? {};
-  const packed = packedIn(found, ["dynamicEndpointConfigs", "staticEndpointConfigs"], "endpointConfig");
+  const found = optionalSection(dump, "EndpointsConfigDump");
+  if (found === undefined) return [];
+  const listed = packedIn(found, ["dynamicEndpointConfigs", "staticEndpointConfigs"], "endpointConfig");
+  const packed = [...listed, ...inlineAssignments(dump, new Set(listed.map((assignment) => assignment["clusterName"])))];
   return packed
     .map((json) => selected(dumpedResource(ClusterLoadAssignmentSchema, json), filter))
     .filter(({ message }) => message.endpoints.some(({ lbEndpoints }) => lbEndpoints.length > 0))
@@ -50,6 +52,13 @@ export function assignmentTable(found: readonly DumpedResource<ClusterLoadAssign
 function formatLocality(locality: Locality | undefined): string {
   const { region = "", zone = "", subZone = "" } = locality ?? {};
   return zone === "" ? region : [region, zone, ...(subZone === "" ? [] : [subZone])].join("/");
+}
+
+/** The endpoints in clusters that are not listed. */
+function inlineAssignments(dump: ConfigDump, listed: ReadonlySet<unknown>): readonly JsonObject[] {
+  const clusters = packedIn(optionalSection(dump, "ClustersConfigDump") ?? {}, ["dynamicActiveClusters", "staticClusters"], "cluster");
+  const unlisted = clusters.filter((cluster) => !listed.has(cluster["name"]));
+  return unlisted.map((cluster) => objectIn(cluster, "loadAssignment")).filter((assignment) => assignment !== undefined);
 }
 
 function selected({ message, json }: DumpedResource<ClusterLoadAssignment>, filter: EndpointFilter): DumpedResource<ClusterLoadAssignment> {

@@ -1,16 +1,17 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { type ConfigDump, configDump, compareDumps, formatComparison } from "@istiod/proxy-config";
 import { expect, it } from "vitest";
 
 const clusterType = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
 const admin = "type.googleapis.com/envoy.admin.v3";
 
-function dump(clusters: readonly object[], lastUpdated?: string): ConfigDump {
+function dump(clusters: readonly JsonObject[], lastUpdated?: string): ConfigDump {
   const configs = [
     { "@type": `${admin}.ClustersConfigDump`, static_clusters: [{ cluster: { name: "own" } }], dynamic_active_clusters: clusters.map((cluster) => ({ version_info: String(lastUpdated), cluster: { "@type": clusterType, ...cluster } })) },
     { "@type": `${admin}.ListenersConfigDump`, dynamic_listeners: [{ name: "l", active_state: { listener: { name: "l" } }, draining_state: { listener: { name: "old" } } }] },
     { "@type": `${admin}.RoutesConfigDump`, dynamic_route_configs: [{ route_config: { name: "80" }, ...(lastUpdated && { last_updated: lastUpdated }) }] },
   ];
-  return configDump({ configs } as never);
+  return configDump({ configs });
 }
 
 const a = { name: "a", connect_timeout: "1s" };

@@ -1,3 +1,4 @@
+import type { JsonObject } from "@bufbuild/protobuf";
 import { assignments, bootstrapJson, clusters, configDump, controlPlaneDump, formatValue, listeners, ProxyConfigError, readClusterHosts, readConfigDump, secrets, secretsJson } from "@istiod/proxy-config";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -40,14 +41,14 @@ describe("a dump", () => {
   });
 
   it("joins parts that are written in pieces", () => {
-    const piece = (name: string): object => ({ "@type": "type.googleapis.com/envoy.admin.v3.ClustersConfigDump", dynamic_active_clusters: [{ cluster: { name } }] });
-    expect(clusters(configDump({ configs: [piece("a"), piece("b")] as never })).map(({ message }) => message.name)).toEqual(["a", "b"]);
+    const piece = (name: string): JsonObject => ({ "@type": "type.googleapis.com/envoy.admin.v3.ClustersConfigDump", dynamic_active_clusters: [{ cluster: { name } }] });
+    expect(clusters(configDump({ configs: [piece("a"), piece("b")] })).map(({ message }) => message.name)).toEqual(["a", "b"]);
   });
 
   it("of a control plane is read like that of an Envoy", () => {
     const resource = { "@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", name: "c", connectTimeout: "1s" };
     const secret = { "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret", name: "s", tlsCertificate: { privateKey: { inlineString: "key" } } };
-    const dump = configDump(controlPlaneDump({ clusters: [{ name: "c", version: "7", resource }], listeners: [], routes: [], secrets: [{ name: "s", version: "1", resource: secret }], extensions: [] }) as never);
+    const dump = configDump(controlPlaneDump({ clusters: [{ name: "c", version: "7", resource }], listeners: [], routes: [], secrets: [{ name: "s", version: "1", resource: secret }], extensions: [] }));
     expect(clusters(dump).map(({ json }) => json)).toEqual([{ name: "c", connectTimeout: "1s" }]);
     expect(JSON.stringify(dump)).not.toContain('"key"');
   });

@@ -136,6 +136,14 @@ describe("endpoints", () => {
     expect(assignments(dump, { address: "10.0.0.1:81" })).toEqual([]);
   });
 
+  it("of a dump include those in clusters that are not listed separately", () => {
+    const inline = (name: string): object => ({ name, load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.9", 1))] }] } });
+    const listed = endpointDump({ cluster_name: "listed", endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.8", 1))] }] });
+    const dump = { configs: [...listed.configs, ...clusterDump(inline("listed"), inline("unlisted")).configs] };
+    expect(assignmentTable(assignments(dump)).slice(1).map(([address, , , cluster]) => [address, cluster])).toEqual([["10.0.0.8:1", "listed"], ["10.0.0.9:1", "unlisted"]]);
+    expect(assignments(clusterDump(inline("alone")))).toEqual([]);
+  });
+
   it("of an Envoy are tabulated with the outlier check", () => {
     const found = readClusterHosts(
       JSON.stringify({
