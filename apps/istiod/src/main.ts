@@ -5,6 +5,8 @@ import { Command, CommanderError } from "commander";
 import { analyzeCommand } from "./commands/analyze.js";
 import { diffCommand } from "./commands/diff.js";
 import { explainCommand } from "./commands/explain.js";
+import { proxyConfigCommand } from "./commands/proxy-config.js";
+import { proxyStatusCommand } from "./commands/proxy-status.js";
 import { statusCommand } from "./commands/status.js";
 import { startDiscovery } from "./discovery.js";
 import { type FlagValues, options } from "./flags.js";
@@ -43,8 +45,10 @@ export async function run(argv: readonly string[]): Promise<void> {
     }),
   );
   program.addCommand(statusCommand({ print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
+  program.addCommand(proxyConfigCommand(process.env, print));
+  program.addCommand(proxyStatusCommand(print));
   program.command("version").description("Print the version.").action(() => console.log(version()));
-  for (const command of [program, ...program.commands]) command.exitOverride();
+  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) command.exitOverride();
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

@@ -1,4 +1,5 @@
 import { fromBinary, type JsonObject, type Registry, toJson } from "@bufbuild/protobuf";
+import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
 import { clusterType, type Connection, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/xds-server";
 
 const nameTableType = "type.googleapis.com/istio.networking.nds.v1.NameTable";
@@ -24,43 +25,23 @@ export function resourcesSent(connection: Connection, typeUrl: string, registry:
   if (sent === undefined || schema === undefined) return [];
   return [...sent].map(({ name, version, bytes }) => {
     const json = toJson(schema, fromBinary(schema, bytes), { registry }) as JsonObject;
-    return { name, version, resource: { "@type": typeUrl, ...(typeUrl === secretType ? (redacted(json) as JsonObject) : json) } };
+    const resource = { "@type": typeUrl, ...json };
+    return { name, version, resource: typeUrl === secretType ? withoutSecrets(resource) : resource };
   });
 }
 
 /** What a proxy was last sent, in the form of Envoy's admin interface. */
-export function configDump(connection: Connection, registry: Registry, withEndpoints: boolean): { readonly configs: readonly ({ readonly "@type": string } & JsonObject)[] } {
+export function configDump(connection: Connection, registry: Registry, withEndpoints: boolean): ReturnType<typeof controlPlaneDump> {
   const sent = (type: string): ReturnType<typeof resourcesSent> => resourcesSent(connection, type, registry);
   const versionOf = (type: string): string => connection.subscriptions.find((s) => s.typeUrl === type)?.versionSent ?? "";
-  const admin = "type.googleapis.com/envoy.admin.v3";
-  return {
-    configs: [
-      { "@type": `${admin}.BootstrapConfigDump` },
-      {
-        "@type": `${admin}.ClustersConfigDump`,
-        versionInfo: versionOf(clusterType),
-        dynamicActiveClusters: sent(clusterType).map((r) => ({ versionInfo: r.version, cluster: r.resource })),
-      },
-      ...(withEndpoints ? [{ "@type": `${admin}.EndpointsConfigDump`, dynamicEndpointConfigs: sent(endpointType).map((r) => ({ versionInfo: r.version, endpointConfig: r.resource })) }] : []),
-      {
-        "@type": `${admin}.ListenersConfigDump`,
-        versionInfo: versionOf(listenerType),
-        dynamicListeners: sent(listenerType).map((r) => ({ name: r.name, activeState: { versionInfo: r.version, listener: r.resource } })),
-      },
-      { "@type": `${admin}.ScopedRoutesConfigDump` },
-      { "@type": `${admin}.RoutesConfigDump`, dynamicRouteConfigs: sent(routeType).map((r) => ({ versionInfo: r.version, routeConfig: r.resource })) },
-      { "@type": `${admin}.SecretsConfigDump`, dynamicActiveSecrets: sent(secretType).map((r) => ({ name: r.name, versionInfo: r.version, secret: r.resource })) },
-      { "@type": `${admin}.EcdsConfigDump`, ecdsFilters: sent(extensionConfigType).map((r) => ({ versionInfo: r.version, ecdsFilter: r.resource })) },
-    ],
-  };
-}
-
-const secretFields = new Set(["privateKey", "privateKeyProvider", "password", "sessionTicketKeys", "genericSecret"]);
-
-/** A secret as JSON, with what is secret in it replaced as Envoy's admin interface does. */
-function redacted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redacted);
-  if (typeof value !== "object" || value === null) return value;
-  const inline = { inlineBytes: Buffer.from("[redacted]").toString("base64") };
-  return Object.fromEntries(Object.entries(value).map(([key, of]) => [key, secretFields.has(key) ? inline : redacted(of)]));
+  return controlPlaneDump({
+    clusters: sent(clusterType),
+    clustersVersion: versionOf(clusterType),
+    ...(withEndpoints && { endpoints: sent(endpointType) }),
+    listeners: sent(listenerType),
+    listenersVersion: versionOf(listenerType),
+    routes: sent(routeType),
+    secrets: sent(secretType),
+    extensions: sent(extensionConfigType),
+  });
 }

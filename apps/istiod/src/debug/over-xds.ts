@@ -8,6 +8,7 @@ import { ofOwnProxies } from "./access.js";
 import { clientConfigs } from "./client-configs.js";
 import type { DebugAnswer, DebugCommand } from "./command.js";
 import { configDump } from "./config-dump.js";
+import { controlPlaneIdentifier } from "./control-plane.js";
 import { connectionOf } from "./stream-commands.js";
 
 /** The type by which clients ask debug endpoints over xDS; the one name of a resource is a command, such as `config_dump?proxyID=web.shop`, and its bytes are what HTTP would answer. */
@@ -61,9 +62,7 @@ function status({ server, rootNamespace, env, version }: DebugOverXdsOptions, { 
   const allowed = [rootNamespace(), ...(env["DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES"] ?? "").split(",").map((each) => each.trim())];
   const own = guarded && verifiedIdentity !== undefined && !allowed.includes(verifiedIdentity.namespace) ? verifiedIdentity.namespace : undefined;
   if (name === "syncz") {
-    const info = { version, revision: "", golang_version: "", status: "", tag: version };
-    const controlPlane = JSON.stringify({ Component: "istiod", ID: env["POD_NAME"] ?? "", Info: info });
-    return { resources: clientConfigs(server.connections(), ({ node }) => readProxy(node), own), controlPlane };
+    return { resources: clientConfigs(server.connections(), ({ node }) => readProxy(node), own), controlPlane: controlPlaneIdentifier(env, version) };
   }
   const connection = name === "config_dump" && names.length === 1 ? connectionOf(server, names[0] ?? "") : undefined;
   if (connection === undefined || (own !== undefined && readProxy(connection.node).namespace !== own)) return { resources: [] };

@@ -1,6 +1,7 @@
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import type { Connection, XdsServer } from "@istiod/xds-server";
+import { clientStatusCommand } from "./client-status.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
@@ -13,10 +14,13 @@ export interface ProxyCommandsOptions {
 
 export interface StreamCommandsOptions extends ProxyCommandsOptions {
   readonly env: NodeJS.ProcessEnv;
+  /** The version of this istiod. */
+  readonly version: string;
 }
 
 /** Debug endpoints about the proxies that are connected. */
-export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions): readonly DebugCommand[] {
+export function streamCommands(options: StreamCommandsOptions): readonly DebugCommand[] {
+  const { server, proxyOf, env } = options;
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
@@ -25,6 +29,7 @@ export function streamCommands({ server, proxyOf, env }: StreamCommandsOptions):
   const commands: DebugCommand[] = [
     { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: (request) => adsz({ server, proxyOf }, request) },
     { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }) },
+    clientStatusCommand(options),
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server, proxyOf) }) },
     {
       name: "config_dump",

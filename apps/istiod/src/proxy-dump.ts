@@ -1,0 +1,97 @@
+import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
+import { proxyNamed, proxyResources, resourceJson } from "@istiod/explain";
+import { type ClusterHosts, type ConfigDump, configDump, controlPlaneDump, readClusterHosts, readConfigDump, type SentResource } from "@istiod/proxy-config";
+import { clusterType, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/xds-server";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { readMesh } from "./offline-mesh.js";
+import type { MeshFlags } from "./sources.js";
+
+/** Flags that say where the configuration of a proxy is read. */
+export interface DumpFlags extends MeshFlags {
+  readonly proxy?: string;
+  readonly istiod?: string;
+  readonly admin?: string;
+  readonly file?: string;
+}
+
+/** Where the configuration of a proxy is read. */
+export interface DumpSource {
+  dump(): Promise<ConfigDump>;
+  /** The endpoints: as the proxy has them with its findings about their health, or as the control plane gives them. */
+  endpoints(): Promise<{ readonly hosts: ClusterHosts } | { readonly dump: ConfigDump }>;
+}
+
+/** The istiod that commands ask unless told otherwise: its --httpAddr on this machine. */
+export const defaultIstiod = "http://127.0.0.1:8080";
+
+/**
+ * The source that flags name: a file, an Envoy's admin interface, a directory of objects, or else a running istiod.
+ *
+ * @param values.proxy name.namespace of a Pod or a node ID
+ * @throws Error that names the flags that are missing or contradict each other
+ */
+export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSource {
+  const { proxy = "", file, admin, istiod, configDir } = values;
+  const given = Object.entries({ "--file": file, "--admin": admin, "--configDir": configDir, "--istiod": istiod }).flatMap(([flag, value]) => (value ? [flag] : []));
+  if (given.length > 1) throw new Error(`${given.join(" and ")}: expected one source of the configuration`);
+  if ((file || admin) && proxy !== "") throw new Error(`${given[0]} and proxy ${proxy}: ${given[0]} is of one proxy already`);
+  if (file) return fileSource(file);
+  if (admin) return adminSource(admin);
+  if (proxy === "") throw new Error("no proxy: expected name.namespace of a Pod or a node ID, --admin, or --file");
+  const dump = (): Promise<ConfigDump> => (configDir ? offlineDump(values, proxy, env) : istiodDump(istiod || defaultIstiod, proxy));
+  return { dump, endpoints: async () => ({ dump: await dump() }) };
+}
+
+/** What a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not connected to it */
+export async function istiodDump(istiod: string, proxy: string): Promise<ConfigDump> {
+  return readConfigDump(await ask("--istiod", istiod, `/debug/config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`));
+}
+
+function fileSource(file: string): DumpSource {
+  const read = (): Promise<string> => (file === "-" ? text(process.stdin) : readFile(file, "utf8").catch((cause: Error) => Promise.reject(new Error(`--file ${file}: ${cause.message}`, { cause }))));
+  return {
+    dump: async () => readConfigDump(await read()),
+    endpoints: async () => {
+      const content = await read();
+      return /"cluster_?[sS]tatuses"/.test(content) ? { hosts: readClusterHosts(content) } : { dump: readConfigDump(content) };
+    },
+  };
+}
+
+function adminSource(admin: string): DumpSource {
+  return {
+    dump: async () => readConfigDump(await ask("--admin", admin, "/config_dump?include_eds")),
+    endpoints: async () => ({ hosts: readClusterHosts(await ask("--admin", admin, "/clusters?format=json")) }),
+  };
+}
+
+async function offlineDump(values: MeshFlags, name: string, env: NodeJS.ProcessEnv): Promise<ConfigDump> {
+  const { database } = await readMesh(values, env);
+  const resources = proxyResources(database, proxyNamed(database, name));
+  const of = (typeUrl: string): SentResource[] =>
+    (resources.get(typeUrl) ?? []).map(({ name: resource, version, bytes }) => ({ name: resource, version, resource: { "@type": typeUrl, ...(resourceJson(typeUrl, bytes) as JsonObject) } }));
+  const sent = { clusters: of(clusterType), endpoints: of(endpointType), listeners: of(listenerType), routes: of(routeType), secrets: of(secretType), extensions: of(extensionConfigType) };
+  return configDump(controlPlaneDump(sent));
+}
+
+const timeoutMs = 30_000;
+
+/** Gets a text over HTTP. @throws Error that names the flag and the URL */
+export async function ask(flag: string, base: string, path: string): Promise<string> {
+  const url = parseUrl(flag, base, path);
+  const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) }).catch((cause: unknown) => {
+    throw new Error(`${flag} ${base}: there is no answer`, { cause });
+  });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${flag} ${base}: ${url.pathname} answers ${response.status}: ${answer.trim()}`);
+  return answer;
+}
+
+function parseUrl(flag: string, base: string, path: string): URL {
+  try {
+    return new URL(path, base);
+  } catch {
+    throw new Error(`${flag} ${base}: expected a URL such as http://127.0.0.1:15000`);
+  }
+}
