@@ -33,7 +33,7 @@ export function compareDumps(controlPlane: ConfigDump, proxy: ConfigDump): reado
 export function formatComparison(comparisons: readonly Comparison[]): string {
   return comparisons
     .map(({ part, diff, lastUpdated }) => {
-      const loaded = part === "Routes" && lastUpdated ? ` (RDS last loaded at ${lastUpdated.toUTCString()})` : "";
+      const loaded = part === "Routes" && lastUpdated ? ` (RDS last loaded at ${lastUpdated.toUTCString().replace("GMT", "UTC")})` : "";
       return diff === "" ? `${part} Match${loaded}\n` : `${part} Don't Match${loaded}\n${diff}\n`;
     })
     .join("");

@@ -19,7 +19,7 @@ const b = { name: "b", type: "EDS", connect_timeout: "2s" };
 
 it("dumps match whatever the order of resources and fields, and the versions", () => {
   const text = formatComparison(compareDumps(dump([a, b]), dump([{ connect_timeout: "2s", type: "EDS", name: "b" }, a], "2026-01-02T03:04:05.678Z")));
-  expect(text).toBe("Clusters Match\nListeners Match\nRoutes Match (RDS last loaded at Fri, 02 Jan 2026 03:04:05 GMT)\n");
+  expect(text).toBe("Clusters Match\nListeners Match\nRoutes Match (RDS last loaded at Fri, 02 Jan 2026 03:04:05 UTC)\n");
 });
 
 it("differences are told as a unified diff", () => {
