@@ -103,7 +103,7 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(fromBinary(ClustersConfigDumpSchema, clusters?.bytes ?? new Uint8Array()).dynamicActiveClusters.length).toBeGreaterThan(2);
     asking.subscribe("istio.io/debug/config_dump", ["no.body"]);
     expect((await asking.next("istio.io/debug/config_dump")).resources).toEqual([]);
-    for (const [name, expected] of [["syncz", "proxy"], ["connections", "totalClients"], ["config_dump?proxyID=web.shop", "ClustersConfigDump"], ["status?object=Service/shop/cart", "reached"]] as const) {
+    for (const [name, expected] of [["syncz", "proxy"], ["connections", "totalClients"], ["config_dump?proxyID=web.shop", "ClustersConfigDump"], ["status?object=Service/shop/cart", "reached"], ["list", '"config_dump"']] as const) {
       const one = operator(variant);
       one.subscribe(debugType, [name]);
       const { resources } = await one.next(debugType);

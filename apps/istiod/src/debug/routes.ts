@@ -16,22 +16,22 @@ export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions
 
 /** Everything that is answered below `/debug`. */
 export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
-  return [
+  const commands = [
     ...streamCommands(options),
     ...meshCommands(options),
     ...changeCommands(options),
     explainCommand(options),
     ...profileCommands(options.env["ENABLE_PROFILING"] !== "false"),
   ];
+  return [...commands, { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) }];
 }
 
-/** The commands as routes, with an index for people and a list for programs. */
+/** The commands as routes, with an index for people. */
 export function debugRoutes(commands: readonly DebugCommand[], namespaceOf: DebugOptions["namespaceOf"]): Map<string, Route> {
   const routes = new Map<string, Route>();
   for (const { name, answer } of commands) {
     routes.set(`/debug/${name}`, async ({ url, http }, response) => write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) })));
   }
-  routes.set("/debug/list", ({ url }, response) => writeJson(url, response, listed(commands)));
   routes.set("/debug", (_, response) => {
     const rows = commands.map(({ name, about }) => `<tr><td><a href="/debug/${name}">${name}</a></td><td>${about}</td></tr>`).join("\n");
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
