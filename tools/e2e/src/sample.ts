@@ -14,6 +14,8 @@ import { place, type Workload } from "./workload.js";
 
 /** A directory of YAML, served, with an Envoy for each of its Pods; no applications. */
 export interface Sample {
+  /** URL of istiod's debug interface. */
+  readonly istiod: string;
   readonly workloads: readonly Workload[];
   /** What every proxy was sent and has acknowledged, once there is nothing outstanding. */
   status(): Promise<readonly ProxyStatus[]>;
@@ -57,6 +59,7 @@ export async function startSample(folder: string): Promise<Sample> {
     agents.push(...(await Promise.all(workloads.map((w) => startProxy(w, places, { envoy, delta: true })))));
     const lines = (): readonly LogLine[] => istiod?.lines ?? [];
     return {
+      istiod: `http://${places.address}:8080`,
       workloads,
       status: async () => {
         await eventually("every proxy has acknowledged", async () => acknowledged(await readStatus(places.address)));
