@@ -12,6 +12,7 @@ import { schemaAnalyzers } from "./analyzers/schema.js";
 import { serviceEntryAnalyzers } from "./analyzers/service-entry.js";
 import { serviceAnalyzers } from "./analyzers/service.js";
 import { telemetryAnalyzers } from "./analyzers/telemetry.js";
+import { virtualServiceAnalyzers } from "./analyzers/virtual-service/virtual-service.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
 import { quotedNearest } from "./messages.js";
 
@@ -27,6 +28,7 @@ export const analyzers: readonly Analyzer[] = [
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,
   ...telemetryAnalyzers,
+  ...virtualServiceAnalyzers,
   ...webhookAnalyzers,
   ...meshAnalyzers,
   ...schemaAnalyzers,

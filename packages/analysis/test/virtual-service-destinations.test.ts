@@ -1,0 +1,107 @@
+import { expect, test } from "vitest";
+import { messagesIn, object, placesIn } from "./messages-in.js";
+
+const codes = ["IST0101", "IST0112", "IST0140"];
+
+const service = (name: string, ports: readonly number[], metadata = {}): string =>
+  object("Service", name, { spec: { ports: ports.map((port) => ({ name: `http-${port}`, port })) } }, metadata);
+
+const route = (destination: string): string => `
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: cart, namespace: shop}
+spec:
+  hosts: [cart]
+  http:
+  - route:
+    - destination:
+        ${destination}
+`;
+
+test("a destination host that nothing declares is reported at its line, with what it may have been meant to be", () => {
+  const services = service("shop/reviews", [80]) + service("books/ratings", [80]);
+  expect(messagesIn(route("host: review") + "---\n" + services, codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "review" not found: no Service or ServiceEntry declares it; did you mean "reviews"?',
+  ]);
+  expect(messagesIn(route("host: ratings") + "---\n" + services, codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "ratings" not found: no Service or ServiceEntry declares it; did you mean "ratings.books.svc.cluster.local"?',
+  ]);
+  expect(messagesIn(route("host: reviews") + "---\n" + services, codes)).toEqual([]);
+  expect(messagesIn(route("host: ratings.books.svc.cluster.local") + "---\n" + services, codes)).toEqual([]);
+  expect(messagesIn(route("host: ratings.books.svc.example.org") + "---\n" + services, codes, { environment: { DOMAIN_SUFFIX: "example.org" } })).toEqual([]);
+});
+
+test("a service that is not exported to the namespace is not found", () => {
+  const exported = (to: string): string => service("books/ratings", [80], { annotations: { "networking.istio.io/exportTo": to } });
+  const text = route("host: ratings.books.svc.cluster.local") + "---\n";
+  expect(messagesIn(text + exported("."), codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "ratings.books.svc.cluster.local" not found: Service books/ratings is not exported to namespace shop; add the namespace to its exportTo',
+  ]);
+  expect(messagesIn(text + exported("., shop"), codes)).toEqual([]);
+});
+
+test("hosts of ServiceEntries count, of wildcards too, where they are exported", () => {
+  const entry = (hosts: readonly string[], exportTo: readonly string[]): string =>
+    object("ServiceEntry", "books/out", { spec: { hosts, exportTo, resolution: "DNS", ports: [{ number: 443, name: "https", protocol: "HTTPS" }] } });
+  const text = route("host: api.example.com") + "---\n";
+  expect(messagesIn(text + entry(["api.example.com"], []), codes)).toEqual([]);
+  expect(messagesIn(text + entry(["*.example.com"], ["*"]), codes)).toEqual([]);
+  expect(placesIn(text + entry(["*.example.com"], ["."]), codes)).toEqual(["IST0101 VirtualService shop/cart 10"]);
+  expect(messagesIn(text + entry(["apis.example.com"], []), codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host "api.example.com" not found: no Service or ServiceEntry declares it; did you mean "apis.example.com"?',
+  ]);
+});
+
+test("a port is required where the service has several, and must be one of them", () => {
+  const both = "---\n" + service("shop/reviews", [80, 443]);
+  expect(messagesIn(route("host: reviews") + both, codes)).toEqual([
+    'IST0112 VirtualService shop/cart 10: destination "reviews" names no port, but the service has ports 80, 443; set port.number to one of them',
+  ]);
+  expect(messagesIn(route("{host: reviews, port: {number: 8080}}") + both, codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host:port "reviews:8080" not found: the service has 80, 443',
+  ]);
+  expect(messagesIn(route("{host: reviews, port: {number: 443}}") + both, codes)).toEqual([]);
+  expect(messagesIn(route("host: reviews") + "---\n" + service("shop/reviews", [80]), codes)).toEqual([]);
+});
+
+test("mirrors, TCP and TLS routes are checked, and routes without content do not fail", () => {
+  const spec = {
+    hosts: ["cart"],
+    http: [{ mirror: { host: "a" }, mirrors: [{ destination: { host: "b" } }, {}], route: [{}] }],
+    tcp: [{ route: [{ destination: { host: "c" } }] }],
+    tls: [{ route: [{ destination: { host: "d" } }] }],
+  };
+  const messages = messagesIn(object("VirtualService", "shop/cart", { spec }), codes).map((message) => /referenced (.*) not found/.exec(message)?.[1]);
+  expect(messages.sort()).toEqual(['host ""', 'host "c"', 'host "d"', 'mirror host ""', 'mirror host "a"', 'mirror host "b"']);
+});
+
+const subsets = (name: string, host: string, names: readonly string[]): string =>
+  object("DestinationRule", name, { spec: { host, subsets: names.map((subset) => ({ name: subset, labels: { version: subset } })) } });
+
+test("a subset must be defined by a DestinationRule of the host", () => {
+  const others = "---\n" + service("shop/reviews", [80]) + service("books/reviews", [80]);
+  const text = route("{host: reviews, subset: v2}") + others;
+  expect(messagesIn(text, codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host+subset in destinationrule "reviews+v2" not found: no DestinationRule is for host "reviews"; create one that defines the subset',
+  ]);
+  expect(messagesIn(text + subsets("shop/a", "reviews", ["v1", "v3"]), codes)).toEqual([
+    'IST0101 VirtualService shop/cart 10: referenced host+subset in destinationrule "reviews+v2" not found: the DestinationRules of the host define v1, v3; did you mean "v1" or "v3"?',
+  ]);
+  expect(placesIn(text + subsets("books/a", "reviews", ["v2"]), codes)).toEqual(["IST0101 VirtualService shop/cart 10"]);
+  expect(messagesIn(text + subsets("shop/a", "reviews", ["v2"]), codes)).toEqual([]);
+  expect(messagesIn(text + subsets("books/a", "reviews.shop.svc.cluster.local", ["v2"]), codes)).toEqual([]);
+  expect(messagesIn(route("{host: reviews.shop.svc.cluster.local, subset: v2}") + others + subsets("shop/a", "reviews", ["v2"]), codes)).toEqual([]);
+});
+
+test("a route from a gateway without a subset, beside a VirtualService that selects subsets of the host", () => {
+  const gateway = object("Gateway", "shop/gw", { spec: { selector: { istio: "ingressgateway" }, servers: [{ hosts: ["*"], port: { number: 80, name: "http", protocol: "HTTP" } }] } });
+  const inner = object("VirtualService", "shop/reviews", { spec: { hosts: ["reviews"], http: [{ route: [{ destination: { host: "reviews", subset: "v1" } }] }] } });
+  const others = gateway + inner + service("shop/reviews", [80]) + subsets("shop/reviews", "reviews", ["v1"]);
+  const outer = (gateways: readonly string[], subset?: string): string =>
+    object("VirtualService", "shop/outer", { spec: { hosts: ["a.example"], gateways, http: [{ route: [{ destination: { host: "reviews", subset } }] }] } });
+  expect(messagesIn(outer(["gw"]) + others, codes)).toEqual([
+    'IST0140 VirtualService shop/outer 1: the subsets that VirtualService shop/reviews selects for "reviews" have no effect on requests that this route takes from a gateway; set the subset here',
+  ]);
+  expect(messagesIn(outer([]) + others, codes)).toEqual([]);
+  expect(messagesIn(outer(["gw"], "v1") + others, codes)).toEqual([]);
+});
