@@ -22,6 +22,7 @@ import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { isReported } from "./analyzers/schema.js";
 import { assumeIngressGateway } from "./assumed-ingress-gateway.js";
 import { findings, findingsOf } from "./findings.js";
+import { writeNow } from "./now.js";
 import { FileLines, messageAt } from "./places.js";
 import { type Message, messageOfProblem, sortMessages } from "./report.js";
 import { isSuppressed, isSuppressedByObject, type Suppression } from "./suppression.js";
@@ -51,6 +52,8 @@ export interface TextsToAnalyze {
   readonly suppressions?: readonly Suppression[];
   /** Names of the only analyzers that run. Default: all but those that run on request. */
   readonly analyzers?: readonly string[];
+  /** The time at which certificates have to be valid, in milliseconds since the Unix epoch, to the hour. Default: the present. */
+  readonly time?: number;
 }
 
 export interface Analysis {
@@ -77,6 +80,7 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
   const database = new Database<undefined>();
   database.commit((tx) => {
     for (const [name, value] of Object.entries(input.environment ?? {})) tx.set(environment, name, value);
+    writeNow(tx, input.time ?? Date.now());
     assumeIngressGateway(tx, writeMesh(tx, input, problems), own);
     for (const ledger of ledgers.values()) applyChanges(tx, ledger.takeChanges());
   });

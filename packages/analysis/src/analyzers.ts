@@ -5,6 +5,7 @@ import { conditionAnalyzers } from "./analyzers/conditions.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
+import { gatewayAnalyzers } from "./analyzers/gateway/gateway.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
 import { meshNetworksAnalyzers } from "./analyzers/mesh-networks.js";
 import { meshAnalyzers } from "./analyzers/mesh/index.js";
@@ -23,6 +24,7 @@ export const analyzers: readonly Analyzer[] = [
   ...deploymentAnalyzers,
   ...deprecationAnalyzers,
   ...envoyFilterAnalyzers,
+  ...gatewayAnalyzers,
   ...injectionAnalyzers,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,

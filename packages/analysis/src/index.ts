@@ -13,3 +13,4 @@ export { selectMessages, type Selection } from "./select.js";
 export { LiveAnalysis, type LiveAnalysisOptions } from "./live-analysis.js";
 export { fieldsWithoutEffect } from "./fields-without-effect.js";
 export { kindsWithoutEffect } from "./kinds-without-effect.js";
+export { now, nowKey, writeNow } from "./now.js";

@@ -1,9 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
-import type { Kind, Ledger, Problem } from "@istiod/config-ingestion";
+import { type Clock, type Kind, type Ledger, type Problem, systemClock } from "@istiod/config-ingestion";
 import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";
+import { nowPrecision, writeNow } from "./now.js";
 import { FileLines, messageAt } from "./places.js";
 import { type Message, messageOfFinding, messageOfProblem, sortMessages } from "./report.js";
 import { isSuppressedByObject } from "./suppression.js";
@@ -21,6 +22,10 @@ export interface LiveAnalysisOptions<C> {
   readonly changed?: (found: readonly Finding[], gone: readonly Finding[]) => void;
   /** Gives others a turn: between slices of the first analysis, and before a commit is analyzed. Default: `setImmediate`. */
   readonly turn?: () => Promise<unknown>;
+  /** The time in milliseconds since the Unix epoch. Default: `Date.now`. */
+  readonly time?: () => number;
+  /** Timers, for the passing of hours. Default: those of the process. */
+  readonly clock?: Pick<Clock, "after">;
 }
 
 /** Milliseconds of the first analysis before others get a turn. */
@@ -37,6 +42,7 @@ export class LiveAnalysis<C> {
   /** A commit that changes findings waits for its turn. */
   #waiting = false;
   #stopped = false;
+  #cancelTimer = (): void => undefined;
 
   constructor(options: LiveAnalysisOptions<C>) {
     this.#options = options;
@@ -50,6 +56,7 @@ export class LiveAnalysis<C> {
 
   /** Analyzes everything for the first time, in slices, and reports what it finds. */
   async start(): Promise<void> {
+    this.#writeTime();
     let until = performance.now() + sliceMs;
     for (const _ of computeByObject(this.#options.database, this.#view)) {
       if (performance.now() < until) continue;
@@ -80,6 +87,14 @@ export class LiveAnalysis<C> {
     if (found.length + gone.length > 0) this.#options.changed?.(found, gone);
   }
 
+  /** Writes the time now and at the beginning of each hour. */
+  #writeTime(): void {
+    const { database, time = Date.now, clock = systemClock } = this.#options;
+    const written = time();
+    this.committed(database.commit((tx) => writeNow(tx, written)));
+    this.#cancelTimer = clock.after(nowPrecision - (written % nowPrecision), () => this.#writeTime());
+  }
+
   #turn(): Promise<unknown> {
     return (this.#options.turn ?? setImmediate)();
   }
@@ -99,9 +114,10 @@ export class LiveAnalysis<C> {
     return of.map((finding) => messageAt(finding, places) ?? messageOfFinding(finding));
   }
 
-  /** Releases the view. */
+  /** Releases the view, and stops writing the time. */
   stop(): void {
     this.#stopped = true;
+    this.#cancelTimer();
     this.#view.release();
   }
 

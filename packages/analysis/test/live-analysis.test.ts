@@ -1,5 +1,6 @@
 import { type Finding, LiveAnalysis } from "@istiod/analysis";
-import { applyChanges, type Change, readText, serviceKind } from "@istiod/config-ingestion";
+import { applyChanges, type Change, defaultMeshConfig, gatewayKind, meshConfig, meshConfigKey, podKind, readText, secretKind, serviceKind } from "@istiod/config-ingestion";
+import { FakeClock } from "@istiod/config-ingestion/testing";
 import { Database } from "@istiod/incremental";
 import { expect, test } from "vitest";
 
@@ -33,7 +34,12 @@ test("reports what a commit changes, and recomputes only the objects that it con
 
   await commit(...Array.from({ length: 50 }, (_, i) => service(`s${i}`, "http")).flat(), ...service("a", "web"));
   expect(reports).toEqual([]);
-  await analysis.start();
+  let started = false;
+  void analysis.start().then(() => (started = true));
+  while (!started) {
+    for (const turn of turns.splice(0)) turn();
+    await Promise.resolve();
+  }
   expect(reports.splice(0)).toEqual([["+IST0118 a"]]);
 
   // The object itself, the list of its kind, and the list of all.
@@ -46,4 +52,57 @@ test("reports what a commit changes, and recomputes only the objects that it con
 
   expect((await analysis.messages()).map(({ origin }) => origin)).toEqual(["Service shop/s7"]);
   analysis.stop();
+});
+
+/** Valid from 2026-11-22T17:20:51Z to 2026-12-22T17:20:51Z. */
+const certificate = [
+  "MIIBizCCATGgAwIBAgIUTgjNmib9RnthowuEOBVhi3o2+EQwCgYIKoZIzj0EAwIwGzEZMBcGA1UEAwwQc2hvcC5leGFtcGxlLmNvbTAeFw0yNjExMjIxNzIw",
+  "NTFaFw0yNjEyMjIxNzIwNTFaMBsxGTAXBgNVBAMMEHNob3AuZXhhbXBsZS5jb20wWTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASpRuZGGmDuVgKsW7qmOl8Q",
+  "SbRgSSx5AxIg/QhFdfXwwEja060cOBW4y/2AgwWMCimPR0N6HAVDz7TNSaVTxDGxo1MwUTAdBgNVHQ4EFgQUg46mQL7wac4/DtAymN3ML7ks9W8wHwYDVR0j",
+  "BBgwFoAUg46mQL7wac4/DtAymN3ML7ks9W8wDwYDVR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAjsYoZ9Mi7+IfG9qoZeIzipcV+UI7Lad8pzjX",
+  "e6AVzdgCIH3fpTIt10oD8S0GapzxnZsYriPWDy+V/w2FoyxDqxPg",
+].join("");
+
+test("a certificate that expires is reported within the hour", async () => {
+  const objects = [
+    { apiVersion: "v1", kind: "Pod", metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } }, spec: { containers: [] } },
+    { apiVersion: "v1", kind: "Secret", metadata: { name: "cert", namespace: "edge" }, stringData: { cert: `-----BEGIN CERTIFICATE-----${certificate}-----END CERTIFICATE-----`, key: "k" } },
+    {
+      apiVersion: "networking.istio.io/v1",
+      kind: "Gateway",
+      metadata: { name: "gw", namespace: "edge" },
+      spec: { selector: { app: "gw" }, servers: [{ hosts: ["*"], port: { number: 443, name: "https", protocol: "HTTPS" }, tls: { mode: "SIMPLE", credentialName: "cert" } }] },
+    },
+  ];
+  const database = new Database<undefined>();
+  database.commit((tx) => {
+    tx.set(meshConfig, meshConfigKey, defaultMeshConfig());
+    for (const object of objects) applyChanges(tx, readText(JSON.stringify(object), "a.yaml").flatMap((reading) => reading.objects));
+  });
+  const clock = new FakeClock();
+  const start = Date.UTC(2026, 11, 22, 16, 30);
+  const reports: string[][] = [];
+  const analysis = new LiveAnalysis({
+    database,
+    client: undefined,
+    kinds: [gatewayKind, podKind, secretKind],
+    sources: [],
+    problems: () => [],
+    changed: (found) => void reports.push(found.map(({ code }) => code)),
+    turn: () => Promise.resolve(),
+    time: () => start + clock.now(),
+    clock,
+  });
+  const passed = async (minutes: number): Promise<string[][]> => {
+    clock.advance(minutes * 60_000);
+    for (let i = 0; i < 4; i++) await Promise.resolve();
+    return reports.splice(0);
+  };
+  await analysis.start();
+  expect(reports.splice(0)).toEqual([["IST0162"]]);
+  expect(await passed(60)).toEqual([]);
+  expect(await passed(29)).toEqual([]);
+  expect(await passed(2)).toEqual([["IST0161"]]);
+  analysis.stop();
+  expect(await passed(60 * 24)).toEqual([]);
 });

@@ -1,0 +1,59 @@
+import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-ingestion";
+import { index, type QueryContext } from "@istiod/incremental";
+import type { Server } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
+import { listNames } from "../../messages.js";
+import { formatSelector, selectedPods } from "../../pods.js";
+
+export const conflictingGatewayAnalyzer: Analyzer = {
+  name: "gateway.ConflictingGatewayAnalyzer",
+  description: "Checks that no two Gateways of the same pods have a host on one port",
+  codes: ["IST0145"],
+  rules: [rule(gatewayKind, gateways, checkConflicts)],
+};
+
+/** By each port, bind and host of their servers. */
+const byListener = index(gateways, "byListener", ({ spec }) => spec.servers.flatMap((server) => server.hosts.map((host) => listener(server, host))));
+
+function listener({ port, bind }: Server, host: string): string {
+  return JSON.stringify([port?.number ?? 0, bind, host]);
+}
+
+function checkConflicts(gateway: GatewayObject, { q, report }: AnalysisContext): void {
+  const { namespace, name, spec } = gateway;
+  const selector = formatSelector(spec.selector);
+  for (const [i, server] of spec.servers.entries()) {
+    const others = new Map<string, GatewayObject>();
+    const shared = new Set<string>();
+    for (const host of server.hosts) {
+      for (const other of q.read(byListener, listener(server, host))) {
+        if ((other.namespace === namespace && other.name === name) || !selectsSamePods(q, spec.selector, other.spec.selector)) continue;
+        others.set(`${other.namespace}/${other.name}`, other);
+        shared.add(host);
+      }
+    }
+    const [first] = shared;
+    if (first === undefined) continue;
+    const wins = server.tls === undefined ? "" : `, and only that of the oldest Gateway, ${oldest([gateway, ...others.values()])}, is served over TLS`;
+    const message = `conflict with gateways ${listNames([...others.keys()].sort())} (workload selector ${selector}, port ${server.port?.number ?? 0}): they have the same hosts, ${listNames([...shared])}${wins}; remove them from one Gateway`;
+    report("IST0145", ["spec", "servers", i, "hosts", server.hosts.indexOf(first)], message);
+  }
+}
+
+/**
+ * Reports whether Gateways are for the same pods. As in Istio's analysis, different selectors are compared if the text of one contains
+ * the other's, and then a pod must match both.
+ */
+function selectsSamePods(q: QueryContext, a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const [left, right] = [formatSelector(a), formatSelector(b)];
+  if (left === right) return true;
+  if (!left.includes(right) && !right.includes(left)) return false;
+  if (Object.keys(a).some((label) => b[label] !== undefined && a[label] !== b[label])) return false;
+  return q.call(selectedPods, { labels: { ...a, ...b } }).length > 0;
+}
+
+/** Returns the name of the Gateway whose servers come first where several are merged: by age, then name. */
+function oldest(of: readonly GatewayObject[]): string {
+  const [first] = [...of].sort((a, b) => a.creationTimestamp - b.creationTimestamp || (`${a.name}.${a.namespace}` < `${b.name}.${b.namespace}` ? -1 : 1));
+  return `${first?.namespace}/${first?.name}`;
+}

@@ -1,0 +1,20 @@
+import { collection, type Transaction } from "@istiod/incremental";
+
+/** The entry of {@link now}. */
+export const nowKey = "now";
+
+const hour = 3_600_000;
+
+/**
+ * The time, for findings that depend on it: the start of the current hour, in milliseconds since the Unix epoch. Queries have no
+ * clock, so whoever owns the database writes it. Without an entry nothing is reported as expired.
+ */
+export const now = collection<number>("Now");
+
+/** The milliseconds by which the entry of {@link now} can be behind the time. */
+export const nowPrecision = hour;
+
+/** Writes the time, which changes nothing within an hour. */
+export function writeNow(tx: Pick<Transaction, "set">, time: number): void {
+  tx.set(now, nowKey, Math.floor(time / hour) * hour);
+}
