@@ -123,6 +123,14 @@ test("Gateways of the same pods conflict if they have a host on one port", () =>
   expect(conflicts(a, b, pod("edge/p", { app: "edge" }))).toEqual([]);
 });
 
+test("a Gateway without servers is reported where no Gateway of its pods has any", () => {
+  const empty = object("Gateway", "shop/empty", { spec: { selector: { istio: "ingressgateway" } } });
+  expect(messagesIn(empty, codes)).toEqual([
+    'IST0101 Gateway shop/empty 1: referenced selector "istio=ingressgateway" not found at any server: neither this Gateway nor another of the same pods has servers; add servers',
+  ]);
+  expect(messagesIn(empty + gateway("books/b", { port: 80 }), codes)).toEqual([]);
+});
+
 test("over TLS the oldest of conflicting Gateways is named", () => {
   const tls = { credentialName: "c" };
   const newer = gateway("shop/a", { tls }).replace("namespace: shop", "namespace: shop, creationTimestamp: '2026-01-02T00:00:00Z'");

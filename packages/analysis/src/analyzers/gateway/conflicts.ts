@@ -5,12 +5,25 @@ import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { listNames } from "../../messages.js";
 import { formatSelector, selectedPods } from "../../pods.js";
 
+type Labels = Readonly<Record<string, string>>;
+
 export const conflictingGatewayAnalyzer: Analyzer = {
   name: "gateway.ConflictingGatewayAnalyzer",
   description: "Checks that no two Gateways of the same pods have a host on one port",
-  codes: ["IST0145"],
-  rules: [rule(gatewayKind, gateways, checkConflicts)],
+  codes: ["IST0101", "IST0145"],
+  rules: [rule(gatewayKind, gateways, checkServed), rule(gatewayKind, gateways, checkConflicts)],
 };
+
+/** By selector, those with servers. */
+const bySelector = index(gateways, "servingBySelector", ({ spec }) => (spec.servers.length === 0 ? [] : [JSON.stringify(spec.selector)]));
+
+/** As Istio's analysis does, reports the selector of a Gateway that serves nothing at pods at which no Gateway does. */
+function checkServed({ spec }: GatewayObject, { q, report }: AnalysisContext): void {
+  const selector = formatSelector(spec.selector);
+  if (selector === "" || spec.servers.length > 0) return;
+  if (q.keys(bySelector).some((other) => selectsSamePods(q, spec.selector, JSON.parse(other) as Labels))) return;
+  report("IST0101", ["spec", "selector", ...Object.keys(spec.selector).sort().slice(0, 1)], `referenced selector ${JSON.stringify(selector)} not found at any server: neither this Gateway nor another of the same pods has servers; add servers`);
+}
 
 /** By each port, bind and host of their servers. */
 const byListener = index(gateways, "byListener", ({ spec }) => spec.servers.flatMap((server) => server.hosts.map((host) => listener(server, host))));
@@ -44,7 +57,7 @@ function checkConflicts(gateway: GatewayObject, { q, report }: AnalysisContext):
  * Reports whether Gateways are for the same pods. As in Istio's analysis, different selectors are compared if the text of one contains
  * the other's, and then a pod must match both.
  */
-function selectsSamePods(q: QueryContext, a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+function selectsSamePods(q: QueryContext, a: Labels, b: Labels): boolean {
   const [left, right] = [formatSelector(a), formatSelector(b)];
   if (left === right) return true;
   if (!left.includes(right) && !right.includes(left)) return false;
