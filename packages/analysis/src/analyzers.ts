@@ -12,6 +12,7 @@ import { meshAnalyzers } from "./analyzers/mesh/index.js";
 import { schemaAnalyzers } from "./analyzers/schema.js";
 import { serviceEntryAnalyzers } from "./analyzers/service-entry.js";
 import { serviceAnalyzers } from "./analyzers/service.js";
+import { sidecarAnalyzers } from "./analyzers/sidecar.js";
 import { telemetryAnalyzers } from "./analyzers/telemetry.js";
 import { virtualServiceAnalyzers } from "./analyzers/virtual-service/virtual-service.js";
 import { webhookAnalyzers } from "./analyzers/webhooks/webhooks.js";
@@ -29,6 +30,7 @@ export const analyzers: readonly Analyzer[] = [
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,
+  ...sidecarAnalyzers,
   ...telemetryAnalyzers,
   ...virtualServiceAnalyzers,
   ...webhookAnalyzers,
