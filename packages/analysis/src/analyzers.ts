@@ -1,6 +1,7 @@
 import { nearestNames } from "@istiod/config-ingestion";
 import type { Analyzer } from "./analyzer.js";
 import { annotationAnalyzers } from "./analyzers/annotations/annotations.js";
+import { authorizationPolicyAnalyzers } from "./analyzers/authorization-policy.js";
 import { conditionAnalyzers } from "./analyzers/conditions.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
@@ -21,6 +22,7 @@ import { quotedNearest } from "./messages.js";
 /** Every analyzer, in the order in which findings about one object are reported. */
 export const analyzers: readonly Analyzer[] = [
   ...annotationAnalyzers,
+  ...authorizationPolicyAnalyzers,
   ...conditionAnalyzers,
   ...deploymentAnalyzers,
   ...deprecationAnalyzers,
