@@ -8,6 +8,7 @@ import { deprecationAnalyzers } from "./analyzers/deprecation.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
 import { gatewayAnalyzers } from "./analyzers/gateway/gateway.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
+import { kubernetesGatewayAnalyzers } from "./analyzers/kubernetes-gateway.js";
 import { meshNetworksAnalyzers } from "./analyzers/mesh-networks.js";
 import { meshAnalyzers } from "./analyzers/mesh/index.js";
 import { schemaAnalyzers } from "./analyzers/schema.js";
@@ -29,6 +30,7 @@ export const analyzers: readonly Analyzer[] = [
   ...envoyFilterAnalyzers,
   ...gatewayAnalyzers,
   ...injectionAnalyzers,
+  ...kubernetesGatewayAnalyzers,
   ...meshNetworksAnalyzers,
   ...serviceAnalyzers,
   ...serviceEntryAnalyzers,
