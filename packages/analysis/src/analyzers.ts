@@ -5,6 +5,7 @@ import { authorizationPolicyAnalyzers } from "./analyzers/authorization-policy.j
 import { conditionAnalyzers } from "./analyzers/conditions.js";
 import { deploymentAnalyzers } from "./analyzers/deployment/deployment.js";
 import { deprecationAnalyzers } from "./analyzers/deprecation.js";
+import { destinationRuleAnalyzers } from "./analyzers/destination-rule/destination-rule.js";
 import { envoyFilterAnalyzers } from "./analyzers/envoy-filter.js";
 import { gatewayAnalyzers } from "./analyzers/gateway/gateway.js";
 import { injectionAnalyzers } from "./analyzers/injection/injection.js";
@@ -27,6 +28,7 @@ export const analyzers: readonly Analyzer[] = [
   ...conditionAnalyzers,
   ...deploymentAnalyzers,
   ...deprecationAnalyzers,
+  ...destinationRuleAnalyzers,
   ...envoyFilterAnalyzers,
   ...gatewayAnalyzers,
   ...injectionAnalyzers,

@@ -30,7 +30,11 @@ const injectKey = "sidecar.istio.io/inject";
 const ambientKey = "ambient.istio.io/redirection";
 
 /** By profile: the namespace, which is how buckets are told apart without parsing them, and the rest as JSON. */
-const podsByProfile = index(pods, "byProfile", (pod) => [`${pod.namespace} ${JSON.stringify(profileOf(pod))}`]);
+const podsByProfile = index(pods, "byProfile", (pod) => [bucketOf(profileOf(pod))]);
+
+function bucketOf(profile: PodProfile): string {
+  return `${profile.namespace} ${JSON.stringify(profile)}`;
+}
 
 function profileOf({ namespace, cluster, labels, annotations, spec }: PodObject): PodProfile {
   const proxy = spec.containers.find(({ name }) => name === "istio-proxy");
@@ -93,6 +97,11 @@ export const selectedPods = query("selectedPods", (q, { namespace, labels }: Pod
   }
   return fewest.filter((profile) => hasLabels(profile.labels, labels));
 });
+
+/** Returns the pods of a profile, whose replacement the caller then does notice. */
+export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly PodObject[] {
+  return q.read(podsByProfile, bucketOf(profile));
+}
 
 /** Reports whether one of the selected pods has a sidecar, will be injected one, or is in ambient mode. */
 export const isAnyPodInMesh = query("isAnyPodInMesh", (q, selector: PodSelector): boolean =>

@@ -1,0 +1,6 @@
+import type { Analyzer } from "../../analyzer.js";
+import { caCertificateAnalyzer } from "./ca-certificates.js";
+import { subsetSelectorAnalyzer } from "./subsets.js";
+
+/** Analyzers of DestinationRules. */
+export const destinationRuleAnalyzers: readonly Analyzer[] = [caCertificateAnalyzer, subsetSelectorAnalyzer];
