@@ -1,6 +1,7 @@
 import { namespaces, nearestNames, type PodObject, pods } from "@istiod/config-ingestion";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
+import { hasProxy, statedInjection } from "./membership.js";
 import { quotedNearest } from "./messages.js";
 
 type Labels = Readonly<Record<string, string>>;
@@ -26,7 +27,6 @@ export interface PodSelector {
   readonly labels: Labels;
 }
 
-const injectKey = "sidecar.istio.io/inject";
 const ambientKey = "ambient.istio.io/redirection";
 
 /** By profile: the namespace, which is how buckets are told apart without parsing them, and the rest as JSON. */
@@ -37,14 +37,13 @@ function bucketOf(profile: PodProfile): string {
 }
 
 function profileOf({ namespace, cluster, labels, annotations, spec }: PodObject): PodProfile {
-  const proxy = spec.containers.find(({ name }) => name === "istio-proxy");
-  const inject = labels[injectKey] ?? annotations[injectKey];
+  const inject = statedInjection({ labels, annotations });
   return {
     namespace,
     cluster,
     labels: Object.fromEntries(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))),
     ambient: annotations[ambientKey] === "enabled",
-    sidecar: (proxy?.image ?? "") !== "",
+    sidecar: hasProxy(spec.containers),
     ...(inject !== undefined && { inject }),
   };
 }
