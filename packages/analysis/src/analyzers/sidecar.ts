@@ -58,13 +58,13 @@ function checkSelector(sidecar: SidecarObject, { q, report }: AnalysisContext): 
 
 function checkDefault({ namespace, name }: SidecarObject, { q, report }: AnalysisContext): void {
   if (isAmbient(q, namespace)) {
-    report("IST0167", [], `the Sidecar is ineffective: namespace ${namespace} is in ambient mode, which has no sidecars`);
+    report("IST0167", ["metadata", "name"], `the Sidecar is ineffective: namespace ${namespace} is in ambient mode, which has no sidecars`);
     return;
   }
   const all = [...q.read(bySelector, namespace)].sort(byAge).map((sidecar) => sidecar.name);
   if (all.length < 2) return;
   const others = listNames(all.filter((other) => other !== name).sort());
-  report("IST0111", [], `Sidecar ${others} of namespace ${namespace} has no workloadSelector either, and only the oldest applies, ${all[0]}; keep one, or give the others a selector`);
+  report("IST0111", ["metadata", "name"], `Sidecar ${others} of namespace ${namespace} has no workloadSelector either, and only the oldest applies, ${all[0]}; keep one, or give the others a selector`);
 }
 
 /** Reports whether pods of a namespace are redirected to node proxies and not injected. */
