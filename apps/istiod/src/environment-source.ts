@@ -1,7 +1,11 @@
+import { writeNow } from "@istiod/analysis";
 import { environment, type Source } from "@istiod/config-ingestion";
 import type { FlagValues } from "./flags.js";
 
-/** The environment of this process, and the flags that generators read as such, as a source that never changes. */
+/**
+ * The environment of this process, and the flags that generators read as such, as a source that never changes. The time is written with
+ * them, so that the first revision has everything that analysis reads.
+ */
 export function environmentSource(env: NodeJS.ProcessEnv, values: Pick<FlagValues, "clusterID" | "domain" | "namespace">): Source {
   const variables = new Map(Object.entries(env).filter((e): e is [string, string] => e[1] !== undefined));
   variables.set("CLUSTER_ID", values.clusterID);
@@ -14,6 +18,7 @@ export function environmentSource(env: NodeJS.ProcessEnv, values: Pick<FlagValue
       apply: (tx) => {
         if (written) return;
         written = true;
+        writeNow(tx, Date.now());
         for (const [name, value] of variables) if (/^[A-Z][A-Z0-9_]*$/.test(name)) tx.set(environment, name, value);
       },
       problems: [],
