@@ -52,6 +52,7 @@ export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-net
 export { isCidr } from "./validation/ip.js";
 export { isCipherSuite } from "./validation/cipher-suites.js";
 export { grpcStatuses } from "./validation/grpc-statuses.js";
+export { jwksFault } from "./validation/jwks.js";
 
 export { formatProblem, formatSubject, type Problem } from "./documents/problem.js";
 export { readText, type LocatedObject, type Reading } from "./documents/read-text.js";
@@ -62,6 +63,7 @@ export { systemClock, type Clock } from "./sources/clock.js";
 export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
 export { changesEndpointsAlone } from "./sources/endpoint-changes.js";
 export { Ingestion, type CommitTiming, type IngestionOptions, type SourceState } from "./sources/ingestion.js";
+export { type ObjectWarning } from "./sources/object-warning.js";
 export { readObjectFiles, readOptionalFile, type NamedText } from "./sources/read-files.js";
 export { type Source, type SourceUpdate } from "./sources/source.js";
 export { type Write } from "./sources/write.js";

@@ -57,7 +57,7 @@ const kinds: Readonly<Record<string, (namespace: string) => string>> = {
   }),
   Sidecar: object(networking, "Sidecar", "narrow", { spec: { egress: [{ hosts: ["NS/*"] }] } }),
   PeerAuthentication: object(security, "PeerAuthentication", "strict", { spec: { mtls: { mode: "STRICT" } } }),
-  RequestAuthentication: object(security, "RequestAuthentication", "tokens", { spec: { jwtRules: [{ issuer: "NS", jwks: '{"keys":[]}' }] } }),
+  RequestAuthentication: object(security, "RequestAuthentication", "tokens", { spec: { jwtRules: [{ issuer: "NS", jwks: '{"keys":[{"kty":"oct","k":"AAAA"}]}' }] } }),
   AuthorizationPolicy: object(security, "AuthorizationPolicy", "deny", { spec: { action: "DENY", rules: [{ to: [{ operation: { ports: ["99"] } }] }] } }),
   Telemetry: object("telemetry.istio.io/v1", "Telemetry", "logs", { spec: { accessLogging: [{ providers: [{ name: "envoy" }] }] } }),
 };

@@ -1,3 +1,4 @@
+import type { Kind } from "../kinds/kind.js";
 import type { Issue, Subject } from "./decode.js";
 import { formatPath, type FieldPath, type IssueCode } from "./report.js";
 
@@ -35,4 +36,10 @@ export function formatProblem(problem: Problem): string {
 /** `Kind ns/name`, or `Kind name` for cluster-scoped kinds. */
 export function formatSubject(subject: Subject): string {
   return `${subject.kind} ${subject.namespace === "" ? "" : `${subject.namespace}/`}${subject.name}`;
+}
+
+/** Names the object of a key that ends in `namespace/name`, or in `name` for cluster-scoped kinds. */
+export function subjectOf({ group, kind, scope }: Kind, key: string): Subject {
+  const [name = "", namespace = ""] = key.split("/").reverse();
+  return { group, kind, namespace: scope === "cluster" ? "" : namespace, name };
 }

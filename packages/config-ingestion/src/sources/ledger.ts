@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ConfigObject } from "../config-object.js";
 import type { DecodeOptions } from "../documents/decode.js";
-import type { Problem } from "../documents/problem.js";
+import { type Problem, subjectOf } from "../documents/problem.js";
 import type { FieldPath } from "../documents/report.js";
 import { moveReading, readDocument, type LocatedObject, type Reading, type ReadOptions } from "../documents/read-text.js";
 import { StringPool } from "../documents/string-pool.js";
@@ -198,12 +198,11 @@ function choose({ claims, inForce }: ObjectRecord): ConfigObject<unknown, unknow
 
 function contest(object: LocatedObject, winner: LocatedObject): Problem {
   const { kind, key, file, line } = object;
-  const [name = "", namespace = ""] = key.split("/").reverse();
   return {
     severity: "error",
     file,
     line,
-    subject: { group: kind.group, kind: kind.kind, namespace: kind.scope === "cluster" ? "" : namespace, name },
+    subject: subjectOf(kind, key),
     path: [],
     message: `is also defined at ${winner.file}:${winner.line}, which counts; expected it to be defined once`,
   };

@@ -1,5 +1,7 @@
 import type { Transaction } from "@istiod/incremental";
 import type { Problem } from "../documents/problem.js";
+import type { Kind } from "../kinds/kind.js";
+import type { Location } from "./ledger.js";
 
 /** What a source found when it was read. */
 export interface SourceUpdate {
@@ -20,6 +22,8 @@ export interface Source {
   start(changed: () => void): Promise<void>;
   /** Reads what may have changed. The first reading gives everything. */
   read(): Promise<SourceUpdate>;
+  /** Returns where an accepted object is defined, by its kind and its key in the kind's collection; undefined if not in this source. */
+  locate?(kind: Kind, key: string): Location | undefined;
   /** Stops watching. */
   stop(): void;
 }

@@ -1,5 +1,6 @@
 import type { DecodeOptions } from "../documents/decode.js";
-import { Ledger } from "../sources/ledger.js";
+import type { Kind } from "../kinds/kind.js";
+import { Ledger, type Location } from "../sources/ledger.js";
 import { applyChanges } from "../sources/load-directory.js";
 import type { Source, SourceUpdate } from "../sources/source.js";
 
@@ -30,6 +31,10 @@ export class MemorySource implements Source {
   async read(): Promise<SourceUpdate> {
     const changes = this.ledger.takeChanges();
     return { apply: (tx) => applyChanges(tx, changes), problems: this.ledger.problems() };
+  }
+
+  locate(kind: Kind, key: string): Location | undefined {
+    return this.ledger.locate(kind, key);
   }
 
   stop(): void {
