@@ -1,8 +1,9 @@
 import { Resolver } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type Commit, type Database, query, type View } from "@istiod/incremental";
-import { type Proxy, proxyFromNode } from "@istiod/push-context";
+import type { Proxy } from "@istiod/push-context";
 import { discoverySettings, networkGateways, resolvedHosts } from "@istiod/service-discovery";
+import { ownView } from "./own-view.js";
 
 /** An address of a name, and for how many seconds it may be kept. */
 interface ResolvedAddress {
@@ -39,7 +40,7 @@ export class GatewayNames {
 
   constructor(options: GatewayNamesOptions) {
     this.#options = { resolve: systemResolve(), keep: { least: 30_000, most: 3_600_000 }, beforeCommit: () => undefined, ...options };
-    this.#view = options.database.view(proxyFromNode({ id: "router~127.0.0.1~istiod.istio-system~istio-system.svc.cluster.local" }));
+    this.#view = ownView(options.database);
   }
 
   /** Looks at the gateways as they are now. Settles when every new name is resolved or has failed. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { statusCommand, statusExits } from "@istiod/istiod";
+import { unverifiableJwks } from "@istiod/push-context";
 import type { ChangeReport, ObjectStatus } from "@istiod/push-report";
 import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
@@ -116,6 +117,18 @@ it("does not wait for a proxy that left, whatever it said", async () => {
   expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.refused });
   web.close();
   await vi.waitFor(async () => expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 0 of 0 proxies\n" }), 5000);
+});
+
+it("warns of a RequestAuthentication whose keys are not fetched, until it gives them", async () => {
+  const object = (rule: object): string => JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "RequestAuthentication", metadata: { name: "jwt", namespace: "shop" }, spec: { jwtRules: [{ issuer: "https://a", ...rule }] } });
+  const file = join(root, "jwt.yaml");
+  const text = `${file}:1: RequestAuthentication shop/jwt: jwtRules[0].jwksUri: is not supported yet: keys are not fetched, so every token of issuer "https://a" is rejected; give the keys inline in jwks`;
+  await writeFile(file, object({ jwksUri: "https://keys.example.com" }));
+  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", msg: text, object: "RequestAuthentication/shop/jwt" })), 5000);
+  expect((await status("RequestAuthentication/shop/jwt")).text).toContain(`\nwarning: ${text}\n`);
+  await writeFile(file, object({ jwks: unverifiableJwks }));
+  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", msg: `resolved: ${text}` })), 5000);
+  expect((await status("RequestAuthentication/shop/jwt")).text).not.toContain("warning");
 });
 
 it("shows objects that are set aside, and does not find those that are not", async () => {

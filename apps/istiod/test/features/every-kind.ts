@@ -1,4 +1,5 @@
 import { CertificateAuthority, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
+import { unverifiableJwks } from "@istiod/push-context";
 
 export interface Document {
   readonly apiVersion: string;
@@ -71,7 +72,7 @@ export const objects: readonly Document[] = [
   spec("networking.istio.io/v1alpha3", "EnvoyFilter", "lua", { configPatches: [{ applyTo: "CLUSTER", match: { context: "SIDECAR_OUTBOUND", cluster: { service: "cart.shop.svc.cluster.local" } }, patch: { operation: "MERGE", value: { connect_timeout: "3s" } } }] }),
   spec("networking.istio.io/v1beta1", "ProxyConfig", "web", { concurrency: 1 }),
   spec(security, "PeerAuthentication", "default", { mtls: { mode: "STRICT" } }),
-  spec(security, "RequestAuthentication", "web", { ...selector, jwtRules: [{ issuer: "me", jwks: '{"keys":[{"kty":"RSA","kid":"1","n":"AQAB","e":"AQAB"}]}' }] }),
+  spec(security, "RequestAuthentication", "web", { ...selector, jwtRules: [{ issuer: "me", jwks: unverifiableJwks }] }),
   spec(security, "AuthorizationPolicy", "web", { ...selector, rules: [{ to: [{ operation: { paths: ["/x"] } }] }] }),
   spec("telemetry.istio.io/v1", "Telemetry", "web", { accessLogging: [{ providers: [{ name: "envoy" }] }] }),
   spec("extensions.istio.io/v1alpha1", "WasmPlugin", "web", { ...selector, url: "oci://registry.example/a:v1", phase: "AUTHN" }),

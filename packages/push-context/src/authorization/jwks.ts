@@ -1,6 +1,8 @@
-import { requestAuthentications } from "@istiod/config-ingestion";
+import { jwksFault, type ObjectWarning, requestAuthenticationKind, requestAuthentications } from "@istiod/config-ingestion";
 import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import { features } from "../mesh/features.js";
+import { providerAddress } from "./provider-address.js";
 
 /** Where keys of an issuer are fetched from. */
 export interface JwksSource {
@@ -16,20 +18,84 @@ export function jwksKey({ issuer, jwksUri }: JwksSource): string {
   return `${issuer} ${jwksUri}`;
 }
 
-/** The keys of an issuer, once they were fetched. */
-export function jwksOf(q: QueryContext, source: JwksSource): string | undefined {
-  return q.read(fetchedJwks, jwksKey(source));
+/**
+ * A key set that verifies nothing: a public RSA key whose private half was never stored. It stands in for keys that are not available, because
+ * Envoy rejects a listener whose key set is empty, and would then keep serving the one before it. Istio does the same, with a key of its own
+ * (pilot/pkg/model/jwks_resolver.go).
+ */
+export const unverifiableJwks = JSON.stringify({
+  keys: [
+    {
+      kty: "RSA",
+      e: "AQAB",
+      n: "pF1d_yctyJ5t_oIdjdbQRebmit9Euej263PoYo91FtqrNS2g0WrZ-Fe3vRfGsIUXd2oBi2uI2v9Kmg-cDP8QnZRI3iLTIPtgioNn12KjU5xs8BzOKqKiHAQz64K3uoKYkxuoku7Z6LREivhbQeieEDCOcc3-dBzNALVNm5Y9C0bn2wrcWf3FIcWlKac74BGXjOjaDxBEvVY_LWhzl5sNYGiZnx2AlSlFQvsidUUJDaCCjmenBJSLqpYP88lqHmHExdRwLiu3lwsQOb4ELC07TnO7AjJF6ML_1Baqw5HoMj5fPLwvybjPOuANwSk6cRRbMYw-MD2OnXzfssF7h8Dtjw",
+    },
+  ],
+});
+
+/** Returns the key set by which a rule's tokens are verified: the rule's own, else the one fetched for it, else {@link unverifiableJwks}. */
+export function localJwks(q: QueryContext, rule: JWTRule): string {
+  return rule.jwks !== "" ? rule.jwks : (usableJwks(q, rule) ?? unverifiableJwks);
 }
 
-/** Where keys must be fetched from for the RequestAuthentications that there are; those with keys of their own need none. Sorted by issuer and URI. */
+/** The fetched keys of an issuer. A set that Envoy would reject counts as not fetched. */
+function usableJwks(q: QueryContext, source: JwksSource): string | undefined {
+  const fetched = q.read(fetchedJwks, jwksKey(source));
+  return fetched === undefined || jwksFault(fetched) !== undefined ? undefined : fetched;
+}
+
+type FetchMode = "istiod" | "hybrid" | "envoy";
+
+const fetchModes: Readonly<Record<string, FetchMode>> = { istiod: "istiod", false: "istiod", hybrid: "hybrid", true: "hybrid", envoy: "envoy" };
+
+/** The server that a proxy itself fetches keys from. */
+export interface JwksServer {
+  readonly hostname: string;
+  readonly port: number;
+}
+
+/**
+ * Returns the server from which proxies fetch a rule's keys by themselves: with PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid a service of the mesh, with
+ * envoy whichever the URI names. Undefined where istiod fetches them.
+ */
+export function proxyFetchedJwks(q: QueryContext, { jwksUri }: JWTRule): JwksServer | undefined {
+  const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
+  const uri = mode === "istiod" || jwksUri === "" ? undefined : parsedUri(jwksUri);
+  if (uri === undefined) return undefined;
+  const service = q.call(providerAddress, { service: uri.hostname, port: uri.port });
+  if (service === undefined && mode === "hybrid") return undefined;
+  return { hostname: service?.hostname ?? uri.hostname, port: uri.port };
+}
+
+function parsedUri(text: string): JwksServer | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, hostname, port } = new URL(text);
+  const standard: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
+  const number = port === "" ? standard[protocol] : Number(port);
+  return number === undefined ? undefined : { hostname: hostname.replace(/^\[|\]$/g, ""), port: number };
+}
+
+/** Where istiod must fetch keys from for the RequestAuthentications that there are. Sorted by issuer and URI. */
 export const wantedJwks = query("wantedJwks", (q): readonly JwksSource[] => {
   const found = new Map<string, JwksSource>();
   for (const { spec } of q.all(requestAuthentications)) {
-    for (const rule of spec.jwtRules.filter(needsFetching)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
+    for (const rule of spec.jwtRules) if (needsFetching(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
 });
 
-function needsFetching({ jwks }: JWTRule): boolean {
-  return jwks === "";
+/** Warnings about RequestAuthentications whose tokens are all rejected, because their keys are not available. */
+export const jwksWarnings = query("jwksWarnings", (q): readonly ObjectWarning[] =>
+  q.all(requestAuthentications).flatMap(({ namespace, name, spec }) =>
+    spec.jwtRules.flatMap((rule, i) => {
+      if (!needsFetching(q, rule) || usableJwks(q, rule) !== undefined) return [];
+      const missing = rule.jwksUri === "" ? "has neither jwks nor jwksUri, and keys are not discovered from the issuer yet" : "is not supported yet: keys are not fetched";
+      const message = `${missing}, so every token of issuer ${JSON.stringify(rule.issuer)} is rejected; give the keys inline in jwks`;
+      return [{ kind: requestAuthenticationKind, key: `${namespace}/${name}`, path: ["spec", "jwtRules", i, ...(rule.jwksUri === "" ? [] : ["jwksUri"])], message }];
+    }),
+  ),
+);
+
+function needsFetching(q: QueryContext, rule: JWTRule): boolean {
+  return rule.jwks === "" && proxyFetchedJwks(q, rule) === undefined;
 }

@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
-import { applicableJwtRules, features, jwksOf, providerAddress, proxyType } from "@istiod/push-context";
+import { applicableJwtRules, localJwks, proxyFetchedJwks, proxyType } from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
 import { type HttpFilter, httpFilter } from "../listeners/named-filter.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -55,45 +55,25 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
     fromHeaders: rule.fromHeaders.map(({ name, prefix }) => ({ name, valuePrefix: prefix })),
     fromParams: rule.fromParams,
     fromCookies: rule.fromCookies,
-    jwksSourceSpecifier: remoteKeys(q, rule) ?? { case: "localJwks", value: { specifier: { case: "inlineString", value: localKeys(q, rule) } } },
+    jwksSourceSpecifier: remoteKeys(q, rule) ?? { case: "localJwks", value: { specifier: { case: "inlineString", value: localJwks(q, rule) } } },
   });
 }
 
-/** A set without keys, by which no token is valid. It stands in until keys were fetched: there is no key that anyone could have signed with. */
-const noKeys = '{"keys":[]}';
-
-function localKeys(q: QueryContext, { issuer, jwksUri, jwks }: JWTRule): string {
-  return jwks !== "" ? jwks : (jwksOf(q, { issuer, jwksUri }) ?? noKeys);
-}
-
-/** Keys that the proxy fetches itself: from a service of the mesh, or, where istiod never fetches, from wherever the URI says. */
+/** Keys that the proxy fetches itself. */
 function remoteKeys(q: QueryContext, rule: JWTRule) {
-  const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
-  const uri = mode === "istiod" || rule.jwksUri === "" ? undefined : parsedUri(rule.jwksUri);
-  if (uri === undefined) return undefined;
-  const at = q.call(providerAddress, { service: uri.hostname, port: uri.port });
-  if (at === undefined && mode === "hybrid") return undefined;
+  const server = proxyFetchedJwks(q, rule);
+  if (server === undefined) return undefined;
   return {
     case: "remoteJwks" as const,
     value: {
       httpUri: {
         uri: rule.jwksUri,
-        httpUpstreamType: { case: "cluster" as const, value: outboundClusterName(at?.hostname ?? uri.hostname, uri.port) },
+        httpUpstreamType: { case: "cluster" as const, value: outboundClusterName(server.hostname, server.port) },
         timeout: rule.timeout ?? duration(5000),
       },
       cacheDuration: duration(300_000),
     },
   };
-}
-
-const fetchModes: Readonly<Record<string, "istiod" | "hybrid" | "envoy">> = { istiod: "istiod", false: "istiod", hybrid: "hybrid", true: "hybrid", envoy: "envoy" };
-
-function parsedUri(text: string): { readonly hostname: string; readonly port: number } | undefined {
-  if (!URL.canParse(text)) return undefined;
-  const { protocol, hostname, port } = new URL(text);
-  const standard: Readonly<Record<string, number>> = { "http:": 80, "https:": 443 };
-  const number = port === "" ? standard[protocol] : Number(port);
-  return number === undefined ? undefined : { hostname: hostname.replace(/^\[|\]$/g, ""), port: number };
 }
 
 function named(value: string): JwtRequirement {

@@ -1,3 +1,4 @@
+import { unverifiableJwks } from "@istiod/push-context";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ProxyOptions, TestMesh } from "../mesh.js";
@@ -59,7 +60,7 @@ const authorizationObject = fc
 
 const jwtObject = fc
   .tuple(namespace, selector, fc.constantFrom("issuer-a", "issuer-b"))
-  .map(([of, selects, issuer]) => resource("security.istio.io/v1", "RequestAuthentication", "tokens", of, { selector: selects, jwtRules: [{ issuer, jwks: '{"keys":[]}' }] }));
+  .map(([of, selects, issuer]) => resource("security.istio.io/v1", "RequestAuthentication", "tokens", of, { selector: selects, jwtRules: [{ issuer, jwks: unverifiableJwks }] }));
 
 const telemetryObject = fc
   .tuple(namespace, selector, fc.constantFrom({ accessLogging: [{ providers: [{ name: "envoy" }] }] }, { metrics: [{ providers: [{ name: "prometheus" }] }] }, { tracing: [{ randomSamplingPercentage: 5 }] }))

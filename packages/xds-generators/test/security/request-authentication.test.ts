@@ -1,4 +1,5 @@
-import { fetchedJwks, jwksKey, wantedJwks } from "@istiod/push-context";
+import { formatPath, type ObjectWarning } from "@istiod/config-ingestion";
+import { fetchedJwks, jwksKey, jwksWarnings, unverifiableJwks, wantedJwks } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
 import { type Json, TestMesh } from "../mesh.js";
 import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
@@ -7,7 +8,7 @@ import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listene
 const jwtFilter = "envoy.filters.http.jwt_authn";
 const web = serviceYaml("web", { ports: ["http:80:8080"] }) + podYaml("web", "10.1.0.1");
 const self = { ip: "10.1.0.1", name: "web-10-1-0-1", labels: { app: "web" } };
-const keys = '{"keys":[{"kty":"RSA","e":"AQAB","n":"x"}]}';
+const keys = JSON.stringify({ keys: [{ kty: "RSA", e: "AQAB", n: Buffer.alloc(256, 0xff).toString("base64url") }] });
 
 const authentication = (jwtRules: readonly object[], spec: object = {}): string =>
   `---\n${JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "RequestAuthentication", metadata: { name: "jwt", namespace: "shop" }, spec: { jwtRules, ...spec } })}\n`;
@@ -48,24 +49,42 @@ describe("tokens", () => {
 describe("keys by URI", () => {
   const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
   const rule = authentication([source]);
+  const inlineOf = (mesh: TestMesh): unknown => filterOf(mesh).providers["origins-0"].localJwks?.inlineString;
+  const warningsOf = (mesh: TestMesh): readonly string[] => mesh.proxy(self).view.call(jwksWarnings).map(({ kind, key, path, message }: ObjectWarning) => `${kind.kind} ${key}: ${formatPath(path)}: ${message}`);
+  const warning = 'RequestAuthentication shop/jwt: jwtRules[0].jwksUri: is not supported yet: keys are not fetched, so every token of issuer "https://a" is rejected; give the keys inline in jwks';
 
   it("are wanted from outside, and until they are there no token is valid", () => {
     const mesh = new TestMesh(web + rule);
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([source]);
-    expect(filterOf(mesh).providers["origins-0"].localJwks.inlineString).toBe('{"keys":[]}');
+    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
-    expect(filterOf(mesh).providers["origins-0"].localJwks.inlineString).toBe(keys);
+    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([keys, []]);
+  });
+
+  it.each(["", "not JSON", '{"keys":[]}'])("count as not fetched where Envoy would reject them: %j", (fetched) => {
+    const mesh = new TestMesh(web + rule);
+    mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), fetched));
+    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
+  });
+
+  it("verify nothing where only the issuer is named", () => {
+    const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
+    expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
+    expect(filterOf(mesh).providers["origins-1"]).toMatchObject({ issuer: "https://a", localJwks: { inlineString: unverifiableJwks } });
+    expect(warningsOf(mesh)).toEqual(['RequestAuthentication shop/jwt: jwtRules[1]: has neither jwks nor jwksUri, and keys are not discovered from the issuer yet, so every token of issuer "https://a" is rejected; give the keys inline in jwks']);
   });
 
   it("are fetched by the proxy where the mode is hybrid and the host is a service", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "hybrid");
-    expect(filterOf(mesh).providers["origins-0"].remoteJwks).toBeUndefined();
+    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
     mesh.apply(serviceEntry("keys", { hosts: ["keys.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] }));
     expect(filterOf(mesh).providers["origins-0"].remoteJwks).toMatchObject({ httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" }, cacheDuration: "300s" });
+    expect([mesh.proxy(self).view.call(wantedJwks), warningsOf(mesh)]).toEqual([[], []]);
   });
 
   it("are always fetched by the proxy where the mode is envoy", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "envoy");
     expect(filterOf(mesh).providers["origins-0"].remoteJwks.httpUri.cluster).toBe("outbound|443||keys.example.com");
+    expect(warningsOf(mesh)).toEqual([]);
   });
 });
