@@ -9,6 +9,8 @@ export {
   type KeptCertificate,
   type ServingCertificate,
 } from "./authority/serving-certificate.js";
+export { readRootsFile, readServingFiles, type ServingFiles } from "./authority/serving-files.js";
+export { keepServingTls, type KeepServingTlsOptions, type KeptServingTls, type ServingTls } from "./authority/serving-tls.js";
 export { type Clock, systemClock } from "./clock.js";
 export { CaError, type CaErrorCode } from "./errors.js";
 export { authenticate, type Authenticator, bearerToken, type Caller, type Credentials } from "./identity/authenticator.js";

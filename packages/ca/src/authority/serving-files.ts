@@ -1,0 +1,70 @@
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createSecureContext } from "node:tls";
+import { CaError } from "../errors.js";
+import { parseCertificates } from "../pem.js";
+import type { ServingCertificate } from "./serving-certificate.js";
+
+/** The files of a server's certificate that somebody else issues and renews. */
+export interface ServingFiles {
+  /** PEM of the leaf, then of the certificates between it and the root. */
+  readonly certFile: string;
+  /** PEM of the key, not encrypted. */
+  readonly keyFile: string;
+}
+
+/**
+ * Reads a server's certificate and its key.
+ *
+ * @param now milliseconds since the epoch
+ * @throws CaError that names the file: `store` where it cannot be read, `malformed`, `key-mismatch` where the key belongs to another certificate,
+ *   `untrusted` where the certificate has expired
+ */
+export async function readServingFiles({ certFile, keyFile }: ServingFiles, now: number): Promise<ServingCertificate> {
+  const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
+  const [leaf] = parseCertificates(cert, certFile);
+  if (leaf === undefined) throw new CaError("malformed", `${certFile}: no certificate found`);
+  if (!leaf.checkPrivateKey(privateKey(key, keyFile))) throw new CaError("key-mismatch", `${keyFile}: the key does not belong to the certificate in ${certFile}`);
+  const notAfter = Date.parse(leaf.validTo);
+  if (notAfter <= now) throw new CaError("untrusted", `${certFile}: the certificate expired at ${new Date(notAfter).toISOString()}`);
+  check(certFile, () => createSecureContext({ cert, key }));
+  return { cert, key, notAfter };
+}
+
+/**
+ * Reads root certificates.
+ *
+ * @returns the text with a newline at its end
+ * @throws CaError that names the file: `store` or `malformed`
+ */
+export async function readRootsFile(file: string): Promise<string> {
+  const ca = await read(file);
+  parseCertificates(ca, file);
+  check(file, () => createSecureContext({ ca }));
+  return ca.endsWith("\n") ? ca : `${ca}\n`;
+}
+
+async function read(file: string): Promise<string> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    throw CaError.from(error, "store", `${file} cannot be read`);
+  }
+}
+
+function privateKey(pem: string, file: string): KeyObject {
+  try {
+    return createPrivateKey(pem);
+  } catch (error) {
+    throw CaError.from(error, "malformed", `${file}: not an unencrypted private key in PEM`);
+  }
+}
+
+/** Checks what OpenSSL demands further, such as a key that is long enough. */
+function check(file: string, use: () => void): void {
+  try {
+    use();
+  } catch (error) {
+    throw CaError.from(error, "malformed", `${file}: cannot be used for TLS`);
+  }
+}

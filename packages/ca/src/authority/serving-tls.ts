@@ -1,0 +1,111 @@
+import { type Clock, systemClock } from "../clock.js";
+import { CaError } from "../errors.js";
+import { followFiles } from "../files/follow-files.js";
+import type { CertificateAuthority } from "./certificate-authority.js";
+import { keepServingCertificate, type ServingCertificate } from "./serving-certificate.js";
+import { readRootsFile, readServingFiles, type ServingFiles } from "./serving-files.js";
+
+/** What a TLS server shows, and what it verifies its clients by. */
+export interface ServingTls {
+  /** PEM. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+  /** PEM of the root certificates of clients. */
+  readonly clientCa: string;
+}
+
+export interface KeepServingTlsOptions {
+  readonly authority: CertificateAuthority;
+  /** Names in a certificate that the authority issues. */
+  readonly names: readonly string[];
+  /** Files of the server's certificate. Default: the authority issues it. */
+  readonly files?: ServingFiles;
+  /** File of root certificates of clients, in addition to the authority's. */
+  readonly rootsFile?: string;
+  /** Milliseconds of quiet after which changed files are read. Default: 100. */
+  readonly debounce?: number;
+  readonly clock?: Clock;
+  /** Called after each change of the certificate or the roots, for the connections to come. */
+  readonly onChange: (tls: ServingTls) => void;
+  /** Called with the names of files that are used from now on. */
+  readonly onReload?: (files: readonly string[]) => void;
+  /** Called when a certificate or file cannot be used; the last good one is kept. */
+  readonly onError?: (error: CaError) => void;
+}
+
+/** The TLS settings of a server, kept fresh. */
+export interface KeptServingTls {
+  current(): ServingTls;
+  stop(): void;
+}
+
+/**
+ * Keeps a server's certificate and the roots of its clients fresh: those of files as the files change, those of the authority as it renews them.
+ *
+ * @throws CaError where the first certificate or roots cannot be had
+ */
+export async function keepServingTls(options: KeepServingTlsOptions): Promise<KeptServingTls> {
+  const { authority, rootsFile, onChange } = options;
+  const stops: (() => void)[] = [];
+  const stop = (): void => {
+    for (const each of stops.splice(0)) each();
+  };
+  try {
+    let started = false;
+    const changed = (): void => {
+      if (started) onChange(current());
+    };
+    const roots = rootsFile === undefined ? (): string => "" : await followedRoots(options, rootsFile, changed, stops);
+    const certificate = await (options.files === undefined ? issuedCertificate(options, changed, stops) : followedCertificate(options, options.files, changed, stops));
+    const current = (): ServingTls => {
+      const { cert, key } = certificate();
+      return { cert, key, clientCa: authority.bundle.rootsPem + roots() };
+    };
+    stops.push(authority.onChange(changed));
+    started = true;
+    return { current, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
+}
+
+async function followedRoots(options: KeepServingTlsOptions, file: string, changed: () => void, stops: (() => void)[]): Promise<() => string> {
+  const followed = await followFiles({ ...reporting(options, [file], changed), read: () => readRootsFile(file) });
+  stops.push(() => followed.stop());
+  return () => followed.current();
+}
+
+async function followedCertificate(options: KeepServingTlsOptions, files: ServingFiles, changed: () => void, stops: (() => void)[]): Promise<() => ServingCertificate> {
+  const { clock = systemClock } = options;
+  const followed = await followFiles({ ...reporting(options, [files.certFile, files.keyFile], changed), read: () => readServingFiles(files, clock.now()) });
+  stops.push(() => followed.stop());
+  return () => followed.current();
+}
+
+async function issuedCertificate({ authority, names, clock, onError }: KeepServingTlsOptions, changed: () => void, stops: (() => void)[]): Promise<() => ServingCertificate> {
+  const issued: { certificate?: ServingCertificate } = {};
+  const onCertificate = (certificate: ServingCertificate): void => {
+    issued.certificate = certificate;
+    changed();
+  };
+  stops.push(await keepServingCertificate({ authority, names, onCertificate, ...(clock !== undefined && { clock }), ...(onError !== undefined && { onError }) }));
+  return () => {
+    if (issued.certificate === undefined) throw new CaError("signing", "the server's certificate was not issued");
+    return issued.certificate;
+  };
+}
+
+function reporting({ debounce, clock, onReload, onError }: KeepServingTlsOptions, paths: readonly string[], changed: () => void) {
+  return {
+    paths,
+    ...(debounce !== undefined && { debounce }),
+    ...(clock !== undefined && { clock }),
+    ...(onError !== undefined && { onError }),
+    onChange: () => {
+      changed();
+      onReload?.(paths);
+    },
+  };
+}
