@@ -1,7 +1,7 @@
 import { rename, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
-import { certificateRoutes } from "@istiod/ca";
+import { certificateRoutes, type KeptServingTls } from "@istiod/ca";
 import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
 import { jwksWarnings, type Proxy } from "@istiod/push-context";
@@ -27,7 +27,7 @@ import { ownView } from "./own-view.js";
 import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
-import { type ServingTls, servingTls } from "./serving-tls.js";
+import { servingTls } from "./serving-tls.js";
 import { ignoredObjects, meshSources, unusedObjects } from "./sources.js";
 import { certificateStatuses } from "./status/certificate-statuses.js";
 import { sourceStatuses } from "./status/source-statuses.js";
@@ -126,18 +126,16 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
     if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...listenOptions(plaintext), ...limits }));
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
-    const opened: { listener?: Listening; tls?: ServingTls } = {};
+    const opened: { listener?: Listening; tls?: KeptServingTls } = {};
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
       const events = certificateMetrics(registry, authority.authority);
-      const use = (tls: ServingTls): void => {
-        opened.tls = tls;
-        opened.listener?.renew(tls);
-      };
-      const tls = await servingTls(values, authority, use, stops, authorityLog);
-      opened.tls ??= tls;
+      const tls = await servingTls(values, authority, (renewed) => opened.listener?.renew(renewed), authorityLog);
+      opened.tls = tls;
+      stops.push(() => tls.stop());
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls, routes }));
+      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls: tls.current(), routes }));
+      opened.listener.renew(tls.current());
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
@@ -182,7 +180,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       problems: () => ingestion.problems(),
       sources: () => sourceStatuses(sources.named, ingestion.states()),
       findings: () => analysis.place(analysis.findings()),
-      certificates: () => certificateStatuses(authority, opened.tls),
+      certificates: () => certificateStatuses(authority, opened.tls?.current()),
       instance: { name: env["POD_NAME"] || hostname(), version, revision: env["REVISION"] || "default", cluster: values.clusterID, namespace: values.namespace, startedAt },
       waitingFor: () => (source.ready() ? [] : ["the first full state"]),
       monitoring: () => addresses["monitoringAddr"],

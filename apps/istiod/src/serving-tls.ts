@@ -1,36 +1,34 @@
-import { readFile } from "node:fs/promises";
-import { keepServingCertificate, type KeptCertificate } from "@istiod/ca";
+import { keepServingTls, type KeptServingTls, type ServingFiles } from "@istiod/ca";
 import type { TlsOptions } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
 
-/** TLS settings, and when the certificate is renewed, in milliseconds since the epoch; absent: it is not. */
-export interface ServingTls extends TlsOptions {
-  readonly renewalDue?: number;
-}
-
 /**
- * The certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name, or one of its own authority, which is renewed.
+ * Keeps the certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name, or those of its own authority.
  *
  * @param use takes each renewed certificate
- * @param stops takes what ends the renewal
- * @throws Error where a file cannot be read, or no certificate is issued.
+ * @throws Error where a file cannot be used, or no certificate is issued.
  */
-export async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: ServingTls) => void, stops: (() => unknown)[], log: Logger): Promise<ServingTls> {
-  const clientCa = async (): Promise<string> => authority.bundle.rootsPem + (values.caCertFile ? await readFile(values.caCertFile, "utf8") : "");
-  if (values.tlsCertFile || values.tlsKeyFile) {
-    if (!values.tlsCertFile || !values.tlsKeyFile) throw new Error("--tlsCertFile and --tlsKeyFile belong together");
-    return { cert: await readFile(values.tlsCertFile, "utf8"), key: await readFile(values.tlsKeyFile, "utf8"), clientCa: await clientCa() };
+export async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: TlsOptions) => void, log: Logger): Promise<KeptServingTls> {
+  const files = servingFiles(values);
+  try {
+    return await keepServingTls({
+      authority,
+      names,
+      ...(files !== undefined && { files }),
+      ...(values.caCertFile !== "" && { rootsFile: values.caCertFile }),
+      onChange: use,
+      onReload: (reloaded) => log.info({ files: reloaded }, `reloaded ${reloaded.join(" and ")}`),
+      onError: (error) => log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),
+    });
+  } catch (error) {
+    throw new Error(`--secureGRPCAddr ${values.secureGRPCAddr}: ${(error as Error).message}`, { cause: error });
   }
-  const roots = await clientCa();
-  let current: KeptCertificate | undefined;
-  const onError = (error: Error): void => log.error({ err: error }, "istiod's own certificate could not be renewed");
-  const onCertificate = (certificate: KeptCertificate): void => {
-    current = certificate;
-    use({ ...certificate, clientCa: roots });
-  };
-  stops.push(await keepServingCertificate({ authority, names, onCertificate, onError }));
-  if (!current) throw new Error("istiod's own certificate was not issued");
-  return { ...(current as KeptCertificate), clientCa: roots };
+}
+
+function servingFiles({ tlsCertFile, tlsKeyFile }: FlagValues): ServingFiles | undefined {
+  if (tlsCertFile === "" && tlsKeyFile === "") return undefined;
+  if (tlsCertFile === "" || tlsKeyFile === "") throw new Error(`--${tlsCertFile === "" ? "tlsCertFile" : "tlsKeyFile"} is missing: --tlsCertFile and --tlsKeyFile belong together`);
+  return { certFile: tlsCertFile, keyFile: tlsKeyFile };
 }

@@ -1,7 +1,7 @@
 import { X509Certificate } from "node:crypto";
+import type { ServingTls } from "@istiod/ca";
 import type { CertificateStatus } from "@istiod/status-page";
 import type { RunningAuthority } from "../authority.js";
-import type { ServingTls } from "../serving-tls.js";
 
 /** The certificates of this istiod: roots, what is between them and the signing one, and the one that it serves with. */
 export function certificateStatuses(running: RunningAuthority | undefined, serving: ServingTls | undefined): readonly CertificateStatus[] {

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from "../clock.js";
 import { CaError } from "../errors.js";
 import { followFiles } from "../files/follow-files.js";
 import type { CertificateAuthority } from "./certificate-authority.js";
-import { keepServingCertificate, type ServingCertificate } from "./serving-certificate.js";
+import { keepServingCertificate, type KeptCertificate, type ServingCertificate } from "./serving-certificate.js";
 import { readRootsFile, readServingFiles, type ServingFiles } from "./serving-files.js";
 
 /** What a TLS server shows, and what it verifies its clients by. */
@@ -13,6 +13,8 @@ export interface ServingTls {
   readonly key: string;
   /** PEM of the root certificates of clients. */
   readonly clientCa: string;
+  /** When the authority renews the certificate, in milliseconds since the epoch; absent for one of files. */
+  readonly renewalDue?: number;
 }
 
 export interface KeepServingTlsOptions {
@@ -59,8 +61,8 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
     const roots = rootsFile === undefined ? (): string => "" : await followedRoots(options, rootsFile, changed, stops);
     const certificate = await (options.files === undefined ? issuedCertificate(options, changed, stops) : followedCertificate(options, options.files, changed, stops));
     const current = (): ServingTls => {
-      const { cert, key } = certificate();
-      return { cert, key, clientCa: authority.bundle.rootsPem + roots() };
+      const { cert, key, renewalDue } = certificate();
+      return { cert, key, clientCa: authority.bundle.rootsPem + roots(), ...(renewalDue !== undefined && { renewalDue }) };
     };
     stops.push(authority.onChange(changed));
     started = true;
@@ -71,22 +73,24 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
   }
 }
 
+type CurrentCertificate = () => ServingCertificate & Partial<KeptCertificate>;
+
 async function followedRoots(options: KeepServingTlsOptions, file: string, changed: () => void, stops: (() => void)[]): Promise<() => string> {
   const followed = await followFiles({ ...reporting(options, [file], changed), read: () => readRootsFile(file) });
   stops.push(() => followed.stop());
   return () => followed.current();
 }
 
-async function followedCertificate(options: KeepServingTlsOptions, files: ServingFiles, changed: () => void, stops: (() => void)[]): Promise<() => ServingCertificate> {
+async function followedCertificate(options: KeepServingTlsOptions, files: ServingFiles, changed: () => void, stops: (() => void)[]): Promise<CurrentCertificate> {
   const { clock = systemClock } = options;
   const followed = await followFiles({ ...reporting(options, [files.certFile, files.keyFile], changed), read: () => readServingFiles(files, clock.now()) });
   stops.push(() => followed.stop());
   return () => followed.current();
 }
 
-async function issuedCertificate({ authority, names, clock, onError }: KeepServingTlsOptions, changed: () => void, stops: (() => void)[]): Promise<() => ServingCertificate> {
-  const issued: { certificate?: ServingCertificate } = {};
-  const onCertificate = (certificate: ServingCertificate): void => {
+async function issuedCertificate({ authority, names, clock, onError }: KeepServingTlsOptions, changed: () => void, stops: (() => void)[]): Promise<CurrentCertificate> {
+  const issued: { certificate?: KeptCertificate } = {};
+  const onCertificate = (certificate: KeptCertificate): void => {
     issued.certificate = certificate;
     changed();
   };
