@@ -3,6 +3,7 @@ import tseslint from "typescript-eslint";
 
 /** The packages from the foundation up: each may import only those before it. The design's table, as a rule. */
 const order = [
+  "settings",
   "incremental",
   "envoy-api",
   "istio-api",
@@ -39,7 +40,7 @@ const depConstraints = [
     onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
   })),
   { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
-  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:envoy-api", "pkg:istio-api", "pkg:redirection"] },
+  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:envoy-api", "pkg:istio-api", "pkg:redirection"] },
   { sourceTag: "pkg:redirection", onlyDependOnLibsWithTags: [] },
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];

@@ -1,7 +1,7 @@
 export { clusterKey, meshKey, type ConfigObject, type NegativeCondition } from "./config-object.js";
 export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./documents/decode.js";
 export { parseGoDuration } from "./documents/go-duration.js";
-export { nearestNames } from "./documents/nearest-names.js";
+export { nearestNames } from "@istiod/settings";
 export { FieldLines } from "./documents/field-line.js";
 export { formatPath, type FieldPath, type Report, type IssueCode } from "./documents/report.js";
 export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
@@ -42,7 +42,7 @@ export * from "./kinds/workload-entry.js";
 export * from "./kinds/workload-group.js";
 
 export { configCluster, isDiscovered, readDiscovered, undiscoveredNamespace, type ClusterNamespace } from "./mesh/discovered-namespaces.js";
-export { environment } from "./mesh/environment.js";
+export { clusterIdVariable, environment } from "./mesh/environment.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
 export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";

@@ -1,7 +1,7 @@
+import { nearestNames } from "@istiod/settings";
 import { allKinds } from "../kinds/all-kinds.js";
 import type { Kind } from "../kinds/kind.js";
 import type { Envelope } from "./manifest.js";
-import { nearestNames } from "./nearest-names.js";
 import type { FieldPath, IssueCode } from "./report.js";
 
 /** The fault of a document whose kind is not read although its author expects it to be. */

@@ -1,0 +1,25 @@
+import { SettingError } from "./variable.js";
+
+/** What was to be listened on, and by which setting. */
+export interface ListenTarget {
+  /** The flag or variable that chooses the address, as a person writes it: `--httpAddr`. */
+  readonly setting: string;
+  /** `host:port`, as it was given or resolved. */
+  readonly address: string;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EADDRINUSE: "address already in use",
+  EACCES: "permission denied",
+  EADDRNOTAVAIL: "cannot assign requested address",
+  ENOTFOUND: "no such host",
+};
+
+/** Returns the error of a server that cannot listen, naming the setting and the address; anything but a listening error is returned as it is. */
+export function listenError({ setting, address }: ListenTarget, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  const reason = reasons[code ?? ""];
+  if (reason === undefined) return error;
+  const other = code === "EADDRNOTAVAIL" || code === "ENOTFOUND" ? "address" : "port";
+  return new SettingError(`${setting} ${address}: ${reason}; choose another ${other} with ${setting}`, { cause: error });
+}

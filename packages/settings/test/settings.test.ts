@@ -1,0 +1,76 @@
+import { readFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { agentVariables, booleanVariable, discoveryVariables, environmentReport, environmentWarnings, integerVariable, listenError, listVariable, textVariable } from "@istiod/settings";
+
+describe("a variable", () => {
+  it("has its default where it is absent or empty", () => {
+    expect(textVariable("A", "x").read({})).toBe("x");
+    expect(booleanVariable("A", true).read({ A: "" })).toBe(true);
+    expect(listVariable("A").read({})).toEqual([]);
+  });
+
+  it.each([["1"], ["t"], ["T"], ["TRUE"], ["true"], ["True"]])("is true as %s", (text) => expect(booleanVariable("A", false).read({ A: text })).toBe(true));
+  it.each([["0"], ["f"], ["F"], ["FALSE"], ["false"], ["False"]])("is false as %s", (text) => expect(booleanVariable("A", true).read({ A: text })).toBe(false));
+
+  it("holds words", () => {
+    expect(listVariable("A").read({ A: " a, b,,c " })).toEqual(["a", "b", "c"]);
+  });
+
+  it.each([
+    [booleanVariable("A", true), "yes", 'A is "yes", expected true or false'],
+    [integerVariable("A", 1, { least: 1, most: 9 }), "10", 'A is "10", expected a whole number from 1 to 9'],
+    [integerVariable("A", 1), "-1", 'A is "-1", expected a whole number of 0 or more'],
+    [integerVariable("A", 1), "1.5", 'A is "1.5", expected a whole number of 0 or more'],
+  ])("that cannot be read is named", (variable, text, message) => {
+    expect(() => variable.read({ A: text })).toThrow(message);
+  });
+});
+
+describe("the environment's report", () => {
+  const options = { read: ["PILOT_HTTP10", "REVISION"], istio: ["PILOT_HTTP10", "PILOT_ENABLE_ANALYSIS", "PLATFORM"], elsewhere: ["ISTIO_CPU_LIMIT"], readPrefixes: ["ISTIO_META_"] };
+
+  it("is empty for what is read, empty, of others, or set by Kubernetes for Services", () => {
+    const env = { PILOT_HTTP10: "1", REVISION: "a", PLATFORM: "", HOME: "/", ISTIO_CPU_LIMIT: "2", ISTIO_META_X: "1", ISTIOD_SERVICE_HOST: "10.0.0.1", ISTIOD_SERVICE_PORT: "1", ISTIOD_SERVICE_PORT_GRPC_XDS: "1", ISTIOD_PORT: "tcp://10.0.0.1:15010", ISTIOD_PORT_15010_TCP: "x", ISTIOD_PORT_15010_TCP_PROTO: "tcp", ISTIO_INGRESSGATEWAY_PORT_80_TCP_ADDR: "10.0.0.2" };
+    expect(environmentReport({ env, ...options })).toEqual({ ineffective: [], unknown: [] });
+    expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([]);
+  });
+
+  it("names what has no effect in one line, and each unknown variable in its own", () => {
+    const env = { PLATFORM: "openshift", PILOT_ENABLE_ANALYSIS: "true", PILOT_HTTP_10: "1", CITADEL_WHATEVER: "1" };
+    expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([
+      "environment variables without effect, because what they configure is not implemented yet: PILOT_ENABLE_ANALYSIS, PLATFORM",
+      "environment variable CITADEL_WHATEVER is not known",
+      "environment variable PILOT_HTTP_10 is not known; did you mean PILOT_HTTP10?",
+    ]);
+  });
+});
+
+describe("the names of Istio's variables", () => {
+  it.each([["discovery", discoveryVariables], ["the agent", agentVariables]])("of %s are names, each once, sorted", (_, names) => {
+    expect(names.filter((name) => !/^[A-Z][A-Z0-9_]+$/.test(name))).toEqual([]);
+    expect([...new Set(names)].sort()).toEqual(names);
+    expect(names.length).toBeGreaterThan(70);
+  });
+});
+
+describe("an error of listening", () => {
+  it.each([
+    ["EADDRINUSE", "--httpAddr 127.0.0.1:8080: address already in use; choose another port with --httpAddr"],
+    ["EACCES", "--httpAddr 127.0.0.1:8080: permission denied; choose another port with --httpAddr"],
+    ["EADDRNOTAVAIL", "--httpAddr 127.0.0.1:8080: cannot assign requested address; choose another address with --httpAddr"],
+    ["ENOTFOUND", "--httpAddr 127.0.0.1:8080: no such host; choose another address with --httpAddr"],
+  ])("names the setting and the address (%s)", (code, message) => {
+    expect(listenError({ setting: "--httpAddr", address: "127.0.0.1:8080" }, Object.assign(new Error("listen"), { code }))).toMatchObject({ message });
+  });
+
+  it("is itself where it is another", () => {
+    const error = new Error("other");
+    expect(listenError({ setting: "--httpAddr", address: ":8080" }, error)).toBe(error);
+  });
+});
+
+it("the README's example runs", async () => {
+  await import("./readme-example.js");
+  const readme = await readFile(new URL("../README.md", import.meta.url), "utf8");
+  expect(readme).toContain(await readFile(new URL("./readme-example.ts", import.meta.url), "utf8"));
+});
