@@ -23,4 +23,4 @@ export { podWorkload } from "./workloads/pod-workload.js";
 export { entryWorkload } from "./workloads/workload-entry.js";
 export { workloadByAddress } from "./workloads/by-address.js";
 export { spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
-export { settings as discoverySettings } from "./settings/environment.js";
+export { settings as discoverySettings, settingVariables as discoverySettingVariables } from "./settings/environment.js";

@@ -1,7 +1,7 @@
 import { query, type Admission, type Collection, type QueryContext } from "@istiod/incremental";
 import type { LabelSelector } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { namespaces } from "../kinds/namespace.js";
-import { environment } from "./environment.js";
+import { clusterIdVariable, environment } from "./environment.js";
 import { matchesLabelSelector } from "./label-selector.js";
 import { meshConfig, meshConfigKey } from "./mesh-config.js";
 
@@ -16,7 +16,7 @@ export interface ClusterNamespace {
 
 /** The ID of the cluster that holds Istio's configuration. */
 export function configCluster(q: Reader): string {
-  return q.read(environment, "CLUSTER_ID") || "Kubernetes";
+  return q.read(environment, clusterIdVariable) || "Kubernetes";
 }
 
 /** Selectors of the namespaces that are discovered; empty: all are. */

@@ -1,32 +1,40 @@
-import { configCluster, environment } from "@istiod/config-ingestion";
+import { clusterIdVariable, configCluster, environment } from "@istiod/config-ingestion";
 import type { QueryContext } from "@istiod/incremental";
 
 /** A setting of istiod's environment that discovery depends on. */
-type Setting<T> = (q: QueryContext) => T;
+interface Setting<T> {
+  (q: QueryContext): T;
+  /** Names of the environment variables that it is read from. */
+  readonly variables: readonly string[];
+}
+
+function setting<T>(variables: readonly string[], read: (q: QueryContext) => T): Setting<T> {
+  return Object.assign((q: QueryContext) => read(q), { variables });
+}
 
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
 const FALSE = ["0", "f", "F", "FALSE", "false", "False"];
 
 function text(variable: string, fallback: string): Setting<string> {
-  return (q) => q.read(environment, variable) ?? fallback;
+  return setting([variable], (q) => q.read(environment, variable) ?? fallback);
 }
 
 /** Like `text`, but an empty value counts as absent. */
 function name(variable: string, fallback: string): Setting<string> {
-  return (q) => q.read(environment, variable) || fallback;
+  return setting([variable], (q) => q.read(environment, variable) || fallback);
 }
 
 function flag(variable: string, fallback: boolean): Setting<boolean> {
-  return (q) => {
+  return setting([variable], (q) => {
     const value = q.read(environment, variable);
     if (value === undefined) return fallback;
     return TRUE.includes(value) || (fallback && !FALSE.includes(value));
-  };
+  });
 }
 
 /** One that counts only where others are on, which are asked first. */
 function all(...flags: readonly Setting<boolean>[]): Setting<boolean> {
-  return (q) => flags.every((each) => each(q));
+  return setting(flags.flatMap(({ variables }) => variables), (q) => flags.every((each) => each(q)));
 }
 
 /** The settings, each by its environment variable of istiod and with its default (`pilot/pkg/features`). */
@@ -34,7 +42,7 @@ export const settings = {
   /** Suffix of Kubernetes hostnames; set from istiod's flag `--domain`. */
   domain: name("DOMAIN_SUFFIX", "cluster.local"),
   /** ID of the cluster that holds the configuration. */
-  configCluster,
+  configCluster: setting([clusterIdVariable], configCluster),
   /** The namespace whose `topology.istio.io/network` label names a cluster's network. */
   systemNamespace: name("POD_NAMESPACE", "istio-system"),
   ambient: flag("PILOT_ENABLE_AMBIENT", false),
@@ -58,3 +66,6 @@ export const settings = {
   /** Every Service that is not local to its cluster counts as exported. */
   exportsAll: flag("ENABLE_MCS_AUTO_EXPORT", false),
 } as const;
+
+/** Names of the variables of all settings. */
+export const settingVariables: readonly string[] = Object.values(settings).flatMap(({ variables }) => variables);
