@@ -64,8 +64,12 @@ export interface TlsOptions {
   readonly clientCa?: string;
   /** Default "TLSv1.2". */
   readonly minVersion?: "TLSv1.2" | "TLSv1.3";
-  /** OpenSSL cipher list for TLS 1.2. Default: Node's. */
+  /** Default: the newest. */
+  readonly maxVersion?: "TLSv1.2" | "TLSv1.3";
+  /** OpenSSL cipher list. Without a suite of TLS 1.3 that version is not spoken. Default: Node's. */
   readonly ciphers?: string;
+  /** Curves of the key exchange, separated by colons. Default: Node's. */
+  readonly curves?: string;
 }
 
 export interface Listening {

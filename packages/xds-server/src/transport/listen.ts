@@ -162,7 +162,7 @@ function secureOptions(tls: TlsOptions): SecureServerOptions {
   return { ...contextOptions(tls), requestCert: true, rejectUnauthorized: false, ALPNProtocols: ["h2"] };
 }
 
-function contextOptions({ cert, key, clientCa, minVersion, ciphers }: TlsOptions): SecureServerOptions {
+function contextOptions({ cert, key, clientCa, minVersion, maxVersion, ciphers, curves }: TlsOptions): SecureServerOptions {
   return {
     cert,
     key,
@@ -170,6 +170,8 @@ function contextOptions({ cert, key, clientCa, minVersion, ciphers }: TlsOptions
     // A resumed session would come without the client's certificate chain.
     secureOptions: cryptoConstants.SSL_OP_NO_TICKET,
     ...(clientCa !== undefined && { ca: clientCa }),
+    ...(maxVersion !== undefined && { maxVersion }),
     ...(ciphers !== undefined && { ciphers }),
+    ...(curves !== undefined && { ecdhCurve: curves }),
   };
 }
