@@ -14,6 +14,7 @@ import {
 import type { X509Certificate } from "node:crypto";
 import type { Logger } from "pino";
 import type { FlagValues } from "./flags.js";
+import { variables } from "./variables.js";
 
 /** The certificate authority of this istiod, and who may ask it. */
 export interface RunningAuthority {
@@ -34,23 +35,26 @@ export interface RunningAuthority {
  */
 export async function startAuthority(values: FlagValues, trustDomain: string, env: NodeJS.ProcessEnv, log: Logger): Promise<RunningAuthority | undefined> {
   const authenticators = [clientCertificate, ...(values.tokensDir ? [tokenDirectory({ directory: values.tokensDir, trustDomain })] : [])];
-  const revision = env["REVISION"] ?? "";
-  const customHosts = (env["ISTIOD_CUSTOM_HOST"] ?? "").split(",").filter((h) => h !== "");
-  const names = istiodNames({ namespace: values.namespace, revision, customHosts });
+  const names = istiodNames({ namespace: values.namespace, revision: variables.revision.read(env), customHosts: variables.customHosts.read(env) });
   const onError = (error: Error): void => log.error({ err: error }, "certificate authority");
-  const pluggedIn = env["ROOT_CA_DIR"] ?? "./etc/cacerts";
+  const lifetimes = { defaultLifetime: variables.workloadCertificateLifetime.read(env), longestLifetime: variables.maxWorkloadCertificateLifetime.read(env) };
+  const pluggedIn = variables.rootCaDirectory.read(env);
   const bundle = await readPluggedInCa(pluggedIn, Date.now());
   if (bundle) {
-    const authority = new CertificateAuthority({ bundle });
+    const authority = new CertificateAuthority({ bundle, ...lifetimes });
     const stop = watchPluggedInCa({ directory: pluggedIn, authority, onError, onReload: () => log.info({ directory: pluggedIn }, "plugged-in CA reloaded") });
     log.info({ directory: pluggedIn }, "using the plugged-in CA");
     return { authority, authenticators, names, stop };
   }
   if (!values.caDir) return undefined;
   const store = new DirectoryRootStore(values.caDir);
-  const root = await keepRoot(store, { organization: trustDomain }, Date.now());
-  const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, values.caDir, Date.now()) });
+  const lifetime = variables.rootLifetime.read(env);
+  const root = await keepRoot(store, { organization: trustDomain, lifetime, key: { type: "rsa", bits: variables.rootKeyBits.read(env) } }, Date.now());
+  const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, values.caDir, Date.now()), ...lifetimes });
   log.info({ directory: values.caDir }, "using a self-signed root");
-  const rotation = new RootRotation({ authority, store, onError });
+  const interval = variables.rootCheckInterval.read(env);
+  const rotation = new RootRotation({ authority, store, interval, grace: variables.rootGracePercentile.read(env) / 100, lifetime, onError });
+  // As in Istio, an interval of zero turns rotation off.
+  if (interval === 0) return { authority, authenticators, names, stop: () => undefined };
   return { authority, authenticators, names, renewalDue: (certificate) => rotation.renewalDue(certificate), stop: rotation.start() };
 }

@@ -1,5 +1,6 @@
 import type { ListenOptions } from "@istiod/xds-server";
 import { duration, type FlagValues } from "./flags.js";
+import { variables } from "./variables.js";
 
 type LimitFlags = Pick<FlagValues, "keepaliveInterval" | "keepaliveTimeout" | "keepaliveMaxServerConnectionAge">;
 
@@ -21,16 +22,8 @@ export function connectionLimits(values: LimitFlags, env: NodeJS.ProcessEnv): Re
   const ms = read("keepaliveMaxServerConnectionAge");
   return {
     keepAlive: { intervalMs: Math.max(leastIntervalMs, read("keepaliveInterval") || unsetIntervalMs), timeoutMs: read("keepaliveTimeout") || unsetTimeoutMs },
-    maxRequestBytes: count(env, "ISTIO_GPRC_MAXRECVMSGSIZE", 4 * 1024 * 1024),
-    maxStreams: count(env, "ISTIO_GPRC_MAXSTREAMS", 100_000),
+    maxRequestBytes: variables.maxReceivedMessageSize.read(env),
+    maxStreams: variables.maxStreams.read(env),
     ...(ms > 0 && { maxAge: { ms, graceMs } }),
   };
-}
-
-function count(env: NodeJS.ProcessEnv, name: string, byDefault: number): number {
-  const text = env[name] ?? "";
-  if (text === "") return byDefault;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 0xffff_ffff) throw new Error(`${name} is "${text}", expected a whole number above 0`);
-  return value;
 }

@@ -33,6 +33,9 @@ import { certificateStatuses } from "./status/certificate-statuses.js";
 import { sourceStatuses } from "./status/source-statuses.js";
 import { statusRoute } from "./status/status-route.js";
 import { credentialsOfPeer, streamIdentity } from "./stream-identity.js";
+import { tlsLimits } from "./tls-limits.js";
+import { refuseUnservedProtections } from "./unserved-protections.js";
+import { checkVariables, variables } from "./variables.js";
 
 /** A running control plane. */
 export interface Discovery {
@@ -55,6 +58,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
+    refuseUnservedProtections(env);
+    checkVariables(env);
     const path = pushPath(env);
     const limits = connectionLimits(values, env);
     const sources = meshSources(values, env);
@@ -130,12 +135,13 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     if (secure) {
       if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
       const events = certificateMetrics(registry, authority.authority);
-      const tls = await servingTls(values, authority, (renewed) => opened.listener?.renew(renewed), authorityLog);
+      const tlsLimit = tlsLimits(values, env);
+      const tls = await servingTls(values, authority, (renewed) => opened.listener?.renew({ ...renewed, ...tlsLimit }), authorityLog);
       opened.tls = tls;
       stops.push(() => tls.stop());
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls: tls.current(), routes }));
-      opened.listener.renew(tls.current());
+      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls: { ...tls.current(), ...tlsLimit }, ...(variables.caServer.read(env) && { routes }) }));
+      opened.listener.renew({ ...tls.current(), ...tlsLimit });
       addresses["secureGRPCAddr"] = opened.listener;
     }
 
@@ -169,9 +175,10 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       analysis,
       gathering: () => ingestion.gathering,
       namespaceOf: (request) => access.namespaceOf(request),
+      profile: values.profile,
     });
     overXds.answer = debugOverXds({ commands, server: xds, rootNamespace, env, version });
-    const debug = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
+    const debug = !variables.debugOnHttp.read(env) ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
     const statusPage = statusRoute({
       database,
       connections: () => xds.connections(),
@@ -181,15 +188,15 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       sources: () => sourceStatuses(sources.named, ingestion.states()),
       findings: () => analysis.place(analysis.findings()),
       certificates: () => certificateStatuses(authority, opened.tls?.current()),
-      instance: { name: env["POD_NAME"] || hostname(), version, revision: env["REVISION"] || "default", cluster: values.clusterID, namespace: values.namespace, startedAt },
+      instance: { name: variables.podName.read(env) || hostname(), version, revision: variables.revision.read(env) || "default", cluster: values.clusterID, namespace: values.namespace, startedAt },
       waitingFor: () => (source.ready() ? [] : ["the first full state"]),
       monitoring: () => addresses["monitoringAddr"],
     });
-    const page: [string, Route][] = env["ENABLE_DEBUG_ON_HTTP"] === "false" ? [] : [["/", statusPage]];
+    const page: [string, Route][] = !variables.debugOnHttp.read(env) ? [] : [["/", statusPage]];
     const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
     const monitoring: [string, Route][] = [
       ["/metrics", async ({ http: request }, response) => {
-        if (env["METRICS_LOCALHOST_ACCESS_ONLY"] === "true" && !isLoopback(request.socket.remoteAddress)) return void response.writeHead(403, { "content-type": "text/plain" }).end("Only requests from localhost are allowed\n");
+        if (variables.localMetricsOnly.read(env) && !isLoopback(request.socket.remoteAddress)) return void response.writeHead(403, { "content-type": "text/plain" }).end("Only requests from localhost are allowed\n");
         response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
       }],
       ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],

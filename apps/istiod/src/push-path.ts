@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { duration } from "./flags.js";
+import { variables } from "./variables.js";
 
 /** How changes become pushes, as Istio's environment variables say it. */
 export interface PushPath {
@@ -23,46 +23,13 @@ export interface PushPath {
  */
 export function pushPath(env: NodeJS.ProcessEnv, processors = availableParallelism()): PushPath {
   const byProcessors = Math.min(15 + 5 * processors, 100);
-  const quietMs = milliseconds(env, "PILOT_DEBOUNCE_AFTER", 100);
-  const maxMs = Math.max(quietMs, milliseconds(env, "PILOT_DEBOUNCE_MAX", 10_000));
+  const quietMs = variables.debounceAfter.read(env);
+  const maxMs = Math.max(quietMs, variables.debounceMax.read(env));
   return {
     quietMs,
     maxMs,
-    debounceEndpoints: truth(env, "PILOT_ENABLE_EDS_DEBOUNCE", true),
-    concurrentPushes: whole(env, "PILOT_PUSH_THROTTLE") || byProcessors,
-    streamsPerSecond: number(env, "PILOT_MAX_REQUESTS_PER_SECOND") || byProcessors,
+    debounceEndpoints: variables.edsDebounce.read(env),
+    concurrentPushes: variables.pushThrottle.read(env) || byProcessors,
+    streamsPerSecond: variables.maxRequestsPerSecond.read(env) || byProcessors,
   };
-}
-
-function milliseconds(env: NodeJS.ProcessEnv, name: string, byDefault: number): number {
-  const text = env[name];
-  if (text === undefined || text === "") return byDefault;
-  try {
-    return duration(name, text);
-  } catch {
-    throw new Error(`${name} is "${text}", expected a duration such as 100ms or 10s`);
-  }
-}
-
-function number(env: NodeJS.ProcessEnv, name: string): number {
-  const text = env[name] ?? "";
-  if (text === "") return 0;
-  const value = Number(text);
-  if (!Number.isFinite(value)) throw new Error(`${name} is "${text}", expected a number; 0 is the default`);
-  return Math.max(0, value);
-}
-
-function whole(env: NodeJS.ProcessEnv, name: string): number {
-  const value = number(env, name);
-  if (!Number.isInteger(value)) throw new Error(`${name} is "${env[name] ?? ""}", expected a whole number; 0 is the default`);
-  return value;
-}
-
-/** Go's forms of a boolean. */
-function truth(env: NodeJS.ProcessEnv, name: string, byDefault: boolean): boolean {
-  const text = env[name];
-  if (text === undefined || text === "") return byDefault;
-  if (/^(1|t|true)$/i.test(text)) return true;
-  if (/^(0|f|false)$/i.test(text)) return false;
-  throw new Error(`${name} is "${text}", expected true or false`);
 }

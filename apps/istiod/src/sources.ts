@@ -1,6 +1,7 @@
 import { allKinds, analysisKinds, DirectorySource, istioKinds, type Kind, meshConfigFile, meshNetworksFile, multiClusterGroup, multiClusterKinds, remoteKinds, type Source } from "@istiod/config-ingestion";
 import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
+import { variables } from "./variables.js";
 
 /** The flags that say what a mesh is made of. */
 export const meshFlagNames = ["configDir", "clusterDir", "meshConfig", "networksConfig", "clusterID", "domain", "namespace"] as const;
@@ -27,8 +28,8 @@ export interface MeshSources {
  */
 export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
-  const revision = env["REVISION"] ?? "";
-  const multiCluster = multiClusterKinds(env["MCS_API_GROUP"] || multiClusterGroup, env["MCS_API_VERSION"]);
+  const revision = variables.revision.read(env);
+  const multiCluster = multiClusterKinds(variables.mcsApiGroup.read(env), variables.mcsApiVersion.read(env) || undefined);
   const read = (kinds: readonly Kind[]): readonly Kind[] => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster, ...analysisKinds];
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {

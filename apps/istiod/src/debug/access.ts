@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { authenticate, type Authenticator, CaError, parseSpiffeUri } from "@istiod/ca";
 import type { Refusal } from "../http-server.js";
+import { variables } from "../variables.js";
 
 export interface DebugAccessOptions {
   readonly authenticators: () => readonly Authenticator[];
@@ -37,9 +38,9 @@ export class DebugAccess {
   #refusal(request: IncomingMessage, path: string, identities: readonly string[] | undefined): Refusal | undefined {
     const { env, rootNamespace } = this.#options;
     if (identities === undefined) return { status: 401, message: "authentication failure" };
-    if ((env["ENABLE_DEBUG_ENDPOINT_AUTH"] ?? "true") === "false") return undefined;
+    if (!variables.debugAuthentication.read(env)) return undefined;
     const namespace = identities.map(namespaceOf).find((found) => found !== undefined);
-    const allowed = new Set([rootNamespace(), ...(env["DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES"] ?? "").split(",").map((name) => name.trim())]);
+    const allowed = new Set([rootNamespace(), ...variables.debugNamespaces.read(env)]);
     if (namespace !== undefined && allowed.has(namespace)) return undefined;
     if (namespace === undefined || !ofOwnProxies.has(path.slice("/debug/".length))) return { status: 403, message: "not for callers of this namespace" };
     this.#confined.set(request, namespace);

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { variables } from "../variables.js";
 
 /**
  * The identifier of this istiod in answers about the state of proxies: the JSON of the reference's `IstioControlPlaneInstance`, whose ID `istioctl proxy-status` shows as ISTIOD. The
@@ -6,5 +7,5 @@ import { hostname } from "node:os";
  */
 export function controlPlaneIdentifier(env: NodeJS.ProcessEnv, version: string): string {
   const info = { version, revision: "", golang_version: "", status: "", tag: version };
-  return JSON.stringify({ Component: "istiod", ID: env["POD_NAME"] || hostname(), Info: info });
+  return JSON.stringify({ Component: "istiod", ID: variables.podName.read(env) || hostname(), Info: info });
 }

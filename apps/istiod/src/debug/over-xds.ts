@@ -4,6 +4,7 @@ import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import type { Answer, XdsServer } from "@istiod/xds-server";
 import { readProxy } from "../mesh-source.js";
+import { variables } from "../variables.js";
 import { ofOwnProxies } from "./access.js";
 import { clientConfigs } from "./client-configs.js";
 import type { DebugAnswer, DebugCommand } from "./command.js";
@@ -57,9 +58,9 @@ async function command({ commands, rootNamespace }: DebugOverXdsOptions, { verif
 }
 
 function status({ server, rootNamespace, env, version }: DebugOverXdsOptions, { verifiedIdentity }: Proxy, name: string, names: readonly string[]): Answer {
-  const guarded = (env["ENABLE_DEBUG_ENDPOINT_AUTH"] ?? "true") !== "false";
+  const guarded = variables.debugAuthentication.read(env);
   if (guarded && verifiedIdentity === undefined) throw unauthenticated();
-  const allowed = [rootNamespace(), ...(env["DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES"] ?? "").split(",").map((each) => each.trim())];
+  const allowed = [rootNamespace(), ...variables.debugNamespaces.read(env)];
   const own = guarded && verifiedIdentity !== undefined && !allowed.includes(verifiedIdentity.namespace) ? verifiedIdentity.namespace : undefined;
   if (name === "syncz") {
     return { resources: clientConfigs(server.connections(), ({ node }) => readProxy(node), own), controlPlane: controlPlaneIdentifier(env, version) };

@@ -3,6 +3,7 @@ import type { Proxy } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { explainProxy } from "../explain-proxy.js";
 import { type Route, writeJson } from "../http-server.js";
+import { variables } from "../variables.js";
 import { type ChangeCommandsOptions, changeCommands } from "./change-commands.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { type MeshCommandsOptions, meshCommands } from "./mesh-commands.js";
@@ -12,6 +13,8 @@ import { connectionOf, type StreamCommandsOptions, streamCommands } from "./stre
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
   /** The namespace to whose proxies a caller is confined, if any. */
   readonly namespaceOf: (request: IncomingMessage) => string | undefined;
+  /** Whether profiles may be taken. */
+  readonly profile: boolean;
 }
 
 /** Everything that is answered below `/debug`. */
@@ -21,7 +24,7 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
     ...meshCommands(options),
     ...changeCommands(options),
     explainCommand(options),
-    ...profileCommands(options.env["ENABLE_PROFILING"] !== "false"),
+    ...profileCommands(options.profile && variables.profiling.read(options.env)),
   ];
   return [...commands, { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) }];
 }

@@ -5,6 +5,7 @@ import { clientStatusCommand } from "./client-status.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
 import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
+import { variables } from "../variables.js";
 
 export interface ProxyCommandsOptions {
   readonly server: XdsServer;
@@ -40,7 +41,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     typed("nds"),
     typed("ecds"),
   ];
-  if (env["UNSAFE_ENABLE_ADMIN_ENDPOINTS"] === "true") {
+  if (variables.adminEndpoints.read(env)) {
     commands.push({
       name: "force_disconnect",
       about: "Ends the stream of a proxy, by ?proxyID=",
