@@ -153,6 +153,7 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
             if (envoy) void drainEnvoy(termination(envoy), true);
           },
           metrics,
+          localMetricsOnly: options.localMetricsOnly,
           ...(options.disableEnvoy ? {} : { envoyMetrics: `http://${hostOf(networks.localhost)}:${admin.port}/stats/prometheus` }),
           applications: type === "sidecar" ? scrapeTargets(options.prometheusScrape, config.statusPort) : [],
           applicationHost: hostOf(applicationHost),
@@ -174,7 +175,7 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
       await writeBootstrap(bootstrapFile, proxy, options, env, identity, log);
       envoy = await startEnvoy({
         binary: options.envoyPath || config.binaryPath,
-        args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await override(options, env, at)),
+        args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await override(options, at)),
         directory: resolve(options.directory),
         env: envoyEnvironment(env, options),
         outputDirectory: at(config.configPath),
@@ -215,8 +216,8 @@ function relayEvents(metrics: AgentMetrics): ConstructorParameters<typeof Relay>
   };
 }
 
-async function override(options: Options, env: Readonly<Record<string, string | undefined>>, at: (path: string) => string): Promise<string | undefined> {
-  return options.bootstrapOverride === "" ? undefined : readBootstrapOverride(at(options.bootstrapOverride), env["HOST_IP"] ?? "");
+async function override(options: Options, at: (path: string) => string): Promise<string | undefined> {
+  return options.bootstrapOverride === "" ? undefined : readBootstrapOverride(at(options.bootstrapOverride), options.hostIp);
 }
 
 /** FIPS limits the ciphers of Envoy's own gRPC client, which takes them from the environment. */

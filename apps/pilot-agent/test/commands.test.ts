@@ -1,13 +1,15 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { environmentHelp, optionsPage } from "../src/commands/help.js";
 import { requestAdmin } from "../src/commands/request.js";
 import { waitUntilReady } from "../src/commands/wait.js";
+import { captureTable } from "../src/options/capture-table.js";
 import { allOptions } from "../src/options/table.js";
 import { ISTIO_VERSION } from "../src/version.js";
 import { freePort, scratch } from "./fakes.js";
@@ -39,6 +41,7 @@ describe("the command line", () => {
     ["a variable is wrong", ["proxy"], { SECRET_TTL: "soon" }, /^pilot-agent: SECRET_TTL: "soon" is not a duration/],
     ["a flag is wrong", ["proxy", "--concurrency", "many"], {}, /^pilot-agent: --concurrency: "many" is not a whole number\n$/],
     ["istiod's root is missing", ["proxy", "sidecar", "--log_output_level", "silent"], {}, /^pilot-agent: the root certificate that istiod is verified against is missing: .*root-cert\.pem/],
+    ["a compliance policy is not supported", ["proxy"], { COMPLIANCE_POLICY: "pqc" }, /^pilot-agent: COMPLIANCE_POLICY: "pqc" is not supported; expected fips-140-2 or fips-140-3\n$/],
     ["a command is not known", ["dance"], {}, /unknown command/],
   ])("says in a sentence when %s", async (_, args, env, words) => {
     const { code, err } = await run(args, { AGENT_DIRECTORY: await scratch(), ...env });
@@ -47,9 +50,19 @@ describe("the command line", () => {
     expect(err).not.toContain("    at ");
   });
 
-  it("passes over flags of Istio's agent that it does not have, and names them", async () => {
-    const { err } = await run(["proxy", "sidecar", "--controlPlaneBootstrap=false", "--stsPort", "15463"], { AGENT_DIRECTORY: await scratch() });
-    expect(err).toContain("flags that this agent does not have are left out: --controlPlaneBootstrap=false --stsPort");
+  it("accepts flags and variables of Istio's that have no effect, and names them once, with the reason", async () => {
+    const args = ["proxy", "--controlPlaneBootstrap=false", "--stsPort", "15463", "sidecar", "--templateFile", "x.json", "--proxyLogLevell=debug"];
+    const { err } = await run(args, { AGENT_DIRECTORY: await scratch(), WASM_PURGE_INTERVAL: "1h", JWT_POLICY: "third-party-jwt", ISTIO_META_OWNER: "x", ISTIO_CPU_LIMITS: "1", PILOT_TRACE_SAMPLING: "1" });
+    const lines = err.split("\n").filter((line) => line.includes("\twarn\t")).map((line) => line.split("\t")[2]);
+    expect(lines).toEqual([
+      "--stsPort 15463 has no effect: tokens are not exchanged yet",
+      "--templateFile x.json has no effect: Envoy's bootstrap is not made from a template; use ISTIO_BOOTSTRAP_OVERRIDE",
+      "--controlPlaneBootstrap=false has no effect: the flag is not known",
+      "--proxyLogLevell=debug has no effect: the flag is not known; did you mean --proxyLogLevel?",
+      "environment variables without effect, because what they configure is not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
+      "environment variable ISTIO_CPU_LIMITS is not known; did you mean ISTIO_CPU_LIMIT?",
+    ]);
+    expect((await run(["istio-iptables", "--dry-run", "--cni-mode", "--no-such-flag"])).err).toBe("pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --no-such-flag has no effect: the flag is not known\n");
   });
 });
 
@@ -70,6 +83,17 @@ describe("pilot-agent wait and request", () => {
   it("ask nothing but the proxy's ports on this machine", async () => {
     for (const path of ["http://example.com:15000/", "http://localhost:80/", "https://10.0.0.1:15020/"]) expect(() => requestAdmin("GET", path, 15000)).toThrow("is not a port of the proxy");
     expect(() => requestAdmin("DELETE", "/", 15000)).toThrow("expected GET or POST");
+  });
+});
+
+describe("variables", () => {
+  it("that are read anywhere are in a table of options", () => {
+    const root = fileURLToPath(new URL("../src", import.meta.url));
+    const sources = readdirSync(root, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
+    const found = new Set(sources.flatMap((text) => [...text.matchAll(/\benv(?:\?\.)?\["([A-Z][A-Z0-9_]+)"/g)].map(([, name = ""]) => name)));
+    const known = new Set([...Object.values(allOptions), ...Object.values(captureTable)].flatMap(({ env }: { readonly env?: string }) => env ?? []));
+    // Another name of DROP_INVALID, what becomes node metadata by its prefix, and the system's own.
+    expect([...found].filter((name) => !known.has(name)).sort()).toEqual(["INVALID_DROP", "ISTIO_METAJSON_LABELS", "PATH"]);
   });
 });
 

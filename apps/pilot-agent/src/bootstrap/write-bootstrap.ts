@@ -70,7 +70,7 @@ export async function writeBootstrap(
     exitOnZeroConnections: options.exitOnZeroConnections,
     compliancePolicy: options.compliancePolicy,
     lightstepTokenFile,
-    ...(env["HOST_IP"] ? { hostIp: env["HOST_IP"] } : {}),
+    ...(options.hostIp ? { hostIp: options.hostIp } : {}),
     warn: (message) => log.warn(message),
   });
   await writeFile(file, JSON.stringify(bootstrap, undefined, 2), { mode: 0o600 });

@@ -36,6 +36,5 @@ export function optionsPage(): string {
 | \`ISTIO_META_<NAME>\` | Node metadata \`<NAME>\`; also in \`proxyMetadata\` of the proxy configuration, over which the environment wins. |
 | \`ISTIO_METAJSON_<ANY>\` | A JSON object that is merged into the node metadata; \`ISTIO_METAJSON_LABELS\` also gives the workload's labels. |
 | \`XDS_HEADER_<NAME>\`, \`CA_HEADER_<NAME>\` | A header of each request to istiod's discovery, or to the authority. |
-| \`HOST_IP\` | What \`$(HOST_IP)\` stands for in addresses of collectors and in ISTIO_BOOTSTRAP_OVERRIDE. |
 `;
 }

@@ -8,6 +8,7 @@ import { workloadAddresses } from "../node/addresses.js";
 import { type CaptureOptions, captureTable } from "../options/capture-table.js";
 import type { Option } from "../options/option.js";
 import { valueOf } from "../options/read-options.js";
+import { flagWarnings, ineffectiveCaptureFlags } from "../options/without-effect.js";
 import { displayDefault } from "./help.js";
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -27,7 +28,11 @@ export function iptablesCommand(env: Env, exit: (code: number) => void): Command
   }
   const variables = options.filter((option) => option.flag === undefined).map((option) => `  ${option.env} (default: ${displayDefault(option)})\n      ${option.help}`);
   command.addHelpText("after", `\nEnvironment variables\n\n${variables.join("\n")}`);
-  return command.action(async (_given: unknown, self: Command) => exit(await capture(readCaptureOptions(givenFlags(self), env), env)));
+  return command.action(async (_given: unknown, self: Command) => {
+    const warnings = flagWarnings({ flags: givenFlags(self), unknown: self.args }, ineffectiveCaptureFlags, options);
+    for (const warning of warnings) process.stderr.write(`pilot-agent: ${warning}\n`);
+    exit(await capture(readCaptureOptions(givenFlags(self), env), env));
+  });
 }
 
 /** The value of every setting. @throws AgentError `option` */

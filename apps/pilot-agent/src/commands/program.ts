@@ -4,7 +4,8 @@ import { AgentError } from "../errors.js";
 import { stderrLog } from "../log.js";
 import { nameOf, type Option } from "../options/option.js";
 import { readOptions } from "../options/read-options.js";
-import { type Options, optionTable } from "../options/table.js";
+import { allOptions, type Options, optionTable } from "../options/table.js";
+import { environmentWarningsOfProxy, flagWarnings, ineffectiveProxyFlags } from "../options/without-effect.js";
 import { proxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
 import { displayDefault, environmentHelp } from "./help.js";
@@ -64,6 +65,7 @@ function proxyCommand(env: Env, exit: (code: number) => void): Command {
     const value = option.kind === "switch" ? "[true|false]" : `<${option.kind}>`;
     command.option(`--${option.flag} ${value}`, `${option.help} (default: ${displayDefault(option)})`);
   }
+  for (const { flag, kind, why } of ineffectiveProxyFlags) command.option(`--${flag} ${kind === "switch" ? "[true|false]" : "<text>"}`, `No effect: ${why}.`);
   return command.action(async (type: string, _given: unknown, self: Command) => runProxy(type, readFlags(self), self.args, env, exit));
 }
 
@@ -75,8 +77,8 @@ function readFlags(command: Command): Record<string, string | undefined> {
 async function runProxy(type: string, flags: Record<string, string | undefined>, args: readonly string[], env: Env, exit: (code: number) => void): Promise<void> {
   const options: Options = readOptions(flags, env);
   const log = stderrLog(logLevel(options.logLevel), options.logAsJson);
-  const unknown = args.filter((arg) => arg.startsWith("-"));
-  if (unknown.length > 0) log.warn(`flags that this agent does not have are left out: ${unknown.join(" ")}`);
+  const warnings = [...flagWarnings({ flags, unknown: args }, ineffectiveProxyFlags, Object.values<Option<unknown>>(allOptions)), ...environmentWarningsOfProxy(env)];
+  for (const warning of warnings) log.warn(warning);
   const agent = await startAgent({ type: proxyType(type), options, env, log });
   const terminate = (signal: string): void => {
     log.info(`${signal}: ending`);

@@ -28,7 +28,7 @@ export const captureTable = {
   dropInvalid: toggle({ flag: "drop-invalid", env: "DROP_INVALID", default: false, help: "Drop packets that belong to no connection. INVALID_DROP says it too." }),
   dualStack: toggle({ flag: "dual-stack", env: "DUAL_STACK", default: false, help: "Rules for IPv6 where any address is one, not only the first. ISTIO_DUAL_STACK says it too." }),
   networkNamespace: text({ flag: "network-namespace", env: "NETWORK_NAMESPACE", default: "", help: "File of the network namespace in which rules are made. Empty: this one." }),
-  cniMode: toggle({ flag: "cni-mode", env: "CNI_MODE", default: false, help: "Taken for compatibility; nothing depends on it." }),
+  cniMode: toggle({ flag: "cni-mode", env: "CNI_MODE", default: false, help: "Accepted for compatibility, no effect." }),
   reconcile: toggle({ flag: "reconcile", env: "RECONCILE", default: false, help: "Replace rules of an earlier run that differ." }),
   cleanupOnly: toggle({ flag: "cleanup-only", env: "CLEANUP_ONLY", default: false, help: "Remove the rules and make none." }),
   force: toggle({ flag: "force-apply", env: "FORCE_APPLY", default: false, help: "Make the rules even if they seem to be there." }),

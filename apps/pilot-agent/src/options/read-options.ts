@@ -29,5 +29,6 @@ function check(options: Options): void {
   if (options.caProvider !== "Citadel") refuse(`CA_PROVIDER: ${JSON.stringify(options.caProvider)} is not supported; expected Citadel`);
   if (!["", "ECDSA"].includes(options.eccAlgorithm)) refuse(`ECC_SIGNATURE_ALGORITHM: ${JSON.stringify(options.eccAlgorithm)} is not supported; expected ECDSA`);
   if (!["P256", "P384"].includes(options.eccCurve)) refuse(`ECC_CURVE: ${JSON.stringify(options.eccCurve)} is not supported; expected P256 or P384`);
+  if (!["", "fips-140-2", "fips-140-3"].includes(options.compliancePolicy)) refuse(`COMPLIANCE_POLICY: ${JSON.stringify(options.compliancePolicy)} is not supported; expected fips-140-2 or fips-140-3`);
   if (options.rsaKeySize < 2048) refuse(`WORKLOAD_RSA_KEY_SIZE: ${options.rsaKeySize} is less than 2048`);
 }

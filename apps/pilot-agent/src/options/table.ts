@@ -21,6 +21,7 @@ const workload = {
   trustDomain: text({ env: "TRUST_DOMAIN", default: "cluster.local", help: "Trust domain of the identity that the signing request names; the authority decides by the token." }),
   proxyConfig: text({ env: "PROXY_CONFIG", default: "", help: "Proxy configuration in YAML, over that of the mesh." }),
   clusterId: text({ env: "ISTIO_META_CLUSTER_ID", default: "", help: "The cluster that the workload belongs to." }),
+  hostIp: text({ env: "HOST_IP", default: "", help: "What $(HOST_IP) stands for in addresses of collectors and in ISTIO_BOOTSTRAP_OVERRIDE." }),
   cpuLimit: integer({ env: "ISTIO_CPU_LIMIT", default: 0, help: "CPUs that the container may use; sets Envoy's worker threads where nothing else does." }),
 } as const;
 
@@ -79,6 +80,7 @@ const names = {
 const places = {
   directory: text({ flag: "directory", env: "AGENT_DIRECTORY", default: ".", own: true, help: "Directory that every relative path is relative to, Envoy's too. Nothing is written outside it unless an absolute path says so." }),
   prometheusScrape: text({ env: "ISTIO_PROMETHEUS_ANNOTATIONS", default: "", help: "JSON that says where the application gives its metrics; they are merged into /stats/prometheus." }),
+  localMetricsOnly: toggle({ env: "METRICS_LOCALHOST_ACCESS_ONLY", default: false, help: "Give metrics on the agent's status port to callers of this machine only." }),
   appProbers: text({ env: "ISTIO_KUBE_APP_PROBERS", default: "", help: "JSON of the application's probes, answered under /app-health/ and /app-lifecycle/." }),
 } as const;
 

@@ -18,6 +18,8 @@ export interface StatusServerOptions {
   /** Begins to drain and goes on serving. */
   readonly drain: () => void;
   readonly metrics: AgentMetrics;
+  /** Metrics are given to callers of this machine only. Default false. */
+  readonly localMetricsOnly?: boolean;
   /** Envoy's own metrics; absent where there is no Envoy. */
   readonly envoyMetrics?: string;
   readonly applications: readonly ScrapeTarget[];
@@ -107,6 +109,7 @@ export class StatusServer {
 
   /** The agent's metrics, Envoy's, and the application's, one after the other. A part that fails does not take the others along. */
   async #metrics(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
+    if (this.#options.localMetricsOnly === true && !isLocal(request)) return end(response, 403, "only from this machine\n");
     const { metrics, envoyMetrics, applications, applicationHost, log } = this.#options;
     metrics.scrapes.inc();
     const asked = Number(request.headers["x-prometheus-scrape-timeout-seconds"]);
