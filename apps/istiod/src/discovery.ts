@@ -129,7 +129,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     source.markReady();
 
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
-    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", xds.listen({ ...listenOptions(plaintext), ...limits }));
+    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", values.grpcAddr, xds.listen({ ...listenOptions(plaintext), ...limits }));
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
     const opened: { listener?: Listening; tls?: KeptServingTls } = {};
     if (secure) {
@@ -140,7 +140,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       opened.tls = tls;
       stops.push(() => tls.stop());
       const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", xds.listen({ ...listenOptions(secure), ...limits, tls: { ...tls.current(), ...tlsLimit }, ...(variables.caServer.read(env) && { routes }) }));
+      opened.listener = await listening("secureGRPCAddr", values.secureGRPCAddr, xds.listen({ ...listenOptions(secure), ...limits, tls: { ...tls.current(), ...tlsLimit }, ...(variables.caServer.read(env) && { routes }) }));
       opened.listener.renew({ ...tls.current(), ...tlsLimit });
       addresses["secureGRPCAddr"] = opened.listener;
     }
@@ -203,8 +203,8 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     ];
     const monitoringAddr = listenAddress("monitoringAddr", values.monitoringAddr);
     const httpAddr = listenAddress("httpAddr", values.httpAddr);
-    const http = async (flag: string, where: ListenAddress, routes: Iterable<[string, Route]>): Promise<void> => {
-      const server = await listening(flag, serveHttp(where, new Map(routes), (request, at) => access.guard(request, at)));
+    const http = async (flag: "httpAddr" | "monitoringAddr", where: ListenAddress, routes: Iterable<[string, Route]>): Promise<void> => {
+      const server = await listening(flag, values[flag], serveHttp(where, new Map(routes), (request, at) => access.guard(request, at)));
       stops.push(() => closed(server));
       const { address, port } = server.address() as AddressInfo;
       addresses[flag] = { host: address, port };

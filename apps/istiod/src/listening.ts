@@ -1,4 +1,5 @@
 import type { Server } from "node:http";
+import { listenError } from "@istiod/settings";
 import type { ListenAddress } from "./flags.js";
 
 /** On all addresses where none is named. */
@@ -6,15 +7,12 @@ export function listenOptions({ host, port }: ListenAddress): { host: string; po
   return { host: host ?? "::", port };
 }
 
-/** Says in a sentence which flag's address cannot be listened on. */
-export async function listening<T>(flag: string, server: Promise<T>): Promise<T> {
+/** Waits until a server listens. @throws SettingError that names the flag, the address and the port */
+export async function listening<T>(flag: string, address: string, server: Promise<T>): Promise<T> {
   try {
     return await server;
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === "EADDRINUSE") throw new Error(`--${flag}: the port is taken by another process; give another one`, { cause: error });
-    if (code === "EACCES" || code === "EADDRNOTAVAIL") throw new Error(`--${flag}: cannot listen there: ${(error as Error).message}`, { cause: error });
-    throw error;
+    throw listenError({ setting: `--${flag}`, address }, error);
   }
 }
 

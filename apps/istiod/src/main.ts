@@ -10,6 +10,7 @@ import { proxyStatusCommand } from "./commands/proxy-status.js";
 import { statusCommand } from "./commands/status.js";
 import { startDiscovery } from "./discovery.js";
 import { type FlagValues, options } from "./flags.js";
+import { listening } from "./listening.js";
 import { serveControlZ } from "./logging/control-z.js";
 import { openLog } from "./logging/open-log.js";
 import { startupWarnings } from "./startup-warnings.js";
@@ -23,7 +24,7 @@ export async function run(argv: readonly string[]): Promise<void> {
     try {
       const { log, scopes } = openLog(values);
       for (const warning of startupWarnings(values, (flag) => discovery.getOptionValueSource(flag) === "cli", process.env)) log.warn(warning);
-      await serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes).then(
+      await listening("ctrlz_port", `${values.ctrlz_address}:${values.ctrlz_port}`, serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes)).then(
         (server) => log.info({ port: (server.address() as AddressInfo).port }, "ControlZ is served"),
         (error: Error) => log.warn(`ControlZ is not served, so that logs cannot be switched while this runs: ${error.message}`),
       );

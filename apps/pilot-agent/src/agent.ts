@@ -171,7 +171,11 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
     await relay.start();
     health?.start();
     if (!options.disableEnvoy) {
-      await checkPorts([admin, { address: networks.wildcard, port: options.statusPort }, { address: networks.wildcard, port: options.prometheusPort }]);
+      await checkPorts([
+        { ...admin, setting: "proxyAdminPort of PROXY_CONFIG" },
+        { address: networks.wildcard, port: options.statusPort, setting: "ENVOY_STATUS_PORT" },
+        { address: networks.wildcard, port: options.prometheusPort, setting: "ENVOY_PROMETHEUS_PORT" },
+      ]);
       await writeBootstrap(bootstrapFile, proxy, options, env, identity, log);
       envoy = await startEnvoy({
         binary: options.envoyPath || config.binaryPath,
@@ -227,11 +231,11 @@ function envoyEnvironment(env: Readonly<Record<string, string | undefined>>, { c
 }
 
 /** Envoy says that a port is taken only in its log and ends; so it is looked at before. @throws AgentError `address` */
-async function checkPorts(ports: readonly { readonly address: string; readonly port: number }[]): Promise<void> {
-  for (const { address, port } of ports) {
+async function checkPorts(ports: readonly { readonly address: string; readonly port: number; readonly setting: string }[]): Promise<void> {
+  for (const { address, port, setting } of ports) {
     if (port === 0) continue;
     const server = createServer();
-    await listenOnPort(server, port, address, "Envoy's port");
+    await listenOnPort(server, port, address, setting);
     await new Promise((done) => server.close(done));
   }
 }

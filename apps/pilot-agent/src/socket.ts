@@ -1,6 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { dirname, relative } from "node:path";
+import { listenError, SettingError } from "@istiod/settings";
 import { AgentError } from "./errors.js";
 import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 
@@ -30,8 +31,14 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
   }
 }
 
-/** Listens on a TCP port. @param address absent: all @throws AgentError `address` */
-export async function listenOnPort(server: Server, port: number, address: string | undefined, what: string): Promise<void> {
+/**
+ * Listens on a TCP port.
+ *
+ * @param address absent: all
+ * @param setting names what chooses the port
+ * @throws AgentError `address` that names the setting, the address and the port
+ */
+export async function listenOnPort(server: Server, port: number, address: string | undefined, setting: string): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -41,16 +48,17 @@ export async function listenOnPort(server: Server, port: number, address: string
       });
     });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const where = `${address ?? "*"}:${port}`;
-    if (code === "EADDRINUSE") {
-      const owner = await findPortOwner(port, address);
-      const whose = owner ? `: ${formatPortOwner(owner)}` : "";
-      throw new AgentError("address", `${what}: ${where} is taken by another process${whose}`, { cause: error });
-    }
-    if (code === "EACCES") throw new AgentError("address", `${what}: ${where} may not be opened by this user`, { cause: error });
-    throw AgentError.from(error, "address", `${what}: ${where} cannot be listened on`);
+    const owner = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? await findPortOwner(port, address) : undefined;
+    throw portError(error, setting, address, port, owner && formatPortOwner(owner));
   }
+}
+
+/** Returns the error of a port that cannot be listened on. @param owner names the process that has it */
+export function portError(error: unknown, setting: string, address: string | undefined, port: number, owner?: string): AgentError {
+  const where = `${address?.includes(":") === true ? `[${address}]` : (address ?? "*")}:${port}`;
+  const named = listenError({ setting, address: where, ...(owner !== undefined && { owner }) }, error);
+  if (named instanceof SettingError) return new AgentError("address", named.message, { cause: error });
+  return AgentError.from(error, "address", `${setting} ${where}: cannot be listened on`);
 }
 
 /** Whether somebody accepts connections on a Unix socket. */

@@ -147,7 +147,7 @@ describe("the process of an agent with a real Envoy", () => {
     started = holder;
     await new Promise((resolve) => holder.stdout.once("data", resolve));
     const { stderr, status } = spawnSync(process.execPath, command().slice(1), { env: env(), encoding: "utf8", timeout: 20_000 });
-    expect(stderr).toContain(`pilot-agent: agent's status port: ${address}:${ports.status} is taken by another process: pid ${holder.pid} (`);
+    expect(stderr).toContain(`pilot-agent: statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${holder.pid} (`);
     expect(status).toBe(1);
   });
 });

@@ -62,7 +62,7 @@ describe("the command line", () => {
       "environment variables without effect, because what they configure is not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
       "environment variable ISTIO_CPU_LIMITS is not known; did you mean ISTIO_CPU_LIMIT?",
     ]);
-    expect((await run(["istio-iptables", "--dry-run", "--cni-mode", "--no-such-flag"])).err).toBe("pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --no-such-flag has no effect: the flag is not known\n");
+    expect((await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"])).err).toBe("pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --log_output_level default:info has no effect: the command writes no log\npilot-agent: --no-such-flag has no effect: the flag is not known\n");
   });
 });
 

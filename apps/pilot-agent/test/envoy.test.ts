@@ -219,7 +219,7 @@ describe("an agent with a real Envoy", () => {
     const second = { ...env(), AGENT_DIRECTORY: await scratch() };
     await put(join(second.AGENT_DIRECTORY, "var/run/secrets/istio/root-cert.pem"), istiod.root);
     const start = startAgent({ type: "sidecar", options: readOptions({}, second), env: second, log: silentLog });
-    await expect(start).rejects.toThrow(`agent's status port: ${address}:${ports.status} is taken by another process`);
+    await expect(start).rejects.toThrow(`statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${process.pid} (`);
     await expect(start).rejects.toBeInstanceOf(AgentError);
   });
 

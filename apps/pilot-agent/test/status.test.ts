@@ -1,5 +1,6 @@
 import http from "node:http";
 import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
 import { FakeClock } from "@istiod/ca/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import type { EnvoyExit } from "../src/envoy/process.js";
@@ -27,8 +28,8 @@ async function status(more: Partial<StatusServerOptions> = {}) {
   const server = new StatusServer({ port: 0, address: "127.0.0.1", ready: async () => undefined, quit: () => undefined, drain: () => undefined, metrics, applications: [], applicationHost: "127.0.0.1", log: silentLog, ...more });
   await server.start();
   afterAll(() => server.close());
-  const ask = async (path: string, init?: RequestInit) => {
-    const response = await fetch(`http://127.0.0.1:${server.port}${path}`, init);
+  const ask = async (path: string, init?: RequestInit, at = "127.0.0.1") => {
+    const response = await fetch(`http://${at}:${server.port}${path}`, init);
     return { status: response.status, body: await response.text() };
   };
   return { ask, metrics };
@@ -66,6 +67,17 @@ describe("the agent's port", () => {
     expect(body).not.toContain("# EOF");
     expect((await metrics.scrapeFailures.get()).values).toMatchObject([{ labels: { type: "application" }, value: 1 }]);
     expect((await ask("/metrics")).body).toContain("istio_agent_scrapes_total 2");
+  });
+
+  it("gives metrics to this machine only where METRICS_LOCALHOST_ACCESS_ONLY says so", async ({ skip }) => {
+    const address = Object.values(networkInterfaces()).flat().find((each) => each !== undefined && !each.internal && each.family === "IPv4")?.address;
+    if (address === undefined) return skip("this machine has no address beside loopback");
+    const { ask } = await status({ address: "0.0.0.0", localMetricsOnly: true });
+    expect((await ask("/stats/prometheus")).status).toBe(200);
+    const { status: refused } = await ask("/stats/prometheus", {}, address);
+    expect(refused).toBe(403);
+    const open = await status({ address: "0.0.0.0" });
+    expect((await open.ask("/stats/prometheus", {}, address)).status).toBe(200);
   });
 
   it("shows the table of names", async () => {

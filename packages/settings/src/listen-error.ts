@@ -6,6 +6,8 @@ export interface ListenTarget {
   readonly setting: string;
   /** `host:port`, as it was given or resolved. */
   readonly address: string;
+  /** The process that has the port, if it is known: `pid 12 (envoy)`. */
+  readonly owner?: string;
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -16,10 +18,10 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /** Returns the error of a server that cannot listen, naming the setting and the address; anything but a listening error is returned as it is. */
-export function listenError({ setting, address }: ListenTarget, error: unknown): unknown {
+export function listenError({ setting, address, owner }: ListenTarget, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const reason = reasons[code ?? ""];
   if (reason === undefined) return error;
   const other = code === "EADDRNOTAVAIL" || code === "ENOTFOUND" ? "address" : "port";
-  return new SettingError(`${setting} ${address}: ${reason}; choose another ${other} with ${setting}`, { cause: error });
+  return new SettingError(`${setting} ${address}: ${reason}${owner === undefined ? "" : ` by ${owner}`}; choose another ${other} with ${setting}`, { cause: error });
 }

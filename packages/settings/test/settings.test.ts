@@ -63,6 +63,11 @@ describe("an error of listening", () => {
     expect(listenError({ setting: "--httpAddr", address: "127.0.0.1:8080" }, Object.assign(new Error("listen"), { code }))).toMatchObject({ message });
   });
 
+  it("names the process that has the port", () => {
+    const error = listenError({ setting: "ENVOY_STATUS_PORT", address: "*:15021", owner: "pid 12 (envoy)" }, Object.assign(new Error("listen"), { code: "EADDRINUSE" }));
+    expect(error).toMatchObject({ message: "ENVOY_STATUS_PORT *:15021: address already in use by pid 12 (envoy); choose another port with ENVOY_STATUS_PORT" });
+  });
+
   it("is itself where it is another", () => {
     const error = new Error("other");
     expect(listenError({ setting: "--httpAddr", address: ":8080" }, error)).toBe(error);

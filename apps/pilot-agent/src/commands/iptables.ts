@@ -26,11 +26,14 @@ export function iptablesCommand(env: Env, exit: (code: number) => void): Command
     const variable = option.env === undefined ? "" : `; ${option.env}`;
     command.option(`${short}--${option.flag} ${option.kind === "switch" ? "[true|false]" : `<${option.kind}>`}`, `${option.help} (default: ${displayDefault(option)}${variable})`);
   }
+  const declared = new Set(options.map(({ flag }) => flag));
+  for (const { flag, kind, why } of ineffectiveCaptureFlags) {
+    if (!declared.has(flag)) command.option(`--${flag} ${kind === "switch" ? "[true|false]" : "<text>"}`, `No effect: ${why}.`);
+  }
   const variables = options.filter((option) => option.flag === undefined).map((option) => `  ${option.env} (default: ${displayDefault(option)})\n      ${option.help}`);
   command.addHelpText("after", `\nEnvironment variables\n\n${variables.join("\n")}`);
   return command.action(async (_given: unknown, self: Command) => {
-    const warnings = flagWarnings({ flags: givenFlags(self), unknown: self.args }, ineffectiveCaptureFlags, options);
-    for (const warning of warnings) process.stderr.write(`pilot-agent: ${warning}\n`);
+    for (const warning of flagWarnings({ flags: givenFlags(self), unknown: self.args }, ineffectiveCaptureFlags, options)) process.stderr.write(`pilot-agent: ${warning}\n`);
     exit(await capture(readCaptureOptions(givenFlags(self), env), env));
   });
 }

@@ -1,8 +1,7 @@
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
-import { AgentError } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
-import { listenOnPort } from "../socket.js";
+import { listenOnPort, portError } from "../socket.js";
 import { addressAnswer, emptyAnswer, NOT_IMPLEMENTED, type Query, readQuery, SERVER_FAILURE } from "./message.js";
 import type { NameLookup } from "./name-table.js";
 import { forward, type Forwarding, shuffled, withLength } from "./upstream.js";
@@ -64,7 +63,7 @@ export class DnsServer {
 
   async #listenTcp(address: string): Promise<number> {
     const server = createServer((connection) => this.#serveConnection(connection));
-    await listenOnPort(server, this.#options.port, address, "DNS over TCP");
+    await listenOnPort(server, this.#options.port, address, "DNS_PROXY_ADDR");
     this.#tcp.push(server);
     const bound = server.address();
     return bound !== null && typeof bound === "object" ? bound.port : this.#options.port;
@@ -73,7 +72,7 @@ export class DnsServer {
   async #listenUdp(address: string, port: number): Promise<void> {
     const socket = createSocket(address.includes(":") ? "udp6" : "udp4");
     await new Promise<void>((resolve, reject) => {
-      socket.once("error", (error) => reject(AgentError.from(error, "address", `DNS over UDP: ${address}:${port} cannot be listened on`)));
+      socket.once("error", (error) => reject(portError(error, "DNS_PROXY_ADDR", address, port)));
       socket.bind(port, address, resolve);
     });
     socket.removeAllListeners("error").on("error", (error) => this.#log.warn(`DNS over UDP: ${error.message}`));

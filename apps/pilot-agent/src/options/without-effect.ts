@@ -12,6 +12,7 @@ export interface IneffectiveFlag {
 }
 
 const oneLog = "the agent writes one log, to standard error";
+const noLog = "the command writes no log";
 
 /** Flags of `pilot-agent proxy` that have no effect. */
 export const ineffectiveProxyFlags: readonly IneffectiveFlag[] = [
@@ -25,7 +26,11 @@ export const ineffectiveProxyFlags: readonly IneffectiveFlag[] = [
 ];
 
 /** Flags of `pilot-agent istio-iptables` that have no effect. */
-export const ineffectiveCaptureFlags: readonly IneffectiveFlag[] = [{ flag: "cni-mode", kind: "switch", why: "nothing depends on it" }];
+export const ineffectiveCaptureFlags: readonly IneffectiveFlag[] = [
+  { flag: "cni-mode", kind: "switch", why: "nothing depends on it" },
+  ...["log_output_level", "log_target", "log_stacktrace_level", "log_caller"].map((flag) => ({ flag, kind: "text", why: noLog }) as const),
+  { flag: "log_as_json", kind: "switch", why: noLog },
+];
 
 export interface GivenFlags {
   /** The flags that were given, by name. */

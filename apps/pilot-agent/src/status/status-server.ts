@@ -54,7 +54,7 @@ export class StatusServer {
 
   /** @throws AgentError `address` */
   async start(): Promise<void> {
-    await listenOnPort(this.#server, this.#options.port, this.#options.address, "agent's status port");
+    await listenOnPort(this.#server, this.#options.port, this.#options.address, "statusPort of PROXY_CONFIG");
   }
 
   /** The port in use. */
