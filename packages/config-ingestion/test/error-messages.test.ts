@@ -33,7 +33,22 @@ test.each<[string, string, string]>([
   [
     "a misspelt field",
     object("VirtualService", `hosts: [a.b]\nhttp:\n- routes: []`),
-    "7: VirtualService n/x: http[0].routes: is not a field of HTTPRoute; route is",
+    "7: VirtualService n/x: http[0].routes: is not a field of HTTPRoute; did you mean route?",
+  ],
+  [
+    "a field with a letter too few",
+    object("VirtualService", `hosts: [a.b]\nhttp:\n- ${route}\n  headrs: {}`),
+    "8: VirtualService n/x: http[0].headrs: is not a field of HTTPRoute; did you mean headers?",
+  ],
+  [
+    "a field that is near none of many",
+    object("VirtualService", `hosts: [a.b]\nhttp:\n- ${route}\n  colour: {}`),
+    "8: VirtualService n/x: http[0].colour: is not a field of HTTPRoute",
+  ],
+  [
+    "a field that is near none of few",
+    object("Gateway", "gates: {}"),
+    "5: Gateway n/x: gates: is not a field of Gateway, which has servers, selector",
   ],
   [
     "a type",
@@ -156,6 +171,42 @@ test.each<[string, string, string]>([
     `apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: x}\n  spec:\n    ports: [{}]\n`,
     "8: Service default/x: ports[0].port: is missing, expected a port number from 1 to 65535",
   ],
+  [
+    "a name that is a boolean of YAML 1.1",
+    `${networking}kind: Gateway\nmetadata:\n  name: y\n`,
+    "4: metadata.name: is true, expected a name (y is a boolean in YAML 1.1; quote it)",
+  ],
+  [
+    "a namespace that is a boolean of YAML 1.1",
+    `${networking}kind: Gateway\nmetadata: {name: x, namespace: off}\n`,
+    "3: metadata.namespace: is false, expected the name of a namespace (off is a boolean in YAML 1.1; quote it)",
+  ],
+  [
+    "a label that is a version number",
+    `${networking}kind: Sidecar\nmetadata:\n  name: x\n  labels:\n    version: 1.10\nspec: {egress: [{hosts: ["*/*"]}]}\n`,
+    "6: Sidecar default/x: metadata.labels.version: is 1.1, expected a string (1.10 is a number in YAML; quote it)",
+  ],
+  [
+    "a string of a message that is a boolean",
+    object("VirtualService", `hosts: [a.b]\nhttp:\n- ${route}\n  headers: {request: {set: {debug: on}}}`),
+    "8: VirtualService n/x: http[0].headers.request.set.debug: is true, expected a string (on is a boolean in YAML 1.1; quote it)",
+  ],
+  [
+    "a string of a message that is a mapping",
+    object("DestinationRule", "host: {a: b}"),
+    "5: DestinationRule n/x: host: is a mapping, expected a string",
+  ],
+  [
+    "a string of a Service",
+    "apiVersion: v1\nkind: Service\nmetadata: {name: x}\nspec:\n  selector: {app: n}\n",
+    "5: Service default/x: selector.app: is false, expected a string (n is a boolean in YAML 1.1; quote it)",
+  ],
+  [
+    "a name in an item of a List",
+    `apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: no}\n`,
+    "6: metadata.name: is false, expected a name (no is a boolean in YAML 1.1; quote it)",
+  ],
+  ["a key that is set twice", `${networking}kind: Gateway\nmetadata:\n  name: a\n  name: b\n`, '5: is not YAML: key "name" is already set on line 4'],
   ["YAML", "# first\na: [b\n", "3: is not YAML: "],
 ])("%s", (_, text, expected) => {
   const readings = readText(text, "f.yaml");
@@ -173,6 +224,7 @@ test("warnings do not set an object aside", () => {
 
 test.each([
   ["a number", 'stringData: {password: 1234567}', 'stringData.password: is a number, expected a string (quote it)'],
+  ["a boolean", "stringData: {password: yes}", "stringData.password: is a boolean, expected a string (quote it)"],
   ["plain text in the place of a mapping", "stringData: 1234567", "stringData: is a number, expected a mapping"],
   ["data that is not base64", 'data: {password: "1234567"}', "data.password: is not base64, as values of data are (plain text goes under stringData)"],
   ["text that reads as an alias", "stringData: {password: *1234567}", "is not YAML: Unresolved alias (the anchor must be set before the alias)"],

@@ -75,9 +75,10 @@ defaultProviders: {metrics: [prometheus]}`);
   });
 
   test("unknown fields are warnings", () => {
-    const { report } = apply("{notAField: 1, defaultConfig: {alsoNot: {a: 1}}}");
+    const { report } = apply("{notAField: 1, trustdomain: x, defaultConfig: {alsoNot: {a: 1}}}");
     expect(report.warnings).toEqual([
       "notAField: is not a field of MeshConfig; it is ignored",
+      "trustdomain: is not a field of MeshConfig; did you mean trustDomain? It is ignored",
       "defaultConfig.alsoNot: is not a field of ProxyConfig; it is ignored",
     ]);
   });

@@ -23,7 +23,7 @@ export function decodeMessage<D extends DescMessage>(
     located++;
     report.error([...path, ...at], message);
   };
-  findJsonFaults(schema, rewritten, { fault, unknown: fault });
+  findJsonFaults(schema, rewritten, { fault, unknown: fault, wordAt: (at) => report.wordAt?.([...path, ...at]) });
   if (located === 0) report.error(path, second.fault ?? "is not well formed");
   return attempt(schema, rewritten, true).message;
 }

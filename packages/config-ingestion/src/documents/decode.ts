@@ -16,6 +16,8 @@ export interface DecodeOptions {
   readonly revision?: string;
   /** Accept objects that can be decoded although validation rejects them, so that analysis finds everything at once. Default false. */
   readonly acceptInvalid?: boolean;
+  /** Returns the unquoted word that the document's text has at a path, for messages: `y` for true. Default: unknown. */
+  readonly wordAt?: (path: FieldPath) => string | undefined;
 }
 
 /** The cluster ID of an istiod that is given none. */
@@ -76,7 +78,7 @@ export function decode(document: unknown, options: DecodeOptions = {}): readonly
 
 function decodeAt(path: FieldPath, document: unknown, options: DecodeOptions): readonly Decoded[] {
   const issues: Issue[] = [];
-  const report = collectAt(path, issues);
+  const report = collectAt(path, issues, options);
   const envelope = readEnvelope(document, report);
   if (envelope === undefined) return [{ outcome: "refused", issues, path }];
   const items = envelope.body["items"];
@@ -141,11 +143,12 @@ function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
   return typeof revision === "string" ? revision : undefined;
 }
 
-function collectAt(at: FieldPath, issues: Issue[]): Report {
+function collectAt(at: FieldPath, issues: Issue[], { wordAt }: DecodeOptions): Report {
   return {
     error: (path, message) => void issues.push({ severity: "error", path: [...at, ...path], message }),
     warning: (path, message, code) =>
       void issues.push({ severity: "warning", path: [...at, ...path], message, ...(code !== undefined && { code }) }),
+    wordAt: wordAt && ((path) => wordAt([...at, ...path])),
   };
 }
 

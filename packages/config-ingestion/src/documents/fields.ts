@@ -1,4 +1,5 @@
 import { record } from "./json.js";
+import { quoteHint } from "./quote-hint.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
@@ -46,14 +47,14 @@ export class Fields {
     const value = this.fields?.[name] ?? undefined;
     if (value === undefined) return absent;
     if (typeof value === "string") return value === "" ? absent : value;
-    this.wrong(name, value, "a string");
+    this.noString([...this.path, name], value);
     return absent;
   }
 
   strings(name: string): readonly string[] {
     return this.array(name).flatMap((value, i) => {
       if (typeof value === "string") return [value];
-      this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a string`);
+      this.noString([...this.path, name, i], value);
       return [];
     });
   }
@@ -91,7 +92,7 @@ export class Fields {
     const fields = this.object(name);
     const entries = Object.entries(fields.fields ?? {}).flatMap(([key, value]): [string, string][] => {
       if (typeof value === "string") return [[key, value]];
-      if (value !== null) this.report.error([...this.path, name, key], `is ${this.described(value)}, expected a string (quote it)`);
+      if (value !== null) this.noString([...this.path, name, key], value);
       return value === null ? [[key, ""]] : [];
     });
     return Object.fromEntries(entries);
@@ -137,6 +138,11 @@ export class Fields {
     if (Array.isArray(value)) return value;
     this.wrong(name, value, "a list");
     return [];
+  }
+
+  private noString(path: FieldPath, value: unknown): void {
+    const word = this.described === describe ? this.report.wordAt?.(path) : undefined;
+    this.report.error(path, `is ${this.described(value)}, expected a string${quoteHint(value, word)}`);
   }
 
   private wrong(name: string, value: unknown, expected: string): void {

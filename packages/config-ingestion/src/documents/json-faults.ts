@@ -2,6 +2,8 @@ import { fromJson, ScalarType, type DescEnum, type DescField, type DescMessage, 
 import { scalarTypeName } from "./scalar-type-name.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
+import { nearestNames } from "./nearest-names.js";
+import { quoteHint } from "./quote-hint.js";
 import type { FieldPath } from "./report.js";
 
 export interface JsonFaults {
@@ -9,6 +11,8 @@ export interface JsonFaults {
   fault(path: FieldPath, message: string): void;
   /** A field that the message does not have. */
   unknown(path: FieldPath, message: string): void;
+  /** Returns the unquoted word at a path of the document's text, as {@link Report.wordAt}. */
+  wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }
 
 /** Messages whose JSON form is not an object with a field each. */
@@ -35,7 +39,8 @@ const expectedForm: Readonly<Record<string, string>> = {
 export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFaults, path: FieldPath = []): void {
   const form = expectedForm[schema.typeName];
   if (form !== undefined) {
-    if (!decodes(schema, json)) found.fault(path, `is ${describe(json)}, expected ${form}`);
+    const hint = (): string => (schema.typeName === "google.protobuf.StringValue" ? quoteHint(json, found.wordAt?.(path)) : "");
+    if (!decodes(schema, json)) found.fault(path, `is ${describe(json)}, expected ${form}${hint()}`);
     return;
   }
   const fields = record(json);
@@ -80,8 +85,11 @@ function fieldFaults(field: DescField, json: unknown, found: JsonFaults, path: F
 function valueFaults(field: DescField, json: unknown, found: JsonFaults, path: FieldPath): void {
   if (field.message !== undefined) findJsonFaults(field.message, json, found, path);
   else if (field.enum !== undefined) enumFault(field.enum, json, found, path);
-  else if (!isScalar(field.scalar ?? ScalarType.STRING, json))
-    found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(field.scalar ?? ScalarType.STRING)}`);
+  else if (!isScalar(field.scalar ?? ScalarType.STRING, json)) {
+    const type = field.scalar ?? ScalarType.STRING;
+    const hint = type === ScalarType.STRING ? quoteHint(json, found.wordAt?.(path)) : "";
+    found.fault(path, `is ${describe(json)}, expected ${scalarTypeName(type)}${hint}`);
+  }
 }
 
 function enumFault(desc: DescEnum, json: unknown, found: JsonFaults, path: FieldPath): void {
@@ -138,11 +146,8 @@ function decodes(schema: DescMessage, json: unknown): boolean {
 }
 
 function suggestion(schema: DescMessage, key: string): string {
-  const wanted = key.toLowerCase().replaceAll(/[_-]/g, "");
-  const near = schema.fields.find(
-    (f) => f.jsonName.toLowerCase() === wanted || f.jsonName.toLowerCase() === `${wanted}s` || `${f.jsonName.toLowerCase()}s` === wanted,
-  );
-  if (near !== undefined) return `; ${near.jsonName} is`;
   const names = schema.fields.map((f) => f.jsonName);
+  const [near] = nearestNames(key, names, 1);
+  if (near !== undefined) return `; did you mean ${near}?`;
   return names.length === 0 ? ", which has none" : names.length > 12 ? "" : `, which has ${names.join(", ")}`;
 }

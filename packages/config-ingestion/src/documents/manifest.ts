@@ -1,6 +1,7 @@
 import type { KeysRead, Manifest } from "../kinds/kind.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
+import { quoteHint } from "./quote-hint.js";
 import type { Report } from "./report.js";
 
 export interface Envelope {
@@ -28,7 +29,7 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
     if (typeof value === "string" && value !== "") continue;
     report.error(
       [name],
-      `is ${describe(value)}, expected ${name === "kind" ? "a kind such as VirtualService" : "a version such as networking.istio.io/v1"}`,
+      `is ${describe(value)}, expected ${name === "kind" ? "a kind such as VirtualService" : "a version such as networking.istio.io/v1"}${quoteHint(value, report.wordAt?.([name]))}`,
     );
     complete = false;
   }
@@ -43,16 +44,15 @@ export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster"
   const metadata = record(body["metadata"]);
   const name = metadata?.["name"];
   if (!isName(name)) {
-    report.error(
-      metadata === undefined ? ["metadata"] : ["metadata", "name"],
-      `is ${describe(metadata === undefined ? body["metadata"] : name)}, expected ${metadata === undefined ? "a mapping with a name" : "a name"}`,
-    );
+    if (metadata === undefined) report.error(["metadata"], `is ${describe(body["metadata"])}, expected a mapping with a name`);
+    else report.error(["metadata", "name"], `is ${describe(name)}, expected a name${quoteHint(name, report.wordAt?.(["metadata", "name"]))}`);
     return undefined;
   }
   const given = metadata?.["namespace"] ?? "";
   const namespace = scope === "cluster" ? "" : given === "" ? "default" : given;
   if (scope === "namespaced" && !isName(namespace)) {
-    report.error(["metadata", "namespace"], `is ${describe(namespace)}, expected the name of a namespace`);
+    const path = ["metadata", "namespace"];
+    report.error(path, `is ${describe(namespace)}, expected the name of a namespace${quoteHint(namespace, report.wordAt?.(path))}`);
     return undefined;
   }
   return { apiVersion, kind, body, name, namespace: String(namespace) };
@@ -73,7 +73,8 @@ export function readKeys(
   }
   const kept: [string, string][] = [];
   for (const [key, v] of Object.entries(entries)) {
-    if (typeof v !== "string" && v !== null) report.error(["metadata", field, key], `is ${describe(v)}, expected a string (quote it)`);
+    const path = ["metadata", field, key];
+    if (typeof v !== "string" && v !== null) report.error(path, `is ${describe(v)}, expected a string${quoteHint(v, report.wordAt?.(path))}`);
     else if (read === "all" || read(key)) kept.push([key, v ?? ""]);
   }
   return kept.length === 0 ? none : Object.fromEntries(kept);

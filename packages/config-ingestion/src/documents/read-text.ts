@@ -53,7 +53,8 @@ export function readDocument(document: DocumentText, file: string, options: Read
   const problems: Problem[] = [];
   const ignored = new Map<string, number>();
   let unreadable = false;
-  for (const decoded of decode(options.strings === undefined ? parsed.value : options.strings.intern(parsed.value), options)) {
+  const value = options.strings === undefined ? parsed.value : options.strings.intern(parsed.value);
+  for (const decoded of decode(value, { ...options, wordAt: parsed.wordAt })) {
     for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     if (decoded.outcome === "ignored") {
       if (decoded.issues.length === 0) ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);

@@ -13,6 +13,8 @@ export interface Report {
   error(path: FieldPath, message: string): void;
   /** The object is accepted, and the user told. */
   warning(path: FieldPath, message: string, code?: IssueCode): void;
+  /** Returns the unquoted word that the document's text has at a path, where there is a text: `y` for true. */
+  readonly wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }
 
 /** `http[2].route[0].weight`: a path as a person reads it. A leading `spec` is left out, as everything of interest is there. */

@@ -4,7 +4,7 @@ import { ScalarType } from "@bufbuild/protobuf";
 export function scalarTypeName(type: ScalarType): string {
   switch (type) {
     case ScalarType.STRING:
-      return "a string (quote it)";
+      return "a string";
     case ScalarType.BOOL:
       return "true or false";
     case ScalarType.BYTES:

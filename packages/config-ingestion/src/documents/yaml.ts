@@ -1,9 +1,10 @@
-import { isCollection, isNode, isPair, isScalar, LineCounter, parseDocument, type Document, type ScalarTag } from "yaml";
+import { LineCounter, parseDocument, type ScalarTag, type YAMLParseError } from "yaml";
 import type { FieldPath } from "./report.js";
 import { isNestedAbsurdly, isTooDeep, maxDepth } from "./nesting.js";
 import { booleanWord, plainBoolean, plainNumber } from "./plain-scalars.js";
 import { readPlainly } from "./plain-yaml.js";
 import { mendTrailingColons } from "./trailing-colon.js";
+import { duplicateOf, offsetOf, wordAt } from "./yaml-nodes.js";
 
 /** One document of a file. */
 export interface DocumentText {
@@ -18,6 +19,8 @@ export interface ParsedDocument {
   readonly value: unknown;
   /** Line of the file, from 1, where the deepest existing part of a path begins. */
   lineOf(path: FieldPath): number;
+  /** The unquoted word that the file has at a path; undefined for anything else there. */
+  readonly wordAt: (path: FieldPath) => string | undefined;
 }
 
 export interface SyntaxFault {
@@ -69,14 +72,18 @@ export function parseYaml(document: DocumentText): ParsedDocument | SyntaxFault 
   const quick = readPlainly(document.text);
   if (quick === undefined) return parseWithPositions(document);
   if (isTooDeep(quick.value)) return tooDeep(document);
-  let positioned: ParsedDocument | SyntaxFault | undefined;
+  let parsed: ParsedDocument | SyntaxFault | undefined;
+  const positioned = (): ParsedDocument | undefined => {
+    parsed ??= parseWithPositions(document);
+    return "message" in parsed ? undefined : parsed;
+  };
   return {
     value: quick.value,
     lineOf(path) {
       if (path.length === 0) return document.line + firstContentLine(document.text);
-      positioned ??= parseWithPositions(document);
-      return "message" in positioned ? document.line : positioned.lineOf(path);
+      return positioned()?.lineOf(path) ?? document.line;
     },
+    wordAt: (path) => positioned()?.wordAt(path),
   };
 }
 
@@ -93,10 +100,15 @@ export function parseWithPositions(document: DocumentText): ParsedDocument | Syn
       logLevel: "silent",
     });
     mendTrailingColons(parsed, document.text);
+    const duplicateKey = ({ code, pos }: YAMLParseError): string | undefined => {
+      const duplicate = code === "DUPLICATE_KEY" ? duplicateOf(parsed, pos[0]) : undefined;
+      return duplicate && `key ${duplicate.key} is already set on line ${line(duplicate.firstOffset)}`;
+    };
     const fault = parsed.errors[0];
-    if (fault !== undefined) return { line: line(fault.pos[0]), message: told(document, fault.message) };
+    if (fault !== undefined) return { line: line(fault.pos[0]), message: duplicateKey(fault) ?? told(document, fault.message) };
     const value: unknown = parsed.toJS({ maxAliasCount });
-    return isTooDeep(value) ? tooDeep(document) : { value, lineOf: (path) => line(offsetOf(parsed, path)) };
+    if (isTooDeep(value)) return tooDeep(document);
+    return { value, lineOf: (path) => line(offsetOf(parsed, path)), wordAt: (path) => wordAt(parsed, path) };
   } catch (cause) {
     if (cause instanceof RangeError) return tooDeep(document);
     return { line: document.line, message: told(document, cause instanceof Error ? cause.message : String(cause)) };
@@ -111,30 +123,6 @@ function tooDeep(document: DocumentText): SyntaxFault {
 function firstContentLine(text: string): number {
   const at = text.search(/^(?!---(?:\s|$))[^\S\r\n]*[^#\s]|^---[^\S\r\n]+[^#\s]/m);
   return at <= 0 ? 0 : text.slice(0, at).split("\n").length - 1;
-}
-
-function offsetOf(document: Document, path: FieldPath): number {
-  let node: unknown = document.contents;
-  let offset = document.contents?.range?.[0] ?? 0;
-  for (const part of path) {
-    if (!isCollection(node)) break;
-    const { next, start } = child(node.items, part);
-    if (start === undefined) break;
-    offset = start;
-    node = next;
-  }
-  return offset;
-}
-
-function child(items: readonly unknown[], part: string | number): { next: unknown; start: number | undefined } {
-  if (typeof part === "number") {
-    const next = items[part];
-    return { next, start: isNode(next) ? next.range?.[0] : undefined };
-  }
-  for (const item of items) {
-    if (isPair(item) && isScalar(item.key) && String(item.key.value) === part) return { next: item.value, start: item.key.range?.[0] };
-  }
-  return { next: undefined, start: undefined };
 }
 
 /** What the parser says is wrong. After a colon it quotes the text, which is left out where that may be a Secret's. */

@@ -9,7 +9,8 @@ export function decodeTolerantly<D extends DescMessage>(schema: D, json: unknown
   const rewritten = withProtobufDurations(schema, json);
   let refused = false;
   findJsonFaults(schema, rewritten, {
-    unknown: (path, message) => report.warning(path, `${message}; it is ignored`),
+    wordAt: report.wordAt,
+    unknown: (path, message) => report.warning(path, `${message}${message.endsWith("?") ? " It" : "; it"} is ignored`),
     fault: (path, message) => {
       refused = true;
       report.error(path, message);

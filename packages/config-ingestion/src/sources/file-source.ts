@@ -98,7 +98,7 @@ export class FileSource<V> implements Source {
       (severity: Problem["severity"]): Report["error"] =>
       (path, message) =>
         void problems.push({ severity, file, line: parsed.lineOf(path), path, message });
-    return this.options.read(parsed.value, { error: note("error"), warning: note("warning") });
+    return this.options.read(parsed.value, { error: note("error"), warning: note("warning"), wordAt: parsed.wordAt });
   }
 }
 
