@@ -94,7 +94,30 @@ describe("istiod explain", () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     await expect(explained("--configDir", configDir, "--proxy", "nobody.shop")).rejects.toThrow(/there is no Pod "nobody.shop"/);
     await expect(explained("--proxy", "web.shop")).rejects.toThrow(/--configDir is needed/);
-    await expect(explained("--configDir", configDir, "--proxy", "web.shop", "--resource", "none", "--type", "cds")).rejects.toThrow(/has no resource none of type cds/);
+  });
+});
+
+describe("istiod explain of a resource that the proxy does not have", () => {
+  const none = "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local has no resource";
+
+  test.each([
+    [["--resource", "nonsense"], `${none} "nonsense"`],
+    [["--resource", "nonsense", "--type", "eds", "-o", "json"], `${none} "nonsense" of type eds`],
+    [["--resource", "cart", "--type", "cds"], `${none} "cart" of type cds; did you mean cds outbound|80||${cart}?`],
+    [["--resource", `outbound|80||crat.shop.svc.cluster.local`, "-o", "json"], `${none} "outbound|80||crat.shop.svc.cluster.local"; did you mean cds outbound|80||${cart}?`],
+  ])("fails with a sentence and prints nothing: %j", async (args, message) => {
+    const configDir = await folder({ "mesh.yaml": mesh("3s") });
+    const output: string[] = [];
+    const command = explainCommand({}, (text) => output.push(text)).exitOverride();
+    const run = command.parseAsync([...meshFlags, "--configDir", configDir, "--proxy", "web.shop", ...args], { from: "user" });
+    await expect(run).rejects.toThrow(new Error(message));
+    expect(output).toEqual([]);
+  });
+
+  test("fails in the same words of a running istiod", async () => {
+    const istiod = await serve({ configDir: await folder({ "mesh.yaml": mesh("3s") }) });
+    const args = ["--istiod", istiod.http, "--proxy", "web.shop", "--resource", "cart", "--type", "cds", "-o", "json"];
+    await expect(explained(...args)).rejects.toThrow(new Error(`${none} "cart" of type cds; did you mean cds outbound|80||${cart}?`));
   });
 });
 

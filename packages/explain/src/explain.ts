@@ -8,6 +8,7 @@ import { type Loss, losses } from "./losses/index.js";
 import { listsRead, type ObjectRead, objectsRead } from "./made-from.js";
 import { type Maker, Makers, walk } from "./maker.js";
 import { type ResourceType, resourceTypes } from "./resource-types.js";
+import { isOfUnknownName } from "./unknown-resource.js";
 
 export interface ExplainOptions {
   /** Default: every type. */
@@ -68,7 +69,7 @@ function made(view: View<Proxy>, type: ResourceType, name: string | undefined): 
 function lookedUp(view: View<Proxy>, type: ResourceType, name: string): readonly Made[] {
   const lookup = lookups[type.typeUrl];
   const resource = lookup && view.call(lookup, name);
-  if (lookup === undefined || resource === undefined) return [];
+  if (lookup === undefined || resource === undefined || isOfUnknownName(type, resource)) return [];
   return [{ type, resource, maker: walk(view.explain(lookup, name).tree) }];
 }
 

@@ -6,5 +6,6 @@ export type { ObjectRead } from "./made-from.js";
 export { messageRegistry, resourceJson, type ResourceType, resourceType, resourceTypes } from "./resource-types.js";
 export { type MeshChanges, meshChanges, pairProxies, type ProxyPair, type ResourceChange } from "./changes.js";
 export { formatChanges, formatExplanations } from "./format.js";
+export { nearestResources, type ResourceName } from "./unknown-resource.js";
 export { podProxies, podProxy, proxyNamed } from "./proxies.js";
 export { proxyResources } from "./proxy-resources.js";

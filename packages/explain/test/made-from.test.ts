@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { explain } from "../src/index.js";
+import { explain, nearestResources, resourceType } from "../src/index.js";
 import { cart, meshOf, object, proxy, route, service, why } from "./mesh.js";
 
 const cluster = `outbound|80||${cart}`;
@@ -54,8 +54,33 @@ describe("what a resource was made from", () => {
     expect(why(mesh(), proxy(), "rds", "8080").objects.length).toBeGreaterThan(0);
   });
 
+  test.each(["nonsense", "outbound|80||cat.shop.svc.cluster.local", "cat.shop.svc.cluster.local:80", "65536", "http.8080"])("is nothing for the unknown name %s", (name) => {
+    const database = mesh();
+    for (const type of ["sidecar", "router"] as const) expect(explain(database, database.view(proxy(type)), { name })).toEqual([]);
+  });
+
   test("names fields of VirtualServices by their place", () => {
     const { objects } = why(meshOf(service("cart") + route("cart", cart, { http: [{ timeout: "3s", route: [{ destination: { host: cart } }] }] })), proxy(), "rds", "80", 2000);
     expect(objects.find(({ kind }) => kind === "VirtualService")?.effect?.fields).toEqual(expect.arrayContaining(["spec.http[0].timeout", "spec.hosts[0]"]));
+  });
+});
+
+describe("the nearest resources of a name", () => {
+  const nearest = (name: string, type?: string): readonly string[] => {
+    const database = mesh();
+    const found = type === undefined ? undefined : resourceType(type);
+    return nearestResources(database.view(proxy()), name, found && [found]).map((near) => `${near.type} ${near.name}`);
+  };
+
+  test("are those that are spelled like it", () => {
+    expect(nearest(`outbound|80||cat.shop.svc.cluster.local`)).toEqual([`cds ${cluster}`, `cds outbound|80|v1|${cart}`, "cds outbound|80||bill.shop.svc.cluster.local"]);
+    expect(nearest("blackholecluster")).toEqual(["cds BlackHoleCluster"]);
+    expect(nearest("virtualOutbond", "lds")).toEqual(["lds virtualOutbound", "lds virtualInbound"]);
+    expect(nearest("virtualOutbond", "cds")).toEqual([]);
+  });
+
+  test("are those that contain it, where none is spelled like it", () => {
+    expect(nearest("cart")).toEqual([`cds ${cluster}`, `cds outbound|80|v1|${cart}`]);
+    expect(nearest("nonsense")).toEqual([]);
   });
 });

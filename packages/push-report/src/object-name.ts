@@ -1,4 +1,4 @@
-import { allKinds, type Kind } from "@istiod/config-ingestion";
+import { allKinds, type Kind, nearestNames } from "@istiod/config-ingestion";
 import type { Change, Collection, Database } from "@istiod/incremental";
 
 /** An object of the mesh by the words of a user. */
@@ -40,10 +40,16 @@ export function formatName({ kind, namespace, name }: ObjectName): string {
 export function parseName(text: string): ObjectName {
   const [kindName = "", ...rest] = text.split("/");
   const kind = allKinds.find((k) => k.kind.toLowerCase() === kindName.toLowerCase());
-  if (kind === undefined) throw new Error(`${text}: there is no kind ${kindName}; known are ${allKinds.map((k) => k.kind).sort().join(", ")}`);
+  if (kind === undefined) throw new Error(`${text}: there is no kind ${kindName}; ${kindsInstead(kindName)}`);
   const expected = kind.scope === "cluster" ? `${kind.kind}/NAME` : `${kind.kind}/NAMESPACE/NAME`;
   if (rest.length !== (kind.scope === "cluster" ? 1 : 2) || rest.includes("")) throw new Error(`${text}: expected ${expected}`);
   return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (rest[0] ?? ""), name: rest.at(-1) ?? "" };
+}
+
+function kindsInstead(kindName: string): string {
+  const kinds = allKinds.map((k) => k.kind).sort();
+  const near = nearestNames(kindName, kinds);
+  return near.length > 0 ? `did you mean ${near.join(" or ")}?` : `known are ${kinds.join(", ")}`;
 }
 
 /** Where the objects of a name stand; none where there is no such object. */

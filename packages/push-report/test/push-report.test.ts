@@ -303,7 +303,8 @@ async function turn(): Promise<void> {
 it("reads names of objects, and says what is wrong with one", () => {
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
-  expect(() => parseName("Cart/a/b")).toThrow("there is no kind Cart");
+  expect(() => parseName("Cart/a/b")).toThrow(/^Cart\/a\/b: there is no kind Cart; known are AuthorizationPolicy, ConfigMap, /);
+  expect(() => parseName("VirtualServce/a/b")).toThrow(new Error("VirtualServce/a/b: there is no kind VirtualServce; did you mean VirtualService?"));
 });
 
 describe("a status that takes long", () => {

@@ -25,7 +25,6 @@ export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => 
   return command.action(async (values: ExplainValues) => {
     const found = values.istiod === undefined ? await fromFiles(values, env) : await fromIstiod(values.istiod, values);
     print(values.output === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : formatProxyExplanation(found));
-    if (values.resource && found.resources.length === 0) throw new Error(`${found.proxy} has no resource ${values.resource}${values.type ? ` of type ${values.type}` : ""}`);
   });
 }
 
