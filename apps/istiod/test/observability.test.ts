@@ -145,6 +145,22 @@ it("shows objects that are set aside, and does not find those that are not", asy
   expect(await status("VirtualService/shop")).toMatchObject({ exit: statusExits.failed });
 });
 
+it("without objects, is about all that changed: set aside, deleted, live, or nothing", async () => {
+  expect(await status()).toEqual({ exit: statusExits.live, text: "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n" });
+  await writeFile(join(root, "vs.yaml"), virtualService("much"));
+  await vi.waitFor(async () => expect((await status()).exit).toBe(statusExits.refused), 5000);
+  expect((await status()).text).toMatch(/^error: .*vs\.yaml:\d+: VirtualService shop\/cart: http\[0\]\.timeout: /m);
+  expect(await status("Service/shop/cart")).toMatchObject({ exit: statusExits.live });
+  await writeFile(join(root, "vs.yaml"), "kind: [");
+  await vi.waitFor(async () => expect((await status()).text).toMatch(/^error: .*vs\.yaml:1: is not YAML: /m), 5000);
+  expect((await status()).exit).toBe(statusExits.refused);
+  await writeFile(join(root, "vs.yaml"), virtualService("8s"));
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.live });
+  await vi.waitFor(async () => expect(await status()).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 1 of 1 proxy\n" }), 5000);
+  await rm(join(root, "vs.yaml"));
+  await vi.waitFor(async () => expect(await status()).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n" }), 5000);
+});
+
 it("gives JSON", async () => {
   const { text } = await status("VirtualService/shop/cart", "-o", "json");
   const { objects } = JSON.parse(text) as { objects: ObjectStatus[] };

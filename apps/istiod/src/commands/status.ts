@@ -81,15 +81,19 @@ async function fetched(url: URL): Promise<StatusAnswer> {
 }
 
 /**
- * What a status means for a pipeline.
+ * Returns the exit status of an answer, for pipelines.
  *
- * @param goal `live` on all proxies, or `gone` from all
+ * @param asked The objects that were named; none: all that changed, of which deleted ones are to be gone, and every problem of the sources counts.
+ * @param goal `live` on all proxies, or `gone` from all.
  */
 export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[], goal = "live"): number {
-  const setAside = problems.some(({ object, severity }) => severity === "error" && asked.includes(object));
+  const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
+  const setAside = problems.some(({ object, severity }) => severity === "error" && concerns(object));
   if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
-  const done = objects.every(({ found, unseen, live, reached, missing: behind }) => (goal === "gone" ? !found && behind.length === 0 : found && unseen === undefined && live === reached));
-  return !gathering && done ? statusExits.live : statusExits.notLive;
+  const isGone = ({ found, missing: behind }: ObjectStatus): boolean => !found && behind.length === 0;
+  const isLive = ({ found, unseen, live, reached }: ObjectStatus): boolean => found && unseen === undefined && live === reached;
+  const isDone = (status: ObjectStatus): boolean => (goal === "gone" || (asked.length === 0 && !status.found) ? isGone(status) : isLive(status));
+  return !gathering && objects.every(isDone) ? statusExits.live : statusExits.notLive;
 }
 
 function text({ objects, problems }: StatusAnswer): string {
