@@ -44,10 +44,23 @@ it("the table of packages in the README has each once", () => {
   expect(rows.toSorted()).toEqual(published.toSorted());
 });
 
-it("every link between documents leads to a file", () => {
+/** Paths of every page that people read, and of the changelog. */
+const pages = (): readonly string[] => {
   const documents = ["README.md", "CHANGELOG.md", ...["docs", "docs/design"].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`))];
-  const readmes = projects.map((project) => `${project}/README.md`).filter((path) => existsSync(join(root, path)));
-  const broken = [...documents, ...readmes].flatMap((path) =>
+  return [...documents, ...projects.map((project) => `${project}/README.md`).filter((path) => existsSync(join(root, path)))];
+};
+
+it("every table of a page has a header, so that no row is cut off by an empty line", () => {
+  const broken = pages().flatMap((path) => {
+    const lines = read(path).split("\n");
+    const startsTable = (at: number): boolean => lines[at]?.startsWith("|") === true && lines[at - 1]?.startsWith("|") !== true;
+    return lines.flatMap((_, at) => (startsTable(at) && !/^\|[-:| ]+\|$/.test(lines[at + 1] ?? "") ? [`${path}:${at + 1}`] : []));
+  });
+  expect(broken).toEqual([]);
+});
+
+it("every link between documents leads to a file", () => {
+  const broken = pages().flatMap((path) =>
     [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !existsSync(join(root, path, "..", link))).map((link) => `${path}: ${link}`),
   );
   expect(broken).toEqual([]);
