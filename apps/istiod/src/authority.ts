@@ -34,7 +34,7 @@ export interface RunningAuthority {
  * @throws CaError where what is there cannot be used.
  */
 export async function startAuthority(values: FlagValues, trustDomain: string, env: NodeJS.ProcessEnv, log: Logger): Promise<RunningAuthority | undefined> {
-  const authenticators = [clientCertificate, ...(values.tokensDir ? [tokenDirectory({ directory: values.tokensDir, trustDomain })] : [])];
+  const authenticators = [clientCertificate, ...(values.tokensDir ? [await checkedTokens(values.tokensDir, trustDomain, log)] : [])];
   const names = istiodNames({ namespace: values.namespace, revision: variables.revision.read(env), customHosts: variables.customHosts.read(env) });
   const onError = (error: Error): void => log.error({ err: error }, "certificate authority");
   const lifetimes = { defaultLifetime: variables.workloadCertificateLifetime.read(env), longestLifetime: variables.maxWorkloadCertificateLifetime.read(env) };
@@ -57,4 +57,11 @@ export async function startAuthority(values: FlagValues, trustDomain: string, en
   // As in Istio, an interval of zero turns rotation off.
   if (interval === 0) return { authority, authenticators, names, stop: () => undefined };
   return { authority, authenticators, names, renewalDue: (certificate) => rotation.renewalDue(certificate), stop: rotation.start() };
+}
+
+/** The tokens of --tokensDir. Files that nobody can use are logged now, and whenever they are found later. */
+async function checkedTokens(directory: string, trustDomain: string, log: Logger): Promise<Authenticator> {
+  const tokens = tokenDirectory({ directory, trustDomain, onUnusable: ({ path, reason }) => log.error({ file: path }, `--tokensDir: ${path} ${reason}`) });
+  await tokens.check();
+  return tokens;
 }

@@ -61,7 +61,7 @@ export const flags = [
   { name: "readyFile", value: "<file>", about: "written when the first full state is served", default: "" },
   { name: "prepareLimit", value: "<duration>", about: "most time to compute, before it is ready, what the proxies of the mesh's Pods will ask for; 0s: only when they ask", default: "30s" },
   { name: "caDir", value: "<dir>", about: "where a self-signed root is kept; made if absent; empty: no CA unless plugged in by ROOT_CA_DIR", default: "" },
-  { name: "tokensDir", value: "<dir>", about: "bearer tokens that are accepted without Kubernetes: the file NAMESPACE/SERVICEACCOUNT holds one", default: "" },
+  { name: "tokensDir", value: "<dir>", about: "bearer tokens that are accepted without Kubernetes: the file NAMESPACE/SERVICEACCOUNT holds one, of at least 16 characters", default: "" },
 ] as const satisfies readonly Flag[];
 
 /** The values of the flags, by name. */

@@ -72,6 +72,14 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     ]);
   });
 
+  test("a token that cannot be used is logged at startup, with its file", async () => {
+    const root = await folder({ "config/front.yaml": secret("front", "edge", "k-first"), "tokens/edge/gw": "short" });
+    const istiod = await serve({ configDir: join(root, "config"), caDir: join(root, "ca"), tokensDir: join(root, "tokens"), secureGRPCAddr: "127.0.0.1:0" });
+    expect(istiod.lines).toContainEqual(
+      expect.objectContaining({ level: "error", file: join(root, "tokens/edge/gw"), msg: `--tokensDir: ${join(root, "tokens/edge/gw")} holds a token of 5 characters, expected at least 16` }),
+    );
+  });
+
   test("on the plaintext port nobody is given any", async () => {
     const { istiod } = await start();
     const proxy = client(istiod, variant, gateway);

@@ -144,6 +144,48 @@ describe("a directory of tokens", () => {
     expect(await tokens.authenticate(bearer(""))).toBeUndefined();
   });
 
+  it("reports each file that cannot be used, by name and without its content, and takes the others", async () => {
+    const directory = await scratch();
+    const clock = new FakeClock();
+    const reported: string[] = [];
+    const tokens = tokenDirectory({ directory, trustDomain: "td", clock, onUnusable: ({ path, reason }) => reported.push(`${path.replace(directory, "DIR")} ${reason}`) });
+    await mkdir(join(directory, "shop", "folder"), { recursive: true });
+    const files = { cart: "cart-0123456789abcdef", short: "hunter2", empty: "\n", "two-lines": "0123456789abcdef\nhunter2", Wrong_Name: "wrong-0123456789abcdef", web: "cart-0123456789abcdef" };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, "shop", name), text);
+    await writeFile(join(directory, "cart"), "cart-0123456789abcdef");
+    await tokens.check();
+    expect(reported).toEqual([
+      "DIR/cart is not in the directory of a namespace, expected NAMESPACE/SERVICEACCOUNT",
+      'DIR/shop/Wrong_Name service account "Wrong_Name" is not valid in a SPIFFE identity',
+      "DIR/shop/empty is empty, expected a token of at least 16 characters",
+      "DIR/shop/folder is a directory, expected NAMESPACE/SERVICEACCOUNT",
+      "DIR/shop/short holds a token of 7 characters, expected at least 16",
+      "DIR/shop/two-lines holds a token with spaces, line breaks or characters that are not ASCII, which no header can carry",
+      `DIR/shop/web holds the same token as ${directory}/shop/cart, which is the one that counts`,
+    ]);
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    await expect(tokens.authenticate(bearer("hunter2"))).rejects.toMatchObject({ code: "unauthenticated" });
+
+    reported.length = 0;
+    await writeFile(join(directory, "shop", "short"), "hunter22");
+    clock.advance(1000);
+    await expect(tokens.authenticate(bearer("hunter22"))).rejects.toMatchObject({ code: "unauthenticated" });
+    expect(reported).toEqual(["DIR/shop/short holds a token of 8 characters, expected at least 16"]);
+  });
+
+  it("that does not exist is reported, and counts when it is there", async () => {
+    const directory = join(await scratch(), "tokens");
+    const reported: string[] = [];
+    const clock = new FakeClock();
+    const tokens = tokenDirectory({ directory, trustDomain: "td", clock, onUnusable: ({ path, reason }) => reported.push(`${path} ${reason}`) });
+    await tokens.check();
+    expect(reported).toEqual([`${directory} does not exist`]);
+    await mkdir(join(directory, "shop"), { recursive: true });
+    await writeFile(join(directory, "shop", "cart"), "cart-0123456789abcdef");
+    clock.advance(1000);
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+  });
+
   it("is read once for all who call at the same time", async () => {
     const directory = await scratch();
     const names = Array.from({ length: 20 }, (_, n) => `account-${n}`);

@@ -1,49 +1,60 @@
-import { createHash, timingSafeEqual } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { timingSafeEqual } from "node:crypto";
 import { type Clock, systemClock } from "../clock.js";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";
-import { spiffeUri } from "./spiffe-identity.js";
+import { readToken, readTokenFiles, tokenDigest, type TokenFiles, type UnusableToken } from "./token-files.js";
 
 export interface TokenDirectoryOptions {
-  /** Holds `<namespace>/<service account>`: one file an identity, its content the token. */
+  /** Holds `<namespace>/<service account>`: one file an identity, its content the token of at least 16 characters. */
   readonly directory: string;
   readonly trustDomain: string;
   /** Milliseconds for which an unknown token is answered from what was last read. Default: 1000, so that guessing costs no disk. */
   readonly freshFor?: number;
   readonly clock?: Clock;
+  /** Called for each file that cannot be used, once until its fault is gone or another. */
+  readonly onUnusable?: (file: UnusableToken) => void;
 }
 
-const SHORTEST_TOKEN = 16;
+/** Accepts the tokens of a directory. */
+export interface TokenDirectory extends Authenticator {
+  /**
+   * Reads the directory, so that files that cannot be used are reported before somebody shows their tokens.
+   *
+   * @throws CaError `store` where it cannot be read.
+   */
+  check(): Promise<void>;
+}
 
 /**
  * Accepts the tokens in a directory, for a mesh on machines without Kubernetes. A file that is added, changed or removed
  * counts at once for its own token and after `freshFor` for a new one; nothing needs a restart.
  */
-export function tokenDirectory(options: TokenDirectoryOptions): Authenticator {
-  const { directory, trustDomain, freshFor = 1000, clock = systemClock } = options;
-  let index = new Map<string, TokenFile>();
+export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
+  const { directory, trustDomain, freshFor = 1000, clock = systemClock, onUnusable } = options;
+  let files: TokenFiles = { byDigest: new Map(), unusable: [] };
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
   const read = async (): Promise<void> => {
     readAt = clock.now();
     try {
-      index = await readIndex(directory, trustDomain);
+      const before = new Set(files.unusable.map(faultKey));
+      files = await readTokenFiles(directory, trustDomain);
+      for (const fault of files.unusable) if (!before.has(faultKey(fault))) onUnusable?.(fault);
     } finally {
       reading = undefined;
     }
   };
   return {
     name: "token directory",
+    check: () => (reading ??= read()),
     async authenticate(credentials) {
       const token = bearerToken(credentials);
       if (token === undefined) return undefined;
-      const key = digest(token).toString("hex");
-      if (!index.has(key) && (reading || clock.now() - readAt >= freshFor)) await (reading ??= read());
-      const file = index.get(key);
-      const still = file && (await readToken(file.path));
-      if (!file || still === undefined || !timingSafeEqual(digest(still), digest(token))) {
+      const key = tokenDigest(token).toString("hex");
+      if (!files.byDigest.has(key) && (reading || clock.now() - readAt >= freshFor)) await (reading ??= read());
+      const file = files.byDigest.get(key);
+      const still = file && (await readToken(file.path).catch(() => undefined));
+      if (!file || still === undefined || !timingSafeEqual(tokenDigest(still), tokenDigest(token))) {
         throw new CaError("unauthenticated", `token not in ${directory}`);
       }
       return { identities: [file.uri], by: this.name };
@@ -51,44 +62,6 @@ export function tokenDirectory(options: TokenDirectoryOptions): Authenticator {
   };
 }
 
-interface TokenFile {
-  readonly path: string;
-  readonly uri: string;
-}
-
-async function readIndex(directory: string, trustDomain: string): Promise<Map<string, TokenFile>> {
-  const index = new Map<string, TokenFile>();
-  for (const namespace of await names(directory)) {
-    for (const serviceAccount of await names(join(directory, namespace))) {
-      const path = join(directory, namespace, serviceAccount);
-      const token = await readToken(path);
-      if (token !== undefined) index.set(digest(token).toString("hex"), { path, uri: spiffeUri({ trustDomain, namespace, serviceAccount }) });
-    }
-  }
-  return index;
-}
-
-/** Entries of a directory but hidden ones; none where it is no directory. */
-async function names(directory: string): Promise<string[]> {
-  try {
-    return (await readdir(directory)).filter((name) => !name.startsWith("."));
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return [];
-    throw CaError.from(error, "store", `${directory} cannot be read`);
-  }
-}
-
-/** A token that may be accepted: a half-written or empty file gives none. */
-async function readToken(path: string): Promise<string | undefined> {
-  try {
-    const token = (await readFile(path, "utf8")).trim();
-    return token.length >= SHORTEST_TOKEN ? token : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function digest(token: string): Buffer {
-  return createHash("sha256").update(token).digest();
+function faultKey({ path, reason }: UnusableToken): string {
+  return JSON.stringify([path, reason]);
 }
