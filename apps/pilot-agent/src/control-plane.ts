@@ -37,8 +37,10 @@ export function discoveryTls(options: Options, config: ProxyConfig): ControlPlan
 /** Address of the certificate authority and how the agent speaks to it. @throws AgentError `file` */
 export function authorityEndpoint(options: Options, config: ProxyConfig): { address: string; tls?: ControlPlaneTls } {
   const address = options.caAddress || config.discoveryAddress;
+  // ISTIOD_SAN is the name of the discovery address, and no other authority's.
+  const expected = options.caAddress === "" ? serverName(options) : {};
   if (options.caPlaintext || address.endsWith(PLAINTEXT_PORT)) return { address };
-  if (options.provCert === "") return { address, tls: { rootFile: rootFile(options, options.caRoot), ...serverName(options) } };
+  if (options.provCert === "") return { address, tls: { rootFile: rootFile(options, options.caRoot), ...expected } };
   const at = (file: string): string => resolve(options.directory, options.provCert, file);
   return {
     address,
@@ -46,7 +48,7 @@ export function authorityEndpoint(options: Options, config: ProxyConfig): { addr
       rootFile: rootFile(options, options.caRoot, at("root-cert.pem"), false),
       certificateFile: at("cert-chain.pem"),
       keyFile: at("key.pem"),
-      ...serverName(options),
+      ...expected,
     },
   };
 }

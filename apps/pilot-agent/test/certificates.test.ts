@@ -11,6 +11,7 @@ import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v
 import { FakeClock } from "@istiod/ca/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { type AuthorityClientOptions, issueFromAuthority } from "../src/certificates/authority-client.js";
+import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
 import { makeKeyAndRequest } from "../src/certificates/key-and-request.js";
 import { writeCertificate } from "../src/certificates/output.js";
@@ -18,6 +19,7 @@ import { type Secret, secretFiles, type SecretSource } from "../src/certificates
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
 import { workloadSecrets } from "../src/certificates/workload-secrets.js";
 import { silentLog } from "../src/log.js";
+import { openUpstream } from "../src/relay/upstream.js";
 import { sdsRoutes } from "../src/sds/sds-service.js";
 import { listenOnSocket } from "../src/socket.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
@@ -80,7 +82,8 @@ describe("the certificate authority", () => {
     ["the token is wrong", async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o), /does not accept the token in/],
     ["its root is another", async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o), /certificate authority 127\.0\.0\.1:\d+: .*certificate/],
     ["its root is missing", async (o) => ({ ...o, tls: { rootFile: "/none/root.pem" } }), /root certificate of the control plane cannot be read/],
-    ["its name is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }), /certificate authority .*elsewhere\.example/],
+    ["its name is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }), /certificate authority 127\.0\.0\.1:\d+: the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected elsewhere\.example; ISTIOD_SAN says which name to expect$/],
+    ["its address is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "127.0.0.9" } }), /the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected 127\.0\.0\.9; ISTIOD_SAN/],
     ["it is not there", async (o) => ({ ...o, address: "127.0.0.1:1" }), /certificate authority 127\.0\.0\.1:1: .*ECONNREFUSED/],
   ])("is complained of in a sentence when %s", async (_, change, words) => {
     const istiod = await FakeIstiod.start();
@@ -94,6 +97,28 @@ describe("the certificate authority", () => {
     const istiod = await FakeIstiod.start();
     const options = await authorityClient(istiod);
     await issueFromAuthority({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
+    await issueFromAuthority({ ...options, address: `localhost:${istiod.port}`, tls: { ...options.tls!, serverName: "127.0.0.1" } });
+  });
+
+  it.each([
+    ["istiod.shop.svc:15012", "istiod.shop.svc"],
+    ["127.0.0.1:15012", "127.0.0.1"],
+    ["[fd00::1]:15012", "fd00::1"],
+    ["localhost:15012", "istiod.istio-system.svc"],
+  ])("at %s is expected to be %s", (address, name) => {
+    expect(expectedName(address)).toBe(name);
+  });
+
+  it("that is not istiod is told by the names of its certificate", async () => {
+    const istiod = await FakeIstiod.start();
+    const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
+    const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
+    await expect(failed).rejects.toThrow(`istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; ISTIOD_SAN`);
+  });
+
+  it("is reached as localhost through a forwarded port", async () => {
+    const istiod = await FakeIstiod.start();
+    expect((await issueFromAuthority({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots).toBe(istiod.root);
   });
 });
 

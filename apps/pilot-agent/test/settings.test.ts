@@ -210,6 +210,8 @@ describe("the control plane is verified", () => {
     const tls = { rootFile: join(directory, "var/run/secrets/istio/root-cert.pem") };
     expect(authorityEndpoint(at(), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls });
     expect(authorityEndpoint(at({ CA_ADDR: "ca:1" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
+    expect(authorityEndpoint(at({ ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls: { ...tls, serverName: "istiod" } });
+    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
     expect(authorityEndpoint(at({ CA_ADDR: "ca:15010" }), defaultProxyConfig())).toEqual({ address: "ca:15010" });
     expect(authorityEndpoint(at({ CA_ADDR: "ca:1", CA_PLAINTEXT: "true" }), defaultProxyConfig())).toEqual({ address: "ca:1" });
   });

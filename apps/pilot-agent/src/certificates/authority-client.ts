@@ -32,7 +32,7 @@ export async function issueFromAuthority(options: AuthorityClientOptions): Promi
   const { key, request } = await makeKeyAndRequest(options.identity, options.key);
   const token = await readToken(options.tokenFile);
   const url = `${options.tls ? "https" : "http"}://${options.address}`;
-  const sessions = new Http2SessionManager(url, undefined, options.tls ? await tlsOptions(options.tls) : undefined);
+  const sessions = new Http2SessionManager(url, undefined, options.tls ? await tlsOptions(options.tls, options.address) : undefined);
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager: sessions,

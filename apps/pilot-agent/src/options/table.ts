@@ -30,7 +30,7 @@ const certificates = {
   caProvider: text({ env: "CA_PROVIDER", default: "Citadel", help: "Kind of authority; Citadel (istiod's service) is the one supported." }),
   caRoot: text({ env: "CA_ROOT_CA", default: "", help: "PEM file that the authority's certificate is verified against; SYSTEM: the machine's roots. Empty: ./var/run/secrets/istio/root-cert.pem." }),
   xdsRoot: text({ env: "XDS_ROOT_CA", default: "", help: "The same for istiod's discovery port." }),
-  istiodSan: text({ env: "ISTIOD_SAN", default: "", help: "Name expected in istiod's certificate, where it is reached by an address." }),
+  istiodSan: text({ env: "ISTIOD_SAN", default: "", help: "Name expected in istiod's certificate, where istiod is reached by another, such as an IP address. Empty: the host of the discovery address, or istiod.istio-system.svc for localhost. Without effect on an authority named by CA_ADDR." }),
   secretTtl: duration({ env: "SECRET_TTL", default: 24 * 3_600_000, help: "Lifetime asked for a certificate." }),
   graceRatio: number({ env: "SECRET_GRACE_PERIOD_RATIO", default: 0.5, help: "Part of a certificate's life that is left when it is renewed." }),
   graceJitter: number({ env: "SECRET_GRACE_PERIOD_RATIO_JITTER", default: 0.01, help: "That part is spread by as much up or down." }),

@@ -30,7 +30,7 @@ export async function openUpstream(options: UpstreamOptions): Promise<{ session:
   const { address, tls, tokenFile, clusterId, dialTimeout = 5000, clock = systemClock } = options;
   const token = await readToken(tokenFile);
   const session = connect(`${tls ? "https" : "http"}://${address}`, {
-    ...(tls ? await tlsOptions(tls) : {}),
+    ...(tls ? await tlsOptions(tls, address) : {}),
     settings: { initialWindowSize: STREAM_WINDOW, enablePush: false },
     maxSessionMemory: 1024,
   });
