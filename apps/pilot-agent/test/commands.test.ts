@@ -50,6 +50,11 @@ describe("the command line", () => {
     expect(err).not.toContain("    at ");
   });
 
+  it("waits for the proxy at the address that the agent binds to", async () => {
+    const { code, err } = await run(["wait", "--timeoutSeconds", "0"], { AGENT_BIND_ADDRESS: "127.0.0.2" });
+    expect({ code, err }).toEqual({ code: 1, err: "pilot-agent: the proxy did not become ready within 0 s (http://127.0.0.2:15021/healthz/ready: it was never asked)\n" });
+  });
+
   it("accepts flags and variables of Istio's that have no effect, and names them once, with the reason", async () => {
     const args = ["proxy", "--controlPlaneBootstrap=false", "--stsPort", "15463", "sidecar", "--templateFile", "x.json", "--proxyLogLevell=debug"];
     const { err } = await run(args, { AGENT_DIRECTORY: await scratch(), WASM_PURGE_INTERVAL: "1h", JWT_POLICY: "third-party-jwt", ISTIO_META_OWNER: "x", ISTIO_CPU_LIMITS: "1", PILOT_TRACE_SAMPLING: "1" });
@@ -78,6 +83,15 @@ describe("pilot-agent wait and request", () => {
     const closed = await freePort();
     await expect(waitUntilReady({ url: `http://127.0.0.1:${closed}/`, timeout: 30, requestTimeout: 500, period: 5 })).rejects.toThrow(/did not become ready within 0.03 s .*ECONNREFUSED/);
     expect(await requestAdmin("get", "stats", (server.address() as AddressInfo).port)).toBe("");
+  });
+
+  it("ask the address that the agent binds to", async () => {
+    const server = http.createServer((request, response) => response.end(`${request.headers.host} ${request.url}`));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.2", resolve));
+    afterAll(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    expect(await requestAdmin("GET", "/stats", port, "127.0.0.2")).toBe(`127.0.0.2:${port} /stats`);
+    expect(await requestAdmin("GET", `http://127.0.0.2:${port}/ready`, port, "127.0.0.2")).toBe(`127.0.0.2:${port} /ready`);
   });
 
   it("ask nothing but the proxy's ports on this machine", async () => {

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { Command, type CommanderError } from "commander";
 import { startAgent } from "../agent.js";
 import { AgentError } from "../errors.js";
@@ -26,7 +27,7 @@ export function program(env: Env, exit: (code: number) => void): Command {
     .option("--timeoutSeconds <seconds>", "how long in all", "60")
     .option("--requestTimeoutMillis <ms>", "how long for each request", "500")
     .option("--periodMillis <ms>", "time between requests", "500")
-    .option("--url <url>", "what to ask", "http://localhost:15021/healthz/ready")
+    .option("--url <url>", "what to ask; AGENT_BIND_ADDRESS stands for localhost where it is set", `http://${urlHost(env["AGENT_BIND_ADDRESS"])}:15021/healthz/ready`)
     .action(async (given: { timeoutSeconds: string; requestTimeoutMillis: string; periodMillis: string; url: string }) => {
       await waitUntilReady({
         url: given.url,
@@ -42,13 +43,18 @@ export function program(env: Env, exit: (code: number) => void): Command {
     .argument("<path>", "path, or URL of a port that is the agent's or Envoy's")
     .option("--debug-port <port>", "Envoy's administration port", "15000")
     .action(async (method: string, path: string, given: { debugPort: string }) => {
-      process.stdout.write(await requestAdmin(method, path, Number(given.debugPort)));
+      process.stdout.write(await requestAdmin(method, path, Number(given.debugPort), env["AGENT_BIND_ADDRESS"] || undefined));
     });
   command
     .command("version")
     .description("Print the version of Istio whose behaviour this agent has.")
     .action(() => void process.stdout.write(`${ISTIO_VERSION}\n`));
   return command;
+}
+
+/** The host of a URL for the address that the proxy's own ports are on. */
+function urlHost(bindAddress: string | undefined): string {
+  return bindAddress ? (isIPv6(bindAddress) ? `[${bindAddress}]` : bindAddress) : "localhost";
 }
 
 function proxyCommand(env: Env, exit: (code: number) => void): Command {

@@ -1,3 +1,4 @@
+import { isIPv6 } from "node:net";
 import { askAdmin } from "../envoy/admin.js";
 import { AgentError } from "../errors.js";
 
@@ -8,15 +9,17 @@ const PORTS = [15000, 15004, 15020, 15021];
  * Asks a port of the proxy on this machine.
  *
  * @param path a path of the administration port, or a URL of one of the ports above
+ * @param address where the proxy's own ports listen: AGENT_BIND_ADDRESS, else loopback
  * @throws AgentError `option` for another port or method, `envoy` where there is no answer
  */
-export function requestAdmin(method: string, path: string, adminPort: number): Promise<string> {
+export function requestAdmin(method: string, path: string, adminPort: number, address = "127.0.0.1"): Promise<string> {
   const verb = method.toUpperCase();
   if (verb !== "GET" && verb !== "POST") throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);
-  if (!/^https?:/.test(path)) return askAdmin({ address: "127.0.0.1", port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
+  if (!/^https?:/.test(path)) return askAdmin({ address, port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
   const { hostname, port, pathname, search } = new URL(path);
-  if (!["localhost", "127.0.0.1", "[::1]"].includes(hostname) || ![...PORTS, adminPort].includes(Number(port))) {
-    throw new AgentError("option", `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost`);
+  const hosts = ["localhost", "127.0.0.1", "[::1]", isIPv6(address) ? `[${address}]` : address];
+  if (!hosts.includes(hostname) || ![...PORTS, adminPort].includes(Number(port))) {
+    throw new AgentError("option", `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost or AGENT_BIND_ADDRESS`);
   }
   return askAdmin({ address: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }, verb, `${pathname}${search}`, 60_000);
 }
