@@ -47,6 +47,7 @@ async function states(asking: XdsClient): Promise<readonly ClientConfig[]> {
 
 describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   it("tells the status of each type for each proxy, as Envoy's own status service does", async () => {
+    const began = Math.floor(Date.now() / 1000);
     const web = client(istiod, "delta", node("web", "shop", { CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", PROXY_CONFIG: {} }));
     web.subscribe(clusterType);
     await web.accept(clusterType);
@@ -72,7 +73,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     ]);
     expect(configs[1]?.errorState?.details).toContain("cart.shop.svc.cluster.local: no");
     expect(configs[1]?.errorState?.lastUpdateAttempt).toEqual(configs[1]?.lastUpdated);
-    expect(Math.abs(Number(configs[0]?.lastUpdated?.seconds) - Date.now() / 1000)).toBeLessThan(60);
+    const updated = Number(configs[0]?.lastUpdated?.seconds);
+    expect([began <= updated, updated <= Date.now() / 1000]).toEqual([true, true]);
   });
 
   it("tells who answers, and answers each request anew, but no acknowledgement", async () => {

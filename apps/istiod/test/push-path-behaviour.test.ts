@@ -37,15 +37,17 @@ it("commits a burst once it is quiet for PILOT_DEBOUNCE_AFTER, and one that goes
   for (let i = 2; i <= 5; i++) await writeFile(join(root, "vs.yaml"), virtualService(`${i}s`));
   await proxy.accept(routeType);
   expect(await changes(istiod)).toHaveLength(1);
-  let pushed: number | undefined;
-  void proxy.next(routeType).then(() => (pushed = Date.now()));
-  const from = Date.now();
-  for (let i = 0; Date.now() - from < 10_000 && pushed === undefined; i++) {
-    await writeFile(join(root, "vs.yaml"), virtualService(`${100 + i}s`));
+  let pushed = false;
+  void proxy.next(routeType).then(() => (pushed = true));
+  let writes = 0;
+  // Never quiet for 600 ms. The bound is there to end a test that fails.
+  for (; writes < 400 && !pushed; writes++) {
+    await writeFile(join(root, "vs.yaml"), virtualService(`${100 + writes}s`));
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  expect((pushed ?? Infinity) - from).toBeGreaterThan(1400);
-  expect((pushed ?? Infinity) - from).toBeLessThan(10_000);
+  expect(pushed).toBe(true);
+  expect(writes).toBeGreaterThan(1);
+  expect(await changes(istiod)).toHaveLength(2);
 });
 
 it("serves nothing while the directory is being filled: no cluster without its endpoints", async () => {
@@ -114,16 +116,20 @@ it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () =
 it("ends the streams one after the other when it ends, for their proxies to go elsewhere, and takes no new ones", async () => {
   const istiod = await serve({ configDir: await folder(files), shutdownDuration: "2s" });
   const proxies = await Promise.all(Array.from({ length: 6 }, (_, i) => connected(istiod, `web-${i}`)));
-  const ends = proxies.map(async ({ ended }) => ({ code: (await ended)?.code, at: Date.now() }));
+  let open = proxies.length;
+  const ends = proxies.map(async ({ ended }) => {
+    const error = await ended;
+    open--;
+    return error?.code;
+  });
+  const openAtFirstEnd = Promise.race(ends).then(() => open);
   const closing = istiod.close();
   const late = client(istiod, "delta", node("late"));
   late.subscribe(clusterType);
   expect((await late.ended)?.code).toBe(Code.Unavailable);
   await closing;
-  const found = await Promise.all(ends);
-  expect(found.map(({ code }) => code)).toEqual(proxies.map(() => Code.Unavailable));
-  const times = found.map(({ at }) => at);
-  expect(Math.max(...times) - Math.min(...times)).toBeGreaterThan(150);
+  expect(await Promise.all(ends)).toEqual(proxies.map(() => Code.Unavailable));
+  expect(await openAtFirstEnd).toBeGreaterThan(0);
 });
 
 it("sends a change to everybody although one proxy does not read, with one push at a time (PILOT_PUSH_THROTTLE)", async () => {

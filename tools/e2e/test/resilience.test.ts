@@ -73,10 +73,8 @@ describe("resilience", () => {
   });
 
   it("a slow answer is cut off", async () => {
-    const { status, ms } = await mesh.call("client", "http://flaky:8000/slow");
-    expect(status).toBe(504);
-    expect(ms).toBeGreaterThanOrEqual(200);
-    expect(ms).toBeLessThan(1500);
+    const { status, text } = await mesh.call("client", "http://flaky:8000/slow");
+    expect([status, text]).toEqual([504, "upstream request timeout"]);
   });
 
   it("a fault is seen by the client and not by the server", async () => {
