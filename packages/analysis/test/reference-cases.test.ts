@@ -27,7 +27,12 @@ const input = (file: string): TextFile => ({ file, text: readFileSync(`${folder}
 const shown = ({ code, kind, namespace, name }: Expected): string => `${code} ${kind} ${namespace ? `${namespace}/` : ""}${name}`;
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort();
 
-describe.skipIf(cases.length === 0)("analysis of the reference's own cases (skipped where ../shared is absent)", () => {
+describe("analysis of the reference's own cases", () => {
+  it("has cases", ({ skip }) => {
+    skip(!existsSync(folder), "no ../shared/peer/analyzers beside the repository");
+    expect(cases).not.toEqual([]);
+  });
+
   it.each(cases.map((c) => [c.id, c] as const))("%s", (_, { files, meshConfig, meshNetworks, codes, expected, unregistered }) => {
     const requested = analyzers.filter((a) => a.onRequest && a.codes.some((code) => codes.includes(code))).map(({ name }) => name);
     const { messages } = analyzeTexts({

@@ -6,9 +6,7 @@ import { fileURLToPath } from "node:url";
 export function sharedFolder(...parts: readonly string[]): string | undefined {
   const repository = resolve(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
   const folder = join(repository, "..", "shared", ...parts);
-  if (existsSync(folder)) return folder;
-  console.warn(`skipped: ${join("..", "shared", ...parts)} is not there`);
-  return undefined;
+  return existsSync(folder) ? folder : undefined;
 }
 
 /** Paths of the files below a folder whose names end in one of some ways. */

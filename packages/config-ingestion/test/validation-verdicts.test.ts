@@ -8,9 +8,9 @@ import { filesBelow, sharedFolder } from "./shared.js";
 /** Test data of Istio's API: a document is valid unless it names, under `_err`, what the API server says against it. */
 const suites = ["validation-crds", "istio-api-tests"].map((name) => ({ name, folder: sharedFolder("peer", name) }));
 
-describe.each(suites)("verdicts of $name", ({ folder }) => {
-  test.skipIf(folder === undefined)("are ours", () => {
-    if (folder === undefined) return;
+describe.each(suites)("verdicts of $name", ({ name, folder }) => {
+  test("are ours", ({ skip }) => {
+    if (folder === undefined) return skip(`no ../shared/peer/${name} beside the repository`);
     const wrong: string[] = [];
     let total = 0;
     for (const file of filesBelow(folder, ".yaml")) {
@@ -37,9 +37,9 @@ describe.each(suites)("verdicts of $name", ({ folder }) => {
   });
 });
 
-describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("objects of $name", ({ folder }) => {
-  test.skipIf(folder === undefined)("are accepted", () => {
-    if (folder === undefined) return;
+describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("objects of $name", ({ name, folder }) => {
+  test("are accepted", ({ skip }) => {
+    if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
     const refused: string[] = [];
     let objects = 0;
     const files = filesBelow(folder, ".yaml").filter((f) => !/\/(?:mesh|networks)\.yaml$/.test(f));
@@ -54,9 +54,9 @@ describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder
   });
 });
 
-describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("mesh configuration of $name", ({ folder }) => {
-  test.skipIf(folder === undefined)("is accepted without a warning", () => {
-    if (folder === undefined) return;
+describe.each(["scenarios", "cases"].map((name) => ({ name, folder: sharedFolder(name) })))("mesh configuration of $name", ({ name, folder }) => {
+  test("is accepted without a warning", ({ skip }) => {
+    if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
     const found: string[] = [];
     for (const file of filesBelow(folder, "/mesh.yaml", "/networks.yaml")) {
       const parsed = parseYaml({ text: readFileSync(file, "utf8"), line: 1 });

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { findScenarios, laterWork, type Parity, parityOf, type Scenario, share, sum, table } from "../src/index.js";
 
 const shared = join(import.meta.dirname, "../../../../shared");
@@ -18,7 +18,8 @@ export function agreementWith(folder: string, belongs: (s: Scenario) => boolean)
   const root = join(shared, folder);
   const found = existsSync(root) ? findScenarios(root).filter(belongs) : [];
   const judged = found.filter((s) => laterWork(s) === undefined);
-  describe.skipIf(found.length === 0)(`recorded ${folder} (skipped where ../shared/${folder} is absent)`, () => {
+  describe(`recorded ${folder}`, () => {
+    beforeEach(({ skip }) => skip(found.length === 0, `no ../shared/${folder} beside the repository`));
     const done = new Map<string, Parity[]>();
     const note = (group: string, p: Parity): unknown => done.set(group, [...(done.get(group) ?? []), p]);
 

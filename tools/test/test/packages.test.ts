@@ -59,6 +59,17 @@ it("every table of a page has a header, so that no row is cut off by an empty li
   expect(broken).toEqual([]);
 });
 
+it("every test that may be skipped says why, by the second argument of skip", () => {
+  const files = projects.flatMap((project) => {
+    const folder = join(root, project, "test");
+    return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".test.ts")).map((name) => `${project}/test/${name}`) : [];
+  });
+  expect(files).toContain("tools/test/test/packages.test.ts");
+  const silent = /\.(?:skip|run)If\b|\b(?:it|test|describe)\.(?:skip|todo)\b|\bskip\(\s*\)|\bskip\((?!reason\b)[^,"`()]*\)/;
+  const found = files.flatMap((file) => read(file).split("\n").flatMap((line, at) => (silent.test(line) && !line.includes("const silent") ? [`${file}:${at + 1}: ${line.trim()}`] : [])));
+  expect(found).toEqual([]);
+});
+
 it("every link between documents leads to a file", () => {
   const broken = pages().flatMap((path) =>
     [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !existsSync(join(root, path, "..", link))).map((link) => `${path}: ${link}`),
