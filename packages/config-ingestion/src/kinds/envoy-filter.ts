@@ -31,7 +31,7 @@ export const envoyFilterKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateEnvoyFilter`, without what needs Envoy's types: the value of a patch is checked where it is applied. */
+/** As Istio's `ValidateEnvoyFilter`, without what needs Envoy's types: the value of a patch is not checked. */
 function validate({ spec }: EnvoyFilterObject, place: Place): void {
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
   checkAttachment({ targetRefs: spec.targetRefs }, place);
