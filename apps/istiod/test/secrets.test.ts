@@ -1,5 +1,6 @@
 import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Code } from "@connectrpc/connect";
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
@@ -24,9 +25,9 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-function authenticated({ addresses }: Discovery, variant: Variant, token: string): XdsClient {
+function authenticated({ addresses }: Discovery, variant: Variant, token: string, node = gateway): XdsClient {
   const address = { host: "127.0.0.1", port: addresses["secureGRPCAddr"]?.port ?? 0, tls: { rejectUnauthorized: false } };
-  const found = new XdsClient(address, { variant, node: gateway, headers: { authorization: `Bearer ${token}` } });
+  const found = new XdsClient(address, { variant, node, headers: { authorization: `Bearer ${token}` } });
   ends.push(() => found.close());
   return found;
 }
@@ -70,6 +71,17 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
       "secret not served: it is in namespace bank and the proxy is not",
       "secret not served: there is no Secret edge/gone",
     ]);
+  });
+
+  test.each([
+    ["another namespace than its token's", { id: "router~10.1.0.9~gw.bank~bank.svc.cluster.local", metadata: { NAMESPACE: "bank", SERVICE_ACCOUNT: "gw" } }, "token-of-the-gateway", Code.PermissionDenied],
+    ["another service account", { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "other" } }, "token-of-the-gateway", Code.PermissionDenied],
+    ["a token that nobody has", { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge" } }, "token-of-somebody-else", Code.Unauthenticated],
+  ])("a stream on the TLS port ends where the proxy claims %s", async (_, node, token, code) => {
+    const { istiod } = await start();
+    const proxy = authenticated(istiod, variant, token, create(NodeSchema, node));
+    proxy.subscribe(secretType, names);
+    expect((await proxy.ended)?.code).toBe(code);
   });
 
   test("a token that cannot be used is logged at startup, with its file", async () => {
