@@ -82,6 +82,7 @@ describe("the blocks of a page", () => {
     expect(marked("console covered=tools/demo/test")).toMatchObject({ skip: "covered by tools/demo/test", coveredBy: "tools/demo/test" });
     expect(() => marked("console needs=luck")).toThrow("p.md:2: needs=luck is no marker of a command block");
     expect(() => marked("console", "$ kubectl get pods")).toThrow("p.md:2: kubectl acts on things outside of the test; mark the block by needs=kubernetes");
+    expect(() => marked("", "npm ci")).toThrow("p.md:2: npm acts on things outside of the test; mark the block by setup, slow or covered=FILE");
     expect(() => marked("console background")).toThrow("p.md:2: a command in the background needs the marker ready=URL");
     expect(() => marked("console", "npx istiod discovery &")).toThrow("needs the marker ready=URL");
   });

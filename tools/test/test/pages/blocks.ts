@@ -73,8 +73,8 @@ export function commandBlocks(page: string, text: string): readonly CommandBlock
     if (language === "" && !first.startsWith("$ ") && !startsWithCommand(first)) continue;
     const block = { line: start, commands: commandsOf(body, start + 1), markers: markersOf(words, `${page}:${start}`) };
     const { background, ready, skip } = block.markers;
-    const outside = block.commands.map(({ text: typed }) => /^(?:kubectl|helm|docker|istioctl)\b/.exec(typed)?.[0]).find((program) => program !== undefined);
-    if (outside !== undefined && !skip) throw new Error(`${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${outside === "istioctl" ? "needs=istioctl" : "needs=kubernetes"}`);
+    const outside = block.commands.map(({ text: typed }) => /^(?:kubectl|helm|docker|istioctl|npm)\b/.exec(typed)?.[0]).find((program) => program !== undefined);
+    if (outside !== undefined && !skip) throw new Error(`${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${outside === "npm" ? "setup, slow or covered=FILE" : outside === "istioctl" ? "needs=istioctl" : "needs=kubernetes"}`);
     if ((background || block.commands.some(({ text: typed }) => /[^&]&$/.test(typed))) && !ready && !skip) {
       throw new Error(`${page}:${start}: a command in the background needs the marker ready=URL, by which the test sees that it runs`);
     }
