@@ -37,6 +37,7 @@ const needs: Readonly<Record<string, string>> = {
   kubernetes: "needs a Kubernetes cluster",
   istioctl: "needs istioctl",
   root: "needs root, and changes the machine",
+  demo: "needs the demo to run (npm start)",
   shared: "needs the recorded meshes beside the repository",
 };
 
