@@ -2,7 +2,7 @@ import { fromJson, ScalarType, type DescEnum, type DescField, type DescMessage, 
 import { scalarTypeName } from "./scalar-type-name.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
-import { nearestNames } from "./nearest-names.js";
+import { nearestNames } from "@istiod/settings";
 import { quoteHint } from "./quote-hint.js";
 import type { FieldPath } from "./report.js";
 
