@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { certificateRoutes, type KeptServingTls } from "@istiod/ca";
 import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
 import { type Commit, Database } from "@istiod/incremental";
-import { jwksWarnings, type Proxy } from "@istiod/push-context";
+import type { Proxy } from "@istiod/push-context";
 import { type Connection, createXdsServer, type Listening, peerKey, type XdsServer } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
@@ -23,7 +23,6 @@ import { MeshSource, readProxy } from "./mesh-source.js";
 import { cacheMetrics } from "./metrics/cache-metrics.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { modelMetrics } from "./metrics/model-metrics.js";
-import { ownView } from "./own-view.js";
 import { prepare } from "./preparation.js";
 import { pushPath } from "./push-path.js";
 import { reporting } from "./reporting.js";
@@ -84,14 +83,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const modelLog = log.child({ scope: "model" });
     const gatewayNames = new GatewayNames({ database, beforeCommit: () => source.committing(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
     stops.push(() => gatewayNames.stop());
-    const warnings = ownView(database);
-    stops.push(() => warnings.release());
     const ingestion = new Ingestion(database, sources.all, {
       quiet: path.quietMs,
       max: path.maxMs,
       ...(path.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
       beforeCommit: () => source.committing(),
-      warnings: () => warnings.call(jwksWarnings),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),
       onCommit: (commit, timing) => {

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { DirectorySource, Ingestion } from "@istiod/config-ingestion";
 import { MemorySource } from "@istiod/config-ingestion/testing";
 import { type Commit, Database } from "@istiod/incremental";
@@ -75,9 +75,15 @@ class Istiod {
   readonly #ingestion: Ingestion<Proxy>;
   readonly #report: ReturnType<typeof reporting>;
   readonly #files = new Map<string, string>();
+  /** Changes of which more may be heard. Each keeps the proxies that it reached. */
+  #unsettled = 0;
 
   constructor() {
-    const log = pino({ level: "silent" });
+    const count = (line: string): void => {
+      if (line.includes('"msg":"changed"')) this.#unsettled++;
+      if (line.includes('"msg":"change settled"')) this.#unsettled--;
+    };
+    const log = pino({ level: "info" }, { write: count });
     const source = new MeshSource({ database: this.database, log });
     this.#report = reporting({ registry: this.registry, database: this.database, version: "test", log, connections: () => this.server.connections(), unserved: () => this.server.unserved(), waiting: () => 0 });
     const onCommit = (commit: Commit): void => {
@@ -102,6 +108,11 @@ class Istiod {
     this.#write(files);
     while (this.#ingestion.gathering) await turn();
     await this.#ingestion.idle();
+  }
+
+  /** Waits until nothing more is heard of any change. */
+  async settled(): Promise<void> {
+    while (this.#unsettled > 0) await sleep(20);
   }
 
   /** How many time series its metrics have, but for those of Node. */
@@ -161,6 +172,7 @@ it("law: after changes that were undone, and proxies that went, it keeps what it
     // What is kept of the last change differs by what it was.
     await istiod.become(new Map([...mesh, ["policy.a", policy("a", "/last")]]));
     await renewed();
+    await istiod.settled();
     istiod.database.evict();
     const { memos, edges, facts, views } = istiod.database.stats();
     return { memos, edges, facts, views, series: await istiod.series() };

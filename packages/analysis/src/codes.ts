@@ -93,6 +93,7 @@ export const messageTypes = {
   MESH0015: { name: "PolicyDeniesEverything", level: "Info", description: "A policy denies every request to the workloads that it selects." },
   MESH0016: { name: "NotExported", level: "Warning", description: "exportTo hides an object from where it is used." },
   MESH0017: { name: "ConflictingTls", level: "Error", description: "A DestinationRule sends traffic with TLS settings that the destination rejects." },
+  MESH0019: { name: "KeysNotAvailable", level: "Warning", description: "The keys of a token's issuer are not available, so that its tokens are rejected." },
   MESH0018: { name: "InvalidInjectionLabel", level: "Warning", description: "The value of an injection label has no meaning." },
 } as const satisfies Readonly<Record<string, MessageType>>;
 

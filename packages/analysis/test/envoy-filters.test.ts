@@ -24,7 +24,7 @@ const versioned = "proxy: {proxyVersion: ^1.27}";
 describe("patches of EnvoyFilters", () => {
   it("should not depend on the order of filters without a priority", () => {
     const relative = ["INSERT_BEFORE", "INSERT_AFTER", "REMOVE", "REPLACE"].map((operation) => patch("HTTP_FILTER", operation));
-    expect(placesOf(patches, filter("a", relative))).toEqual([10, 7, 8, 9].map((line) => `IST0151 EnvoyFilter shop/a ${line}`));
+    expect(placesOf(patches, filter("a", relative))).toEqual([7, 8, 9, 10].map((line) => `IST0151 EnvoyFilter shop/a ${line}`));
     expect(placesOf(patches, filter("a", relative, 1))).toEqual([]);
     expect(placesOf(patches, filter("a", [patch("HTTP_FILTER", "INSERT_FIRST"), patch("CLUSTER", "ADD"), patch("LISTENER", "MERGE")]))).toEqual([]);
   });
@@ -56,8 +56,8 @@ describe("patches of EnvoyFilters", () => {
     expect(placesOf(patches, filter("a", [...routes.map((r) => patch(r, "ADD")), ...routes.map((r) => patch(r, "REMOVE"))]))).toEqual([
       "IST0153 EnvoyFilter shop/a 7",
       "IST0153 EnvoyFilter shop/a 8",
-      "IST0154 EnvoyFilter shop/a 10",
       "IST0154 EnvoyFilter shop/a 9",
+      "IST0154 EnvoyFilter shop/a 10",
     ]);
     expect(messagesOf(patches, filter("a", [patch("HTTP_ROUTE", "ADD")]))[0]).toContain("operation ADD has no effect where applyTo is HTTP_ROUTE");
     expect(placesOf(patches, filter("a", [patch("VIRTUAL_HOST", "REPLACE"), patch("CLUSTER", "REMOVE")], 1))).toEqual([]);

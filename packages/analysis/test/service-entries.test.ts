@@ -12,9 +12,9 @@ describe("ServiceEntries with TCP ports", () => {
 
   it("need addresses", () => {
     expect(placesOf(addresses, entry("db", ports("TCP", "HTTP", "tcp", '""')))).toEqual([
+      "IST0134 ServiceEntry shop/db 8",
       "IST0134 ServiceEntry shop/db 10",
       "IST0134 ServiceEntry shop/db 11",
-      "IST0134 ServiceEntry shop/db 8",
     ]);
     expect(messagesOf(addresses, entry("db", ports("TCP")))[0]).toContain("port 5432 is TCP, and addresses are required for this protocol");
     expect(placesOf(addresses, entry("db", `${ports("TCP")}\n  addresses: [240.0.0.1]`))).toEqual([]);

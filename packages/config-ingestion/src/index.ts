@@ -63,7 +63,6 @@ export { systemClock, type Clock } from "./sources/clock.js";
 export { DirectorySource, type DirectorySourceOptions } from "./sources/directory-source.js";
 export { changesEndpointsAlone } from "./sources/endpoint-changes.js";
 export { Ingestion, type CommitTiming, type IngestionOptions, type SourceState } from "./sources/ingestion.js";
-export { type ObjectWarning } from "./sources/object-warning.js";
 export { readObjectFiles, readOptionalFile, type NamedText } from "./sources/read-files.js";
 export { type Source, type SourceUpdate } from "./sources/source.js";
 export { type Write } from "./sources/write.js";

@@ -1,5 +1,5 @@
 import { Database } from "@istiod/incremental";
-import { changesEndpointsAlone, endpointSlices, formatProblem, Ingestion, kubernetesKinds, readText, services, type Source } from "@istiod/config-ingestion";
+import { changesEndpointsAlone, endpointSlices, formatProblem, Ingestion, readText, services, type Source } from "@istiod/config-ingestion";
 import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
 import { expect, test } from "vitest";
 
@@ -84,32 +84,6 @@ test("an object moves to another file without a change", async () => {
   await ingestion.idle();
   expect(commits).toHaveLength(1);
   expect(told).toEqual([]);
-});
-
-test("warnings that depend on several documents name the object's file and line, and are resolved", async () => {
-  const source = new MemorySource();
-  const database = new Database<unknown>();
-  const clock = new FakeClock();
-  const told: string[] = [];
-  source.set("a.yaml", `# a comment\n${service("a", 1)}`);
-  const kind = kubernetesKinds.find(({ kind: name }) => name === "Service")!;
-  const ingestion = new Ingestion(database, [new MemorySource(), source], {
-    clock,
-    quiet: 100,
-    warnings: () => {
-      if (database.read(services, "Kubernetes/default/b") !== undefined) return [];
-      return [{ kind, key: "Kubernetes/default/a", path: ["spec", "ports", 0], message: "is alone" }, { kind, key: "Kubernetes/default/unknown", path: [], message: "is nowhere" }];
-    },
-    onProblems: (found) => void told.push(...found.map((problem) => `${problem.severity}: ${formatProblem(problem)}`)),
-    onResolved: (gone) => void told.push(...gone.map((problem) => `resolved: ${formatProblem(problem)}`)),
-  });
-  await ingestion.ready;
-  expect(told.splice(0)).toEqual(["warning: a.yaml:2: Service default/a: ports[0]: is alone"]);
-  expect(ingestion.problems().map(formatProblem)).toEqual(["a.yaml:2: Service default/a: ports[0]: is alone"]);
-  source.set("b.yaml", service("b", 1));
-  clock.advance(100);
-  await ingestion.idle();
-  expect(told).toEqual(["resolved: a.yaml:2: Service default/a: ports[0]: is alone"]);
 });
 
 test("after it is stopped nothing changes", async () => {

@@ -61,7 +61,7 @@ const sentinelService = service("sentinel.sentinel", "10.255.255.1", { annotatio
 export class Mesh {
   readonly directory: string;
   readonly meshConfig: string;
-  /** What istiod logged as warnings and errors. */
+  /** What istiod logged as warnings and errors, apart from findings of its analysis. */
   readonly complaints: string[] = [];
   /** Those of them that were errors. */
   readonly errors: string[] = [];
@@ -99,7 +99,8 @@ export class Mesh {
   /** Starts istiod, and one who tells when it has committed an edit. */
   async run(): Promise<void> {
     const write = (line: string): void => {
-      const { msg, level } = JSON.parse(line) as { readonly msg: string; readonly level: number };
+      const { msg, level, scope } = JSON.parse(line) as { readonly msg: string; readonly level: number; readonly scope?: string };
+      if (scope === "analysis") return;
       for (const list of level >= pino.levels.values["error"]! ? [this.complaints, this.errors] : [this.complaints]) list.push(msg);
     };
     const log = pino({ level: "warn" }, { write });

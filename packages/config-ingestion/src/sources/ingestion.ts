@@ -2,7 +2,6 @@ import type { Commit, Database } from "@istiod/incremental";
 import { formatProblem, type Problem } from "../documents/problem.js";
 import { systemClock, type Clock } from "./clock.js";
 import { Debounce } from "./debounce.js";
-import { type ObjectWarning, problemOfWarning } from "./object-warning.js";
 import type { Source } from "./source.js";
 import { recordWrites, type Write } from "./write.js";
 
@@ -19,8 +18,6 @@ export interface IngestionOptions {
    * @param before the value that is to be replaced; undefined if there is none
    */
   atOnce?(write: Write, before: unknown): boolean;
-  /** Returns the warnings that depend on more than one document, as of the last commit. Default: none. */
-  warnings?(): readonly ObjectWarning[];
   /** Told what is newly wrong. A problem is told again only after it was gone. */
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
@@ -97,7 +94,7 @@ export class Ingestion<C> {
 
   /** Everything that is wrong at present. */
   problems(): readonly Problem[] {
-    return [...[...this.problemsOf.values()].flat(), ...this.warnings()];
+    return [...this.problemsOf.values()].flat();
   }
 
   /** The state of each source, in their order. */
@@ -230,14 +227,6 @@ export class Ingestion<C> {
     if (over) this.since = undefined;
     this.tell();
     if (commit.changed.length > 0) this.options.onCommit?.(commit, timing);
-  }
-
-  /** Warnings about objects whose definition is known. */
-  private warnings(): readonly Problem[] {
-    return (this.options.warnings?.() ?? []).flatMap((warning) => {
-      const location = this.sources.map((source) => source.locate?.(warning.kind, warning.key)).find((found) => found !== undefined);
-      return location === undefined ? [] : [problemOfWarning(warning, location)];
-    });
   }
 
   private tell(): void {

@@ -1,4 +1,4 @@
-import { jwksFault, type ObjectWarning, requestAuthenticationKind, requestAuthentications } from "@istiod/config-ingestion";
+import { jwksFault, requestAuthentications } from "@istiod/config-ingestion";
 import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { features } from "../mesh/features.js";
@@ -84,17 +84,18 @@ export const wantedJwks = query("wantedJwks", (q): readonly JwksSource[] => {
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
 });
 
-/** Warnings about RequestAuthentications whose tokens are all rejected, because their keys are not available. */
-export const jwksWarnings = query("jwksWarnings", (q): readonly ObjectWarning[] =>
-  q.all(requestAuthentications).flatMap(({ namespace, name, spec }) =>
-    spec.jwtRules.flatMap((rule, i) => {
-      if (!needsFetching(q, rule) || usableJwks(q, rule) !== undefined) return [];
-      const missing = rule.jwksUri === "" ? "has neither jwks nor jwksUri, and keys are not discovered from the issuer yet" : "is not supported yet: keys are not fetched";
-      const message = `${missing}, so every token of issuer ${JSON.stringify(rule.issuer)} is rejected; give the keys inline in jwks`;
-      return [{ kind: requestAuthenticationKind, key: `${namespace}/${name}`, path: ["spec", "jwtRules", i, ...(rule.jwksUri === "" ? [] : ["jwksUri"])], message }];
-    }),
-  ),
-);
+/** A rule of a RequestAuthentication whose keys are not available, so that every token of its issuer is rejected. */
+export interface UnavailableKeys {
+  /** Position among the rules. */
+  readonly index: number;
+  readonly rule: JWTRule;
+}
+
+/** Returns the rules of a RequestAuthentication, by its key, whose keys istiod would have to fetch and does not have. */
+export const unavailableKeys = query("unavailableKeys", (q, key: string): readonly UnavailableKeys[] => {
+  const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
+  return rules.flatMap((rule, index) => (needsFetching(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : []));
+});
 
 function needsFetching(q: QueryContext, rule: JWTRule): boolean {
   return rule.jwks === "" && proxyFetchedJwks(q, rule) === undefined;

@@ -1,5 +1,4 @@
-import { formatPath, type ObjectWarning } from "@istiod/config-ingestion";
-import { fetchedJwks, jwksKey, jwksWarnings, unverifiableJwks, wantedJwks } from "@istiod/push-context";
+import { fetchedJwks, jwksKey, unavailableKeys, unverifiableJwks, wantedJwks } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
 import { type Json, TestMesh } from "../mesh.js";
 import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
@@ -50,41 +49,41 @@ describe("keys by URI", () => {
   const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
   const rule = authentication([source]);
   const inlineOf = (mesh: TestMesh): unknown => filterOf(mesh).providers["origins-0"].localJwks?.inlineString;
-  const warningsOf = (mesh: TestMesh): readonly string[] => mesh.proxy(self).view.call(jwksWarnings).map(({ kind, key, path, message }: ObjectWarning) => `${kind.kind} ${key}: ${formatPath(path)}: ${message}`);
-  const warning = 'RequestAuthentication shop/jwt: jwtRules[0].jwksUri: is not supported yet: keys are not fetched, so every token of issuer "https://a" is rejected; give the keys inline in jwks';
+  const unavailableIn = (mesh: TestMesh): readonly string[] => mesh.proxy(self).view.call(unavailableKeys, "shop/jwt").map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
+  const unavailable = "0 https://a";
 
   it("are wanted from outside, and until they are there no token is valid", () => {
     const mesh = new TestMesh(web + rule);
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([source]);
-    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
+    expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
-    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([keys, []]);
+    expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
   });
 
   it.each(["", "not JSON", '{"keys":[]}'])("count as not fetched where Envoy would reject them: %j", (fetched) => {
     const mesh = new TestMesh(web + rule);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), fetched));
-    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
+    expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
   });
 
   it("verify nothing where only the issuer is named", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
     expect(filterOf(mesh).providers["origins-1"]).toMatchObject({ issuer: "https://a", localJwks: { inlineString: unverifiableJwks } });
-    expect(warningsOf(mesh)).toEqual(['RequestAuthentication shop/jwt: jwtRules[1]: has neither jwks nor jwksUri, and keys are not discovered from the issuer yet, so every token of issuer "https://a" is rejected; give the keys inline in jwks']);
+    expect(unavailableIn(mesh)).toEqual(["1 https://a"]);
   });
 
   it("are fetched by the proxy where the mode is hybrid and the host is a service", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "hybrid");
-    expect([inlineOf(mesh), warningsOf(mesh)]).toEqual([unverifiableJwks, [warning]]);
+    expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.apply(serviceEntry("keys", { hosts: ["keys.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] }));
     expect(filterOf(mesh).providers["origins-0"].remoteJwks).toMatchObject({ httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" }, cacheDuration: "300s" });
-    expect([mesh.proxy(self).view.call(wantedJwks), warningsOf(mesh)]).toEqual([[], []]);
+    expect([mesh.proxy(self).view.call(wantedJwks), unavailableIn(mesh)]).toEqual([[], []]);
   });
 
   it("are always fetched by the proxy where the mode is envoy", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "envoy");
     expect(filterOf(mesh).providers["origins-0"].remoteJwks.httpUri.cluster).toBe("outbound|443||keys.example.com");
-    expect(warningsOf(mesh)).toEqual([]);
+    expect(unavailableIn(mesh)).toEqual([]);
   });
 });

@@ -4,6 +4,7 @@ import { exportAnalyzer } from "./export-to.js";
 import { gatewayAnalyzer } from "./gateways.js";
 import { hostAnalyzer } from "./hosts.js";
 import { injectionLabelAnalyzer } from "./injection-labels.js";
+import { keySetAnalyzer } from "./key-sets.js";
 import { namespaceAnalyzer } from "./namespaces.js";
 import { authorizationAnalyzer } from "./policies.js";
 import { providerAnalyzer } from "./providers.js";
@@ -20,6 +21,7 @@ export const meshAnalyzers: readonly Analyzer[] = [
   gatewayAnalyzer,
   hostAnalyzer,
   injectionLabelAnalyzer,
+  keySetAnalyzer,
   namespaceAnalyzer,
   providerAnalyzer,
   routeAnalyzer,
