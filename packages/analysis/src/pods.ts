@@ -1,5 +1,5 @@
 import { namespaces, nearestNames, type PodObject, pods } from "@istiod/config-ingestion";
-import { index, query, type QueryContext } from "@istiod/incremental";
+import { index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { hasProxy, statedInjection } from "./membership.js";
 import { quotedNearest } from "./messages.js";
@@ -59,6 +59,11 @@ const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<stri
   return found;
 });
 
+/** The part of one namespace, so that pods of others do not matter to those who read it. */
+const bucketsIn = query("podProfileBucketsIn", (q, namespace: string): readonly string[] => q.call(bucketsByNamespace).get(namespace) ?? []);
+
+const namespacesWithPods = query("namespacesWithPods", (q): readonly string[] => [...q.call(bucketsByNamespace).keys()]);
+
 interface ProfileTable {
   readonly profiles: readonly PodProfile[];
   /** The profiles with a label, by `name=value`. */
@@ -66,13 +71,8 @@ interface ProfileTable {
 }
 
 const profilesIn = query("podProfilesIn", (q, namespace: string): ProfileTable => {
-  const buckets = q.call(bucketsByNamespace).get(namespace) ?? [];
-  return tableOf(buckets.map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile));
+  return tableOf(q.call(bucketsIn, namespace).map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile));
 });
-
-const profilesOfMesh = query("podProfilesOfMesh", (q): ProfileTable =>
-  tableOf([...q.call(bucketsByNamespace).keys()].flatMap((namespace) => q.call(profilesIn, namespace).profiles)),
-);
 
 function tableOf(profiles: readonly PodProfile[]): ProfileTable {
   const byLabel = new Map<string, PodProfile[]>();
@@ -87,8 +87,11 @@ function tableOf(profiles: readonly PodProfile[]): ProfileTable {
 }
 
 /** The profiles of the pods that a selector selects. */
-export const selectedPods = query("selectedPods", (q, { namespace, labels }: PodSelector): readonly PodProfile[] => {
-  const { profiles, byLabel } = namespace === undefined ? q.call(profilesOfMesh) : q.call(profilesIn, namespace);
+export const selectedPods: Query<PodSelector, readonly PodProfile[]> = query("selectedPods", (q, { namespace, labels }) => {
+  if (namespace === undefined) {
+    return q.call(namespacesWithPods).flatMap((each) => q.call(selectedPods, { namespace: each, labels }));
+  }
+  const { profiles, byLabel } = q.call(profilesIn, namespace);
   let fewest = profiles;
   for (const [name, value] of Object.entries(labels)) {
     const having = byLabel.get(`${name}=${value}`) ?? [];
@@ -115,11 +118,12 @@ function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject }: Po
 
 /** Explains why a selector selects no pod: a label that no pod has, and the values of it that are near. */
 export function explainMissingPods(q: QueryContext, { namespace, labels }: PodSelector): string {
-  const { byLabel } = namespace === undefined ? q.call(profilesOfMesh) : q.call(profilesIn, namespace);
+  const tables = (namespace === undefined ? q.call(namespacesWithPods) : [namespace]).map((each) => q.call(profilesIn, each));
+  const known = new Set(tables.flatMap(({ byLabel }) => [...byLabel.keys()]));
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   for (const [name, value] of Object.entries(labels).sort()) {
-    if (byLabel.has(`${name}=${value}`)) continue;
-    const values = [...byLabel.keys()].filter((label) => label.startsWith(`${name}=`)).map((label) => label.slice(name.length + 1));
+    if (known.has(`${name}=${value}`)) continue;
+    const values = [...known].filter((label) => label.startsWith(`${name}=`)).map((label) => label.slice(name.length + 1));
     const near = nearestNames(value, values).map((other) => `${name}=${other}`);
     return `no pod${where} has the label ${name}=${value}${quotedNearest(near)}`;
   }
