@@ -1,4 +1,4 @@
-import { allKinds, type Kind, nearestNames } from "@istiod/config-ingestion";
+import { allKinds, analysisKinds, type Kind, nearestNames } from "@istiod/config-ingestion";
 import type { Change, Collection, Database } from "@istiod/incremental";
 
 /** An object of the mesh by the words of a user. */
@@ -16,7 +16,9 @@ export interface Place {
   readonly key: string;
 }
 
-const kindOf = new Map<Collection<unknown>, Kind>(allKinds.map((kind) => [kind.collection, kind]));
+/** Two of them may have one name, as Istio's Gateway and that of the Gateway API. */
+const namedKinds: readonly Kind[] = [...allKinds, ...analysisKinds];
+const kindOf = new Map<Collection<unknown>, Kind>(namedKinds.map((kind) => [kind.collection, kind]));
 
 /** The name of what changed. */
 export function nameOf({ collection, key }: Change): ObjectName {
@@ -39,7 +41,7 @@ export function formatName({ kind, namespace, name }: ObjectName): string {
  */
 export function parseName(text: string): ObjectName {
   const [kindName = "", ...rest] = text.split("/");
-  const kind = allKinds.find((k) => k.kind.toLowerCase() === kindName.toLowerCase());
+  const kind = namedKinds.find((k) => k.kind.toLowerCase() === kindName.toLowerCase());
   if (kind === undefined) throw new Error(`${text}: there is no kind ${kindName}; ${kindsInstead(kindName)}`);
   const expected = kind.scope === "cluster" ? `${kind.kind}/NAME` : `${kind.kind}/NAMESPACE/NAME`;
   if (rest.length !== (kind.scope === "cluster" ? 1 : 2) || rest.includes("")) throw new Error(`${text}: expected ${expected}`);
@@ -47,18 +49,24 @@ export function parseName(text: string): ObjectName {
 }
 
 function kindsInstead(kindName: string): string {
-  const kinds = allKinds.map((k) => k.kind).sort();
+  const kinds = [...new Set(namedKinds.map((k) => k.kind))].sort();
   const near = nearestNames(kindName, kinds);
   return near.length > 0 ? `did you mean ${near.join(" or ")}?` : `known are ${kinds.join(", ")}`;
 }
 
+/** Returns the kind of the objects of a collection; undefined for inputs that are no objects of a kind. */
+export function kindOfCollection(collection: Collection<unknown>): Kind | undefined {
+  return kindOf.get(collection);
+}
+
 /** Where the objects of a name stand; none where there is no such object. */
 export function placesOf<C>(database: Database<C>, { kind, namespace, name }: ObjectName): readonly Place[] {
-  const known = allKinds.find((k) => k.kind === kind);
-  if (known === undefined) return [];
-  const { collection } = known;
   const tail = namespace === "" ? name : `${namespace}/${name}`;
-  const present = (key: string): boolean => database.read(collection, key) !== undefined;
-  if (present(tail)) return [{ collection, key: tail }];
-  return database.keys(collection).filter((key) => key.endsWith(`/${tail}`) && key.split("/").length === tail.split("/").length + 1).map((key) => ({ collection, key }));
+  return namedKinds.filter((k) => k.kind === kind).flatMap(({ collection }) => keysOf(database, collection, tail).map((key) => ({ collection, key })));
+}
+
+/** Of clusters, or of the mesh: `shop/cart`, or that in each cluster. */
+function keysOf<C>(database: Database<C>, collection: Collection<unknown>, tail: string): readonly string[] {
+  if (database.read(collection, tail) !== undefined) return [tail];
+  return database.keys(collection).filter((key) => key.endsWith(`/${tail}`) && key.split("/").length === tail.split("/").length + 1);
 }

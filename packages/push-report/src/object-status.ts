@@ -1,21 +1,27 @@
 import { setImmediate } from "node:timers/promises";
-import { undiscoveredNamespace } from "@istiod/config-ingestion";
+import type { Kind } from "@istiod/config-ingestion";
 import type { Database } from "@istiod/incremental";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import type { ChangeLog } from "./change-log.js";
 import { removalStatus } from "./removal.js";
 import type { Deliveries } from "./deliveries.js";
 import { type Effect, Effects, type EffectSources } from "./effects.js";
-import { formatName, placesOf, type ObjectName, type Place } from "./object-name.js";
+import { reasonWithoutEffect } from "./no-effect.js";
+import { placesOf, type ObjectName } from "./object-name.js";
+import { isSettling } from "./settling.js";
 
 /** On how many proxies an object is live. */
 export interface ObjectStatus {
   readonly object: ObjectName;
   readonly found: boolean;
-  /** Why no proxy can have anything of it, whatever it says; absent: that is not so. */
-  readonly unseen?: string;
+  /** The reason why it can have no effect on any proxy; absent: it can. */
+  readonly noEffect?: string;
   /** The revision in which it last changed; undefined: it has not changed since the first full state. */
   readonly revision?: number;
+  /** Proxies that are connected, of any kind. */
+  readonly connected: number;
+  /** Of those, the proxies that have not yet answered all that they are to be sent: they may come to be reached. */
+  readonly settling: number;
   /** Proxies that would have something else if the object were not there; of a deleted one: that are to be told so, as far as that is remembered. */
   readonly reached: number;
   /** Of those, the proxies that acknowledged everything that is made from it, or that it is gone. */
@@ -41,6 +47,8 @@ export interface StatusSources<C> extends EffectSources<C> {
   readonly deliveries: Deliveries;
   connections(): readonly Connection[];
   readonly changes: Pick<ChangeLog, "lastChangeOf" | "report" | "unanswered">;
+  /** Kinds whose objects configure no proxy, with the reason. Default: none. */
+  readonly kindsWithoutEffect?: ReadonlyMap<Kind, string>;
 }
 
 const missingNamed = 50;
@@ -66,9 +74,9 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
   for (let beginning = 1; ; beginning++) {
     const { revision } = database;
     const places = placesOf(database, object);
-    const unseen = reasonUnseen(database, places);
     if (places.length === 0) return removalStatus(sources, object);
-    if (unseen !== undefined) return statusAt(sources, object, places, unseen, undefined);
+    const noEffect = reasonWithoutEffect(sources, places);
+    if (noEffect !== undefined) return statusAt(sources, object, noEffect);
     const effects = new Effects(sources, database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
     let until = performance.now() + sliceMs;
     for (const ask of effects.asked(sources.connections())) {
@@ -79,18 +87,22 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
       }
       ask();
     }
-    if (database.revision === revision) return statusAt(sources, object, places, undefined, effects);
+    if (database.revision === revision) return statusAt(sources, object, effects);
   }
 }
 
-/** The status at this moment: what proxies have said by now. */
-function statusAt<C>(sources: StatusSources<C>, object: ObjectName, places: readonly Place[], unseen: string | undefined, effects: Effects<C> | undefined): ObjectStatus {
+/** The status at this moment: what proxies have said by now of an object that there is. */
+function statusAt<C>(sources: StatusSources<C>, object: ObjectName, found: Effects<C> | string): ObjectStatus {
+  const connections = sources.connections();
+  const present = { connected: connections.length, settling: connections.filter((connection) => isSettling(sources, connection)).length };
   const revision = sources.changes.lastChangeOf(object);
+  const of = { object, found: true, ...(revision !== undefined && { revision }), ...present };
+  if (typeof found === "string") return { ...of, noEffect: found, reached: 0, live: 0, refused: 0, missing: [] };
   const missing: Missing[] = [];
   let [reached, live, refused] = [0, 0, 0];
-  for (const connection of effects === undefined ? [] : sources.connections()) {
+  for (const connection of connections) {
     const lacks = connection.subscriptions.map((subscription) => {
-      const effect = effects?.on(connection, subscription);
+      const effect = found.on(connection, subscription);
       return effect === undefined ? undefined : lack(sources.deliveries, connection, subscription, effect, revision);
     });
     if (lacks.every((each) => each === undefined)) continue;
@@ -100,15 +112,7 @@ function statusAt<C>(sources: StatusSources<C>, object: ObjectName, places: read
     if (all.some(({ reason }) => reason === "refused")) refused++;
     if (missing.length < missingNamed) missing.push(...all);
   }
-  return { object, found: places.length > 0, ...(revision !== undefined && { revision }), ...(unseen !== undefined && { unseen }), reached, live, refused, missing };
-}
-
-/** Why nobody sees an object: no cluster that has it discovers its namespace. */
-function reasonUnseen<C>(database: Database<C>, places: readonly Place[]): string | undefined {
-  const hidden = places.flatMap(({ collection, key }) => undiscoveredNamespace(database, collection, key) ?? []);
-  const [first] = hidden;
-  if (first === undefined || hidden.length < places.length) return undefined;
-  return `no discoverySelector of the mesh configuration selects namespace ${first.namespace} of cluster ${hidden.map(({ cluster }) => cluster).join(", ")}`;
+  return { ...of, reached, live, refused, missing };
 }
 
 function lack(deliveries: Deliveries, connection: Connection, subscription: Subscription, { made, removed }: Effect, revision: number | undefined): Missing[] {
@@ -127,12 +131,4 @@ function lack(deliveries: Deliveries, connection: Connection, subscription: Subs
   const beside = deliveries.lastRefusal(connection.id, typeUrl)?.message;
   const message = beside === undefined ? {} : { message: `the response that it was in was refused: ${beside}` };
   return [{ ...of, reason: "not acknowledged", resources: [...made.map(({ name }) => name), ...removed], ...message }];
-}
-
-/** As in `VirtualService/shop/cart: live on 3 of 4 proxies`, or `…: deleted, gone from 3 of 4 proxies`. */
-export function formatStatus({ object, found, revision, unseen, live, reached, refused }: ObjectStatus): string {
-  if (!found && revision === undefined) return `${formatName(object)}: not found`;
-  if (unseen !== undefined) return `${formatName(object)}: not seen: ${unseen}`;
-  const note = refused > 0 ? `, refused by ${refused}` : "";
-  return `${formatName(object)}: ${found ? "live on" : "deleted, gone from"} ${live} of ${reached} ${reached === 1 ? "proxy" : "proxies"}${note}`;
 }

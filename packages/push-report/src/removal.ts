@@ -1,14 +1,17 @@
 import type { ObjectName } from "./object-name.js";
 import type { Missing, ObjectStatus, StatusSources } from "./object-status.js";
+import { isSettling } from "./settling.js";
 
 /**
  * The status of an object that is not there. What it did to proxies cannot be computed any more; whether they know that it is gone is told from the change
  * that took it away: what was sent of that, and who waits to be served it.
  */
-export function removalStatus<C>({ changes, connections, deliveries }: StatusSources<C>, object: ObjectName): ObjectStatus {
+export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName): ObjectStatus {
+  const { changes, deliveries } = sources;
   const revision = changes.lastChangeOf(object);
-  if (revision === undefined) return { object, found: false, reached: 0, live: 0, refused: 0, missing: [] };
-  const present = connections();
+  const present = sources.connections();
+  const of = { object, found: false, connected: present.length, settling: present.filter((connection) => isSettling(sources, connection)).length };
+  if (revision === undefined) return { ...of, reached: 0, live: 0, refused: 0, missing: [] };
   const report = changes.report(revision);
   const owing = present.filter(({ owed }) => owed !== undefined && owed <= revision);
   const unanswered = [...changes.unanswered(revision)].flatMap(({ connection, typeUrl }): Missing[] => {
@@ -24,5 +27,5 @@ export function removalStatus<C>({ changes, connections, deliveries }: StatusSou
   const missing = [...refusing, ...unanswered, ...unsent];
   const behind = new Set(missing.map(({ proxy }) => proxy));
   const reached = Math.max(told.size, report?.proxies ?? 0) + unsent.length;
-  return { object, found: false, revision, reached, live: reached - behind.size, refused: new Set(refusing.map(({ proxy }) => proxy)).size, missing };
+  return { ...of, revision, reached, live: reached - behind.size, refused: new Set(refusing.map(({ proxy }) => proxy)).size, missing };
 }

@@ -1,3 +1,4 @@
+import type { View } from "@istiod/incremental";
 import type { Connection } from "@istiod/xds-server";
 import { formatName, type ObjectName } from "./object-name.js";
 import { type ObjectStatus, statusOf, type StatusSources } from "./object-status.js";
@@ -53,11 +54,8 @@ export class Statuses<C> {
       seen = { revision: this.#sources.database.revision, state: stateOf(list) };
       return list;
     };
-    const { database, deliveries, generators, lookups, changes } = this.#sources;
-    const value = await statusOf(
-      { database, deliveries, generators, lookups, changes, connections, viewOf: (connection) => this.#sources.viewOf(connection) },
-      object,
-    );
+    const viewOf = (connection: Connection): View<C> | undefined => this.#sources.viewOf(connection);
+    const value = await statusOf({ ...this.#sources, connections, viewOf }, object);
     if (this.#known.size > mostKept) this.#known.clear();
     this.#known.set(name, { ...seen, value });
     return value;

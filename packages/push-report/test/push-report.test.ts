@@ -1,5 +1,5 @@
 import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-ingestion";
-import { formatStatus, parseName } from "@istiod/push-report";
+import { formatStatus, isIneffective, isLive, parseName } from "@istiod/push-report";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it } from "vitest";
 import { ToyMesh, toyType, virtualService } from "./toy-mesh.js";
@@ -82,11 +82,46 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     mesh.database.commit((tx) => selecting && tx.set(meshConfig, meshConfigKey, selecting));
     mesh.commit("{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {mesh: 'on'}}}");
     expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe(
-      "VirtualService/shop/cart: not seen: no discoverySelector of the mesh configuration selects namespace shop of cluster Kubernetes",
+      "VirtualService/shop/cart: has no effect: no discoverySelector of the mesh configuration selects namespace shop of cluster Kubernetes",
     );
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: true, reached: 0, live: 0 });
-    expect(await mesh.status("VirtualService/pay/card")).toMatchObject({ found: true, reached: 1 });
-    expect((await mesh.status("VirtualService/pay/card")).unseen).toBeUndefined();
+    const hidden = await mesh.status("VirtualService/shop/cart");
+    expect(hidden).toMatchObject({ found: true, connected: 2, reached: 0, live: 0 });
+    expect(isIneffective(hidden)).toBe(true);
+    const seen = await mesh.status("VirtualService/pay/card");
+    expect(seen).toMatchObject({ found: true, reached: 1 });
+    expect([seen.noEffect, isIneffective(seen)]).toEqual([undefined, false]);
+  });
+
+  it("tells that no generator reads objects of a kind, with the reason", async () => {
+    mesh.commit("{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}");
+    const status = await mesh.status("WorkloadGroup/shop/vm");
+    expect(formatStatus(status)).toBe("WorkloadGroup/shop/vm: has no effect: nobody registers workloads");
+    expect(isIneffective(status)).toBe(true);
+  });
+
+  it("tells that an object reaches none of the connected proxies, once they have all that they are to be sent", async () => {
+    mesh.commit(virtualService("lost/cart", "1s"));
+    const owed = await mesh.status("VirtualService/lost/cart");
+    expect([owed.settling, isIneffective(owed)]).toEqual([2, false]);
+    await expect.poll(async () => (await mesh.status("VirtualService/lost/cart")).settling).toBe(0);
+    const status = await mesh.status("VirtualService/lost/cart");
+    expect(formatStatus(status)).toBe("VirtualService/lost/cart: reaches none of 2 connected proxies");
+    expect([isLive(status), isIneffective(status)]).toEqual([false, true]);
+    mesh.commit(virtualService("shop/cart", "2s"));
+    const response = await web.next(toyType);
+    const meanwhile = await mesh.status("VirtualService/lost/cart");
+    expect(formatStatus(meanwhile)).toBe("VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 has not answered everything");
+    expect([isLive(meanwhile), isIneffective(meanwhile)]).toEqual([false, false]);
+    web.nack(response, "no");
+    await expect.poll(async () => isIneffective(await mesh.status("VirtualService/lost/cart"))).toBe(true);
+    web.close();
+    await expect.poll(() => mesh.server.connections().length).toBe(1);
+    expect(formatStatus(await mesh.status("VirtualService/lost/cart"))).toBe("VirtualService/lost/cart: reaches none of 1 connected proxy");
+    api.close();
+    await expect.poll(() => mesh.server.connections().length).toBe(0);
+    const alone = await mesh.status("VirtualService/lost/cart");
+    expect(formatStatus(alone)).toBe("VirtualService/lost/cart: no proxy is connected");
+    expect([isLive(alone), isIneffective(alone)]).toEqual([false, false]);
   });
 
   it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {
@@ -301,6 +336,7 @@ async function turn(): Promise<void> {
 }
 
 it("reads names of objects, and says what is wrong with one", () => {
+  expect(parseName("deployment/shop/cart")).toEqual({ kind: "Deployment", namespace: "shop", name: "cart" });
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
   expect(() => parseName("Cart/a/b")).toThrow(/^Cart\/a\/b: there is no kind Cart; known are AuthorizationPolicy, ConfigMap, /);

@@ -1,4 +1,4 @@
-import { virtualServices } from "@istiod/config-ingestion";
+import { virtualServices, workloadGroupKind } from "@istiod/config-ingestion";
 import { commitYaml } from "@istiod/config-ingestion/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
 import { ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus, type StatusPace } from "@istiod/push-report";
@@ -89,6 +89,7 @@ export class ToyMesh {
         generators: { [toyType]: routes },
         lookups: {},
         changes: this.log,
+        kindsWithoutEffect: new Map([[workloadGroupKind, "nobody registers workloads"]]),
       },
       parseName(name),
       pace,
