@@ -39,6 +39,9 @@ export class LiveAnalysis<C> {
   readonly #options: LiveAnalysisOptions<C>;
   readonly #view: View<C>;
   #findings: readonly Finding[] | undefined;
+  #started: Promise<void> | undefined;
+  /** By identity, in the order in which they were found. */
+  readonly #new = new Map<string, Finding>();
   /** A commit that changes findings waits for its turn. */
   #waiting = false;
   #stopped = false;
@@ -49,13 +52,26 @@ export class LiveAnalysis<C> {
     this.#view = options.database.view(options.client);
   }
 
-  /** The findings at the current revision that no annotation suppresses. */
-  findings(): readonly Finding[] {
-    return this.#view.follow(findings).filter((finding) => !isSuppressedByObject(this.#options.database, finding));
+  /** Analyzes everything for the first time, in slices, and reports what it finds. Once started it only waits for the end of that. */
+  start(): Promise<void> {
+    return (this.#started ??= this.#analyzeAll());
   }
 
-  /** Analyzes everything for the first time, in slices, and reports what it finds. */
-  async start(): Promise<void> {
+  /** Returns the findings at the current revision that no annotation suppresses, once the first analysis has ended. */
+  async findings(): Promise<readonly Finding[]> {
+    await this.start();
+    this.#refresh();
+    return this.#findings ?? [];
+  }
+
+  /** Returns those of the findings that were not there when the first analysis ended, newest first. */
+  async newFindings(): Promise<readonly Finding[]> {
+    await this.findings();
+    return [...this.#new.values()].reverse();
+  }
+
+  async #analyzeAll(): Promise<void> {
+    if (this.#stopped) return;
     this.#writeTime();
     let until = performance.now() + sliceMs;
     for (const _ of computeByObject(this.#options.database, this.#view)) {
@@ -74,17 +90,22 @@ export class LiveAnalysis<C> {
     this.#waiting = true;
     void this.#turn().then(() => {
       this.#waiting = false;
-      if (!this.#stopped) this.#refresh();
+      this.#refresh();
     });
   }
 
   #refresh(): void {
+    if (this.#stopped) return;
+    const isFirst = this.#findings === undefined;
     const before = new Map(this.#findings?.map((finding) => [identityOf(finding), finding]));
-    this.#findings = this.findings();
-    const after = new Set(this.#findings.map(identityOf));
-    const found = this.#findings.filter((finding) => !before.has(identityOf(finding)));
-    const gone = [...before].filter(([identity]) => !after.has(identity)).map(([, finding]) => finding);
-    if (found.length + gone.length > 0) this.#options.changed?.(found, gone);
+    const { database } = this.#options;
+    this.#findings = this.#view.follow(findings).filter((finding) => !isSuppressedByObject(database, finding));
+    const after = new Map(this.#findings.map((finding) => [identityOf(finding), finding]));
+    const found = [...after].filter(([identity]) => !before.has(identity));
+    const gone = [...before].filter(([identity]) => !after.has(identity));
+    for (const [identity] of gone) this.#new.delete(identity);
+    if (!isFirst) for (const [identity, finding] of found) this.#new.set(identity, finding);
+    if (found.length + gone.length > 0) this.#options.changed?.(found.map(([, finding]) => finding), gone.map(([, finding]) => finding));
   }
 
   /** Writes the time now and at the beginning of each hour. */
@@ -101,7 +122,7 @@ export class LiveAnalysis<C> {
 
   /** Returns all messages: findings, and problems of documents, with the lines that their fields have now. */
   async messages(): Promise<readonly Message[]> {
-    const placed = await this.place(this.findings());
+    const placed = await this.place(await this.findings());
     return sortMessages([...this.#options.problems().map(messageOfProblem), ...placed]);
   }
 

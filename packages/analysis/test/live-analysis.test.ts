@@ -41,12 +41,19 @@ test("reports what a commit changes, and recomputes only the objects that it con
     await Promise.resolve();
   }
   expect(reports.splice(0)).toEqual([["+IST0118 a"]]);
+  expect(await analysis.newFindings()).toEqual([]);
 
   // The object itself, the list of its kind, and the list of all.
   expect(await commit(...service("s7", "web"))).toBeLessThanOrEqual(3);
   expect(reports.splice(0)).toEqual([["+IST0118 s7"]]);
+  expect(named("", await analysis.newFindings())).toEqual(["IST0118 s7"]);
   await commit(...service("a", "http"));
   expect(reports.splice(0)).toEqual([["-IST0118 a"]]);
+  await commit(...service("b", "web"));
+  expect(named("", await analysis.newFindings())).toEqual(["IST0118 b", "IST0118 s7"]);
+  await commit(...service("b", "http"));
+  expect(named("", await analysis.newFindings())).toEqual(["IST0118 s7"]);
+  expect(reports.splice(0)).toEqual([["+IST0118 b"], ["-IST0118 b"]]);
   await commit(...service("s8", "grpc"));
   expect(reports).toEqual([]);
 
@@ -105,4 +112,22 @@ test("a certificate that expires is reported within the hour", async () => {
   expect(await passed(2)).toEqual([["IST0161"]]);
   analysis.stop();
   expect(await passed(60 * 24)).toEqual([]);
+});
+
+test("answers with all findings while the first analysis is under way, and with the current ones before a commit had its turn", async () => {
+  const database = new Database<undefined>();
+  database.commit((tx) => applyChanges(tx, service("a", "web")));
+  const turns: (() => void)[] = [];
+  let started = false;
+  const turn = (): Promise<void> => (started ? new Promise<void>((resolve) => turns.push(resolve)) : Promise.resolve());
+  const analysis = new LiveAnalysis({ database, client: undefined, kinds: [serviceKind], sources: [], problems: () => [], turn });
+  const named = async (): Promise<string[]> => (await analysis.findings()).map(({ code, origin }) => `${code} ${origin.name}`);
+  expect(await named()).toEqual(["IST0118 a"]);
+  started = true;
+  analysis.committed(database.commit((tx) => applyChanges(tx, service("b", "web"))));
+  expect(turns).toHaveLength(1);
+  expect(await named()).toEqual(["IST0118 a", "IST0118 b"]);
+  analysis.stop();
+  turns.forEach((next) => next());
+  expect(await named()).toEqual(["IST0118 a", "IST0118 b"]);
 });
