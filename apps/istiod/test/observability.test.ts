@@ -2,13 +2,14 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { statusCommand, statusExits } from "@istiod/istiod";
+import { statusExits } from "@istiod/istiod";
 import { unverifiableJwks } from "@istiod/push-context";
 import type { ChangeReport, ObjectStatus } from "@istiod/push-report";
 import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { folder, serve } from "./serving.js";
+import { runStatus } from "./status-command.js";
 
 const service = (name: string, ip: string): string => `
 apiVersion: v1
@@ -64,13 +65,7 @@ async function debug<T>(path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-async function status(...args: string[]): Promise<{ readonly exit: number | undefined; readonly text: string }> {
-  let exit: number | undefined;
-  let text = "";
-  const command = statusCommand({ print: (more) => (text += more), warn: (more) => (text += more), exit: (code) => (exit = code) });
-  await command.parseAsync([...args, "--istiod", istiod.http], { from: "user" });
-  return { exit, text };
-}
+const status = (...args: readonly string[]): ReturnType<typeof runStatus> => runStatus(istiod, ...args);
 
 it("tells of each change what it led to, and of each object on how many proxies it is live", async () => {
   expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 1 of 1 proxy\n" });
@@ -116,7 +111,7 @@ it("does not wait for a proxy that left, whatever it said", async () => {
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
   expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.refused });
   web.close();
-  await vi.waitFor(async () => expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 0 of 0 proxies\n" }), 5000);
+  await vi.waitFor(async () => expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.ineffective, text: "VirtualService/shop/cart: reaches none of 1 connected proxy\n" }), 5000);
 });
 
 it("warns of a RequestAuthentication whose keys are not fetched, until it gives them", async () => {
@@ -162,7 +157,7 @@ it("without objects, is about all that changed: set aside, deleted, live, or not
 it("gives JSON", async () => {
   const { text } = await status("VirtualService/shop/cart", "-o", "json");
   const { objects } = JSON.parse(text) as { objects: ObjectStatus[] };
-  expect(objects).toEqual([{ object: { kind: "VirtualService", namespace: "shop", name: "cart" }, found: true, reached: 1, live: 1, refused: 0, missing: [] }]);
+  expect(objects).toEqual([{ object: { kind: "VirtualService", namespace: "shop", name: "cart" }, found: true, connected: 2, settling: 0, reached: 1, live: 1, refused: 0, missing: [], findings: [] }]);
 });
 
 it("answers every debug command with its content", async () => {

@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
-import { formatName, formatStatus, type ObjectStatus, parseName } from "@istiod/push-report";
-import type { StatusAnswer } from "../debug/change-commands.js";
+import { formatMessages, isAtLeast, type Message } from "@istiod/analysis";
+import { kubernetesKinds } from "@istiod/config-ingestion";
+import { formatName, formatStatus, isGone, isIneffective, isLive, type ObjectStatus, parseName } from "@istiod/push-report";
+import type { StatusAnswer } from "../debug/status-answer.js";
 import { duration } from "../flags.js";
 
 export interface StatusOutput {
@@ -19,6 +21,8 @@ export const statusExits = {
   failed: 2,
   /** An object is set aside by its source, or refused by a proxy: waiting does not help. */
   refused: 3,
+  /** An object is accepted, but without effect or leading nowhere: waiting does not help. */
+  ineffective: 4,
 } as const;
 
 interface StatusFlags {
@@ -31,14 +35,15 @@ interface StatusFlags {
 
 const pollMs = 250;
 const missingShown = 10;
+const findingsShown = 10;
 
 /** `istiod status`: on how many proxies objects are live. */
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
   return new Command("status")
-    .description("Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused.")
+    .description("Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused, 4 if without effect or leading nowhere.")
     .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
     .option("--for <state>", "live, or gone: what is asked of the objects", "live")
-    .option("--wait", "wait until they are that on all, or refused", false)
+    .option("--wait", "wait until they are that on all, or until waiting does not help", false)
     .option("--timeout <duration>", "how long to wait", "60s")
     .option("-o, --output <form>", "text or json", "text")
     .option("--istiod <url>", "an HTTP port of istiod's", "http://127.0.0.1:8080")
@@ -65,8 +70,8 @@ async function ask(names: readonly string[], { wait, for: goal, timeout, istiod 
   for (;;) {
     const answer = await fetched(url);
     const exit = exitOf(answer, names, goal);
-    const over = exit === statusExits.live || exit === statusExits.refused;
-    if (!wait || (over && !answer.gathering) || Date.now() >= until) return answer;
+    const isOver = exit !== statusExits.notLive && !answer.gathering;
+    if (!wait || isOver || Date.now() >= until) return answer;
     await sleep(Math.min(pollMs, Math.max(1, until - Date.now())));
   }
 }
@@ -86,21 +91,42 @@ async function fetched(url: URL): Promise<StatusAnswer> {
  * @param asked The objects that were named; none: all that changed, of which deleted ones are to be gone, and every problem of the sources counts.
  * @param goal `live` on all proxies, or `gone` from all.
  */
-export function exitOf({ objects, problems, gathering }: StatusAnswer, asked: readonly string[], goal = "live"): number {
+export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "live"): number {
+  const { objects, problems, gathering } = answer;
   const concerns = (object: string): boolean => asked.length === 0 || asked.includes(object);
   const setAside = problems.some(({ object, severity }) => severity === "error" && concerns(object));
   if (setAside || objects.some(({ refused }) => refused > 0)) return statusExits.refused;
-  const isGone = ({ found, missing: behind }: ObjectStatus): boolean => !found && behind.length === 0;
-  const isLive = ({ found, unseen, live, reached }: ObjectStatus): boolean => found && unseen === undefined && live === reached;
+  const isSupporting = ({ object: { kind } }: ObjectStatus): boolean => asked.length === 0 && supportingKinds.has(kind);
+  const counted = objects.filter((status) => !isSupporting(status) || !isIneffective(status));
+  if (goal === "live" && (counted.some(isIneffective) || leadsNowhere(answer))) return statusExits.ineffective;
   const isDone = (status: ObjectStatus): boolean => (goal === "gone" || (asked.length === 0 && !status.found) ? isGone(status) : isLive(status));
-  return !gathering && objects.every(isDone) ? statusExits.live : statusExits.notLive;
+  return !gathering && counted.every(isDone) ? statusExits.live : statusExits.notLive;
 }
 
-function text({ objects, problems }: StatusAnswer): string {
-  const lines = objects.flatMap((status) => [formatStatus(status), ...missing(status)]);
+/** Kinds whose objects often matter to no proxy by themselves, such as a ServiceAccount. */
+const supportingKinds: ReadonlySet<string> = new Set(kubernetesKinds.map(({ kind }) => kind));
+
+function leadsNowhere({ objects, newFindings }: StatusAnswer): boolean {
+  return [...objects.flatMap(({ findings }) => findings), ...newFindings].some(({ level }) => level === "Error");
+}
+
+function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): string {
+  const ofObjects = objects.flatMap((status) => [formatStatus(status), ...missing(status), ...worst(status.findings)]);
   const wrong = problems.map(({ severity, text: problem }) => `${severity}: ${problem}`);
-  if (lines.length === 0 && wrong.length === 0) return "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n";
-  return [...lines, ...wrong].map((line) => `${line}\n`).join("");
+  const more = moreFindings === 0 ? [] : [`and ${moreFindings} more findings: run istiod analyze`];
+  const lines = [...ofObjects, ...wrong, ...newFindings.map(finding), ...more];
+  if (lines.length === 0) return "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n";
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function worst(findings: readonly Message[]): string[] {
+  const severe = findings.filter(({ level }) => isAtLeast(level, "Warning"));
+  const shown = severe.slice(0, findingsShown).map((message) => `  ${finding(message)}`);
+  return severe.length > findingsShown ? [...shown, `  and ${severe.length - findingsShown} more findings: run istiod analyze`] : shown;
+}
+
+function finding(message: Message): string {
+  return formatMessages([message], "log").trimEnd();
 }
 
 function missing({ missing: list }: ObjectStatus): string[] {

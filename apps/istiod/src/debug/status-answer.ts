@@ -1,0 +1,67 @@
+import { type Finding, isAtLeast, kindsWithoutEffect as unreadKinds, type Level, levels, type LiveAnalysis, type Message, messageTypes } from "@istiod/analysis";
+import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-ingestion";
+import type { Proxy } from "@istiod/push-context";
+import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
+
+/** The answer of `/debug/status`, which `istiod status` reads. */
+export interface StatusAnswer {
+  readonly revision: number;
+  /** A change is being gathered that these objects do not show yet. */
+  readonly gathering: boolean;
+  readonly objects: readonly (ObjectStatus & { readonly findings: readonly Message[] })[];
+  /** Rejections and warnings of the sources: about the objects asked for, or all. */
+  readonly problems: readonly { readonly object: string; readonly severity: "error" | "warning"; readonly text: string }[];
+  /** Where no object is asked for: the worst findings about other objects that came after the first analysis. */
+  readonly newFindings: readonly Message[];
+  /** Number of such findings that `newFindings` leaves out. */
+  readonly moreFindings: number;
+}
+
+/** Kinds that configure no proxy, with the reason. */
+export const kindsWithoutEffect: ReadonlyMap<Kind, string> = new Map([
+  ...analysisKinds.map((kind) => [kind, `${kind.kind} configures no proxy; only analysis reads it`] as const),
+  ...unreadKinds,
+]);
+
+const newFindingsNamed = 20;
+
+/** The objects that changed last and that istiod reads, or would be expected to read, for proxies. */
+export function changedObjects(changes: Pick<ChangeLog, "recentObjects">): readonly ObjectName[] {
+  const kinds = new Set([...allKinds, ...unreadKinds.keys()].map(({ kind }) => kind));
+  return changes.recentObjects().filter(({ kind }) => kinds.has(kind));
+}
+
+interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
+  readonly objects: readonly ObjectStatus[];
+  readonly problems: readonly Problem[];
+  readonly analysis: Pick<LiveAnalysis<Proxy>, "findings" | "newFindings" | "place">;
+  /** No object was asked for. */
+  readonly isAboutAll: boolean;
+}
+
+export async function statusAnswer({ revision, gathering, objects, problems, analysis, isAboutAll }: StatusParts): Promise<StatusAnswer> {
+  const names = new Set(objects.map(({ object }) => formatName(object)));
+  const isAbout = ({ origin }: Finding): boolean => names.has(formatName(origin));
+  const about = (await analysis.findings()).filter(isAbout);
+  const added = isAboutAll ? (await analysis.newFindings()).filter((finding) => !isAbout(finding) && isAtLeast(levelOf(finding), "Warning")) : [];
+  const worstFirst = [...added].sort((a, b) => levels.indexOf(levelOf(a)) - levels.indexOf(levelOf(b)));
+  const byName = new Map<string, Message[]>();
+  for (const [i, message] of (await analysis.place(about)).entries()) {
+    const { origin } = about[i] as Finding;
+    byName.set(formatName(origin), [...(byName.get(formatName(origin)) ?? []), message]);
+  }
+  return {
+    revision,
+    gathering,
+    objects: objects.map((status) => ({ ...status, findings: byName.get(formatName(status.object)) ?? [] })),
+    problems: problems
+      .map((problem) => ({ object: problem.subject ? formatName(problem.subject) : "", severity: problem.severity, text: formatProblem(problem) }))
+      .filter(({ object }) => isAboutAll || names.has(object)),
+    newFindings: await analysis.place(worstFirst.slice(0, newFindingsNamed)),
+    moreFindings: Math.max(0, added.length - newFindingsNamed),
+  };
+}
+
+function levelOf({ code }: Finding): Level {
+  return messageTypes[code].level;
+}
