@@ -9,6 +9,7 @@ import { type Connection, createXdsServer, type Listening, peerKey, type XdsServ
 import type { Logger } from "pino";
 import { generators, lookups } from "@istiod/xds-generators";
 import { Counter, Registry } from "prom-client";
+import { absentFiles } from "./absent-files.js";
 import { liveAnalysis } from "./analysis.js";
 import { startAuthority } from "./authority.js";
 import { connectionLimits } from "./connection-limits.js";
@@ -62,6 +63,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const path = pushPath(env);
     const limits = connectionLimits(values, env);
     const sources = meshSources(values, env);
+    for (const sentence of await absentFiles(values, " until it exists")) log.warn(sentence);
     const registry = new Registry();
     const database = new Database<Proxy>();
     const served: { by?: XdsServer; from?: Ingestion<Proxy> } = {};

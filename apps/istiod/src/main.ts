@@ -36,19 +36,20 @@ export async function run(argv: readonly string[]): Promise<void> {
     }
   });
   const print = (text: string): void => void process.stdout.write(text);
-  program.addCommand(explainCommand(process.env, print));
-  program.addCommand(diffCommand(process.env, { print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
+  const warn = (text: string): void => void process.stderr.write(text);
+  program.addCommand(explainCommand(process.env, print, warn));
+  program.addCommand(diffCommand(process.env, { print, warn, exit: (status) => void (process.exitCode = status) }));
   program.addCommand(
     analyzeCommand(process.env, {
       print,
-      warn: (text) => void process.stderr.write(text),
+      warn,
       exit: (status) => void (process.exitCode = status),
       stdin: () => text(process.stdin),
       isColorTerminal: process.stdout.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["NO_COLOR"],
     }),
   );
-  program.addCommand(statusCommand({ print, warn: (text) => void process.stderr.write(text), exit: (status) => void (process.exitCode = status) }));
-  program.addCommand(proxyConfigCommand(process.env, print));
+  program.addCommand(statusCommand({ print, warn, exit: (status) => void (process.exitCode = status) }));
+  program.addCommand(proxyConfigCommand(process.env, print, warn));
   program.addCommand(proxyStatusCommand(print));
   program.command("version").description("Print the version.").action(() => console.log(version()));
   for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) command.exitOverride();

@@ -3,6 +3,7 @@ import { formatProblem } from "@istiod/config-ingestion";
 import { formatChanges, meshChanges, pairProxies, podProxies, proxyNamed } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { Command, Option } from "commander";
+import { absentFiles } from "../absent-files.js";
 import { options } from "../flags.js";
 import { type OfflineMesh, readMesh } from "../offline-mesh.js";
 import { type MeshFlags, meshFlagNames } from "../sources.js";
@@ -36,6 +37,7 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
   for (const option of options(env, meshFlagNames.filter((name) => name !== "configDir"))) command.addOption(option);
   return command.action(async (values: DiffValues) => {
+    for (const sentence of await absentFiles(values)) output.warn(`${sentence}\n`);
     const before = await readMesh({ ...values, configDir: values.before }, env);
     const after = await readMesh({ ...values, configDir: values.after, meshConfig: values.afterMeshConfig ?? values.meshConfig }, env);
     for (const { severity, ...problem } of [...before.problems, ...after.problems]) {

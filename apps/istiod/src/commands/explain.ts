@@ -1,6 +1,7 @@
 import { proxyNamed } from "@istiod/explain";
 import { Command, Option } from "commander";
 import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "../explain-proxy.js";
+import { absentFiles } from "../absent-files.js";
 import { options } from "../flags.js";
 import { readMesh } from "../offline-mesh.js";
 import { type MeshFlags, meshFlagNames } from "../sources.js";
@@ -12,7 +13,7 @@ interface ExplainValues extends MeshFlags, ExplainRequest {
 }
 
 /** `istiod explain`: what the resources of a proxy are made from, and what is without effect on them. */
-export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => void): Command {
+export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => void, warn: (text: string) => void = () => undefined): Command {
   const command = new Command("explain")
     .description("Tell what a proxy's resources are made from, and which objects are without effect and why.")
     .requiredOption("--proxy <id>", "the proxy: name.namespace of its Pod, or its node id")
@@ -23,6 +24,7 @@ export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => 
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
   for (const option of options(env, meshFlagNames)) command.addOption(option);
   return command.action(async (values: ExplainValues) => {
+    if (values.istiod === undefined) for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     const found = values.istiod === undefined ? await fromFiles(values, env) : await fromIstiod(values.istiod, values);
     print(values.output === "json" ? `${JSON.stringify(found, undefined, 2)}\n` : formatProxyExplanation(found));
   });

@@ -1,4 +1,5 @@
 import { Command, Option } from "commander";
+import { absentFiles } from "../absent-files.js";
 import { options } from "../flags.js";
 import { type DumpFlags, dumpSource } from "../proxy-dump.js";
 import { meshFlagNames } from "../sources.js";
@@ -11,13 +12,13 @@ interface ProxyConfigValues extends DumpFlags, FilterValues {
 }
 
 /** `istiod proxy-config`: the configuration of a proxy in the tables of `istioctl proxy-config`. */
-export function proxyConfigCommand(env: NodeJS.ProcessEnv, print: (text: string) => void): Command {
+export function proxyConfigCommand(env: NodeJS.ProcessEnv, print: (text: string) => void, warn: (text: string) => void = () => undefined): Command {
   const command = new Command("proxy-config").alias("pc").description("Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface, or a dump.");
-  for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, env, print));
+  for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, env, { print, warn }));
   return command;
 }
 
-function kindCommand(kind: ProxyConfigKind, env: NodeJS.ProcessEnv, print: (text: string) => void): Command {
+function kindCommand(kind: ProxyConfigKind, env: NodeJS.ProcessEnv, { print, warn }: { print(text: string): void; warn(text: string): void }): Command {
   const command = new Command(kind.name)
     .aliases([...kind.aliases])
     .description(kind.about)
@@ -32,6 +33,7 @@ function kindCommand(kind: ProxyConfigKind, env: NodeJS.ProcessEnv, print: (text
   return command.action(async (argument: string | undefined, { output, ...values }: ProxyConfigValues) => {
     if (argument !== undefined && values.proxy !== undefined) throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);
     const source = dumpSource(argument === undefined ? values : { ...values, proxy: argument }, env);
+    if (values.configDir !== "") for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     print(output === "json" || output === "yaml" ? await kind.value(source, values, output) : await kind.summary(source, values));
   });
 }
