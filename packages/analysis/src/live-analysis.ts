@@ -39,6 +39,8 @@ export class LiveAnalysis<C> {
   readonly #options: LiveAnalysisOptions<C>;
   readonly #view: View<C>;
   #findings: readonly Finding[] | undefined;
+  /** The revision that they are of. */
+  #revision: number | undefined;
   #started: Promise<void> | undefined;
   /** By identity, in the order in which they were found. */
   readonly #new = new Map<string, Finding>();
@@ -95,17 +97,17 @@ export class LiveAnalysis<C> {
   }
 
   #refresh(): void {
-    if (this.#stopped) return;
-    const isFirst = this.#findings === undefined;
-    const before = new Map(this.#findings?.map((finding) => [identityOf(finding), finding]));
-    const { database } = this.#options;
-    this.#findings = this.#view.follow(findings).filter((finding) => !isSuppressedByObject(database, finding));
-    const after = new Map(this.#findings.map((finding) => [identityOf(finding), finding]));
-    const found = [...after].filter(([identity]) => !before.has(identity));
-    const gone = [...before].filter(([identity]) => !after.has(identity));
-    for (const [identity] of gone) this.#new.delete(identity);
-    if (!isFirst) for (const [identity, finding] of found) this.#new.set(identity, finding);
-    if (found.length + gone.length > 0) this.#options.changed?.(found.map(([, finding]) => finding), gone.map(([, finding]) => finding));
+    const { database, changed } = this.#options;
+    if (this.#stopped || this.#revision === database.revision) return;
+    this.#revision = database.revision;
+    const before = this.#findings;
+    const after = this.#view.follow(findings).filter((finding) => !isSuppressedByObject(database, finding));
+    this.#findings = after;
+    const found = added(before ?? [], after);
+    const gone = added(after, before ?? []);
+    for (const finding of gone) this.#new.delete(identityOf(finding));
+    if (before !== undefined) for (const finding of found) this.#new.set(identityOf(finding), finding);
+    if (found.length + gone.length > 0) changed?.(found, gone);
   }
 
   /** Writes the time now and at the beginning of each hour. */
@@ -150,6 +152,13 @@ export class LiveAnalysis<C> {
     }
     return undefined;
   }
+}
+
+/** Returns the findings that only the second list has. Of findings that did not change both have the same object. */
+function added(before: readonly Finding[], after: readonly Finding[]): readonly Finding[] {
+  const [had, has] = [new Set(before), new Set(after)];
+  const lost = new Set(before.filter((finding) => !has.has(finding)).map(identityOf));
+  return after.filter((finding) => !had.has(finding) && !lost.has(identityOf(finding)));
 }
 
 function identityOf({ code, origin, path, message }: Finding): string {
