@@ -82,7 +82,6 @@ export const messageTypes = {
   MESH0004: { name: "NamespaceNotFound", level: "Warning", description: "The namespace of an object, or one that it names, does not exist." },
   MESH0005: { name: "HostNotFound", level: "Warning", description: "A host resolves to no service." },
   MESH0006: { name: "DelegateNotFound", level: "Error", description: "A route delegates to a VirtualService that does not exist or cannot be delegated to." },
-  MESH0007: { name: "TargetNotFound", level: "Error", description: "The target of a policy does not exist." },
   MESH0008: { name: "ProviderNotFound", level: "Error", description: "An extension provider is not defined in the mesh configuration." },
   MESH0009: { name: "NoEndpoints", level: "Warning", description: "A service has no workloads and no endpoints." },
   MESH0010: { name: "SelectorMatchesNothing", level: "Warning", description: "A selector matches no workload." },
