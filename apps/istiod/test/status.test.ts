@@ -56,7 +56,7 @@ async function serving(files: Readonly<Record<string, string>>, proxies = 1) {
 }
 
 test.each([
-  ["EnvoyFilter/shop/a", "{configPatches: []}", "networking.istio.io/v1alpha3", "EnvoyFilter patches are not applied yet"],
+  ["ProxyConfig/shop/a", "{concurrency: 1}", "networking.istio.io/v1beta1", "ProxyConfig takes effect by sidecar injection, which is not served yet"],
   ["WasmPlugin/shop/a", "{url: 'oci://a/b'}", "extensions.istio.io/v1alpha1", "Wasm extensions are not sent to proxies yet"],
 ])("an accepted object that nothing reads has no effect, with the reason, and is not waited for: %s", async (name, spec, apiVersion, reason) => {
   const [kind] = name.split("/");
