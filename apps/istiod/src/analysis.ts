@@ -12,8 +12,8 @@ export interface AnalysisOptions {
   readonly log: Logger;
 }
 
-/** Findings of one change that are logged one by one; of more, their number is. */
-const findingsLogged = 20;
+/** Log lines about one change; of further findings only the number is logged. */
+const linesLogged = 20;
 
 /** The client of the analysis's view, about which analysis asks nothing. */
 const nobody = proxyFromNode({ id: "sidecar~0.0.0.0~analysis.istio-system~istio-system.svc.cluster.local" });
@@ -24,20 +24,33 @@ export function liveAnalysis({ log, ...options }: AnalysisOptions): LiveAnalysis
     ...options,
     client: nobody,
     changed: (found, gone) => {
-      const worst = [...found].sort((a, b) => severity(a) - severity(b)).slice(0, findingsLogged);
-      void analysis.place(worst).then((messages) => messages.forEach((message) => logMessage(log, message)));
-      if (found.length > findingsLogged) log.warn({ findings: found.length - findingsLogged }, "more findings, run istiod analyze");
-      for (const { code, origin, message } of gone.slice(0, findingsLogged)) log.info({ code, object: formatOrigin(origin) }, `resolved: ${message}`);
+      const groups = groupByMessage(found);
+      const shown = groups.slice(0, linesLogged);
+      void analysis.place(shown.map(([first]) => first)).then((messages) => messages.forEach((message, i) => logMessage(log, message, shown[i]?.length ?? 1)));
+      if (groups.length > linesLogged) log.warn({ findings: groups.slice(linesLogged).flat().length }, "more findings, run istiod analyze");
+      for (const { code, origin, message } of gone.slice(0, linesLogged)) log.info({ code, object: formatOrigin(origin) }, `resolved: ${message}`);
     },
   });
   return analysis;
+}
+
+/** Groups findings that say the same of several objects, such as that their kind has no effect; the most severe first. */
+function groupByMessage(found: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
+  const groups = new Map<string, [Finding, ...Finding[]]>();
+  for (const finding of found) {
+    const group = groups.get(`${finding.code} ${finding.message}`);
+    if (group === undefined) groups.set(`${finding.code} ${finding.message}`, [finding]);
+    else group.push(finding);
+  }
+  return [...groups.values()].sort(([a], [b]) => severity(a) - severity(b));
 }
 
 function severity({ code }: Finding): number {
   return levels.indexOf(messageTypes[code].level);
 }
 
-function logMessage(log: Logger, { level, code, origin, reference, message }: Message): void {
-  const at = { code, ...(origin && { object: origin }), ...(reference && { reference }) };
+/** @param count the objects of which it is said; the message names the first one */
+function logMessage(log: Logger, { level, code, origin, reference, message }: Message, count: number): void {
+  const at = { code, ...(count > 1 && { count }), ...(origin && { object: origin }), ...(reference && { reference }) };
   log[level === "Error" ? "error" : level === "Warning" ? "warn" : "info"](at, message);
 }

@@ -208,6 +208,13 @@ describe("istiod analyze of a running istiod", () => {
     await vi.waitFor(async () => expect(await found("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${join(root, "vs.yaml")}:11`), 5000);
   });
 
+  test("logs once, with their number, what is found of several objects: kinds that have no effect", async () => {
+    const filter = (name: string): string => JSON.stringify({ apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name, namespace: "shop" }, spec: {} });
+    const istiod = await serve({ configDir: await folder({ "a.yaml": filter("a"), "b.yaml": filter("b"), "c.yaml": filter("c") }) });
+    await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", scope: "analysis", code: "MESH0002", count: 3, object: "EnvoyFilter shop/a" })), 5000);
+    expect(istiod.lines.filter((line) => "code" in line && line.code === "MESH0002")).toHaveLength(1);
+  });
+
   test("tells of documents that are rejected, too", async () => {
     const root = await folder({ "cart.yaml": service, "vs.yaml": virtualService("cart") });
     const istiod = await serve({ configDir: root });
