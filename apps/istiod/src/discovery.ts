@@ -211,7 +211,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     if (monitoringAddr) await http("monitoringAddr", monitoringAddr, [...monitoring, ...debug]);
     if (values.readyFile) await writeWhole(values.readyFile, `${new Date().toISOString()}\n`);
     log.info({ addresses }, "ready");
-    void analysis.start();
+    if (variables.analysis.read(env)) void analysis.start();
     return { addresses, close: stopAll };
   } catch (error) {
     await stopAll();

@@ -84,12 +84,12 @@ export function options(env: NodeJS.ProcessEnv, only: readonly string[] = flags.
   });
 }
 
-/** What the flags are where none is given: what a program that starts istiod inside itself sets others over. */
+/** Returns the defaults of all flags, over which a program that embeds istiod sets others. */
 export function flagDefaults(env: NodeJS.ProcessEnv): FlagValues {
   return Object.fromEntries(flags.map((flag) => [propertyOf(flag.name), defaultOf(flag, env)])) as FlagValues;
 }
 
-/** What a flag is, and why it has no effect if it has none. */
+/** Describes a flag, with the reason if it has no effect. */
 export function aboutFlag({ about, noEffect }: Pick<Flag, "about" | "noEffect">): string {
   return noEffect === undefined ? about : `${about}; no effect: ${noEffect}`;
 }

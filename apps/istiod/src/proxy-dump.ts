@@ -15,7 +15,7 @@ export interface DumpFlags extends MeshFlags {
   readonly file?: string;
 }
 
-/** Where the configuration of a proxy is read. */
+/** The source of a proxy's configuration. */
 export interface DumpSource {
   dump(): Promise<ConfigDump>;
   /** The endpoints: as the proxy has them with its findings about their health, or as the control plane gives them. */
@@ -43,7 +43,7 @@ export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSourc
   return { dump, endpoints: async () => ({ dump: await dump() }) };
 }
 
-/** What a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not connected to it */
+/** Returns what a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not connected to it */
 export async function istiodDump(istiod: string, proxy: string): Promise<ConfigDump> {
   return readConfigDump(await ask("--istiod", istiod, `/debug/config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`));
 }

@@ -51,6 +51,9 @@ export const variables = {
   pushThrottle: tuningVariable("PILOT_PUSH_THROTTLE", "a whole number"),
   maxRequestsPerSecond: tuningVariable("PILOT_MAX_REQUESTS_PER_SECOND", "a number"),
 
+  /** Istio writes its findings into the status of objects, and therefore analyzes only on demand; here it is the default. */
+  analysis: booleanVariable("PILOT_ENABLE_ANALYSIS", true),
+
   // Connections
   keepaliveInterval: textVariable("GRPC_KEEPALIVE_INTERVAL", "30s"),
   keepaliveTimeout: textVariable("GRPC_KEEPALIVE_TIMEOUT", "10s"),

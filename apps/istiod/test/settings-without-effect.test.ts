@@ -90,9 +90,9 @@ describe("environment variables", () => {
   });
 
   it("of Istio's without effect are told in one line", () => {
-    const env = { PILOT_ENABLE_ANALYSIS: "true", INJECT_ENABLED: "true", PILOT_DEBOUNCE_AFTER: "1s", SECRET_TTL: "1h", PILOT_DEBOUNCE_AFTR: "1s" };
+    const env = { PLATFORM: "openshift", INJECT_ENABLED: "true", PILOT_DEBOUNCE_AFTER: "1s", SECRET_TTL: "1h", PILOT_DEBOUNCE_AFTR: "1s" };
     expect(startupWarnings(flagValues({}), () => false, env)).toEqual([
-      "environment variables without effect, because what they configure is not implemented yet: INJECT_ENABLED, PILOT_ENABLE_ANALYSIS",
+      "environment variables without effect, because what they configure is not implemented yet: INJECT_ENABLED, PLATFORM",
       "environment variable PILOT_DEBOUNCE_AFTR is not known; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });

@@ -12,11 +12,11 @@ export interface DebugAccessOptions {
   readonly refused?: (request: IncomingMessage, path: string, refusal: Refusal, identities: readonly string[] | undefined) => void;
 }
 
-/** What callers of other namespaces may ask for, about their own proxies (pilot/pkg/xds/debuggen.go). */
+/** Commands that callers of other namespaces may use, about their own proxies (pilot/pkg/xds/debuggen.go). */
 export const ofOwnProxies = new Set(["config_dump", "ndsz", "edsz"]);
 
 /**
- * Who may ask debug endpoints and the status page: this machine anything; others whom the authenticators of xDS know. With ENABLE_DEBUG_ENDPOINT_AUTH, which
+ * Authorization of debug endpoints and the status page. Callers on this machine may use everything, others if the authenticators of xDS know them. With ENABLE_DEBUG_ENDPOINT_AUTH, which
  * is the default, callers of a namespace that is neither the root's nor in DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES get a few endpoints only, for proxies of theirs.
  */
 export class DebugAccess {

@@ -7,7 +7,7 @@ import type { ChangeStatus, ProblemStatus, ProxyStatus, SourceStatus, StatusMode
 import type { Connection, Subscription } from "@istiod/xds-server";
 import { metricType } from "../metrics/xds-metrics.js";
 
-/** What the status page is built from. */
+/** The sources of the status page. */
 export interface StatusSources {
   readonly database: Database<Proxy>;
   readonly connections: () => readonly Connection[];

@@ -5,7 +5,7 @@ import type { Route } from "../http-server.js";
 import { statusModel, type StatusSources } from "./status-model.js";
 
 export interface StatusRouteOptions extends StatusSources {
-  /** Where metrics are served, if that is another port. */
+  /** Address of the metrics, if they have a port of their own. */
   readonly monitoring: () => { readonly host: string; readonly port: number } | undefined;
 }
 
