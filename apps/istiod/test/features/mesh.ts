@@ -82,7 +82,7 @@ export class Mesh {
     const root = await mkdtemp(join(tmpdir(), "istiod-feature-"));
     ends.push(() => rm(root, { recursive: true, force: true }));
     const mesh = new Mesh(root, variant);
-    await mesh.write(files);
+    await mesh.write({ "../mesh.yaml": "{}\n", ...files });
     await mesh.#move(0);
     await mesh.run();
     ends.push(() => mesh.stop());
