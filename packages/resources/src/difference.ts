@@ -28,7 +28,8 @@ export function difference(before: ResourceSet, after: ResourceSet): Difference 
 
 function compare(before: ResourceSet, after: ResourceSet): Difference {
   const [old, now] = apart(before.parts, after.parts);
-  if (old.length === 1 && now.length === 1 && old[0] === before && now[0] === after) return compareResources(before, after);
+  if (old.length === 1 && now.length === 1 && old[0] === before && now[0] === after)
+    return compareResources(before, after);
   return old.length === now.length ? comparePairs(before, old, now) : compareResources(...expanded(old, now));
 }
 

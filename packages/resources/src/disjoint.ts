@@ -30,7 +30,8 @@ function followsFrom(sets: readonly Names[], others: readonly Names[] | undefine
   while (to > from && othersTo > from && sets[to - 1] === others[othersTo - 1]) [to, othersTo] = [to - 1, othersTo - 1];
   const aligned = to === othersTo;
   const freed = new Set<string>();
-  for (let i = from; i < othersTo; i++) if (!aligned || sets[i] !== others[i]) for (const { name } of others[i] as Names) freed.add(name);
+  for (let i = from; i < othersTo; i++)
+    if (!aligned || sets[i] !== others[i]) for (const { name } of others[i] as Names) freed.add(name);
   for (let i = from; i < to; i++) {
     if (aligned && sets[i] === others[i]) continue;
     for (const { name } of sets[i] as Names) if (!freed.delete(name)) return false;

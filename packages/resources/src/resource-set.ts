@@ -23,7 +23,11 @@ export class ResourceSet implements Iterable<Resource> {
   /** The number of resources. */
   readonly size: number;
 
-  private constructor(resources: readonly Resource[], parts: readonly ResourceSet[], index?: ReadonlyMap<string, Resource>) {
+  private constructor(
+    resources: readonly Resource[],
+    parts: readonly ResourceSet[],
+    index?: ReadonlyMap<string, Resource>,
+  ) {
     this.#resources = resources;
     this.#parts = parts;
     this.#index = index;
@@ -106,7 +110,9 @@ export class ResourceSet implements Iterable<Resource> {
     const counterparts = other.toArray();
     return this.toArray().every((resource, i) => {
       const counterpart = counterparts[i] as Resource;
-      return resource === counterpart || (resource.name === counterpart.name && resource.version === counterpart.version);
+      return (
+        resource === counterpart || (resource.name === counterpart.name && resource.version === counterpart.version)
+      );
     });
   }
 

@@ -1,4 +1,12 @@
-import { difference, resource, resourceOfParts, type ResourcePart, resourcePart, ResourceSet, type Resource } from "@istiod/resources";
+import {
+  difference,
+  resource,
+  resourceOfParts,
+  type ResourcePart,
+  resourcePart,
+  ResourceSet,
+  type Resource,
+} from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
@@ -15,12 +23,22 @@ describe("resource", () => {
   });
 
   test("of parts, it follows from the parts, and the bytes are theirs", () => {
-    const [a, b, ab] = ["a", "b", "ab"].map((text) => resourcePart(bytes(text))) as [ResourcePart, ResourcePart, ResourcePart];
+    const [a, b, ab] = ["a", "b", "ab"].map((text) => resourcePart(bytes(text))) as [
+      ResourcePart,
+      ResourcePart,
+      ResourcePart,
+    ];
     const whole = resourceOfParts("x", [a, b]);
     expect(whole.bytes).toEqual(bytes("ab"));
     expect(whole.version).toMatch(/^[\w-]{22}$/);
     expect(resourceOfParts("y", [resourcePart(bytes("a")), b]).version).toBe(whole.version);
-    expect(new Set([whole, resourceOfParts("x", [b, a]), resourceOfParts("x", [ab]), resourceOfParts("x", [a])].map(({ version }) => version)).size).toBe(4);
+    expect(
+      new Set(
+        [whole, resourceOfParts("x", [b, a]), resourceOfParts("x", [ab]), resourceOfParts("x", [a])].map(
+          ({ version }) => version,
+        ),
+      ).size,
+    ).toBe(4);
   });
 });
 
@@ -76,7 +94,8 @@ describe("ResourceSet", () => {
           ResourceSet.union(parts);
           parts = parts.toSpliced(at % (parts.length + 1), remove, ...insert.map(make));
           const first = new Map<string, Resource>();
-          for (const found of parts.flatMap((part) => part.toArray())) if (!first.has(found.name)) first.set(found.name, found);
+          for (const found of parts.flatMap((part) => part.toArray()))
+            if (!first.has(found.name)) first.set(found.name, found);
           expect(ResourceSet.union(parts).toArray()).toEqual([...first.values()]);
         }
       }),
@@ -130,7 +149,9 @@ describe("difference", () => {
   test("of a part is the same object for all sets that it is a part of", () => {
     const [before, after] = [make({ a: "1", b: "1" }), make({ a: "2", b: "1" })];
     const own = ["x", "y"].map((name) => make({ [name]: "1" }));
-    const [one, two] = own.map((part) => difference(ResourceSet.union([before, part]), ResourceSet.union([after, part])));
+    const [one, two] = own.map((part) =>
+      difference(ResourceSet.union([before, part]), ResourceSet.union([after, part])),
+    );
     expect(names(one?.changed ?? [])).toEqual(["a"]);
     expect(one).toBe(two);
   });

@@ -16,7 +16,10 @@ export const systemClock: Clock = {
   after(ms, callback) {
     let timer: NodeJS.Timeout;
     const wait = (left: number): void => {
-      timer = setTimeout(left > longestTimer ? () => wait(left - longestTimer) : callback, Math.min(left, longestTimer)).unref();
+      timer = setTimeout(
+        left > longestTimer ? () => wait(left - longestTimer) : callback,
+        Math.min(left, longestTimer),
+      ).unref();
     };
     wait(ms);
     return () => clearTimeout(timer);

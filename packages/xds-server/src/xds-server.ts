@@ -42,7 +42,11 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     source,
     queue,
     clock,
-    bodies: new BodyCache({ clock, ...(options.bodyCacheBytes !== undefined && { bytes: options.bodyCacheBytes }), ...(options.bodyCacheMs !== undefined && { ms: options.bodyCacheMs }) }),
+    bodies: new BodyCache({
+      clock,
+      ...(options.bodyCacheBytes !== undefined && { bytes: options.bodyCacheBytes }),
+      ...(options.bodyCacheMs !== undefined && { ms: options.bodyCacheMs }),
+    }),
     maxOutstandingBytes: options.maxOutstandingBytes ?? 64 * 1024,
     observe: options.observe ?? (() => undefined),
     admit: async () => {
@@ -109,9 +113,13 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     const until = clock.now() + graceMs;
     while (connections.size > 0) {
       const left = until - clock.now();
-      const share = left <= 0 ? connections.size : Math.ceil((connections.size * endingStepMs) / Math.max(left, endingStepMs));
-      const restingFirst = [...connections].sort((a, b) => Number(a.stuckSince !== undefined) - Number(b.stuckSince !== undefined));
-      for (const connection of restingFirst.slice(0, share)) connection.end(shuttingDown(), "the server is shutting down");
+      const share =
+        left <= 0 ? connections.size : Math.ceil((connections.size * endingStepMs) / Math.max(left, endingStepMs));
+      const restingFirst = [...connections].sort(
+        (a, b) => Number(a.stuckSince !== undefined) - Number(b.stuckSince !== undefined),
+      );
+      for (const connection of restingFirst.slice(0, share))
+        connection.end(shuttingDown(), "the server is shutting down");
       if (connections.size > 0) await new Promise<void>((resolve) => clock.after(endingStepMs, resolve));
     }
     stopSweeping();
@@ -126,10 +134,12 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
       return listener;
     },
     accept: (call) => new Connection(engine, register, call),
-    connections: () => [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
+    connections: () =>
+      [...connections].map((connection) => connection.snapshot()).filter((snapshot) => snapshot !== undefined),
     unserved() {
       let oldest: number | undefined;
-      for (const { owed } of unsettled) if (owed !== undefined && (oldest === undefined || owed < oldest)) oldest = owed;
+      for (const { owed } of unsettled)
+        if (owed !== undefined && (oldest === undefined || owed < oldest)) oldest = owed;
       return oldest;
     },
     disconnect(id, reason = "disconnected by an administrator") {

@@ -20,7 +20,9 @@ onEach(["memory"], (variant, transport) => {
     }
     c.pause(false);
     await c.settled();
-    const contents = c.responses.filter(({ typeUrl }) => typeUrl === clusterType).map(({ resources }) => resources[0]?.bytes.at(-1));
+    const contents = c.responses
+      .filter(({ typeUrl }) => typeUrl === clusterType)
+      .map(({ resources }) => resources[0]?.bytes.at(-1));
     expect(contents.map((byte) => String.fromCharCode(byte ?? 0))).toEqual(["a", "b", "g"]);
   });
 
@@ -42,13 +44,21 @@ onEach(["memory"], (variant, transport) => {
     await c.settled();
     const content = c.responses
       .filter(({ typeUrl }) => typeUrl === clusterType || typeUrl === listenerType)
-      .map(({ typeUrl, resources }) => `${typeUrl === clusterType ? "cluster" : "listener"} ${String.fromCharCode(resources[0]?.bytes.at(-1) ?? 0)}`);
+      .map(
+        ({ typeUrl, resources }) =>
+          `${typeUrl === clusterType ? "cluster" : "listener"} ${String.fromCharCode(resources[0]?.bytes.at(-1) ?? 0)}`,
+      );
     expect(content.slice(2)).toEqual(["cluster b", "listener b", "cluster c", "listener c"]);
   });
 
   test("a client that does not read holds up nobody", async () => {
     const clock = new FakeClock();
-    const { client, source } = await setup(variant, transport, { [clusterType]: [large("a")] }, { concurrentPushes: 2, clock });
+    const { client, source } = await setup(
+      variant,
+      transport,
+      { [clusterType]: [large("a")] },
+      { concurrentPushes: 2, clock },
+    );
     const slow = [client(), client(), client()];
     for (const c of slow) {
       c.subscribe(clusterType);
@@ -71,7 +81,12 @@ onEach(["memory"], (variant, transport) => {
 
   test("a client that does not read for too long is disconnected", async () => {
     const clock = new FakeClock();
-    const { client, events, server } = await setup(variant, transport, { [clusterType]: [large("a")] }, { sendTimeoutMs: 5000, clock });
+    const { client, events, server } = await setup(
+      variant,
+      transport,
+      { [clusterType]: [large("a")] },
+      { sendTimeoutMs: 5000, clock },
+    );
     const c = client();
     c.pause(true);
     c.subscribe(clusterType);
@@ -82,11 +97,16 @@ onEach(["memory"], (variant, transport) => {
     clock.advance(3000);
     expect(server.connections()).toHaveLength(0);
     expect(await c.ended).toBeDefined();
-    expect(events).toContainEqual(expect.objectContaining({ kind: "disconnect", reason: "the client took nothing for 5000 ms" }));
+    expect(events).toContainEqual(
+      expect.objectContaining({ kind: "disconnect", reason: "the client took nothing for 5000 ms" }),
+    );
   });
 
   test("requests of a client are answered before others are told of a change", async () => {
-    const { client, source } = await setup(variant, transport, { [clusterType]: [made("a", "1")], [endpointType]: [made("a")] });
+    const { client, source } = await setup(variant, transport, {
+      [clusterType]: [made("a", "1")],
+      [endpointType]: [made("a")],
+    });
     const pushes: string[] = [];
     const watching = client({ onResponse: ({ typeUrl }) => pushes.push(`watching ${typeUrl}`) });
     watching.subscribe(clusterType);
@@ -117,7 +137,14 @@ onEach(["memory", "http2"], (variant, transport) => {
     const pushes = events.filter((event): event is PushEvent => event.kind === "push" && event.typeUrl === clusterType);
     expect(pushes).toMatchObject([
       { reason: "request", resources: 2 },
-      { reason: "change", revision, resources: variant === "delta" ? 1 : 2, removed: 0, nonce: response.nonce, bytes: response.bytes },
+      {
+        reason: "change",
+        revision,
+        resources: variant === "delta" ? 1 : 2,
+        removed: 0,
+        nonce: response.nonce,
+        bytes: response.bytes,
+      },
     ]);
     for (const { queueMs, buildMs } of pushes) expect(Math.min(queueMs, buildMs)).toBeGreaterThanOrEqual(0);
     expect(events).toContainEqual(expect.objectContaining({ kind: "ack", nonce: response.nonce, revision }));
@@ -126,7 +153,12 @@ onEach(["memory", "http2"], (variant, transport) => {
 
 onEach(["memory"], (variant, transport) => {
   test("no more than one response beyond the limit is on its way to a client that does not read, however much changes", async () => {
-    const { client, source, server } = await setup(variant, transport, { [clusterType]: [large("a")] }, { maxOutstandingBytes: 300_000 });
+    const { client, source, server } = await setup(
+      variant,
+      transport,
+      { [clusterType]: [large("a")] },
+      { maxOutstandingBytes: 300_000 },
+    );
     const c = client();
     c.subscribe(clusterType);
     await c.accept(clusterType);
@@ -142,6 +174,13 @@ onEach(["memory"], (variant, transport) => {
     expect(Math.max(...outstanding)).toBeLessThan(300_000 + 201_000);
     c.pause(false);
     await c.settled();
-    expect(String.fromCharCode(c.responses.filter(({ typeUrl }) => typeUrl === clusterType).at(-1)?.resources[0]?.bytes.at(-1) ?? 0)).toBe("u");
+    expect(
+      String.fromCharCode(
+        c.responses
+          .filter(({ typeUrl }) => typeUrl === clusterType)
+          .at(-1)
+          ?.resources[0]?.bytes.at(-1) ?? 0,
+      ),
+    ).toBe("u");
   });
 });

@@ -14,7 +14,16 @@ import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ro
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { resource, type Resource } from "@istiod/resources";
-import { clusterType, createXdsServer, endpointType, listenerType, routeType, staticSource, type XdsEvent, type XdsServer } from "@istiod/xds-server";
+import {
+  clusterType,
+  createXdsServer,
+  endpointType,
+  listenerType,
+  routeType,
+  staticSource,
+  type XdsEvent,
+  type XdsServer,
+} from "@istiod/xds-server";
 import { afterEach, describe, expect, test } from "vitest";
 import { variants, type Variant } from "./harness.js";
 
@@ -24,58 +33,73 @@ afterEach(async () => {
 });
 
 describe.each(variants)("a real Envoy, %s", (variant) => {
-  test("warms up, carries traffic, takes changes, refuses nonsense, and survives the server's restart", { timeout: 90_000 }, async ({ skip }) => {
-    const binary = await findEnvoy();
-    if (binary === undefined) return skip("no Envoy: set ENVOY_PATH, or fetch one as tools/envoy says");
-    const backend = await listening(createServer((_request, response) => response.end("hello")));
-    const port = await freePort();
-    const source = staticSource({
-      [clusterType]: [cluster(1)],
-      [endpointType]: [endpoints(backend)],
-      [listenerType]: [listener(port)],
-      [routeType]: [routes("/")],
-    });
-    const events: XdsEvent[] = [];
-    const start = async (at: number): Promise<[XdsServer, number]> => {
-      const server = createXdsServer(source, { observe: (event) => events.push(event) });
-      const { port } = await server.listen({ port: at });
-      return [server, port];
-    };
-    const [first, xdsPort] = await start(0);
-    const envoy = await startEnvoy(binary, variant, xdsPort);
-    const get = (path: string) => fetch(`http://127.0.0.1:${port}${path}`).then((response) => response.status, () => 0);
-    await expect.poll(() => get("/"), { timeout: 30_000 }).toBe(200);
-    const acked = (server: XdsServer, typeUrl: string) => {
-      const subscription = server.connections()[0]?.subscriptions.find((s) => s.typeUrl === typeUrl);
-      return subscription?.nonceSent !== "" && subscription?.nonceAcked === subscription?.nonceSent;
-    };
-    for (const typeUrl of [clusterType, endpointType, listenerType, routeType]) await expect.poll(() => acked(first, typeUrl)).toBe(true);
+  test(
+    "warms up, carries traffic, takes changes, refuses nonsense, and survives the server's restart",
+    { timeout: 90_000 },
+    async ({ skip }) => {
+      const binary = await findEnvoy();
+      if (binary === undefined) return skip("no Envoy: set ENVOY_PATH, or fetch one as tools/envoy says");
+      const backend = await listening(createServer((_request, response) => response.end("hello")));
+      const port = await freePort();
+      const source = staticSource({
+        [clusterType]: [cluster(1)],
+        [endpointType]: [endpoints(backend)],
+        [listenerType]: [listener(port)],
+        [routeType]: [routes("/")],
+      });
+      const events: XdsEvent[] = [];
+      const start = async (at: number): Promise<[XdsServer, number]> => {
+        const server = createXdsServer(source, { observe: (event) => events.push(event) });
+        const { port } = await server.listen({ port: at });
+        return [server, port];
+      };
+      const [first, xdsPort] = await start(0);
+      const envoy = await startEnvoy(binary, variant, xdsPort);
+      const get = (path: string) =>
+        fetch(`http://127.0.0.1:${port}${path}`).then(
+          (response) => response.status,
+          () => 0,
+        );
+      await expect.poll(() => get("/"), { timeout: 30_000 }).toBe(200);
+      const acked = (server: XdsServer, typeUrl: string) => {
+        const subscription = server.connections()[0]?.subscriptions.find((s) => s.typeUrl === typeUrl);
+        return subscription?.nonceSent !== "" && subscription?.nonceAcked === subscription?.nonceSent;
+      };
+      for (const typeUrl of [clusterType, endpointType, listenerType, routeType])
+        await expect.poll(() => acked(first, typeUrl)).toBe(true);
 
-    // The changed cluster waits for endpoints, which did not change.
-    source.put(clusterType, cluster(2));
-    await expect.poll(() => envoy.stat("cluster_manager.cluster_modified"), { timeout: 10_000 }).toBe(1);
-    expect(await envoy.stat("cluster_manager.warming_clusters")).toBe(0);
-    source.put(routeType, routes("/only"));
-    await expect.poll(() => get("/")).toBe(404);
-    expect(await get("/only")).toBe(200);
+      // The changed cluster waits for endpoints, which did not change.
+      source.put(clusterType, cluster(2));
+      await expect.poll(() => envoy.stat("cluster_manager.cluster_modified"), { timeout: 10_000 }).toBe(1);
+      expect(await envoy.stat("cluster_manager.warming_clusters")).toBe(0);
+      source.put(routeType, routes("/only"));
+      await expect.poll(() => get("/")).toBe(404);
+      expect(await get("/only")).toBe(200);
 
-    source.put(clusterType, resource("c", toBinary(ClusterSchema, create(ClusterSchema, { name: "c", connectTimeout: { seconds: -1n } }))));
-    await expect.poll(() => events.find(({ kind }) => kind === "nack")).toMatchObject({ typeUrl: clusterType, error: { resources: ["c"] } });
-    expect(await get("/only")).toBe(200);
-    source.put(clusterType, cluster(3));
-    await expect.poll(() => acked(first, clusterType)).toBe(true);
+      source.put(
+        clusterType,
+        resource("c", toBinary(ClusterSchema, create(ClusterSchema, { name: "c", connectTimeout: { seconds: -1n } }))),
+      );
+      await expect
+        .poll(() => events.find(({ kind }) => kind === "nack"))
+        .toMatchObject({ typeUrl: clusterType, error: { resources: ["c"] } });
+      expect(await get("/only")).toBe(200);
+      source.put(clusterType, cluster(3));
+      await expect.poll(() => acked(first, clusterType)).toBe(true);
 
-    await first.close({ graceMs: 0 });
-    events.length = 0;
-    const [second] = await start(xdsPort);
-    cleanUp.push(() => second.close({ graceMs: 0 }));
-    await expect.poll(() => second.connections()[0]?.subscriptions.length, { timeout: 40_000 }).toBe(4);
-    for (const typeUrl of [clusterType, endpointType, listenerType, routeType]) await expect.poll(() => acked(second, typeUrl)).toBe(true);
-    const sent = events.flatMap((event) => (event.kind === "push" ? [event.resources] : []));
-    if (variant === "delta") expect(sent).toEqual([0, 0, 0, 0]);
-    expect(events.filter(({ kind }) => kind === "nack")).toEqual([]);
-    expect(await get("/only")).toBe(200);
-  });
+      await first.close({ graceMs: 0 });
+      events.length = 0;
+      const [second] = await start(xdsPort);
+      cleanUp.push(() => second.close({ graceMs: 0 }));
+      await expect.poll(() => second.connections()[0]?.subscriptions.length, { timeout: 40_000 }).toBe(4);
+      for (const typeUrl of [clusterType, endpointType, listenerType, routeType])
+        await expect.poll(() => acked(second, typeUrl)).toBe(true);
+      const sent = events.flatMap((event) => (event.kind === "push" ? [event.resources] : []));
+      if (variant === "delta") expect(sent).toEqual([0, 0, 0, 0]);
+      expect(events.filter(({ kind }) => kind === "nack")).toEqual([]);
+      expect(await get("/only")).toBe(200);
+    },
+  );
 });
 
 const ads = { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: 2 } as const;
@@ -106,12 +130,25 @@ function listener(portValue: number): Resource {
   const manager = create(HttpConnectionManagerSchema, {
     statPrefix: "test",
     routeSpecifier: { case: "rds", value: { configSource: ads, routeConfigName: "r" } },
-    httpFilters: [{ name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } }],
+    httpFilters: [
+      { name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } },
+    ],
   });
   return encoded("l", ListenerSchema, {
     name: "l",
-    address: { address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: portValue } } } },
-    filterChains: [{ filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] }],
+    address: {
+      address: {
+        case: "socketAddress",
+        value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: portValue } },
+      },
+    },
+    filterChains: [
+      {
+        filters: [
+          { name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } },
+        ],
+      },
+    ],
   });
 }
 
@@ -133,7 +170,11 @@ function routes(prefix: string): Resource {
   });
 }
 
-async function startEnvoy(binary: string, variant: Variant, xdsPort: number): Promise<{ stat(name: string): Promise<number> }> {
+async function startEnvoy(
+  binary: string,
+  variant: Variant,
+  xdsPort: number,
+): Promise<{ stat(name: string): Promise<number> }> {
   const directory = await mkdtemp(join(tmpdir(), "envoy-"));
   cleanUp.push(() => rm(directory, { recursive: true }));
   const http2 = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
@@ -157,7 +198,10 @@ async function startEnvoy(binary: string, variant: Variant, xdsPort: number): Pr
           typed_extension_protocol_options: {
             [http2]: { "@type": `type.googleapis.com/${http2}`, explicit_http_config: { http2_protocol_options: {} } },
           },
-          load_assignment: { cluster_name: "xds", endpoints: [{ lb_endpoints: [{ endpoint: { address: address(xdsPort) } }] }] },
+          load_assignment: {
+            cluster_name: "xds",
+            endpoints: [{ lb_endpoints: [{ endpoint: { address: address(xdsPort) } }] }],
+          },
         },
       ],
     },
@@ -167,7 +211,19 @@ async function startEnvoy(binary: string, variant: Variant, xdsPort: number): Pr
   await writeFile(config, JSON.stringify(bootstrap));
   const envoy: ChildProcess = spawn(
     binary,
-    ["-c", config, "--admin-address-path", admin, "--use-dynamic-base-id", "--concurrency", "1", "--drain-time-s", "1", "-l", "error"],
+    [
+      "-c",
+      config,
+      "--admin-address-path",
+      admin,
+      "--use-dynamic-base-id",
+      "--concurrency",
+      "1",
+      "--drain-time-s",
+      "1",
+      "-l",
+      "error",
+    ],
     { stdio: "ignore" },
   );
   cleanUp.push(() => {
@@ -179,7 +235,9 @@ async function startEnvoy(binary: string, variant: Variant, xdsPort: number): Pr
   return {
     async stat(name) {
       const at = await readFile(admin, "utf8");
-      const { stats } = (await (await fetch(`http://${at}/stats?format=json&filter=^${name}$`)).json()) as { stats: { value: number }[] };
+      const { stats } = (await (await fetch(`http://${at}/stats?format=json&filter=^${name}$`)).json()) as {
+        stats: { value: number }[];
+      };
       return stats[0]?.value ?? 0;
     },
   };

@@ -33,44 +33,54 @@ const edit = fc.record({
   then: fc.constantFrom("nothing", "pause", "resume", "reconnect"),
 });
 
-test("law: whatever happens, a proxy ends up with what the source has, with every cluster warm, in both variants", { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(sets, fc.array(edit, { maxLength: 10 }), async (begin, edits) => {
-      const source = staticSource(resources(begin));
-      const server = createXdsServer(source);
-      const envoys = variants.map((variant) => new EnvoyClient(server, { variant }));
-      let last = begin;
-      for (const { to, turns, then } of edits) {
-        for (let i = 0; i < turns; i++) await new Promise(setImmediate);
-        source.set(resources((last = to)));
-        for (const envoy of envoys) {
-          if (then === "reconnect") envoy.reconnect();
-          else if (then !== "nothing") envoy.xds.pause(then === "pause");
+test(
+  "law: whatever happens, a proxy ends up with what the source has, with every cluster warm, in both variants",
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(sets, fc.array(edit, { maxLength: 10 }), async (begin, edits) => {
+        const source = staticSource(resources(begin));
+        const server = createXdsServer(source);
+        const envoys = variants.map((variant) => new EnvoyClient(server, { variant }));
+        let last = begin;
+        for (const { to, turns, then } of edits) {
+          for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+          source.set(resources((last = to)));
+          for (const envoy of envoys) {
+            if (then === "reconnect") envoy.reconnect();
+            else if (then !== "nothing") envoy.xds.pause(then === "pause");
+          }
         }
-      }
-      for (const envoy of envoys) {
-        envoy.xds.pause(false);
-        await envoy.settled();
-        const expected = resources(last);
-        const clusters = [...expected[clusterType]];
-        expect(state(envoy, clusterType)).toEqual(Object.fromEntries(clusters.map((r) => [r.name, Buffer.from(r.bytes).toString()])));
-        const endpoints = [...expected[endpointType]].filter(({ name }) => clusters.some((cluster) => cluster.name === name));
-        const held = state(envoy, endpointType);
-        for (const { name, bytes } of endpoints) expect(held[name]).toBe(Buffer.from(bytes).toString());
-        // A state-of-the-world client is not told of endpoints that are no more.
-        const without = clusters.map(({ name }) => name).filter((name) => !expected[endpointType].has(name));
-        if (envoy.variant === "delta") {
-          expect(Object.keys(held).sort()).toEqual(endpoints.map(({ name }) => name).sort());
-          expect([...envoy.warming]).toEqual([]);
-        } else for (const name of envoy.warming) expect(without).toContain(name);
-        envoy.close();
-      }
-      await server.close({ graceMs: 0 });
-    }),
-    { numRuns: 150 },
-  );
-});
+        for (const envoy of envoys) {
+          envoy.xds.pause(false);
+          await envoy.settled();
+          const expected = resources(last);
+          const clusters = [...expected[clusterType]];
+          expect(state(envoy, clusterType)).toEqual(
+            Object.fromEntries(clusters.map((r) => [r.name, Buffer.from(r.bytes).toString()])),
+          );
+          const endpoints = [...expected[endpointType]].filter(({ name }) =>
+            clusters.some((cluster) => cluster.name === name),
+          );
+          const held = state(envoy, endpointType);
+          for (const { name, bytes } of endpoints) expect(held[name]).toBe(Buffer.from(bytes).toString());
+          // A state-of-the-world client is not told of endpoints that are no more.
+          const without = clusters.map(({ name }) => name).filter((name) => !expected[endpointType].has(name));
+          if (envoy.variant === "delta") {
+            expect(Object.keys(held).sort()).toEqual(endpoints.map(({ name }) => name).sort());
+            expect([...envoy.warming]).toEqual([]);
+          } else for (const name of envoy.warming) expect(without).toContain(name);
+          envoy.close();
+        }
+        await server.close({ graceMs: 0 });
+      }),
+      { numRuns: 150 },
+    );
+  },
+);
 
 function state(envoy: EnvoyClient, typeUrl: string): Record<string, string> {
-  return Object.fromEntries([...envoy.resources(typeUrl).values()].map(({ name, bytes }) => [name, Buffer.from(bytes).toString()]));
+  return Object.fromEntries(
+    [...envoy.resources(typeUrl).values()].map(({ name, bytes }) => [name, Buffer.from(bytes).toString()]),
+  );
 }

@@ -1,4 +1,12 @@
-import { createXdsServer, staticSource, type ResourceSets, type StaticSource, type XdsEvent, type XdsServer, type XdsServerOptions } from "@istiod/xds-server";
+import {
+  createXdsServer,
+  staticSource,
+  type ResourceSets,
+  type StaticSource,
+  type XdsEvent,
+  type XdsServer,
+  type XdsServerOptions,
+} from "@istiod/xds-server";
 import { XdsClient, type Target, type XdsClientOptions } from "@istiod/xds-server/testing";
 import { afterEach, describe } from "vitest";
 
@@ -47,5 +55,6 @@ export async function setup(
 
 /** Runs tests for each variant, on each of the given transports. */
 export function onEach(on: readonly Transport[], tests: (variant: Variant, transport: Transport) => void): void {
-  for (const transport of on) for (const variant of variants) describe(`${variant} over ${transport}`, () => tests(variant, transport));
+  for (const transport of on)
+    for (const variant of variants) describe(`${variant} over ${transport}`, () => tests(variant, transport));
 }

@@ -6,35 +6,56 @@ import { encodeRequest } from "../src/testing/request.js";
 import { versionList } from "../src/wire/names.js";
 import { decodeRequest } from "../src/wire/request.js";
 
-const contents = fc.dictionary(fc.integer({ min: 0, max: 12 }).map((i) => `n${i}`), fc.integer({ min: 0, max: 2 }), { noNullPrototype: true });
+const contents = fc.dictionary(
+  fc.integer({ min: 0, max: 12 }).map((i) => `n${i}`),
+  fc.integer({ min: 0, max: 2 }),
+  { noNullPrototype: true },
+);
 const resourceOf = (name: string, content: number) => resource(name, Uint8Array.of(content));
-const setOf = (of: Record<string, number>) => ResourceSet.of(Object.entries(of).map(([name, content]) => resourceOf(name, content)));
-const versionsOf = (of: Record<string, number>) => Object.fromEntries(Object.entries(of).map(([name, content]) => [name, resourceOf(name, content).version]));
+const setOf = (of: Record<string, number>) =>
+  ResourceSet.of(Object.entries(of).map(([name, content]) => resourceOf(name, content)));
+const versionsOf = (of: Record<string, number>) =>
+  Object.fromEntries(Object.entries(of).map(([name, content]) => [name, resourceOf(name, content).version]));
 
-const asSent = (versions: Record<string, string>) => decodeRequest("delta", Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) }))).initialVersions;
+const asSent = (versions: Record<string, string>) =>
+  decodeRequest(
+    "delta",
+    Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) })),
+  ).initialVersions;
 
 test("law: what a client holds is told by how it differs from a set, also when another set is asked for later", () => {
   fc.assert(
-    fc.property(contents, contents, contents, fc.boolean(), fc.constantFrom(versionList, asSent), (had, first, second, isFirst, listOf) => {
-      const versions = versionsOf(isFirst ? first : had);
-      let held = heldOf(listOf(versions), setOf(first));
-      for (const now of [first, second, first]) {
-        const set = setOf(now);
-        held = heldOf(held, set);
-        expect(heldOf(held, set)).toBe(held);
-        expect(Object.fromEntries(held)).toEqual(versions);
-        expect(held.size).toBe(Object.keys(versions).length);
-        for (const { name, version } of set) expect(held.has(name)).toBe(versions[name] === version);
-        expect(held.all).toBe(set.toArray().every(({ name, version }) => versions[name] === version));
-        expect(Object.fromEntries(held.others)).toEqual(Object.fromEntries(Object.entries(versions).filter(([name]) => !set.has(name))));
-      }
-    }),
+    fc.property(
+      contents,
+      contents,
+      contents,
+      fc.boolean(),
+      fc.constantFrom(versionList, asSent),
+      (had, first, second, isFirst, listOf) => {
+        const versions = versionsOf(isFirst ? first : had);
+        let held = heldOf(listOf(versions), setOf(first));
+        for (const now of [first, second, first]) {
+          const set = setOf(now);
+          held = heldOf(held, set);
+          expect(heldOf(held, set)).toBe(held);
+          expect(Object.fromEntries(held)).toEqual(versions);
+          expect(held.size).toBe(Object.keys(versions).length);
+          for (const { name, version } of set) expect(held.has(name)).toBe(versions[name] === version);
+          expect(held.all).toBe(set.toArray().every(({ name, version }) => versions[name] === version));
+          expect(Object.fromEntries(held.others)).toEqual(
+            Object.fromEntries(Object.entries(versions).filter(([name]) => !set.has(name))),
+          );
+        }
+      },
+    ),
     { numRuns: 1000 },
   );
 });
 
 test("a list of thousands that differs by one is gone through without a string for each", () => {
-  const all = Object.fromEntries(Array.from({ length: 3000 }, (_, i) => [`outbound|80||service-${i}.shop.svc.cluster.local`, i]));
+  const all = Object.fromEntries(
+    Array.from({ length: 3000 }, (_, i) => [`outbound|80||service-${i}.shop.svc.cluster.local`, i]),
+  );
   const { "outbound|80||service-7.shop.svc.cluster.local": _, ...set } = all;
   const list = asSent(versionsOf(all));
   list[Symbol.iterator] = () => expect.fail("went through the strings");

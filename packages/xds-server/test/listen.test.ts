@@ -8,7 +8,16 @@ import { join } from "node:path";
 import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { ClientStatusDiscoveryService } from "@istiod/envoy-api/envoy/service/status/v3/csds";
-import { clusterType, createXdsServer, endpointType, peerKey, serve, staticSource, type Peer, type TlsOptions } from "@istiod/xds-server";
+import {
+  clusterType,
+  createXdsServer,
+  endpointType,
+  peerKey,
+  serve,
+  staticSource,
+  type Peer,
+  type TlsOptions,
+} from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { FakeClock, idle } from "./fake-clock.js";
@@ -29,27 +38,38 @@ describe("a service of one type", () => {
 });
 
 describe("further services", () => {
-  test.each(["http2", "connect"] as const)("are served on the same port and know the client (%s)", async (transport) => {
-    const server = createXdsServer(staticSource({}));
-    let peer: Peer | undefined;
-    const { host, port } = await server.listen({
-      port: 0,
-      transport,
-      routes: (router) =>
-        router.service(ClientStatusDiscoveryService, {
-          fetchClientStatus(_request, { values }) {
-            peer = values.get(peerKey);
-            return { config: [{ clientScope: "here" }] };
-          },
-        }),
-    });
-    const client = createClient(ClientStatusDiscoveryService, createGrpcTransport({ baseUrl: `http://${host}:${port}` }));
-    const response = await client.fetchClientStatus({}, { headers: { "x-test": "1" } });
-    expect(response.config[0]?.clientScope).toBe("here");
-    expect(peer).toMatchObject({ address: "127.0.0.1", headers: { "x-test": "1" } });
-    await expect(createClient(ClientStatusDiscoveryService, createGrpcTransport({ baseUrl: `http://${host}:${port}/none` })).fetchClientStatus({})).rejects.toMatchObject({ code: Code.Unimplemented });
-    await server.close({ graceMs: 0 });
-  });
+  test.each(["http2", "connect"] as const)(
+    "are served on the same port and know the client (%s)",
+    async (transport) => {
+      const server = createXdsServer(staticSource({}));
+      let peer: Peer | undefined;
+      const { host, port } = await server.listen({
+        port: 0,
+        transport,
+        routes: (router) =>
+          router.service(ClientStatusDiscoveryService, {
+            fetchClientStatus(_request, { values }) {
+              peer = values.get(peerKey);
+              return { config: [{ clientScope: "here" }] };
+            },
+          }),
+      });
+      const client = createClient(
+        ClientStatusDiscoveryService,
+        createGrpcTransport({ baseUrl: `http://${host}:${port}` }),
+      );
+      const response = await client.fetchClientStatus({}, { headers: { "x-test": "1" } });
+      expect(response.config[0]?.clientScope).toBe("here");
+      expect(peer).toMatchObject({ address: "127.0.0.1", headers: { "x-test": "1" } });
+      await expect(
+        createClient(
+          ClientStatusDiscoveryService,
+          createGrpcTransport({ baseUrl: `http://${host}:${port}/none` }),
+        ).fetchClientStatus({}),
+      ).rejects.toMatchObject({ code: Code.Unimplemented });
+      await server.close({ graceMs: 0 });
+    },
+  );
 });
 
 test("what is not gRPC is refused in terms of HTTP", async () => {
@@ -73,7 +93,10 @@ onEach(["http2", "connect"], (variant, transport) => {
   test("a request over the limit ends its stream with ResourceExhausted", async () => {
     const { client } = await setup(variant, transport, { [endpointType]: [] });
     const c = client();
-    c.subscribe(endpointType, Array.from({ length: 100_000 }, (_, i) => `a rather long name of something that nobody has ${i}`));
+    c.subscribe(
+      endpointType,
+      Array.from({ length: 100_000 }, (_, i) => `a rather long name of something that nobody has ${i}`),
+    );
     expect(await c.ended).toMatchObject({ code: Code.ResourceExhausted });
   });
 
@@ -121,10 +144,14 @@ test("a connection on which the client does not answer a ping is dropped", async
     const upstream = createConnection({ host, port });
     downstream.pipe(upstream).pipe(downstream);
     held.push(() => downstream.unpipe(upstream));
-    for (const socket of [downstream, upstream]) socket.on("error", () => undefined).on("close", () => (downstream.destroy(), upstream.destroy()));
+    for (const socket of [downstream, upstream])
+      socket.on("error", () => undefined).on("close", () => (downstream.destroy(), upstream.destroy()));
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  const c = new XdsClient({ host: "127.0.0.1", port: (proxy.address() as { port: number }).port }, { variant: "delta" });
+  const c = new XdsClient(
+    { host: "127.0.0.1", port: (proxy.address() as { port: number }).port },
+    { variant: "delta" },
+  );
   c.subscribe(clusterType);
   await c.accept(clusterType);
   await new Promise((resolve) => setTimeout(resolve, 300));
@@ -141,7 +168,10 @@ test("a connection on which something else comes than the answer to a ping is ke
   const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 200 } });
   const socket = createConnection({ host, port });
   let closed = false;
-  socket.on("error", () => undefined).on("close", () => (closed = true)).resume();
+  socket
+    .on("error", () => undefined)
+    .on("close", () => (closed = true))
+    .resume();
   const settings = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
   const windowUpdate = Buffer.from([0, 0, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
   socket.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings]));
@@ -159,7 +189,10 @@ test("a connection of its age is told to end, and ended", async () => {
   const c = new XdsClient(address, { variant: "delta" });
   c.subscribe(clusterType);
   await c.accept(clusterType);
-  expect(await c.ended).toMatchObject({ code: Code.Unavailable, rawMessage: "the connection is of its age: connect anew" });
+  expect(await c.ended).toMatchObject({
+    code: Code.Unavailable,
+    rawMessage: "the connection is of its age: connect anew",
+  });
   await expect.poll(() => server.connections().length, { timeout: 5000 }).toBe(0);
   await server.close({ graceMs: 0 });
 });
@@ -200,7 +233,10 @@ describe("TLS", () => {
     const server = createXdsServer(source);
     const address = await server.listen({ port: 0, tls: { ...pki.server, clientCa: pki.ca } });
     const call = async (tls: object): Promise<unknown> => {
-      const c = new XdsClient({ host: "localhost", port: address.port, tls: { ca: pki.ca, servername: "localhost", ...tls } }, { variant: "delta" });
+      const c = new XdsClient(
+        { host: "localhost", port: address.port, tls: { ca: pki.ca, servername: "localhost", ...tls } },
+        { variant: "delta" },
+      );
       c.subscribe(clusterType);
       const outcome = await Promise.race([c.next().catch((error: unknown) => error), c.ended]);
       c.close();
@@ -209,7 +245,11 @@ describe("TLS", () => {
     await call({});
     await call({ cert: pki.client.cert, key: pki.client.key });
     await call({ cert: pki.stranger.cert, key: pki.stranger.key });
-    expect(peers.map(({ tls }) => [tls?.certificates.length, tls?.verified])).toEqual([[0, false], [2, true], [1, false]]);
+    expect(peers.map(({ tls }) => [tls?.certificates.length, tls?.verified])).toEqual([
+      [0, false],
+      [2, true],
+      [1, false],
+    ]);
     expect(peers[1]?.tls?.serverName).toBe("localhost");
     expect(Buffer.from(peers[1]?.tls?.certificates[0] ?? []).includes("spiffe://cluster.local/ns/a/sa/b")).toBe(true);
 
@@ -219,18 +259,36 @@ describe("TLS", () => {
   });
 });
 
-
 /** A CA; a server's and a client's certificate from it; and one that signed itself. */
 function makePki(): { ca: string; server: TlsOptions; client: TlsOptions; stranger: TlsOptions } {
   const directory = mkdtempSync(join(tmpdir(), "pki-"));
   const file = (name: string) => join(directory, name);
-  const openssl = (...args: string[]) => expect(spawnSync("openssl", args, { cwd: directory }).stderr.toString() + args[0]).toContain(args[0]);
+  const openssl = (...args: string[]) =>
+    expect(spawnSync("openssl", args, { cwd: directory }).stderr.toString() + args[0]).toContain(args[0]);
   const read = (name: string) => readFileSync(file(name), "utf8");
   const newKey = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
   try {
     openssl("req", "-x509", ...newKey, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca");
     const issue = (name: string, san: string): TlsOptions => {
-      openssl("req", "-x509", ...newKey, "-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/CN=${name}`, "-addext", `subjectAltName=${san}`, "-addext", "basicConstraints=critical,CA:FALSE", "-CA", "ca.pem", "-CAkey", "ca.key");
+      openssl(
+        "req",
+        "-x509",
+        ...newKey,
+        "-keyout",
+        `${name}.key`,
+        "-out",
+        `${name}.pem`,
+        "-subj",
+        `/CN=${name}`,
+        "-addext",
+        `subjectAltName=${san}`,
+        "-addext",
+        "basicConstraints=critical,CA:FALSE",
+        "-CA",
+        "ca.pem",
+        "-CAkey",
+        "ca.key",
+      );
       return { cert: read(`${name}.pem`), key: read(`${name}.key`) };
     };
     const server = issue("server", "DNS:localhost");

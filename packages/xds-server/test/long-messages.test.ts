@@ -15,13 +15,23 @@ function* pieces(bytes: Buffer, size: number): Generator<Buffer> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
 
-test.each([1000, 64 * kibibyte, 1000 * kibibyte])("long messages come out as they went in, cut into pieces of %i bytes", async (size) => {
-  const messages = [filled(200 * kibibyte, 1), filled(3, 2), filled(64 * kibibyte, 3), filled(64 * kibibyte - 1, 4), filled(0, 5), filled(700 * kibibyte, 6)];
-  const body = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
-  const read = await readMessages(pieces(body, size), kibibyte * kibibyte, new LongMessages(new FakeClock()));
-  expect(read.length).toBe(messages.length);
-  for (const [i, message] of messages.entries()) expect(read[i]?.equals(message)).toBe(true);
-});
+test.each([1000, 64 * kibibyte, 1000 * kibibyte])(
+  "long messages come out as they went in, cut into pieces of %i bytes",
+  async (size) => {
+    const messages = [
+      filled(200 * kibibyte, 1),
+      filled(3, 2),
+      filled(64 * kibibyte, 3),
+      filled(64 * kibibyte - 1, 4),
+      filled(0, 5),
+      filled(700 * kibibyte, 6),
+    ];
+    const body = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
+    const read = await readMessages(pieces(body, size), kibibyte * kibibyte, new LongMessages(new FakeClock()));
+    expect(read.length).toBe(messages.length);
+    for (const [i, message] of messages.entries()) expect(read[i]?.equals(message)).toBe(true);
+  },
+);
 
 test("a message that is cut off gives its buffer back", async () => {
   const buffers = new LongMessages(new FakeClock());

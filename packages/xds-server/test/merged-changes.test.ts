@@ -1,4 +1,16 @@
-import { type AckEvent, clusterType, createXdsServer, endpointType, listenerType, type NackEvent, type PushEvent, type ServedEvent, staticSource, type TurnEvent, type XdsEvent } from "@istiod/xds-server";
+import {
+  type AckEvent,
+  clusterType,
+  createXdsServer,
+  endpointType,
+  listenerType,
+  type NackEvent,
+  type PushEvent,
+  type ServedEvent,
+  staticSource,
+  type TurnEvent,
+  type XdsEvent,
+} from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { expect, test } from "vitest";
 import { FakeClock, idle } from "./fake-clock.js";
@@ -7,7 +19,10 @@ import { edsCluster, made } from "./resources.js";
 
 const large = (text: string) => made("large", text.repeat(200_000));
 const of = <K extends XdsEvent["kind"]>(events: readonly XdsEvent[], kind: K, typeUrl = clusterType) =>
-  events.filter((event): event is Extract<XdsEvent, { kind: K }> => event.kind === kind && (!("typeUrl" in event) || event.typeUrl === typeUrl));
+  events.filter(
+    (event): event is Extract<XdsEvent, { kind: K }> =>
+      event.kind === kind && (!("typeUrl" in event) || event.typeUrl === typeUrl),
+  );
 
 /** A client that has the clusters and the endpoints of `a`. */
 async function withEndpoints(client: XdsClient): Promise<XdsClient> {
@@ -70,7 +85,10 @@ onEach(["memory"], (variant, transport) => {
   });
 
   test("a change that meets a request counts where the response shows it", async () => {
-    const { client, source, events } = await setup(variant, transport, { [clusterType]: [large("0")], [endpointType]: [made("x", "0"), made("y", "0")] });
+    const { client, source, events } = await setup(variant, transport, {
+      [clusterType]: [large("0")],
+      [endpointType]: [made("x", "0"), made("y", "0")],
+    });
     const slow = client();
     slow.subscribe(clusterType);
     await slow.accept(clusterType);
@@ -93,7 +111,10 @@ onEach(["memory"], (variant, transport) => {
   });
 
   test("endpoints that are sent because their cluster changed count for the change of the cluster", async () => {
-    const { client, source, events } = await setup(variant, transport, { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] });
+    const { client, source, events } = await setup(variant, transport, {
+      [clusterType]: [edsCluster("a", "0")],
+      [endpointType]: [made("a", "0")],
+    });
     const c = await withEndpoints(client());
     events.length = 0;
     const change = source.put(clusterType, edsCluster("a", "1"));
@@ -103,7 +124,12 @@ onEach(["memory"], (variant, transport) => {
 
   test("what a client asks for because a change brought it counts for that change, if it asks soon", async () => {
     const clock = new FakeClock();
-    const { client, source, events } = await setup(variant, transport, { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] }, { clock });
+    const { client, source, events } = await setup(
+      variant,
+      transport,
+      { [clusterType]: [edsCluster("a", "0")], [endpointType]: [made("a", "0")] },
+      { clock },
+    );
     const c = await withEndpoints(client());
     events.length = 0;
     // The endpoints are there before anybody asks for them.
@@ -134,7 +160,9 @@ onEach(["memory"], (variant, transport) => {
   });
 
   test("each response is answered for itself, also when the next one is on its way", async () => {
-    const { client, source, events } = await setup(variant, transport, { [clusterType]: [made("a", "0"), made("b", "0")] });
+    const { client, source, events } = await setup(variant, transport, {
+      [clusterType]: [made("a", "0"), made("b", "0")],
+    });
     const c = client();
     c.subscribe(clusterType);
     await c.accept(clusterType);
@@ -151,9 +179,14 @@ onEach(["memory"], (variant, transport) => {
     c.ack(third);
     c.ack(third);
     await c.settled();
-    expect(of(events, "nack").map(({ error }: NackEvent) => [error.nonce, error.revision, error.resources, Object.keys(error.versions)])).toEqual([
-      [first.nonce, firstRevision, ["a"], ["a"]],
-    ]);
+    expect(
+      of(events, "nack").map(({ error }: NackEvent) => [
+        error.nonce,
+        error.revision,
+        error.resources,
+        Object.keys(error.versions),
+      ]),
+    ).toEqual([[first.nonce, firstRevision, ["a"], ["a"]]]);
     expect(of(events, "ack").map(({ nonce, revision }: AckEvent) => [nonce, revision])).toEqual([
       [second.nonce, secondRevision],
       [third.nonce, thirdRevision],
@@ -196,9 +229,17 @@ onEach(["memory"], (variant, transport) => {
 test("before a change, only clients that wait are looked at", async () => {
   const source = staticSource({ [clusterType]: [made("a", "0")] });
   let asked = 0;
-  const counting = { ...source, resources: (client: Parameters<typeof source.resources>[0], type: string) => (asked++, source.resources(client, type)) };
+  const counting = {
+    ...source,
+    resources: (client: Parameters<typeof source.resources>[0], type: string) => (
+      asked++,
+      source.resources(client, type)
+    ),
+  };
   const pushes: PushEvent[] = [];
-  const server = createXdsServer(counting, { observe: (event) => event.kind === "push" && event.typeUrl === clusterType && pushes.push(event) });
+  const server = createXdsServer(counting, {
+    observe: (event) => event.kind === "push" && event.typeUrl === clusterType && pushes.push(event),
+  });
   const c = new XdsClient(server, { variant: "delta" });
   c.subscribe(clusterType);
   await c.accept(clusterType);

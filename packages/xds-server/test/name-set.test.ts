@@ -5,7 +5,8 @@ import { NameSet } from "../src/protocol/name-set.js";
 import { nameList } from "../src/wire/names.js";
 
 const name = fc.integer({ min: 0, max: 120 }).map((i) => `n${i}`);
-const setOf = (names: Iterable<string>) => ResourceSet.of(Array.from(names, (each) => resource(each, new Uint8Array())));
+const setOf = (names: Iterable<string>) =>
+  ResourceSet.of(Array.from(names, (each) => resource(each, new Uint8Array())));
 
 test("law: is the set of names that it would be without sharing", () => {
   const step = fc.oneof(
@@ -38,7 +39,10 @@ test("law: is the set of names that it would be without sharing", () => {
 
 test("law: names that are nearly those of a set are the listed ones, and those outside the set are told", () => {
   const large = Array.from({ length: 200 }, (_, i) => `n${i}`);
-  const few = fc.uniqueArray(fc.integer({ min: 0, max: 250 }).map((i) => `n${i}`), { maxLength: 90 });
+  const few = fc.uniqueArray(
+    fc.integer({ min: 0, max: 250 }).map((i) => `n${i}`),
+    { maxLength: 90 },
+  );
   fc.assert(
     fc.property(few, few, few, (without, more, other) => {
       const listed = [...new Set([...large.filter((each) => !without.includes(each)), ...more])];
@@ -48,7 +52,8 @@ test("law: names that are nearly those of a set are the listed ones, and those o
       expect(names.size).toBe(listed.length);
       for (const each of [...large, ...more, ...other]) expect(names.has(each)).toBe(listed.includes(each));
       expect(names.equals(set)).toBe(listed.length === large.length && listed.every((each) => large.includes(each)));
-      for (const among of [set, setOf(other)]) expect([...names.outside(among)].sort()).toEqual(listed.filter((each) => !among.has(each)).sort());
+      for (const among of [set, setOf(other)])
+        expect([...names.outside(among)].sort()).toEqual(listed.filter((each) => !among.has(each)).sort());
     }),
   );
 });

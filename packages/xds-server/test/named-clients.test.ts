@@ -1,5 +1,12 @@
 import { ResourceSet } from "@istiod/resources";
-import { clusterType, createXdsServer, listenerType, type ResourceSource, type SourceChange, type XdsEvent } from "@istiod/xds-server";
+import {
+  clusterType,
+  createXdsServer,
+  listenerType,
+  type ResourceSource,
+  type SourceChange,
+  type XdsEvent,
+} from "@istiod/xds-server";
 import { EnvoyClient, XdsClient } from "@istiod/xds-server/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -45,9 +52,11 @@ class GroupSource implements ResourceSource<Member> {
   /** Changes what some groups have of a type, as one change. */
   set(typeUrl: string, texts: Readonly<Record<string, string>>): number {
     for (const [, changing] of this.#watchers) changing();
-    for (const [group, text] of Object.entries(texts)) this.#sets.set(`${group} ${typeUrl}`, ResourceSet.of([made("common"), made("own", text)]));
+    for (const [group, text] of Object.entries(texts))
+      this.#sets.set(`${group} ${typeUrl}`, ResourceSet.of([made("common"), made("own", text)]));
     const clients = new Map<Member, string[]>();
-    for (const [client, known] of this.#known) if (client.group in texts && known.delete(typeUrl)) clients.set(client, [typeUrl]);
+    for (const [client, known] of this.#known)
+      if (client.group in texts && known.delete(typeUrl)) clients.set(client, [typeUrl]);
     const revision = ++this.#revision;
     for (const [changed] of this.#watchers) changed({ revision, clients });
     return revision;
@@ -112,8 +121,15 @@ onEach(["memory"], (variant) => {
     events.length = 0;
     slow?.pause(false);
     await slow?.settled();
-    const shown = events.flatMap((event) => (event.kind === "push" && event.nodeId === "a-1" && !event.typeUrl.startsWith("fence") ? [[event.typeUrl, event.changes]] : []));
-    expect(shown).toEqual([[clusterType, [second, third]], [listenerType, [listeners]]]);
+    const shown = events.flatMap((event) =>
+      event.kind === "push" && event.nodeId === "a-1" && !event.typeUrl.startsWith("fence")
+        ? [[event.typeUrl, event.changes]]
+        : [],
+    );
+    expect(shown).toEqual([
+      [clusterType, [second, third]],
+      [listenerType, [listeners]],
+    ]);
     expect(shown.flat(2)).not.toContain(elsewhere);
     expect(server.unserved()).toBeUndefined();
     clients.forEach((client) => client.close());
@@ -135,8 +151,13 @@ onEach(["memory"], (variant) => {
     events.length = 0;
     for (const client of clients) client.pause(false);
     for (const client of clients) await client.settled();
-    const shown = events.flatMap((event) => (event.kind === "push" && event.typeUrl === clusterType ? [event.changes] : []));
-    expect(shown).toEqual([[first, second], [first, second]]);
+    const shown = events.flatMap((event) =>
+      event.kind === "push" && event.typeUrl === clusterType ? [event.changes] : [],
+    );
+    expect(shown).toEqual([
+      [first, second],
+      [first, second],
+    ]);
     clients.forEach((client) => client.close());
     await server.close({ graceMs: 0 });
   });
@@ -170,40 +191,52 @@ const edit = fc.record({
   then: fc.constantFrom("nothing", "pause", "resume", "reconnect"),
 });
 
-test("law: clients end up with what a source has that names those whom it changes, in both variants", { timeout: 120_000 }, async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(edit, { maxLength: 14 }), async (edits) => {
-      const source = new GroupSource();
-      const server = createXdsServer(source);
-      const envoys = ["a", "a", "b", "c"].flatMap((group, i) => variants.map((variant) => new EnvoyClient(server, { variant, node: `${group}-${i}` })));
-      const last = new Map<string, string>();
-      for (const { typeUrl, texts, failing, turns, who, then } of edits) {
-        for (let i = 0; i < turns; i++) await new Promise(setImmediate);
-        source.failing = failing;
-        source.set(typeUrl, texts);
-        for (const [group, text] of Object.entries(texts)) last.set(`${group} ${typeUrl}`, text);
-        const envoy = envoys[who];
-        if (then === "reconnect") envoy?.reconnect();
-        else if (then !== "nothing") envoy?.xds.pause(then === "pause");
-      }
-      source.failing = "";
-      for (const envoy of envoys) envoy.xds.pause(false);
-      for (const envoy of envoys) await envoy.settled();
-      // Whoever could not be answered is asked for after a change that concerns nobody.
-      source.set(clusterType, {});
-      for (const envoy of envoys) await envoy.settled();
-      envoys.forEach((envoy, i) => {
-        const group = ["a", "a", "b", "c"][i >> 1] ?? "";
-        for (const type of [clusterType, listenerType]) {
-          const text = last.get(`${group} ${type}`);
-          const expected = text === undefined ? {} : { common: made("common"), own: made("own", text) };
-          const has = Object.fromEntries([...envoy.resources(type)].map(([name, { bytes }]) => [name, Buffer.from(bytes).toString()]));
-          expect(has).toEqual(Object.fromEntries(Object.entries(expected).map(([name, { bytes }]) => [name, Buffer.from(bytes).toString()])));
+test(
+  "law: clients end up with what a source has that names those whom it changes, in both variants",
+  { timeout: 120_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(edit, { maxLength: 14 }), async (edits) => {
+        const source = new GroupSource();
+        const server = createXdsServer(source);
+        const envoys = ["a", "a", "b", "c"].flatMap((group, i) =>
+          variants.map((variant) => new EnvoyClient(server, { variant, node: `${group}-${i}` })),
+        );
+        const last = new Map<string, string>();
+        for (const { typeUrl, texts, failing, turns, who, then } of edits) {
+          for (let i = 0; i < turns; i++) await new Promise(setImmediate);
+          source.failing = failing;
+          source.set(typeUrl, texts);
+          for (const [group, text] of Object.entries(texts)) last.set(`${group} ${typeUrl}`, text);
+          const envoy = envoys[who];
+          if (then === "reconnect") envoy?.reconnect();
+          else if (then !== "nothing") envoy?.xds.pause(then === "pause");
         }
-        envoy.close();
-      });
-      await server.close({ graceMs: 0 });
-    }),
-    { numRuns: 150 },
-  );
-});
+        source.failing = "";
+        for (const envoy of envoys) envoy.xds.pause(false);
+        for (const envoy of envoys) await envoy.settled();
+        // Whoever could not be answered is asked for after a change that concerns nobody.
+        source.set(clusterType, {});
+        for (const envoy of envoys) await envoy.settled();
+        envoys.forEach((envoy, i) => {
+          const group = ["a", "a", "b", "c"][i >> 1] ?? "";
+          for (const type of [clusterType, listenerType]) {
+            const text = last.get(`${group} ${type}`);
+            const expected = text === undefined ? {} : { common: made("common"), own: made("own", text) };
+            const has = Object.fromEntries(
+              [...envoy.resources(type)].map(([name, { bytes }]) => [name, Buffer.from(bytes).toString()]),
+            );
+            expect(has).toEqual(
+              Object.fromEntries(
+                Object.entries(expected).map(([name, { bytes }]) => [name, Buffer.from(bytes).toString()]),
+              ),
+            );
+          }
+          envoy.close();
+        });
+        await server.close({ graceMs: 0 });
+      }),
+      { numRuns: 150 },
+    );
+  },
+);

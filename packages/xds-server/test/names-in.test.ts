@@ -2,8 +2,16 @@ import { expect, test } from "vitest";
 import { isNamedIn } from "../src/protocol/names-in.js";
 
 test.each([
-  ["Error adding/updating cluster(s) outbound|80||a.shop.svc.cluster.local: bad ring size", "outbound|80||a.shop.svc.cluster.local", true],
-  ["Error adding/updating cluster(s) outbound|80||a.shop.svc.cluster.local: bad ring size", "a.shop.svc.cluster.local", false],
+  [
+    "Error adding/updating cluster(s) outbound|80||a.shop.svc.cluster.local: bad ring size",
+    "outbound|80||a.shop.svc.cluster.local",
+    true,
+  ],
+  [
+    "Error adding/updating cluster(s) outbound|80||a.shop.svc.cluster.local: bad ring size",
+    "a.shop.svc.cluster.local",
+    false,
+  ],
   ["Error adding/updating cluster(s) outbound|80||a.shop.svc.cluster.local: bad ring size", "a", false],
   ["Error adding/updating listener(s) 0.0.0.0_80: no filter, virtualInbound: no address", "0.0.0.0_80", true],
   ["Error adding/updating listener(s) 0.0.0.0_80: no filter, virtualInbound: no address", "virtualInbound", true],

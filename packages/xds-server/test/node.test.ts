@@ -7,10 +7,15 @@ import { decodeNode } from "../src/wire/node.js";
 type Parts = MessageInitShape<typeof NodeSchema>;
 
 const encoded = (parts: Parts): Uint8Array => toBinary(NodeSchema, create(NodeSchema, parts));
-const decoded = (bytes: Uint8Array) => decodeNode(Buffer.concat([Buffer.of(1, 2, 3), bytes, Buffer.of(4)]), 3, 3 + bytes.length);
+const decoded = (bytes: Uint8Array) =>
+  decodeNode(Buffer.concat([Buffer.of(1, 2, 3), bytes, Buffer.of(4)]), 3, 3 + bytes.length);
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 }).filter((s) => Buffer.from(s).toString() === s);
-const struct = fc.dictionary(fc.oneof(text, fc.constant("__proto__")), fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<never>, { maxKeys: 8 });
+const struct = fc.dictionary(
+  fc.oneof(text, fc.constant("__proto__")),
+  fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<never>,
+  { maxKeys: 8 },
+);
 const parts: fc.Arbitrary<Parts> = fc.oneof(
   fc.record({ id: text, cluster: text }),
   fc.record({ metadata: struct }),
@@ -38,7 +43,13 @@ test("a key of the metadata that JavaScript has a meaning for is a key like othe
 });
 
 test("what proxies of one build say alike is one object for all of them", () => {
-  const build: Parts = { userAgentName: "envoy", extensions: Array.from({ length: 400 }, (_, i) => ({ name: `envoy.filters.http.f${i}`, category: "envoy.filters.http" })) };
+  const build: Parts = {
+    userAgentName: "envoy",
+    extensions: Array.from({ length: 400 }, (_, i) => ({
+      name: `envoy.filters.http.f${i}`,
+      category: "envoy.filters.http",
+    })),
+  };
   const [one, two] = ["a", "b"].map((id) => decoded(encoded({ ...build, id, cluster: id, metadata: { NAME: id } })));
   expect(one?.id).toBe("a");
   expect(two?.metadata).toEqual({ NAME: "b" });
@@ -48,7 +59,8 @@ test("what proxies of one build say alike is one object for all of them", () => 
 });
 
 test("what nodes say alike is not remembered for more than two megabytes in all", () => {
-  const heavy = (id: number, bytes: number) => decoded(encoded({ userAgentName: `${id}`.padEnd(bytes, "x"), extensions: [{ name: "a" }] }));
+  const heavy = (id: number, bytes: number) =>
+    decoded(encoded({ userAgentName: `${id}`.padEnd(bytes, "x"), extensions: [{ name: "a" }] }));
   const megabyte = 1000 * 1000;
   const first = heavy(1, megabyte);
   expect(heavy(1, megabyte).extensions).toBe(first.extensions);

@@ -17,7 +17,9 @@ onEach(transports, (variant, transport) => {
       expect(response.nonce).not.toBe("");
       expect(response.version).not.toBe("");
       expect(response.resources.map(({ typeUrl }) => typeUrl)).toEqual([clusterType, clusterType]);
-      expect(response.resources[0]?.bytes).toSatisfy((bytes: Uint8Array) => made("a").bytes.every((byte, i) => byte === bytes[i]));
+      expect(response.resources[0]?.bytes).toSatisfy((bytes: Uint8Array) =>
+        made("a").bytes.every((byte, i) => byte === bytes[i]),
+      );
       if (delta) expect(response.resources[0]?.version).toBe(made("a").version);
     });
 
@@ -127,7 +129,10 @@ onEach(transports, (variant, transport) => {
       const second = await c.next();
       c.ack(first);
       expect(await c.settled()).toEqual([]);
-      expect(server.connections()[0]?.subscriptions[0]).toMatchObject({ nonceSent: second.nonce, nonceAcked: first.nonce });
+      expect(server.connections()[0]?.subscriptions[0]).toMatchObject({
+        nonceSent: second.nonce,
+        nonceAcked: first.nonce,
+      });
       expect(events).toContainEqual(expect.objectContaining({ kind: "request", stale: true }));
       expect(events).toContainEqual(expect.objectContaining({ kind: "ack", nonce: first.nonce }));
       c.ack(second);
@@ -149,8 +154,15 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
       const state = server.connections()[0]?.subscriptions[0];
       expect(state).toMatchObject({ nonceSent: second.nonce, nonceAcked: first.nonce, versionAcked: first.version });
-      expect(state?.lastError).toMatchObject({ nonce: second.nonce, code: 13, message: "cluster bad: no such thing", resources: ["bad"] });
-      expect(events).toContainEqual(expect.objectContaining({ kind: "nack", nodeId: "proxy", typeUrl: clusterType, error: state?.lastError }));
+      expect(state?.lastError).toMatchObject({
+        nonce: second.nonce,
+        code: 13,
+        message: "cluster bad: no such thing",
+        resources: ["bad"],
+      });
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "nack", nodeId: "proxy", typeUrl: clusterType, error: state?.lastError }),
+      );
 
       source.put(clusterType, made("bad", "3"));
       await c.accept(clusterType);
@@ -170,7 +182,10 @@ onEach(transports, (variant, transport) => {
 
   describe("a change", () => {
     test("sends what changed: alone in delta and for types by name, with all else for clusters and listeners", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a", "1"), made("b")], [routeType]: [made("r", "1"), made("s")] });
+      const { client, source } = await serve({
+        [clusterType]: [made("a", "1"), made("b")],
+        [routeType]: [made("r", "1"), made("s")],
+      });
       const c = client();
       c.subscribe(clusterType);
       c.subscribe(routeType, ["r", "s"]);
@@ -216,7 +231,10 @@ onEach(transports, (variant, transport) => {
     });
 
     test("that removes a resource: delta names it, clusters come without it, else SotW says nothing", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a"), made("b")], [endpointType]: [made("a"), made("b")] });
+      const { client, source } = await serve({
+        [clusterType]: [made("a"), made("b")],
+        [endpointType]: [made("a"), made("b")],
+      });
       const c = client();
       c.subscribe(clusterType);
       c.subscribe(endpointType, ["a", "b"]);
@@ -226,7 +244,9 @@ onEach(transports, (variant, transport) => {
       expect(await c.accept(clusterType)).toMatchObject(delta ? { names: [], removed: ["a"] } : { names: ["b"] });
       source.remove(endpointType, "a");
       const rest = await c.settled();
-      expect(rest.map(({ names, removed }) => ({ names, removed }))).toEqual(delta ? [{ names: [], removed: ["a"] }] : []);
+      expect(rest.map(({ names, removed }) => ({ names, removed }))).toEqual(
+        delta ? [{ names: [], removed: ["a"] }] : [],
+      );
     });
 
     test("that removes the last cluster is sent", async () => {
@@ -248,7 +268,14 @@ onEach(transports, (variant, transport) => {
     });
 
     test("of many types is sent in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
-      const order = [clusterType, endpointType, listenerType, routeType, secretType, "type.googleapis.com/example.Other"];
+      const order = [
+        clusterType,
+        endpointType,
+        listenerType,
+        routeType,
+        secretType,
+        "type.googleapis.com/example.Other",
+      ];
       const sets = (content: string) => Object.fromEntries(order.map((typeUrl) => [typeUrl, [made("x", content)]]));
       const { client, source } = await serve(sets("1"));
       const c = client();
@@ -357,7 +384,10 @@ onEach(transports, (variant, transport) => {
     });
 
     test("endpoints changed together with their cluster are sent once, after it", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a", "1")], [endpointType]: [made("a", "1"), made("b", "1")] });
+      const { client, source } = await serve({
+        [clusterType]: [made("a", "1")],
+        [endpointType]: [made("a", "1"), made("b", "1")],
+      });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
@@ -373,7 +403,10 @@ onEach(transports, (variant, transport) => {
     });
 
     test("a removed cluster brings no endpoints", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a"), made("b")], [endpointType]: [made("a"), made("b")] });
+      const { client, source } = await serve({
+        [clusterType]: [made("a"), made("b")],
+        [endpointType]: [made("a"), made("b")],
+      });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);

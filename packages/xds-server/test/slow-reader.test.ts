@@ -23,12 +23,15 @@ async function slowClient({ host, port }: Listening): Promise<{ take(bytes: numb
     te: "trailers",
   });
   stream.on("error", () => undefined);
-  const request = toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { node: { id: "slow" }, typeUrl: clusterType }));
+  const request = toBinary(
+    DeltaDiscoveryRequestSchema,
+    create(DeltaDiscoveryRequestSchema, { node: { id: "slow" }, typeUrl: clusterType }),
+  );
   stream.write(prefixed(request, request.length));
   await new Promise((resolve) => stream.once("response", resolve));
   return {
     async take(bytes) {
-      for (let taken = 0; taken < bytes; ) {
+      for (let taken = 0; taken < bytes;) {
         const piece = stream.read() as Buffer | null;
         if (piece === null) await new Promise((resolve) => stream.once("readable", resolve));
         else taken += piece.length;
@@ -40,7 +43,12 @@ async function slowClient({ host, port }: Listening): Promise<{ take(bytes: numb
 
 test("who takes little at a time is kept, who takes nothing is not", async () => {
   const clock = new FakeClock();
-  const { server, target } = await setup("delta", "http2", { [clusterType]: [made("large", "a".repeat(900_000))] }, { sendTimeoutMs, clock });
+  const { server, target } = await setup(
+    "delta",
+    "http2",
+    { [clusterType]: [made("large", "a".repeat(900_000))] },
+    { sendTimeoutMs, clock },
+  );
   const client = await slowClient(target as Listening);
   const pass = async (ms: number): Promise<void> => {
     for (let passed = 0; passed < ms; passed += 1000) {

@@ -1,6 +1,14 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { resource, ResourceSet, type Resource } from "@istiod/resources";
-import { clusterType, createXdsServer, routeType, secretType, staticSource, type Peer, type ResourceSource } from "@istiod/xds-server";
+import {
+  clusterType,
+  createXdsServer,
+  routeType,
+  secretType,
+  staticSource,
+  type Peer,
+  type ResourceSource,
+} from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { FakeClock, idle } from "./fake-clock.js";
@@ -59,7 +67,9 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       const c = client();
       c.subscribe(clusterType);
       expect(await c.ended).toMatchObject({ code: Code.Internal, rawMessage: "internal error" });
-      expect(events).toContainEqual(expect.objectContaining({ kind: "refused", code: "Internal", cause: new Error("secret") }));
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "refused", code: "Internal", cause: new Error("secret") }),
+      );
     });
   });
 
@@ -82,7 +92,9 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       source.set({ [clusterType]: [made("a", "2")], [routeType]: [made("r", "2")] });
       expect((await c.accept(routeType)).names).toEqual(["r"]);
       expect(await c.settled()).toEqual([]);
-      expect(events).toContainEqual(expect.objectContaining({ kind: "failure", typeUrl: clusterType, error: new Error("broken") }));
+      expect(events).toContainEqual(
+        expect.objectContaining({ kind: "failure", typeUrl: clusterType, error: new Error("broken") }),
+      );
       broken = false;
       source.set({ [clusterType]: [made("a", "3")] });
       expect((await c.accept(clusterType)).names).toEqual(["a"]);
@@ -92,11 +104,15 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
   describe("names outside the set", () => {
     const withSecrets = (secrets: Map<string, Resource>) =>
       Object.assign(staticSource({ [secretType]: [made("in-set", "1")] }), {
-        lookup: (_client: unknown, typeUrl: string, name: string) => (typeUrl === secretType ? secrets.get(name) : undefined),
+        lookup: (_client: unknown, typeUrl: string, name: string) =>
+          typeUrl === secretType ? secrets.get(name) : undefined,
       });
 
     test("are looked up when asked for, and again after each change", async () => {
-      const secrets = new Map([["one", made("one", "1")], ["other", made("other", "1")]]);
+      const secrets = new Map([
+        ["one", made("one", "1")],
+        ["other", made("other", "1")],
+      ]);
       const source = withSecrets(secrets);
       const { client, server } = await setup(variant, transport, {}, {}, source);
       const c = client();
@@ -104,7 +120,8 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect(await c.accept(secretType)).toMatchObject({ names: ["in-set", "one"], removed: delta ? ["none"] : [] });
       const subscription = server.connections()[0]?.subscriptions[0];
       expect([...(subscription?.sent ?? [])].map(({ name }) => name)).toEqual(["in-set", "one"]);
-      for (const name of ["in-set", "one", "other", "nowhere"]) expect(subscription?.sentOf(name)).toBe(subscription?.sent?.get(name));
+      for (const name of ["in-set", "one", "other", "nowhere"])
+        expect(subscription?.sentOf(name)).toBe(subscription?.sent?.get(name));
 
       secrets.set("other", made("other", "2"));
       source.set({});

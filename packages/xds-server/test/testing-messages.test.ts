@@ -21,26 +21,42 @@ describe("a test client's request", () => {
   test("law: is read by protobuf as what it was made from, in either variant", () => {
     const versions = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 });
     fc.assert(
-      fc.property(texts, texts, versions, text, text, fc.option(text, { nil: undefined }), fc.option(text, { nil: undefined }), (names, unsubscribe, initialVersions, nonce, version, error, id) => {
-        const node = id === undefined ? undefined : toBinary(NodeSchema, create(NodeSchema, { id }));
-        const request = { typeUrl, names, unsubscribe, initialVersions, nonce, version, error, node };
-        const delta = fromBinary(DeltaDiscoveryRequestSchema, encodeRequest("delta", request));
-        expect(delta).toMatchObject({ typeUrl, resourceNamesSubscribe: names, resourceNamesUnsubscribe: unsubscribe, responseNonce: nonce });
-        expect(Object.entries(delta.initialResourceVersions).sort()).toEqual([...new Map(initialVersions)].sort());
-        const sotw = fromBinary(DiscoveryRequestSchema, encodeRequest("sotw", request));
-        expect(sotw).toMatchObject({ typeUrl, resourceNames: names, versionInfo: version, responseNonce: nonce });
-        for (const message of [delta, sotw]) {
-          expect(message.errorDetail?.message).toBe(error);
-          expect(message.errorDetail?.code).toBe(error === undefined ? undefined : 13);
-          expect(message.node?.id).toBe(id);
-        }
-      }),
+      fc.property(
+        texts,
+        texts,
+        versions,
+        text,
+        text,
+        fc.option(text, { nil: undefined }),
+        fc.option(text, { nil: undefined }),
+        (names, unsubscribe, initialVersions, nonce, version, error, id) => {
+          const node = id === undefined ? undefined : toBinary(NodeSchema, create(NodeSchema, { id }));
+          const request = { typeUrl, names, unsubscribe, initialVersions, nonce, version, error, node };
+          const delta = fromBinary(DeltaDiscoveryRequestSchema, encodeRequest("delta", request));
+          expect(delta).toMatchObject({
+            typeUrl,
+            resourceNamesSubscribe: names,
+            resourceNamesUnsubscribe: unsubscribe,
+            responseNonce: nonce,
+          });
+          expect(Object.entries(delta.initialResourceVersions).sort()).toEqual([...new Map(initialVersions)].sort());
+          const sotw = fromBinary(DiscoveryRequestSchema, encodeRequest("sotw", request));
+          expect(sotw).toMatchObject({ typeUrl, resourceNames: names, versionInfo: version, responseNonce: nonce });
+          for (const message of [delta, sotw]) {
+            expect(message.errorDetail?.message).toBe(error);
+            expect(message.errorDetail?.code).toBe(error === undefined ? undefined : 13);
+            expect(message.node?.id).toBe(id);
+          }
+        },
+      ),
     );
   });
 });
 
 describe("a response, as a test client reads it", () => {
-  const resources = fc.array(fc.tuple(text, text), { maxLength: 10 }).map((list) => list.map(([name, content]) => made(name, content)));
+  const resources = fc
+    .array(fc.tuple(text, text), { maxLength: 10 })
+    .map((list) => list.map(([name, content]) => made(name, content)));
 
   test("law: has what protobuf wrote, in either variant", () => {
     fc.assert(
@@ -53,12 +69,32 @@ describe("a response, as a test client reads it", () => {
           removedResources,
           resources: list.map(({ name, version, bytes }) => ({ name, version, resource: any(bytes) })),
         });
-        const sotw = create(DiscoveryResponseSchema, { typeUrl, nonce, versionInfo: version, resources: list.map(({ bytes }) => any(bytes)) });
-        for (const [variant, message] of [["delta", toBinary(DeltaDiscoveryResponseSchema, delta)], ["sotw", toBinary(DiscoveryResponseSchema, sotw)]] as const) {
+        const sotw = create(DiscoveryResponseSchema, {
+          typeUrl,
+          nonce,
+          versionInfo: version,
+          resources: list.map(({ bytes }) => any(bytes)),
+        });
+        for (const [variant, message] of [
+          ["delta", toBinary(DeltaDiscoveryResponseSchema, delta)],
+          ["sotw", toBinary(DiscoveryResponseSchema, sotw)],
+        ] as const) {
           const read = decodeResponse(variant, message);
-          expect(read).toMatchObject({ typeUrl, nonce, version, bytes: message.length, removed: variant === "delta" ? removedResources : [] });
+          expect(read).toMatchObject({
+            typeUrl,
+            nonce,
+            version,
+            bytes: message.length,
+            removed: variant === "delta" ? removedResources : [],
+          });
           const outline = outlineResponse(message);
-          expect(outline).toMatchObject({ typeUrl, nonce, version, resources: list.length, removed: read.removed.length });
+          expect(outline).toMatchObject({
+            typeUrl,
+            nonce,
+            version,
+            resources: list.length,
+            removed: read.removed.length,
+          });
           expect(Buffer.concat(outline.content).length).toBe(message.length - Buffer.byteLength(nonce));
           expect(read.names).toEqual(list.map(({ name }) => name));
           for (const [i, resource] of read.resources.entries()) {
@@ -72,13 +108,17 @@ describe("a response, as a test client reads it", () => {
 
   test("law: bytes that are no message are a RangeError", () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 100 }), fc.constantFrom("delta" as const, "sotw" as const), (bytes, variant) => {
-        try {
-          decodeResponse(variant, bytes);
-        } catch (error) {
-          expect(error).toBeInstanceOf(RangeError);
-        }
-      }),
+      fc.property(
+        fc.uint8Array({ maxLength: 100 }),
+        fc.constantFrom("delta" as const, "sotw" as const),
+        (bytes, variant) => {
+          try {
+            decodeResponse(variant, bytes);
+          } catch (error) {
+            expect(error).toBeInstanceOf(RangeError);
+          }
+        },
+      ),
     );
   });
 });

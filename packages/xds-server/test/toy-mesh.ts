@@ -9,7 +9,15 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { resource, type Resource } from "@istiod/resources";
-import { clusterType, endpointType, listenerType, routeType, staticSource, type ResourceSets, type StaticSource } from "@istiod/xds-server";
+import {
+  clusterType,
+  endpointType,
+  listenerType,
+  routeType,
+  staticSource,
+  type ResourceSets,
+  type StaticSource,
+} from "@istiod/xds-server";
 import { parse } from "yaml";
 
 interface Manifest {
@@ -46,8 +54,12 @@ export async function toyMesh(directory: string): Promise<StaticSource & { stop(
 async function load(directory: string): Promise<ResourceSets> {
   const manifests = new Map<string, Manifest>();
   for (const file of (await readdir(directory)).filter((name) => name.endsWith(".yaml"))) {
-    const manifest = await readFile(join(directory, file), "utf8").then((text) => parse(text) as Manifest, () => undefined);
-    if (manifest) manifests.set(`${manifest.kind}/${manifest.metadata.namespace ?? ""}/${manifest.metadata.name}`, manifest);
+    const manifest = await readFile(join(directory, file), "utf8").then(
+      (text) => parse(text) as Manifest,
+      () => undefined,
+    );
+    if (manifest)
+      manifests.set(`${manifest.kind}/${manifest.metadata.namespace ?? ""}/${manifest.metadata.name}`, manifest);
   }
   const clusters: Resource[] = [];
   const endpoints: Resource[] = [];
@@ -67,7 +79,12 @@ async function load(directory: string): Promise<ResourceSets> {
       }),
     );
     const addresses = manifests.get(`EndpointSlice/${key}`)?.endpoints?.flatMap((endpoint) => endpoint.addresses) ?? [];
-    endpoints.push(encoded(name, ClusterLoadAssignmentSchema, { clusterName: name, endpoints: [{ lbEndpoints: addresses.map(lbEndpoint) }] }));
+    endpoints.push(
+      encoded(name, ClusterLoadAssignmentSchema, {
+        clusterName: name,
+        endpoints: [{ lbEndpoints: addresses.map(lbEndpoint) }],
+      }),
+    );
     const rules = manifests.get(`VirtualService/${key}`)?.spec?.http ?? [];
     virtualHosts.push({
       name: key,
@@ -89,7 +106,16 @@ async function load(directory: string): Promise<ResourceSets> {
     [listenerType]: [
       encoded("0.0.0.0_80", ListenerSchema, {
         name: "0.0.0.0_80",
-        filterChains: [{ filters: [{ name: "hcm", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] }],
+        filterChains: [
+          {
+            filters: [
+              {
+                name: "hcm",
+                configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) },
+              },
+            ],
+          },
+        ],
       }),
     ],
     [routeType]: [encoded("80", RouteConfigurationSchema, { name: "80", virtualHosts })],

@@ -17,7 +17,9 @@ describe.each(transports)("delta over %s", (transport) => {
 
   test("a name given up beside a wildcard is answered: it is still there, or gone", async () => {
     const { client, source } = await serve({ [clusterType]: [made("a")] });
-    Object.assign(source, { lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? made(name) : undefined) });
+    Object.assign(source, {
+      lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? made(name) : undefined),
+    });
     const c = client();
     c.subscribe(clusterType);
     await c.accept(clusterType);

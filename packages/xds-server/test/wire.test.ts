@@ -25,9 +25,13 @@ import { readMessages } from "./read-messages.js";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ maxLength: 20 })).filter((s) => Buffer.from(s).toString() === s);
+const text = fc
+  .oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ maxLength: 20 }))
+  .filter((s) => Buffer.from(s).toString() === s);
 const resources = fc
-  .array(fc.tuple(text, fc.oneof(fc.uint8Array({ maxLength: 400 }), fc.constant(new Uint8Array(40_000).fill(7)))), { maxLength: 30 })
+  .array(fc.tuple(text, fc.oneof(fc.uint8Array({ maxLength: 400 }), fc.constant(new Uint8Array(40_000).fill(7)))), {
+    maxLength: 30,
+  })
   .map((list) => [...ResourceSet.of(list.map(([name, bytes]) => resource(name, bytes)))]);
 
 const digest = (bytes: Uint8Array): string => hash("sha256", bytes);
@@ -37,13 +41,26 @@ describe("a response", () => {
     fc.assert(
       fc.property(resources, fc.array(text), text, text, (list, removed, nonce, version) => {
         for (const variant of ["delta", "sotw"] as const) {
-          const bodies = new BodyCache().encode(variant, clusterType, { resources: list, removed: variant === "delta" ? removed : [] });
-          const message = Buffer.concat([encodeHead(clusterType, nonce, version), ...bodies.flatMap(({ pieces }) => pieces)]);
+          const bodies = new BodyCache().encode(variant, clusterType, {
+            resources: list,
+            removed: variant === "delta" ? removed : [],
+          });
+          const message = Buffer.concat([
+            encodeHead(clusterType, nonce, version),
+            ...bodies.flatMap(({ pieces }) => pieces),
+          ]);
           const values = list.map(({ bytes }) => digest(bytes));
           if (variant === "delta") {
             const { resources, ...response } = fromBinary(DeltaDiscoveryResponseSchema, message);
-            expect(response).toMatchObject({ typeUrl: clusterType, nonce, systemVersionInfo: version, removedResources: removed });
-            expect(resources.map(({ name, version }) => [name, version])).toEqual(list.map(({ name, version }) => [name, version]));
+            expect(response).toMatchObject({
+              typeUrl: clusterType,
+              nonce,
+              systemVersionInfo: version,
+              removedResources: removed,
+            });
+            expect(resources.map(({ name, version }) => [name, version])).toEqual(
+              list.map(({ name, version }) => [name, version]),
+            );
             expect(resources.map(({ resource }) => digest(resource?.value ?? new Uint8Array()))).toEqual(values);
             for (const { resource } of resources) expect(resource?.typeUrl).toBe(clusterType);
           } else {
@@ -52,7 +69,9 @@ describe("a response", () => {
             expect(response.resources.map(({ value }) => digest(value))).toEqual(values);
             for (const { typeUrl } of response.resources) expect(typeUrl).toBe(clusterType);
           }
-          expect(bodies.reduce((sum, { length }) => sum + length, 0)).toBe(bodies.flatMap(({ pieces }) => pieces).reduce((sum, { length }) => sum + length, 0));
+          expect(bodies.reduce((sum, { length }) => sum + length, 0)).toBe(
+            bodies.flatMap(({ pieces }) => pieces).reduce((sum, { length }) => sum + length, 0),
+          );
         }
       }),
     );
@@ -61,12 +80,16 @@ describe("a response", () => {
 
 describe("a body", () => {
   const large = (name: string, fill: number, size = 20_000) => resource(name, Buffer.alloc(size, fill));
-  const pieces = (cache: BodyCache, ...selection: Parameters<BodyCache["encode"]>) => cache.encode(...selection).flatMap((body) => body.pieces);
+  const pieces = (cache: BodyCache, ...selection: Parameters<BodyCache["encode"]>) =>
+    cache.encode(...selection).flatMap((body) => body.pieces);
 
   test("is encoded once for a part that several sets share", () => {
     const cache = new BodyCache();
     const shared = ResourceSet.of([large("a", 1), large("b", 2)]);
-    const [one, two] = ["x", "y"].map((name) => ResourceSet.union([shared, ResourceSet.of([large(name, 3)])])) as [ResourceSet, ResourceSet];
+    const [one, two] = ["x", "y"].map((name) => ResourceSet.union([shared, ResourceSet.of([large(name, 3)])])) as [
+      ResourceSet,
+      ResourceSet,
+    ];
     const first = pieces(cache, "delta", clusterType, { resources: [...one], removed: [], whole: one });
     const second = pieces(cache, "delta", clusterType, { resources: [...two], removed: [], whole: two });
     expect(second[0]).toBe(first[0]);
@@ -148,7 +171,11 @@ describe("a request", () => {
   test("law: is decoded as protobuf decodes it, in either variant", () => {
     fc.assert(
       fc.property(request, ({ names, unsubscribe, versions, error, node, ...common }) => {
-        const shared = { ...common, ...(node !== undefined && { node: { id: node } }), ...(error && { errorDetail: error }) };
+        const shared = {
+          ...common,
+          ...(node !== undefined && { node: { id: node } }),
+          ...(error && { errorDetail: error }),
+        };
         const delta = create(DeltaDiscoveryRequestSchema, {
           ...shared,
           resourceNamesSubscribe: names,
@@ -194,7 +221,10 @@ describe("a request", () => {
   });
 
   test("law: its lists have the digest of a set exactly if they name what the set has, in any order", () => {
-    const small = fc.uniqueArray(fc.tuple(fc.constantFrom("a", "b", "c", "ab", "ba", "", "aaaa", "aaab"), fc.constantFrom("1", "2", "11")), { selector: ([n]) => n });
+    const small = fc.uniqueArray(
+      fc.tuple(fc.constantFrom("a", "b", "c", "ab", "ba", "", "aaaa", "aaab"), fc.constantFrom("1", "2", "11")),
+      { selector: ([n]) => n },
+    );
     fc.assert(
       fc.property(small, small, (has, listed) => {
         const set = ResourceSet.of(has.map(([name, version]) => ({ name, version, bytes: new Uint8Array() })));
@@ -203,7 +233,10 @@ describe("a request", () => {
           resourceNamesSubscribe: listed.map(([name]) => name),
           initialResourceVersions: Object.fromEntries(listed),
         });
-        const { names, initialVersions } = decodeRequest("delta", Buffer.from(toBinary(DeltaDiscoveryRequestSchema, message)));
+        const { names, initialVersions } = decodeRequest(
+          "delta",
+          Buffer.from(toBinary(DeltaDiscoveryRequestSchema, message)),
+        );
         const sameNames = new Set(has.map(([n]) => n)).size === listed.length && listed.every(([n]) => set.has(n));
         const same = sameNames && listed.every(([n, v]) => set.get(n)?.version === v);
         for (const s of [set, split]) {
@@ -219,17 +252,23 @@ describe("a request", () => {
 describe("gRPC framing", () => {
   test("law: messages come out as they went in, however the bytes are cut", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(fc.uint8Array({ maxLength: 50 })), fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }), async (messages, cuts) => {
-        const bytes = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
-        const chunks: Buffer[] = [];
-        for (let at = 0, i = 0; at < bytes.length; i++) {
-          const size = cuts[i % cuts.length] ?? 1;
-          chunks.push(bytes.subarray(at, at + size));
-          at += size;
-        }
-        const read = await readMessages(chunks, 100, undefined, (message) => (message.length % 2 === 0 ? undefined : Promise.resolve()));
-        expect(read.map((b) => b.toString("hex"))).toEqual(messages.map((m) => Buffer.from(m).toString("hex")));
-      }),
+      fc.asyncProperty(
+        fc.array(fc.uint8Array({ maxLength: 50 })),
+        fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
+        async (messages, cuts) => {
+          const bytes = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
+          const chunks: Buffer[] = [];
+          for (let at = 0, i = 0; at < bytes.length; i++) {
+            const size = cuts[i % cuts.length] ?? 1;
+            chunks.push(bytes.subarray(at, at + size));
+            at += size;
+          }
+          const read = await readMessages(chunks, 100, undefined, (message) =>
+            message.length % 2 === 0 ? undefined : Promise.resolve(),
+          );
+          expect(read.map((b) => b.toString("hex"))).toEqual(messages.map((m) => Buffer.from(m).toString("hex")));
+        },
+      ),
     );
   });
 

@@ -16,7 +16,8 @@ export function admission(perSecond: number | undefined, clock: Clock): () => Pr
   return async () => {
     const now = clock.now();
     const turn = Math.max(now, next);
-    if (turn - now > patienceMs) throw new ConnectError(`more than ${perSecond} new streams a second`, Code.ResourceExhausted);
+    if (turn - now > patienceMs)
+      throw new ConnectError(`more than ${perSecond} new streams a second`, Code.ResourceExhausted);
     next = turn + intervalMs;
     if (turn > now) await new Promise<void>((resolve) => clock.after(turn - now, resolve));
   };

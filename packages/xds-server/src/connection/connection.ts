@@ -186,7 +186,11 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     }
   }
 
-  async #answer({ stream, unwatched, events }: Opened<C>, typeUrl: string, promised: Answer | Promise<Answer>): Promise<void> {
+  async #answer(
+    { stream, unwatched, events }: Opened<C>,
+    typeUrl: string,
+    promised: Answer | Promise<Answer>,
+  ): Promise<void> {
     try {
       const answer = await promised;
       if (this.#over) return;
@@ -225,7 +229,13 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     if (this.#over) return;
     if (this.#opened === undefined) {
       const { peer } = this.#call;
-      this.#engine.observe({ kind: "refused", peer, code: Code[error.code] ?? String(error.code), message: error.rawMessage, ...causeOf(error) });
+      this.#engine.observe({
+        kind: "refused",
+        peer,
+        code: Code[error.code] ?? String(error.code),
+        message: error.rawMessage,
+        ...causeOf(error),
+      });
     }
     this.#endCause = error.cause;
     this.end(error, error.rawMessage);
@@ -250,5 +260,7 @@ function causeOf({ cause }: ConnectError): { readonly cause?: unknown } {
 }
 
 function asConnectError(error: unknown): ConnectError {
-  return error instanceof ConnectError ? error : new ConnectError("internal error", Code.Internal, undefined, undefined, error);
+  return error instanceof ConnectError
+    ? error
+    : new ConnectError("internal error", Code.Internal, undefined, undefined, error);
 }

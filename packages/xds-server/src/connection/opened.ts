@@ -29,7 +29,12 @@ export interface Opened<C> {
  * @param gone whether the client left meanwhile
  * @throws ConnectError if it is refused
  */
-export async function open<C>(engine: Engine<C>, { peer, method }: Call, node: Node | undefined, gone: () => boolean): Promise<Opened<C>> {
+export async function open<C>(
+  engine: Engine<C>,
+  { peer, method }: Call,
+  node: Node | undefined,
+  gone: () => boolean,
+): Promise<Opened<C>> {
   const { source, clock, observe } = engine;
   if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
   const client = await source.open(node, peer);
@@ -42,13 +47,20 @@ export async function open<C>(engine: Engine<C>, { peer, method }: Call, node: N
   const events = new StreamEvents(observe, id, node.id, method.variant);
   const seen = seenBy(client, source, engine.revision, (typeUrl, error) => events.failed(typeUrl, error));
   const noncePrefix = `${engine.process}${number.toString(36)}.`;
-  const stream = method.variant === "delta" ? new DeltaStream(seen, clock, noncePrefix) : new SotwStream(seen, clock, noncePrefix);
-  const answerOf = source.answer && ((typeUrl: string, names: Iterable<string>) => source.answer?.(client, typeUrl, names));
+  const stream =
+    method.variant === "delta" ? new DeltaStream(seen, clock, noncePrefix) : new SotwStream(seen, clock, noncePrefix);
+  const answerOf =
+    source.answer && ((typeUrl: string, names: Iterable<string>) => source.answer?.(client, typeUrl, names));
   const unwatched = new UnwatchedTypes(answerOf, (answer) => `${id}.${answer.toString(36)}`);
   return { id, node, client, stream, unwatched, events, at: clock.now() };
 }
 
-function seenBy<C>(client: C, source: ResourceSource<C>, revision: () => number | undefined, failed: ClientSource["failed"]): ClientSource {
+function seenBy<C>(
+  client: C,
+  source: ResourceSource<C>,
+  revision: () => number | undefined,
+  failed: ClientSource["failed"],
+): ClientSource {
   return {
     resources: (typeUrl) => source.resources(client, typeUrl),
     revision,

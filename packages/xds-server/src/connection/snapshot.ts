@@ -15,7 +15,10 @@ export function subscriptionOf(type: TypeState): Subscription {
       if (known === undefined || (wildcard && others.length === 0)) return known;
       return ResourceSet.of([...[...known].filter(({ name }) => wildcard || names.has(name)), ...others]);
     },
-    sentOf: (name) => (known === undefined ? undefined : ((wildcard || names.has(name) ? known.get(name) : undefined) ?? outside.get(name))),
+    sentOf: (name) =>
+      known === undefined
+        ? undefined
+        : ((wildcard || names.has(name) ? known.get(name) : undefined) ?? outside.get(name)),
     nonceSent: last?.nonce ?? "",
     nonceAcked,
     versionSent: last?.version ?? "",

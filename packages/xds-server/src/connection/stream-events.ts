@@ -36,7 +36,11 @@ export class StreamEvents {
   }
 
   /** A response was handed to the transport: one that the protocol made. */
-  pushed({ typeUrl, nonce, version, selection, due, revision, changes, startedAt, buildMs }: XdsResponse, bytes: number, encodingMs: number): void {
+  pushed(
+    { typeUrl, nonce, version, selection, due, revision, changes, startedAt, buildMs }: XdsResponse,
+    bytes: number,
+    encodingMs: number,
+  ): void {
     this.#observe({
       kind: "push",
       ...this.#of,
@@ -56,7 +60,20 @@ export class StreamEvents {
 
   /** A response of a type that is not watched was handed to the transport. */
   answered(typeUrl: string, nonce: string, resources: number, bytes: number): void {
-    this.#observe({ kind: "push", ...this.#of, typeUrl, reason: "request", nonce, version: "", changes: [], resources, removed: 0, bytes, queueMs: 0, buildMs: 0 });
+    this.#observe({
+      kind: "push",
+      ...this.#of,
+      typeUrl,
+      reason: "request",
+      nonce,
+      version: "",
+      changes: [],
+      resources,
+      removed: 0,
+      bytes,
+      queueMs: 0,
+      buildMs: 0,
+    });
   }
 
   turn(turn: { readonly changes: readonly number[]; readonly queueMs: number }): void {

@@ -21,10 +21,15 @@ export class UnwatchedTypes {
    * What a request of such a type is to be answered with; undefined if its type is watched. What only acknowledges an answer, asking for nothing else,
    * needs none.
    */
-  ask({ typeUrl, responseNonce, names }: XdsRequest): { readonly answer: Answer | Promise<Answer> | undefined } | undefined {
+  ask({
+    typeUrl,
+    responseNonce,
+    names,
+  }: XdsRequest): { readonly answer: Answer | Promise<Answer> | undefined } | undefined {
     const before = this.#asked.get(typeUrl);
     const asked = before === undefined ? undefined : [...names].join("\n");
-    if (before !== undefined && responseNonce !== "" && (asked === "" || asked === before)) return { answer: undefined };
+    if (before !== undefined && responseNonce !== "" && (asked === "" || asked === before))
+      return { answer: undefined };
     const answer = this.#answerOf?.(typeUrl, names);
     if (answer === undefined) return undefined;
     this.#asked.set(typeUrl, asked ?? [...names].join("\n"));

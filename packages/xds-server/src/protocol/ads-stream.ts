@@ -161,15 +161,32 @@ export abstract class AdsStream {
     const at = this.#clock.now();
     type.last = { nonce, version, at };
     type.unanswered.add({ ...type.last, due, revision, selection: carried });
-    return { typeUrl, nonce, version, selection: carried, due, revision, changes, startedAt, buildMs: tookMs + at - composedFrom };
+    return {
+      typeUrl,
+      nonce,
+      version,
+      selection: carried,
+      due,
+      revision,
+      changes,
+      startedAt,
+      buildMs: tookMs + at - composedFrom,
+    };
   }
 
   /** The changes that a response shows something of, ascending: those that it waited for, and those that brought what the client asks for because of them. */
-  #shownBy(selection: Selection, type: TypeState, known: ResourceSet | undefined, set: ResourceSet, { changes, reason }: Due): readonly number[] {
+  #shownBy(
+    selection: Selection,
+    type: TypeState,
+    known: ResourceSet | undefined,
+    set: ResourceSet,
+    { changes, reason }: Due,
+  ): readonly number[] {
     const shown = changes.shownBy(selection, known, set, reason);
     const now = this.#clock.now();
     const before = type.appeared.takenBy(selection, now);
-    if (known !== undefined && known !== set && !type.wildcard) type.appeared.note(changes.apart(known, set), (name) => type.names.has(name) || known.has(name), now);
+    if (known !== undefined && known !== set && !type.wildcard)
+      type.appeared.note(changes.apart(known, set), (name) => type.names.has(name) || known.has(name), now);
     return before.length === 0 ? shown : [...new Set([...before, ...shown])].sort((a, b) => a - b);
   }
 

@@ -18,7 +18,11 @@ export class Appeared {
    * @param known names that the client subscribes to, or that were there before
    * @param now milliseconds
    */
-  note(brought: Iterable<{ readonly revisions: readonly number[]; readonly names: Iterable<string> }>, known: (name: string) => boolean, now: number): void {
+  note(
+    brought: Iterable<{ readonly revisions: readonly number[]; readonly names: Iterable<string> }>,
+    known: (name: string) => boolean,
+    now: number,
+  ): void {
     for (const { revisions, names } of brought) {
       if (revisions.length === 0) continue;
       for (const name of names) {

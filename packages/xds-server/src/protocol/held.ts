@@ -38,7 +38,11 @@ export class Held implements VersionList {
     for (const [name, version] of list.unmatched(table, marks)) (set.has(name) ? differing : others).set(name, version);
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
     const few = marked * 2 < table.size;
-    this.#absent = few ? undefined : marked + differing.size === table.size ? noNames : namesAt(set, (place, name) => marks[place] === 0 && !differing.has(name));
+    this.#absent = few
+      ? undefined
+      : marked + differing.size === table.size
+        ? noNames
+        : namesAt(set, (place, name) => marks[place] === 0 && !differing.has(name));
     if (few) this.#same = namesAt(set, (place) => marks[place] === 1);
   }
 

@@ -13,5 +13,7 @@ export function isNamedIn(message: string, name: string): boolean {
 
 /** A full stop with nothing of a name after it ends a sentence. */
 function goesOn(message: string, at: number): boolean {
-  return partOfName.test(message.charAt(at)) && !(message.charAt(at) === "." && !partOfName.test(message.charAt(at + 1)));
+  return (
+    partOfName.test(message.charAt(at)) && !(message.charAt(at) === "." && !partOfName.test(message.charAt(at + 1)))
+  );
 }

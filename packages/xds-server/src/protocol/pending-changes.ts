@@ -56,8 +56,14 @@ export class PendingChanges {
    * @param known what the client was sent before; undefined: nothing
    * @param selection what differs for it
    */
-  shownBy(selection: Selection, known: ResourceSet | undefined, set: ResourceSet, reason: "request" | "change"): readonly number[] {
-    if (this.#looked.length === 0 && (this.#fresh.length === 0 || (this.#fresh.length === 1 && reason === "change"))) return this.#fresh;
+  shownBy(
+    selection: Selection,
+    known: ResourceSet | undefined,
+    set: ResourceSet,
+    reason: "request" | "change",
+  ): readonly number[] {
+    if (this.#looked.length === 0 && (this.#fresh.length === 0 || (this.#fresh.length === 1 && reason === "change")))
+      return this.#fresh;
     if (known === undefined) return [];
     const selected = [...selection.resources.map(({ name }) => name), ...selection.removed];
     const all = this.apart(known, set);
@@ -82,6 +88,7 @@ const namesOf = new WeakMap<object, ReadonlySet<string>>();
 function namesBetween(before: ResourceSet, after: ResourceSet): ReadonlySet<string> {
   const between = difference(before, after);
   let names = namesOf.get(between);
-  if (names === undefined) namesOf.set(between, (names = new Set([...between.changed.map(({ name }) => name), ...between.removed])));
+  if (names === undefined)
+    namesOf.set(between, (names = new Set([...between.changed.map(({ name }) => name), ...between.removed])));
   return names;
 }

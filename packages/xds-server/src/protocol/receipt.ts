@@ -10,7 +10,13 @@ import type { SentResponse } from "./unanswered.js";
 export interface Receipt {
   readonly typeUrl: string;
   readonly stale: boolean;
-  readonly ack?: { readonly nonce: string; readonly version: string; readonly revision?: number; readonly afterMs: number; readonly sinceMs: number };
+  readonly ack?: {
+    readonly nonce: string;
+    readonly version: string;
+    readonly revision?: number;
+    readonly afterMs: number;
+    readonly sinceMs: number;
+  };
   readonly nack?: Rejection;
   /** What the response carried that it answers, if it is the first answer to it. */
   readonly carried?: Selection;
@@ -32,10 +38,20 @@ export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequ
   type.versionAcked = version;
   type.lastError = undefined;
   const afterMs = clock.now() - at;
-  return { typeUrl, stale, carried: answered.selection, ack: { nonce, version, ...(revision !== undefined && { revision }), afterMs, sinceMs: afterMs + at - due.since } };
+  return {
+    typeUrl,
+    stale,
+    carried: answered.selection,
+    ack: { nonce, version, ...(revision !== undefined && { revision }), afterMs, sinceMs: afterMs + at - due.since },
+  };
 }
 
-function rejection(nonce: string, { code, message }: { code: number; message: string }, answered: SentResponse | undefined, at: number): Rejection {
+function rejection(
+  nonce: string,
+  { code, message }: { code: number; message: string },
+  answered: SentResponse | undefined,
+  at: number,
+): Rejection {
   const carried = answered?.selection.resources ?? [];
   const refused = carried.filter(({ name }) => carried.length === 1 || isNamedIn(message, name));
   return {

@@ -13,8 +13,14 @@ export type Lookup = (name: string) => Resource | undefined;
  * @param lookup for names outside the set; undefined if there are never any
  * @param warming names of resources that the client waits for, whatever it held when it connected
  */
-export function select(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, warming: ReadonlySet<string>): Selection {
-  const selection = type.known === undefined ? initial(type, set, lookup, warming) : update(type, type.known, set, lookup);
+export function select(
+  type: TypeState,
+  set: ResourceSet,
+  lookup: Lookup | undefined,
+  warming: ReadonlySet<string>,
+): Selection {
+  const selection =
+    type.known === undefined ? initial(type, set, lookup, warming) : update(type, type.known, set, lookup);
   type.known = set;
   type.held = undefined;
   type.resend.clear();
@@ -22,14 +28,20 @@ export function select(type: TypeState, set: ResourceSet, lookup: Lookup | undef
   return selection;
 }
 
-function initial(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, warming: ReadonlySet<string>): Selection {
+function initial(
+  type: TypeState,
+  set: ResourceSet,
+  lookup: Lookup | undefined,
+  warming: ReadonlySet<string>,
+): Selection {
   if (type.held === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set))) return all(set);
   const held = type.held && heldOf(type.held, set);
   const resources: Resource[] = [];
   const removed: string[] = [];
   let whole = held?.all !== true;
   for (const resource of held?.all === true ? [...warming].flatMap((name) => set.get(name) ?? []) : set) {
-    if ((held?.has(resource.name) !== true || warming.has(resource.name)) && type.covers(resource.name)) resources.push(resource);
+    if ((held?.has(resource.name) !== true || warming.has(resource.name)) && type.covers(resource.name))
+      resources.push(resource);
     else whole = false;
   }
   for (const name of type.names.outside(set)) {
@@ -41,7 +53,8 @@ function initial(type: TypeState, set: ResourceSet, lookup: Lookup | undefined, 
       whole = false;
     }
   }
-  if (type.wildcard && held !== undefined) for (const name of held.others.keys()) if (!type.names.has(name)) removed.push(name);
+  if (type.wildcard && held !== undefined)
+    for (const name of held.others.keys()) if (!type.names.has(name)) removed.push(name);
   return whole ? { resources, removed, whole: set } : { resources, removed };
 }
 

@@ -12,7 +12,8 @@ export class SotwStream extends AdsStream {
   protected subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean {
     if (stale) return false;
     // Without a nonce the client has nothing of this type, whatever was sent before.
-    const anew = first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
+    const anew =
+      first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
     if (type.listed === undefined || !request.names.digest.equals(type.listed)) this.#list(type, request);
     if (anew) {
       type.known = undefined;

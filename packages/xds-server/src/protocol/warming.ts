@@ -22,7 +22,8 @@ export class Warming {
    */
   sent(clusters: Selection, endpoints: TypeState | undefined, returned: boolean): endpoints is TypeState {
     if (endpoints?.known === undefined) {
-      if (returned || this.#early.size > 0) for (const cluster of clusters.resources) this.#early.add(endpointsNameOf(cluster));
+      if (returned || this.#early.size > 0)
+        for (const cluster of clusters.resources) this.#early.add(endpointsNameOf(cluster));
       return false;
     }
     for (const cluster of clusters.resources) {

@@ -48,6 +48,8 @@ export class Turn {
     const served = this.#serving;
     this.#serving = undefined;
     this.#owed = undefined;
-    return served === undefined || served.responses === 0 ? undefined : { responses: served.responses, bytes: served.bytes, sinceMs: this.#clock.now() - served.since };
+    return served === undefined || served.responses === 0
+      ? undefined
+      : { responses: served.responses, bytes: served.bytes, sinceMs: this.#clock.now() - served.since };
   }
 }

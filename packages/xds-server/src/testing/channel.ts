@@ -45,7 +45,13 @@ export function openChannel(
   options: { readonly headers?: Readonly<Record<string, string>>; readonly peer?: Peer; readonly path?: string } = {},
 ): Channel {
   const method: DiscoveryMethod = { variant, typeUrl: undefined };
-  if ("accept" in target) return inMemory(target, method, options.peer ?? { address: "memory", port: 0, headers: options.headers ?? {} }, events);
+  if ("accept" in target)
+    return inMemory(
+      target,
+      method,
+      options.peer ?? { address: "memory", port: 0, headers: options.headers ?? {} },
+      events,
+    );
   const rpc = variant === "delta" ? "DeltaAggregatedResources" : "StreamAggregatedResources";
   const path = options.path ?? `/envoy.service.discovery.v3.AggregatedDiscoveryService/${rpc}`;
   return overGrpc(target, path, options.headers ?? {}, events);
@@ -102,7 +108,12 @@ function inMemory(server: XdsServer, method: DiscoveryMethod, peer: Peer, events
 
 const windowBytes = 1024 * 1024;
 
-function overGrpc(address: Address, path: string, headers: Readonly<Record<string, string>>, events: ChannelEvents): Channel {
+function overGrpc(
+  address: Address,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  events: ChannelEvents,
+): Channel {
   const scheme = address.tls === undefined ? "http" : "https";
   const session: ClientHttp2Session = connect(`${scheme}://${address.host}:${address.port}`, {
     settings: { initialWindowSize: windowBytes },
@@ -148,7 +159,9 @@ function overGrpc(address: Address, path: string, headers: Readonly<Record<strin
   stream.on("trailers", readStatus);
   stream.on("close", () => {
     if (!connected) return;
-    finish(hasStatus ? status : new ConnectError(`the stream was reset (HTTP/2 error ${stream.rstCode})`, Code.Canceled));
+    finish(
+      hasStatus ? status : new ConnectError(`the stream was reset (HTTP/2 error ${stream.rstCode})`, Code.Canceled),
+    );
   });
   stream.on("end", () => hasStatus && finish(status));
   const splitter = new MessageSplitter((message) => over || events.message(message));

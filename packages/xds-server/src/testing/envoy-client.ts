@@ -77,7 +77,10 @@ export class EnvoyClient {
   /** Waits until it has been answered for each type that it asked for, and no cluster waits for endpoints. */
   initialized(): Promise<void> {
     return this.until(
-      () => this.#asked.has(listenerType) && this.#warming.size === 0 && [...this.#asked].every((typeUrl) => this.#versions.has(typeUrl)),
+      () =>
+        this.#asked.has(listenerType) &&
+        this.#warming.size === 0 &&
+        [...this.#asked].every((typeUrl) => this.#versions.has(typeUrl)),
     );
   }
 
@@ -155,7 +158,8 @@ export class EnvoyClient {
       if (names?.has(resource.name) === false) continue;
       const known = before.get(resource.name);
       const endpoints = typeUrl === clusterType ? endpointsOf(resource.bytes) : undefined;
-      if (endpoints !== undefined && (known === undefined || Buffer.compare(known.bytes, resource.bytes) !== 0)) this.#warming.add(endpoints);
+      if (endpoints !== undefined && (known === undefined || Buffer.compare(known.bytes, resource.bytes) !== 0))
+        this.#warming.add(endpoints);
       if (typeUrl === endpointType) this.#warming.delete(resource.name);
       after.set(resource.name, resource);
     }
@@ -169,9 +173,16 @@ export class EnvoyClient {
   /** Subscribes to what the response refers to. */
   #follow({ typeUrl }: ReceivedResponse): void {
     const held = [...this.resources(typeUrl).values()];
-    if (typeUrl === clusterType) this.#subscribe(endpointType, held.flatMap(({ bytes }) => endpointsOf(bytes) ?? []));
+    if (typeUrl === clusterType)
+      this.#subscribe(
+        endpointType,
+        held.flatMap(({ bytes }) => endpointsOf(bytes) ?? []),
+      );
     if (typeUrl === listenerType) {
-      this.#subscribe(routeType, held.flatMap(({ bytes }) => routesOf(bytes)));
+      this.#subscribe(
+        routeType,
+        held.flatMap(({ bytes }) => routesOf(bytes)),
+      );
       for (const [also, names] of Object.entries(this.#options.also ?? {})) {
         if (names.length > 0) this.#subscribe(also, names);
         else if (!this.#asked.has(also)) this.#ask(also);

@@ -1,7 +1,13 @@
 export { staticSource, type ResourceSets, type StaticClient, type StaticSource } from "../static-source.js";
 export { XdsClient, type RawRequest, type XdsClientOptions } from "./xds-client.js";
 export { encodeRequest, type WireRequest } from "./request.js";
-export { decodeResponse, outlineResponse, type ReceivedResource, type ReceivedResponse, type ResponseOutline } from "./response.js";
+export {
+  decodeResponse,
+  outlineResponse,
+  type ReceivedResource,
+  type ReceivedResponse,
+  type ResponseOutline,
+} from "./response.js";
 export { endpointsOf, routesOf } from "./references.js";
 export { openChannel, type Address, type Channel, type ChannelEvents, type Target } from "./channel.js";
 export { EnvoyClient, type EnvoyClientOptions } from "./envoy-client.js";

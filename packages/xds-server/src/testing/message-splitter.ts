@@ -12,7 +12,7 @@ export class MessageSplitter {
   }
 
   push(chunk: Uint8Array): void {
-    for (let from = 0; from < chunk.length || this.#filled === this.#target.length; ) {
+    for (let from = 0; from < chunk.length || this.#filled === this.#target.length;) {
       const part = chunk.subarray(from, from + this.#target.length - this.#filled);
       this.#target.set(part, this.#filled);
       from += part.length;

@@ -24,7 +24,8 @@ const discoveryTypeEds = 3;
 export function endpointsOf(cluster: Uint8Array): string | undefined {
   const reader = new Reader(cluster, 0, cluster.length);
   let eds = false;
-  while (reader.next()) if (reader.field === discoveryTypeField && !reader.delimited) eds = reader.value === discoveryTypeEds;
+  while (reader.next())
+    if (reader.field === discoveryTypeField && !reader.delimited) eds = reader.value === discoveryTypeEds;
   if (!eds) return undefined;
   return texts(cluster, 3, 2).find((name) => name !== "") ?? texts(cluster, 1)[0];
 }

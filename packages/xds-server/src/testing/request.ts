@@ -32,7 +32,10 @@ const internal = 13;
  * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`, thousands of names at little more than the cost of copying them. What is
  * encoded of two parts of a request makes the whole when it is joined.
  */
-export function encodeRequest(variant: Variant, { node, typeUrl, nonce = "", version = "", names = [], unsubscribe = [], initialVersions = [], error }: WireRequest): Uint8Array {
+export function encodeRequest(
+  variant: Variant,
+  { node, typeUrl, nonce = "", version = "", names = [], unsubscribe = [], initialVersions = [], error }: WireRequest,
+): Uint8Array {
   const out = new Writer();
   if (node !== undefined) out.bytes(fields[variant].node, node);
   if (variant === "sotw" && version !== "") out.text(fields.sotw.version, version);

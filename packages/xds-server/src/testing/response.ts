@@ -44,7 +44,8 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
   while (reader.next()) {
     if (!reader.delimited) continue;
     const { field, from, to } = reader;
-    if (field === fields.resources) resources.push(variant === "delta" ? deltaResource(bytes, from, to) : anyIn(bytes, from, to));
+    if (field === fields.resources)
+      resources.push(variant === "delta" ? deltaResource(bytes, from, to) : anyIn(bytes, from, to));
     else if (field === fields.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === fields.nonce) nonce = bytes.toString("utf8", from, to);
     else if (field === fields.version) version = bytes.toString("utf8", from, to);
@@ -137,6 +138,7 @@ function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: strin
 /** Every resource type that Envoy knows has its name in field 1. */
 function nameIn(value: Buffer): string {
   const reader = new Reader(value, 0, value.length);
-  while (reader.next()) if (reader.field === 1 && reader.delimited) return value.toString("utf8", reader.from, reader.to);
+  while (reader.next())
+    if (reader.field === 1 && reader.delimited) return value.toString("utf8", reader.from, reader.to);
   return "";
 }

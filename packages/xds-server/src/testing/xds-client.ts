@@ -86,7 +86,8 @@ export class XdsClient {
           const index = this.#waiting.findIndex(({ matches }) => matches(response));
           if (index === -1) this.#unread.push(response);
           else this.#waiting.splice(index, 1)[0]?.resolve(response);
-          for (const kept of [this.responses, this.#unread]) kept.splice(0, kept.length - (options.history ?? kept.length));
+          for (const kept of [this.responses, this.#unread])
+            kept.splice(0, kept.length - (options.history ?? kept.length));
         },
         ended: (error) => {
           this.#over = error ?? new Error("the stream ended with status OK");
@@ -94,12 +95,19 @@ export class XdsClient {
           settle(error);
         },
       },
-      { ...(options.headers && { headers: options.headers }), ...(options.path !== undefined && { path: options.path }) },
+      {
+        ...(options.headers && { headers: options.headers }),
+        ...(options.path !== undefined && { path: options.path }),
+      },
     );
   }
 
   /** Adds names to the subscription of a type; without names, asks for the wildcard in the old way. */
-  subscribe(typeUrl: string, names: readonly string[] = [], initialVersions: Readonly<Record<string, string>> = {}): void {
+  subscribe(
+    typeUrl: string,
+    names: readonly string[] = [],
+    initialVersions: Readonly<Record<string, string>> = {},
+  ): void {
     const type = this.#type(typeUrl);
     for (const name of names) type.names.add(name);
     if (this.variant === "delta") this.send({ typeUrl, names, initialVersions });
@@ -121,7 +129,12 @@ export class XdsClient {
 
   nack({ typeUrl, nonce }: ReceivedResponse, error: string): void {
     const type = this.#type(typeUrl);
-    this.send({ typeUrl, nonce, error, ...(this.variant === "sotw" && { version: type.version, names: [...type.names] }) });
+    this.send({
+      typeUrl,
+      nonce,
+      error,
+      ...(this.variant === "sotw" && { version: type.version, names: [...type.names] }),
+    });
   }
 
   /** Sends a request as it is given; only the first one gets the node, unless it says otherwise. */
@@ -130,7 +143,12 @@ export class XdsClient {
     const node = "node" in request ? own : this.#first ? this.node : undefined;
     this.#first = false;
     this.#channel.send(
-      encodeRequest(this.variant, { ...rest, typeUrl, node: node && toBinary(NodeSchema, node), initialVersions: Object.entries(initialVersions) }),
+      encodeRequest(this.variant, {
+        ...rest,
+        typeUrl,
+        node: node && toBinary(NodeSchema, node),
+        initialVersions: Object.entries(initialVersions),
+      }),
     );
   }
 

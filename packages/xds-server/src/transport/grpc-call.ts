@@ -48,12 +48,21 @@ export class GrpcCall implements Call {
     const stream = this.#stream;
     this.#handler = handler;
     const { error, timeoutMs } = this.#deadline();
-    const cancel = timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
-    const reader = new MessageReader({ maxBytes: maxRequestBytes, buffers, message: (message) => handler.request(this.#decode(message), message.length) });
+    const cancel =
+      timeoutMs === undefined ? undefined : this.#clock.after(timeoutMs, () => this.end(deadlineExceeded()));
+    const reader = new MessageReader({
+      maxBytes: maxRequestBytes,
+      buffers,
+      message: (message) => handler.request(this.#decode(message), message.length),
+    });
     const failed = (failure: unknown): void => {
       stream.removeAllListeners("data").resume();
       reader.close();
-      this.end(failure instanceof ConnectError ? failure : new ConnectError("internal error", Code.Internal, undefined, undefined, failure));
+      this.end(
+        failure instanceof ConnectError
+          ? failure
+          : new ConnectError("internal error", Code.Internal, undefined, undefined, failure),
+      );
     };
     stream.on("error", () => undefined);
     stream.once("close", () => {
@@ -115,7 +124,10 @@ export class GrpcCall implements Call {
 
   #sendHeaders(): void {
     if (this.#stream.headersSent) return;
-    this.#stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" }, { waitForTrailers: true });
+    this.#stream.respond(
+      { ":status": 200, "content-type": "application/grpc", "grpc-accept-encoding": "identity" },
+      { waitForTrailers: true },
+    );
   }
 
   #write(): void {
@@ -178,7 +190,9 @@ export class GrpcCall implements Call {
     this.#sendHeaders();
     this.#stream.end();
     // Some clients wait for the reset before they take the status as the end of their own sending.
-    this.#stream.once("finish", () => this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)));
+    this.#stream.once("finish", () =>
+      this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)),
+    );
   }
 
   #decode(message: Buffer): XdsRequest {

@@ -52,7 +52,8 @@ export class MessageReader {
    * @throws ConnectError `InvalidArgument` if that is within a message
    */
   end(): void {
-    if (this.#available > 0 || this.#length !== undefined) throw new ConnectError("the request ends within a message", Code.InvalidArgument);
+    if (this.#available > 0 || this.#length !== undefined)
+      throw new ConnectError("the request ends within a message", Code.InvalidArgument);
   }
 
   /** There is no more to come, wherever that is: gives back what is held. */
@@ -140,7 +141,8 @@ export class MessageReader {
 function lengthIn(prefix: Buffer, maxBytes: number): number {
   if (prefix.readUInt8(0) !== 0) throw new ConnectError("compressed requests are not supported", Code.Unimplemented);
   const length = prefix.readUInt32BE(1);
-  if (length > maxBytes) throw new ConnectError(`the request has ${length} bytes, more than ${maxBytes}`, Code.ResourceExhausted);
+  if (length > maxBytes)
+    throw new ConnectError(`the request has ${length} bytes, more than ${maxBytes}`, Code.ResourceExhausted);
   return length;
 }
 

@@ -10,7 +10,11 @@ export interface KeepAliveOptions {
  * Pings the client at intervals and drops the connection if nothing comes in time: neither an answer nor anything else. Whoever is in the
  * middle of reading megabytes finds the ping behind them, and tells by window updates that it is there. (As in gRPC, where any read counts.)
  */
-export function keepAlive(session: ServerHttp2Session, { intervalMs, timeoutMs }: KeepAliveOptions, clock: Clock): void {
+export function keepAlive(
+  session: ServerHttp2Session,
+  { intervalMs, timeoutMs }: KeepAliveOptions,
+  clock: Clock,
+): void {
   const { socket } = session;
   let cancel = clock.after(intervalMs, ping);
   function ping(): void {
@@ -39,7 +43,12 @@ const lingerMs = 1000;
  *
  * @param end ends the calls
  */
-export function limitAge(session: ServerHttp2Session, { ms, graceMs }: { ms: number; graceMs: number }, clock: Clock, end: () => void): void {
+export function limitAge(
+  session: ServerHttp2Session,
+  { ms, graceMs }: { ms: number; graceMs: number },
+  clock: Clock,
+  end: () => void,
+): void {
   let cancel = clock.after(ms * (0.9 + Math.random() * 0.2), () => {
     session.goaway(constants.NGHTTP2_NO_ERROR);
     cancel = clock.after(graceMs, () => {

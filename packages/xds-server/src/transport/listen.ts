@@ -44,9 +44,14 @@ export interface Listener extends Listening {
 }
 
 /** Listens for HTTP/2 connections and gives their discovery calls to the server, and others to the further services. */
-export async function listen(server: Pick<XdsServer, "accept">, options: ListenOptions, clock: Clock): Promise<Listener> {
+export async function listen(
+  server: Pick<XdsServer, "accept">,
+  options: ListenOptions,
+  clock: Clock,
+): Promise<Listener> {
   const { tls } = options;
-  const secure = tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
+  const secure =
+    tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
   const sessions = new Set<ServerHttp2Session>();
   const calls: CallsOfSessions = new WeakMap();
@@ -56,7 +61,8 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
     session.on("error", () => session.destroy());
     session.once("close", () => sessions.delete(session));
     keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
-    if (options.maxAge !== undefined) limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(tooOld())));
+    if (options.maxAge !== undefined)
+      limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(tooOld())));
   });
   http2.on("stream", streamListener(server, options, calls, clock));
 
@@ -95,10 +101,20 @@ export async function listen(server: Pick<XdsServer, "accept">, options: ListenO
 /** The discovery calls that are not over. */
 type CallsOfSessions = WeakMap<object, Set<GrpcCall>>;
 
-type StreamListener = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
+type StreamListener = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  flags: number,
+  rawHeaders: string[],
+) => void;
 
 /** Discovery calls are taken as the streams that they are: Node's request and response would be two streams more for each of thousands. */
-function streamListener(server: Pick<XdsServer, "accept">, options: ListenOptions, calls: CallsOfSessions, clock: Clock): StreamListener {
+function streamListener(
+  server: Pick<XdsServer, "accept">,
+  options: ListenOptions,
+  calls: CallsOfSessions,
+  clock: Clock,
+): StreamListener {
   const viaConnect = options.transport === "connect";
   const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
   const others = otherServices(server, options, maxRequestBytes);
@@ -127,7 +143,11 @@ function tooOld(): ConnectError {
 }
 
 /** A server that does not listen, and is given its streams: it makes requests and responses of them, as those who handle them expect. */
-function otherServices(server: Pick<XdsServer, "accept">, options: ListenOptions, maxRequestBytes: number): Http2Server {
+function otherServices(
+  server: Pick<XdsServer, "accept">,
+  options: ListenOptions,
+  maxRequestBytes: number,
+): Http2Server {
   return createServer(
     {},
     connectNodeAdapter({

@@ -29,7 +29,9 @@ export class LongMessages {
   #next(length: number): Buffer {
     this.#taken++;
     const fitting = this.#free.findIndex((buffer) => buffer.length >= length);
-    return fitting < 0 ? Buffer.allocUnsafeSlow(Math.ceil(length / step) * step) : (this.#free.splice(fitting, 1)[0] as Buffer);
+    return fitting < 0
+      ? Buffer.allocUnsafeSlow(Math.ceil(length / step) * step)
+      : (this.#free.splice(fitting, 1)[0] as Buffer);
   }
 
   /** Nobody looks at the buffer any more. */

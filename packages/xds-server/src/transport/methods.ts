@@ -27,7 +27,10 @@ export const discoveryMethods: ReadonlyMap<string, DiscoveryMethod> = new Map([
   ...both("discovery.v3.AggregatedDiscoveryService", "AggregatedResources", undefined),
   ...single.flatMap((row) => both(...row)),
   // Virtual hosts exist incrementally only.
-  ["/envoy.service.route.v3.VirtualHostDiscoveryService/DeltaVirtualHosts", { variant: "delta", typeUrl: virtualHostType }],
+  [
+    "/envoy.service.route.v3.VirtualHostDiscoveryService/DeltaVirtualHosts",
+    { variant: "delta", typeUrl: virtualHostType },
+  ],
 ]);
 
 function both(service: string, resource: string, typeUrl: string | undefined): [string, DiscoveryMethod][] {

@@ -140,7 +140,10 @@ class Kind {
     const list = resources();
     if (!worthIt(list)) return [this.#encode(list)];
     const bodies = this.#runs.cut(list).map((run) => this.#ofRun(run.key, run.resources));
-    this.#byOrigin.set(origin, bodies.map((body) => new WeakRef(body)));
+    this.#byOrigin.set(
+      origin,
+      bodies.map((body) => new WeakRef(body)),
+    );
     return bodies;
   }
 

@@ -18,7 +18,9 @@ const removedField = 6;
 /** Frames resources as the `resources` of a response: each in an `Any`, and for delta with its name and version. */
 export function encodeResources(variant: Variant, typeUrl: string, resources: readonly Resource[]): Body {
   const layouts = resources.map((resource) => layout(variant, typeUrl, resource));
-  const own = Buffer.allocUnsafeSlow(layouts.reduce((sum, { header, value }) => sum + header + (value < byReference ? value : 0), 0));
+  const own = Buffer.allocUnsafeSlow(
+    layouts.reduce((sum, { header, value }) => sum + header + (value < byReference ? value : 0), 0),
+  );
   const pieces: Uint8Array[] = [];
   let start = 0;
   let offset = 0;

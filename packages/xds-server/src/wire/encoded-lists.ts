@@ -35,7 +35,14 @@ export class Stretch {
     const versionFrom = nameTo + 2;
     this.#to = to;
     // As everybody writes it: a name, then a version, both shorter than 128 bytes.
-    if (versionFrom <= to && this.#bytes[from] === nameTag && nameTo - nameFrom < 0x80 && this.#bytes[nameTo] === versionTag && to - versionFrom < 0x80 && this.#bytes[nameTo + 1] === to - versionFrom) {
+    if (
+      versionFrom <= to &&
+      this.#bytes[from] === nameTag &&
+      nameTo - nameFrom < 0x80 &&
+      this.#bytes[nameTo] === versionTag &&
+      to - versionFrom < 0x80 &&
+      this.#bytes[nameTo + 1] === to - versionFrom
+    ) {
       this.digest.addRanges(view, nameFrom, nameTo, versionFrom, to);
     } else {
       const parts = entryIn(this.#bytes, from, to);
@@ -53,7 +60,8 @@ export class Stretch {
 
   *values(): Generator<readonly [bytes: Buffer, from: number, to: number]> {
     const reader = new Reader(this.#bytes, this.#from, this.#to);
-    while (reader.next()) if (reader.field === this.#field && reader.delimited) yield [this.#bytes, reader.from, reader.to];
+    while (reader.next())
+      if (reader.field === this.#field && reader.delimited) yield [this.#bytes, reader.from, reader.to];
   }
 }
 
@@ -93,7 +101,8 @@ export class EncodedVersions extends EncodedList implements VersionList {
     for (const [bytes, from, to] of this.stretch.values()) {
       const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
       const place = table.placeOfRanges((view ??= viewOf(bytes)), nameFrom, nameTo, versionFrom, versionTo);
-      if (place < 0) unmatched.push([bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)]);
+      if (place < 0)
+        unmatched.push([bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)]);
       else marks[place] = 1;
     }
     return unmatched;

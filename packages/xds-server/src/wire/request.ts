@@ -62,8 +62,10 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
     const { field, from, to } = reader;
     if (!reader.delimited) continue;
     if (field === numbers.names) (names ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
-    else if (field === numbers.initialVersions) (versions ??= new Stretch(bytes, field, reader.start)).addVersion(view, from, to);
-    else if (field === numbers.unsubscribe) (unsubscribe ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
+    else if (field === numbers.initialVersions)
+      (versions ??= new Stretch(bytes, field, reader.start)).addVersion(view, from, to);
+    else if (field === numbers.unsubscribe)
+      (unsubscribe ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
     else if (field === numbers.node) node = decodeNode(bytes, from, to);

@@ -27,7 +27,8 @@ export function readStruct(bytes: Buffer, from: number, to: number, into: JsonOb
       if (member.field === entry.key) key = bytes.toString("utf8", member.from, member.to);
       else if (member.field === entry.value) value = readValue(bytes, member.from, member.to);
     }
-    if (key === "__proto__") Object.defineProperty(into, key, { value, configurable: true, enumerable: true, writable: true });
+    if (key === "__proto__")
+      Object.defineProperty(into, key, { value, configurable: true, enumerable: true, writable: true });
     else into[key] = value;
   }
   return into;
@@ -51,6 +52,7 @@ function readValue(bytes: Buffer, from: number, to: number): JsonValue {
 function readList(bytes: Buffer, from: number, to: number): JsonValue[] {
   const list: JsonValue[] = [];
   const reader = new Reader(bytes, from, to);
-  while (reader.next()) if (reader.field === membersField && reader.delimited) list.push(readValue(bytes, reader.from, reader.to));
+  while (reader.next())
+    if (reader.field === membersField && reader.delimited) list.push(readValue(bytes, reader.from, reader.to));
   return list;
 }

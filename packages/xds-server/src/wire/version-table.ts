@@ -53,7 +53,11 @@ export class VersionTable {
 }
 
 /** Of listed versions, those that a table does not have; the places of those that it has are marked. */
-export function unmatchedIn(list: Iterable<readonly [name: string, version: string]>, table: VersionTable, marks: Uint8Array): (readonly [name: string, version: string])[] {
+export function unmatchedIn(
+  list: Iterable<readonly [name: string, version: string]>,
+  table: VersionTable,
+  marks: Uint8Array,
+): (readonly [name: string, version: string])[] {
   const unmatched: (readonly [string, string])[] = [];
   for (const entry of list) {
     const place = table.placeOf(entry[0], entry[1]);
