@@ -3,12 +3,12 @@ import { performance } from "node:perf_hooks";
 export interface Clock {
   /** Milliseconds since the epoch, with fractions; never goes back. */
   now(): number;
-  /** Calls back once after so many milliseconds, unless the function that it gives is called before. */
+  /** Calls back once after the given milliseconds. Returns a function that cancels the timer. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** The most milliseconds of a timer of Node, 24 days: a longer one fires at once. */
-const longestTimer = 2 ** 31 - 1;
+/** Node's longest timer in milliseconds, 24 days; a longer one would fire at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /** The clock of this process. Its timers do not keep the process alive. */
 export const systemClock: Clock = {
@@ -17,8 +17,8 @@ export const systemClock: Clock = {
     let timer: NodeJS.Timeout;
     const wait = (left: number): void => {
       timer = setTimeout(
-        left > longestTimer ? () => wait(left - longestTimer) : callback,
-        Math.min(left, longestTimer),
+        left > maxTimerMs ? () => wait(left - maxTimerMs) : callback,
+        Math.min(left, maxTimerMs),
       ).unref();
     };
     wait(ms);

@@ -2,7 +2,7 @@ import type { Listening, ListenOptions, XdsServer, XdsServerOptions } from "./se
 import type { ResourceSource } from "./source.js";
 import { createXdsServer } from "./xds-server.js";
 
-/** Serves a source on one port. For more than one, see {@link createXdsServer}. */
+/** Serves a source on one port. Use {@link createXdsServer} for several ports. */
 export async function serve<C>(
   source: ResourceSource<C>,
   options: ListenOptions & XdsServerOptions,

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { systemClock } from "./clock.js";
 import { admission } from "./connection/admission.js";
-import { Connection, type Register } from "./connection/connection.js";
-import type { Engine } from "./connection/engine.js";
+import { Connection, type ConnectionRegistry } from "./connection/connection.js";
+import type { ServerContext } from "./connection/server-context.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { XdsServer, XdsServerOptions } from "./server.js";
 import type { ResourceSource, SourceChange } from "./source.js";
@@ -11,7 +11,7 @@ import { listen, type Listener } from "./transport/listen.js";
 import { BodyCache } from "./wire/body-cache.js";
 
 /** A client that is blocked counts among the concurrent ones for so long. */
-const patienceMs = 1000;
+const blockedLimitMs = 1000;
 const sweepMs = 1000;
 const endingStepMs = 50;
 /** Before a change no more time is spent on telling it from those that wait already. */
@@ -24,7 +24,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
   const sendTimeoutMs = options.sendTimeoutMs ?? 60_000;
   const queue = new PushQueue({
     concurrent: options.concurrentPushes ?? 100,
-    patienceMs,
+    blockedLimitMs,
     maxCopiedBytes: options.maxCopiedBytes ?? 256 * 1024 * 1024,
     clock,
   });
@@ -38,7 +38,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
   let revision: number | undefined;
   let closing: Promise<void> | undefined;
 
-  const engine: Engine<C> = {
+  const engine: ServerContext<C> = {
     source,
     queue,
     clock,
@@ -59,7 +59,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
     revision: () => revision,
   };
 
-  const register: Register<C> = {
+  const register: ConnectionRegistry<C> = {
     opened(connection, client) {
       connections.add(connection);
       byClient.set(client, connection);
@@ -100,7 +100,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
   const sweep = (): void => {
     const limit = clock.now() - sendTimeoutMs;
     for (const connection of connections) {
-      const since = connection.stuckSince;
+      const since = connection.stalledSince;
       if (since !== undefined && since < limit) connection.abort(`the client took nothing for ${sendTimeoutMs} ms`);
     }
     stopSweeping = clock.after(sweepMs, sweep);
@@ -116,7 +116,7 @@ export function createXdsServer<C>(source: ResourceSource<C>, options: XdsServer
       const share =
         left <= 0 ? connections.size : Math.ceil((connections.size * endingStepMs) / Math.max(left, endingStepMs));
       const restingFirst = [...connections].sort(
-        (a, b) => Number(a.stuckSince !== undefined) - Number(b.stuckSince !== undefined),
+        (a, b) => Number(a.stalledSince !== undefined) - Number(b.stalledSince !== undefined),
       );
       for (const connection of restingFirst.slice(0, share))
         connection.end(shuttingDown(), "the server is shutting down");

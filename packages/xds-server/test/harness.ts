@@ -53,7 +53,7 @@ export async function setup(
   };
 }
 
-/** Runs tests for each variant, on each of the given transports. */
+/** Chunker tests for each variant, on each of the given transports. */
 export function onEach(on: readonly Transport[], tests: (variant: Variant, transport: Transport) => void): void {
   for (const transport of on)
     for (const variant of variants) describe(`${variant} over ${transport}`, () => tests(variant, transport));

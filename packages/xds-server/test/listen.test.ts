@@ -191,7 +191,7 @@ test("a connection of its age is told to end, and ended", async () => {
   await c.accept(clusterType);
   expect(await c.ended).toMatchObject({
     code: Code.Unavailable,
-    rawMessage: "the connection is of its age: connect anew",
+    rawMessage: "max connection age reached, closing stream",
   });
   await expect.poll(() => server.connections().length, { timeout: 5000 }).toBe(0);
   await server.close({ graceMs: 0 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { PushQueue, type Pushed } from "../src/push/push-queue.js";
+import { PushQueue, type PushTarget } from "../src/push/push-queue.js";
 import { FakeClock, idle } from "./fake-clock.js";
 
-class Client implements Pushed {
+class Client implements PushTarget {
   blocked = false;
   copiedBytes = 0;
   readonly #name: string;
@@ -21,7 +21,7 @@ class Client implements Pushed {
 
 function queueOf(options: { concurrent?: number; maxCopiedBytes?: number } = {}) {
   const clock = new FakeClock();
-  const queue = new PushQueue({ concurrent: 2, patienceMs: 1000, maxCopiedBytes: 100, clock, ...options });
+  const queue = new PushQueue({ concurrent: 2, blockedLimitMs: 1000, maxCopiedBytes: 100, clock, ...options });
   const log: string[] = [];
   const client = (name: string, state: Partial<Client> = {}) => Object.assign(new Client(name, log), state);
   return { clock, queue, log, client };

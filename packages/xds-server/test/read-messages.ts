@@ -1,11 +1,11 @@
-import { MessageReader } from "../src/transport/grpc-messages.js";
-import type { LongMessages } from "../src/transport/long-messages.js";
+import { MessageReader } from "../src/transport/message-reader.js";
+import type { MessageBuffers } from "../src/transport/message-buffers.js";
 
 /** Copies of the messages of a body that comes in these chunks; `busy` is how a message is taken. */
 export async function readMessages(
   chunks: Iterable<Buffer>,
   maxBytes: number,
-  buffers?: LongMessages,
+  buffers?: MessageBuffers,
   busy: (message: Buffer) => Promise<void> | undefined = () => undefined,
 ): Promise<Buffer[]> {
   const read: Buffer[] = [];

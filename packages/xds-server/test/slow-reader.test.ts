@@ -4,7 +4,7 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { prefixed } from "../src/transport/grpc-messages.js";
+import { prefixed } from "../src/transport/message-reader.js";
 import { FakeClock } from "./fake-clock.js";
 import { setup } from "./harness.js";
 import { made } from "./resources.js";

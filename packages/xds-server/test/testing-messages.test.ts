@@ -10,7 +10,7 @@ import { decodeResponse, encodeRequest, outlineResponse } from "@istiod/xds-serv
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MessageSplitter } from "../src/testing/message-splitter.js";
-import { prefixed } from "../src/transport/grpc-messages.js";
+import { prefixed } from "../src/transport/message-reader.js";
 import { made } from "./resources.js";
 
 const text = fc.string({ unit: "binary", maxLength: 200 }).filter((s) => Buffer.from(s).toString() === s);

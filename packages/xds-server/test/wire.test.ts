@@ -13,11 +13,11 @@ import { ResourceSet, resource } from "@istiod/resources";
 import { clusterType } from "@istiod/xds-server";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { prefixed } from "../src/transport/grpc-messages.js";
+import { prefixed } from "../src/transport/message-reader.js";
 import { BodyCache } from "../src/wire/body-cache.js";
-import { encodeHead } from "../src/wire/head.js";
+import { encodeResponseHead } from "../src/wire/response-head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
-import { Runs } from "../src/wire/runs.js";
+import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
 import { FakeClock } from "./fake-clock.js";
 import { readMessages } from "./read-messages.js";
@@ -46,7 +46,7 @@ describe("a response", () => {
             removed: variant === "delta" ? removed : [],
           });
           const message = Buffer.concat([
-            encodeHead(clusterType, nonce, version),
+            encodeResponseHead(clusterType, nonce, version),
             ...bodies.flatMap(({ pieces }) => pieces),
           ]);
           const values = list.map(({ bytes }) => digest(bytes));
@@ -138,16 +138,16 @@ describe("a body", () => {
   });
 
   test("leaves nothing behind when its resources are gone", async () => {
-    const runs = new Runs();
+    const chunker = new Chunker();
     const held = Array.from({ length: 500 }, (_, i) => large(`held-${i}`, i % 250, 10));
-    const keyOfHeld = runs.cut(held).map(({ key }) => key);
+    const keyOfHeld = chunker.split(held).map(({ key }) => key);
     for (let round = 0; round < 5; round++) {
-      runs.cut(Array.from({ length: 3000 }, (_, i) => resource(`r${i}`, Buffer.from(`${round} ${i}`))));
+      chunker.split(Array.from({ length: 3000 }, (_, i) => resource(`r${i}`, Buffer.from(`${round} ${i}`))));
       await turn();
       collectGarbage();
     }
-    expect(runs.known).toBeLessThan(7000);
-    expect(runs.cut(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(keyOfHeld);
+    expect(chunker.size).toBeLessThan(7000);
+    expect(chunker.split(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(keyOfHeld);
   });
 
   test("refers to large resources and does not copy them", () => {

@@ -1,11 +1,11 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Clock } from "../clock.js";
 
-const patienceMs = 1000;
+const maxDelayMs = 1000;
 
 /**
- * Limits how many streams are opened in a second: one that comes too early waits for its turn, and is refused if that is more than a
- * second away. (As Istio does by `PILOT_MAX_REQUESTS_PER_SECOND`, with a burst of one.)
+ * Returns a rate limiter for new streams. A stream over the limit is delayed, or rejected if the delay would exceed a second. Corresponds
+ * to Istio's `PILOT_MAX_REQUESTS_PER_SECOND`, with a burst of one.
  *
  * @throws ConnectError with `ResourceExhausted`
  */
@@ -15,10 +15,10 @@ export function admission(perSecond: number | undefined, clock: Clock): () => Pr
   let next = 0;
   return async () => {
     const now = clock.now();
-    const turn = Math.max(now, next);
-    if (turn - now > patienceMs)
+    const start = Math.max(now, next);
+    if (start - now > maxDelayMs)
       throw new ConnectError(`more than ${perSecond} new streams a second`, Code.ResourceExhausted);
-    next = turn + intervalMs;
-    if (turn > now) await new Promise<void>((resolve) => clock.after(turn - now, resolve));
+    next = start + intervalMs;
+    if (start > now) await new Promise<void>((resolve) => clock.after(start - now, resolve));
   };
 }

@@ -1,20 +1,20 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { XdsResponse } from "../protocol/ads-stream.js";
-import type { Pushed } from "../push/push-queue.js";
+import type { PushTarget } from "../push/push-queue.js";
 import { Turn } from "../push/turn.js";
 import type { Connection as Snapshot } from "../server.js";
 import type { Answer } from "../source.js";
-import { addressed } from "../transport/addressed.js";
+import { withTypeUrl } from "../transport/with-type-url.js";
 import type { Call, CallHandler, OutgoingMessage } from "../transport/call.js";
-import { encodeAnswer } from "../wire/answer.js";
-import { encodeHead } from "../wire/head.js";
+import { encodeOnDemandResponse } from "../wire/on-demand-response.js";
+import { encodeResponseHead } from "../wire/response-head.js";
 import type { XdsRequest } from "../wire/request.js";
-import type { Engine } from "./engine.js";
-import { open, type Opened } from "./opened.js";
-import { subscriptionOf } from "./snapshot.js";
+import type { ServerContext } from "./server-context.js";
+import { open, type AdmittedStream } from "./admitted-stream.js";
+import { subscriptionOf } from "./subscription.js";
 
 /** Who knows of all connections. */
-export interface Register<C> {
+export interface ConnectionRegistry<C> {
   opened(connection: Connection<C>, client: C): void;
   closed(connection: Connection<C>, client: C): void;
   /** Whether it need not be asked after a change that does not concern its client. */
@@ -22,13 +22,13 @@ export interface Register<C> {
 }
 
 /** One stream of one client: the protocol's state, tied to a call, a source and a place in the queue. */
-export class Connection<C = unknown> implements CallHandler, Pushed {
-  readonly #engine: Engine<C>;
-  readonly #register: Register<C>;
+export class Connection<C = unknown> implements CallHandler, PushTarget {
+  readonly #engine: ServerContext<C>;
+  readonly #register: ConnectionRegistry<C>;
   readonly #call: Call;
   /** Rejects if the stream is not let in. It counts from its beginning, whether or not it ever asks for anything. */
   readonly #admitted: Promise<void>;
-  #opened: Opened<C> | undefined;
+  #opened: AdmittedStream<C> | undefined;
   #over = false;
   #endReason: string | undefined;
   #endCause: unknown;
@@ -38,7 +38,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   /** There may be more to send, but the client has to take what it was sent first. */
   #blocked = false;
 
-  constructor(engine: Engine<C>, register: Register<C>, call: Call) {
+  constructor(engine: ServerContext<C>, register: ConnectionRegistry<C>, call: Call) {
     this.#engine = engine;
     this.#register = register;
     this.#call = call;
@@ -61,7 +61,7 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   /** Milliseconds since the epoch since when the client has not taken anything that it was sent; undefined if nothing is outstanding. */
-  get stuckSince(): number | undefined {
+  get stalledSince(): number | undefined {
     return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
   }
 
@@ -168,11 +168,11 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
     }
   }
 
-  #take(opened: Opened<C>, message: XdsRequest, bytes: number | undefined): Promise<void> | undefined {
-    const { stream, unwatched, events } = opened;
+  #take(opened: AdmittedStream<C>, message: XdsRequest, bytes: number | undefined): Promise<void> | undefined {
+    const { stream, onDemand, events } = opened;
     try {
-      const request = addressed(message, this.#call.method);
-      const asked = unwatched.ask(request);
+      const request = withTypeUrl(message, this.#call.method);
+      const asked = onDemand.request(request);
       if (asked === undefined) {
         events.requested(stream.request(request), bytes);
         if (stream.due) this.#queue("request");
@@ -187,15 +187,15 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   async #answer(
-    { stream, unwatched, events }: Opened<C>,
+    { stream, onDemand, events }: AdmittedStream<C>,
     typeUrl: string,
     promised: Answer | Promise<Answer>,
   ): Promise<void> {
     try {
       const answer = await promised;
       if (this.#over) return;
-      const nonce = unwatched.nonce();
-      const head = encodeAnswer(stream.variant, typeUrl, nonce, answer);
+      const nonce = onDemand.nextNonce();
+      const head = encodeOnDemandResponse(stream.variant, typeUrl, nonce, answer);
       this.#handOver({ head, bodies: [], length: head.length });
       events.answered(typeUrl, nonce, answer.resources.length, head.length);
     } catch (error) {
@@ -204,11 +204,11 @@ export class Connection<C = unknown> implements CallHandler, Pushed {
   }
 
   /** Gives the response's length in bytes. */
-  #send(response: XdsResponse, { stream, events }: Opened<C>): number {
+  #send(response: XdsResponse, { stream, events }: AdmittedStream<C>): number {
     const { bodies, clock } = this.#engine;
     const { typeUrl, nonce, version, selection } = response;
     const from = clock.now();
-    const head = encodeHead(typeUrl, nonce, version);
+    const head = encodeResponseHead(typeUrl, nonce, version);
     const encoded = bodies.encode(stream.variant, typeUrl, selection);
     const length = encoded.reduce((sum, body) => sum + body.length, head.length);
     this.#handOver({ head, bodies: encoded, length });

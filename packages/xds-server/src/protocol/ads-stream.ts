@@ -5,8 +5,8 @@ import type { Selection } from "../wire/body-cache.js";
 import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
 import { type ClientSource, currentOf } from "./client-source.js";
-import type { Due } from "./due.js";
-import { Held } from "./held.js";
+import type { Trigger } from "./trigger.js";
+import { InitialVersions } from "./initial-versions.js";
 import { NameSet } from "./name-set.js";
 import { Pass, type Step } from "./pass.js";
 import { PendingChanges } from "./pending-changes.js";
@@ -24,7 +24,7 @@ export interface XdsResponse {
   readonly version: string;
   readonly selection: Selection;
   /** Why it is sent. */
-  readonly due: Due;
+  readonly due: Trigger;
   /** The revision of the source that it shows. */
   readonly revision: number | undefined;
   /** The changes since the last response that it shows something of, ascending. */
@@ -130,7 +130,7 @@ export abstract class AdsStream {
     }
   }
 
-  #mark(type: TypeState, reason: Due["reason"], revision: number | undefined): void {
+  #mark(type: TypeState, reason: Trigger["reason"], revision: number | undefined): void {
     type.due ??= { reason, since: this.#clock.now(), changes: new PendingChanges() };
     if (revision !== undefined) type.due.changes.add(revision);
   }
@@ -138,12 +138,12 @@ export abstract class AdsStream {
   #compose({ type, set, due, revision, startedAt, tookMs }: Step): XdsResponse | undefined {
     const composedFrom = this.#clock.now();
     const { typeUrl, known } = type;
-    const returned = type.held !== undefined;
+    const returned = type.initialVersions !== undefined;
     let selection: Selection;
     try {
       const { lookup } = this.#source;
       const ofType = lookup && ((name: string) => lookup(typeUrl, name));
-      selection = select(type, set, ofType, typeUrl === endpointType ? this.#warming.early : none);
+      selection = select(type, set, ofType, typeUrl === endpointType ? this.#warming.awaited : none);
     } catch (error) {
       type.failed = true;
       this.#source.failed(typeUrl, error);
@@ -153,8 +153,8 @@ export abstract class AdsStream {
     if (typeUrl === clusterType) this.#warm(selection, returned, { ...due, changes: new PendingChanges(changes) });
     else if (typeUrl === endpointType) this.#warming.endpointsSent();
     const projected = this.project(type, selection);
-    if (projected === undefined && !type.owed) return undefined;
-    type.owed = false;
+    if (projected === undefined && !type.mustRespond) return undefined;
+    type.mustRespond = false;
     const nonce = `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
     const version = versionOf(set, type.outside);
     const carried = projected ?? nothing;
@@ -180,7 +180,7 @@ export abstract class AdsStream {
     type: TypeState,
     known: ResourceSet | undefined,
     set: ResourceSet,
-    { changes, reason }: Due,
+    { changes, reason }: Trigger,
   ): readonly number[] {
     const shown = changes.shownBy(selection, known, set, reason);
     const now = this.#clock.now();
@@ -191,9 +191,9 @@ export abstract class AdsStream {
   }
 
   /** The endpoints that clusters wait for follow them at once. */
-  #warm(clusters: Selection, returned: boolean, due: Due): void {
+  #warm(clusters: Selection, returned: boolean, due: Trigger): void {
     const endpoints = this.types.get(endpointType);
-    if (!this.#warming.sent(clusters, endpoints, returned) || this.#pass.of(endpoints) !== undefined) return;
+    if (!this.#warming.clustersSent(clusters, endpoints, returned) || this.#pass.of(endpoints) !== undefined) return;
     this.#pass.prepend(endpoints, endpoints.due ?? due);
     endpoints.due = undefined;
   }
@@ -207,7 +207,7 @@ export abstract class AdsStream {
   protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
     if (list.size === 0) return undefined;
     const set = currentOf(this.#source, type.typeUrl);
-    return set === undefined ? list.kept() : new Held(list, set);
+    return set === undefined ? list.detach() : new InitialVersions(list, set);
   }
 }
 

@@ -1,17 +1,17 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
 
-/** A source as one client sees it. */
+/** A resource source bound to one client. */
 export interface ClientSource {
   resources(typeUrl: string): ResourceSet | undefined;
-  /** Undefined if the source has no names outside its sets. */
+  /** Undefined if the source has no resources outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
   /** The source's own number of its present state, if it has one. */
   revision(): number | undefined;
-  /** A question to the source failed; the type keeps what it had. */
+  /** Reports that the source threw. The last response of the type stays active. */
   failed(typeUrl: string, error: unknown): void;
 }
 
-/** The resources of a type now; undefined if there are none of it, or the question failed. */
+/** Returns the current set of a type; undefined if the source does not serve the type or threw. */
 export function currentOf(source: ClientSource, typeUrl: string): ResourceSet | undefined {
   try {
     return source.resources(typeUrl);

@@ -4,34 +4,34 @@ import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
 import { clusterType, endpointType, isNamedType, listenerType } from "./types.js";
 
-/** "Incremental xDS" of the xDS protocol. */
+/** The incremental variant of the xDS transport protocol. */
 export class DeltaStream extends AdsStream {
   readonly variant = "delta";
-  /** Endpoints of which the client said what it holds, until it answered the first response. */
-  #believed: TypeState | undefined;
+  /** Endpoint subscription with initial versions, until the client answers its first response. */
+  #unconfirmed: TypeState | undefined;
 
-  /** A stale nonce is no reason to disregard the subscription. */
+  /** Applies the subscription even if the nonce is stale, as the protocol requires for delta. */
   protected subscribe(type: TypeState, request: XdsRequest, first: boolean): boolean {
     const unsubscribe = [...request.unsubscribe];
-    if (first) this.#begin(type, request, unsubscribe);
-    else if (request.names.size > 0) this.#add(type, request.names, unsubscribe);
-    if (type === this.#believed && request.responseNonce !== "") this.#doubt(type);
+    if (first) this.#start(type, request, unsubscribe);
+    else if (request.names.size > 0) this.#subscribeTo(type, request.names, unsubscribe);
+    if (type === this.#unconfirmed && request.responseNonce !== "") this.#resendIfStarting(type);
     for (const name of unsubscribe) {
       if (name === "*") type.wildcard = false;
       else if (type.names.delete(name)) {
         type.outside.delete(name);
         type.resend.delete(name);
-        // The client cannot know whether the wildcard has it as well.
+        // The client does not know whether the wildcard subscription includes the resource.
         if (type.wildcard && type.known !== undefined) type.resend.add(name);
       }
     }
-    if (first && type.subscribed) type.owed = true;
-    return type.owed || type.resend.size > 0;
+    if (first && type.subscribed) type.mustRespond = true;
+    return type.mustRespond || type.resend.size > 0;
   }
 
-  #begin(type: TypeState, { names, initialVersions }: XdsRequest, unsubscribe: readonly string[]): void {
-    type.held = this.#warming(type) ? undefined : this.versionsIn(type, initialVersions);
-    if (type.typeUrl === endpointType && type.held !== undefined) this.#believed = type;
+  #start(type: TypeState, { names, initialVersions }: XdsRequest, unsubscribe: readonly string[]): void {
+    type.initialVersions = this.#isWarming(type) ? undefined : this.versionsIn(type, initialVersions);
+    if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
     type.wasExplicit = names.size > 0;
     if (names.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
     type.names = this.namesIn(type, names);
@@ -39,25 +39,25 @@ export class DeltaStream extends AdsStream {
   }
 
   /**
-   * Whether endpoints are asked for by a client that may hold them and waits for them all the same. While clusters warm, Envoy
-   * holds back every request for clusters, so that its endpoints come first on a new stream; otherwise clusters do.
+   * Reports whether the client requests endpoints that it waits for even if it has them. While clusters are warming, Envoy withholds
+   * requests for clusters, so that endpoints are the first request on a new stream; otherwise clusters are.
    */
-  #warming({ typeUrl }: TypeState): boolean {
+  #isWarming({ typeUrl }: TypeState): boolean {
     return typeUrl === endpointType && !this.types.has(clusterType);
   }
 
   /**
-   * While Envoy starts it holds nothing back, but does not ask for listeners either; what it asks for on a new stream, it asks
-   * for before it answers anything. If listeners are not among it, clusters may wait for the endpoints that were not sent.
+   * Sends all endpoints if the client is still starting up: then Envoy withholds no requests, but does not request listeners either, and
+   * clusters may be waiting for endpoints that were skipped. All initial requests precede the first ACK on a stream.
    */
-  #doubt(endpoints: TypeState): void {
-    this.#believed = undefined;
+  #resendIfStarting(endpoints: TypeState): void {
+    this.#unconfirmed = undefined;
     if (this.types.has(listenerType) || !endpoints.subscribed) return;
     endpoints.known = undefined;
-    endpoints.owed = true;
+    endpoints.mustRespond = true;
   }
 
-  #add(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
+  #subscribeTo(type: TypeState, names: Iterable<string>, unsubscribe: readonly string[]): void {
     type.wasExplicit = true;
     for (const name of names) {
       if (name !== "*") {
@@ -66,7 +66,7 @@ export class DeltaStream extends AdsStream {
       } else if (!type.wildcard && !unsubscribe.includes("*")) {
         type.wildcard = true;
         type.known = undefined;
-        type.owed = true;
+        type.mustRespond = true;
       }
     }
   }

@@ -3,25 +3,25 @@ import { Digest } from "../wire/digest.js";
 import type { NameList } from "../wire/names.js";
 import { namesDigest, namesOf } from "./set-digest.js";
 
-/** With more changes than this, a collection of its own costs less than a shared one with changes. */
-const fewChanges = 64;
-const nobody: ReadonlySet<string> = new Set();
+/** With more changes than this, a separate set costs less than a shared set with changes. */
+const maxChanges = 64;
+const noNames: ReadonlySet<string> = new Set();
 const encoder = new TextEncoder();
 
 /**
- * Names that a client subscribes to. Thousands of clients mostly subscribe to exactly the names of a set: these share
- * one collection, and keep what is different for themselves.
+ * The names that a client subscribes to. Most clients subscribe to exactly the names of a resource set; they share one collection and
+ * store their differences from it.
  */
 export class NameSet implements Iterable<string> {
-  #shared: ReadonlySet<string> = nobody;
+  #shared: ReadonlySet<string> = noNames;
   #added = new Set<string>();
   #removed = new Set<string>();
   #digest = new Digest();
 
-  /** The listed names; if they are those of the set, or nearly, by what all who list them share. */
+  /** Creates a set of the listed names, sharing the names of the resource set if they are nearly the same. */
   static of(list: NameList, set: ResourceSet | undefined): NameSet {
     const names = new NameSet();
-    if (set === undefined || set.size <= fewChanges || Math.abs(list.size - set.size) > fewChanges) {
+    if (set === undefined || set.size <= maxChanges || Math.abs(list.size - set.size) > maxChanges) {
       for (const name of list) names.add(name);
       return names;
     }
@@ -42,12 +42,12 @@ export class NameSet implements Iterable<string> {
     return this.#added.has(name) || (this.#shared.has(name) && !this.#removed.has(name));
   }
 
-  /** Whether these are the names of the set. */
+  /** Reports whether these are exactly the names of the resource set. */
   equals(set: ResourceSet): boolean {
     return this.size === set.size && this.#digest.equals(namesDigest(set));
   }
 
-  /** Those that are not names of the set. */
+  /** Iterates over the names that are not in the resource set. */
   *outside(set: ResourceSet): Generator<string> {
     const shares = this.#shared.size === set.size && this.#shared === namesOf(set);
     for (const name of shares ? this.#added : this) if (!set.has(name)) yield name;
@@ -59,7 +59,7 @@ export class NameSet implements Iterable<string> {
     this.#digest.add(encoder.encode(name));
   }
 
-  /** False if it was not there. */
+  /** Removes a name. Returns false if it was absent. */
   delete(name: string): boolean {
     if (!this.has(name)) return false;
     if (!this.#added.delete(name)) this.#removed.add(name);
@@ -67,14 +67,14 @@ export class NameSet implements Iterable<string> {
     return true;
   }
 
-  /** Keeps less for itself, if that has come to be what all share who have this set, or too much. */
+  /** Shares the names of the resource set if they are equal by now, or stops sharing if the differences have become too many. */
   compact(set: ResourceSet): void {
     if (this.#added.size + this.#removed.size === 0) return;
     if (this.equals(set)) this.#share(set);
-    else if (this.#shared.size > 0 && this.#added.size + this.#removed.size > fewChanges) {
+    else if (this.#shared.size > 0 && this.#added.size + this.#removed.size > maxChanges) {
       this.#added = new Set(this);
       this.#removed = new Set();
-      this.#shared = nobody;
+      this.#shared = noNames;
     }
   }
 

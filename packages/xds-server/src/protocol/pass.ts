@@ -1,7 +1,7 @@
 import { ResourceSet } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import type { ClientSource } from "./client-source.js";
-import type { Due } from "./due.js";
+import type { Trigger } from "./trigger.js";
 import type { TypeState } from "./type-state.js";
 import { pushRank } from "./types.js";
 
@@ -9,7 +9,7 @@ import { pushRank } from "./types.js";
 export interface Step {
   readonly type: TypeState;
   readonly set: ResourceSet;
-  readonly due: Due;
+  readonly due: Trigger;
   readonly revision: number | undefined;
   readonly startedAt: number;
   /** Milliseconds that the source took. */
@@ -43,7 +43,7 @@ export class Pass {
   begin(types: Iterable<TypeState>): void {
     const due = [...types].filter((type) => type.due !== undefined);
     for (const type of due.sort((a, b) => pushRank(a.typeUrl) - pushRank(b.typeUrl))) {
-      const why = type.due as Due;
+      const why = type.due as Trigger;
       type.due = undefined;
       if (!type.subscribed && type.resend.size === 0) continue;
       const step = this.#step(type, why);
@@ -52,7 +52,7 @@ export class Pass {
   }
 
   /** Takes up a type that was not due, before all others. */
-  prepend(type: TypeState, due: Due): void {
+  prepend(type: TypeState, due: Trigger): void {
     const step = this.#step(type, due);
     if (step !== undefined) this.#steps.unshift(step);
   }
@@ -61,7 +61,7 @@ export class Pass {
     return this.#steps.shift();
   }
 
-  #step(type: TypeState, due: Due): Step | undefined {
+  #step(type: TypeState, due: Trigger): Step | undefined {
     const startedAt = this.#clock.now();
     try {
       type.failed = true;

@@ -2,9 +2,9 @@ import type { Clock } from "../clock.js";
 import type { Rejection } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
-import { isNamedIn } from "./names-in.js";
+import { mentionsName } from "./mentions.js";
 import type { TypeState } from "./type-state.js";
-import type { SentResponse } from "./unanswered.js";
+import type { SentResponse } from "./unanswered-responses.js";
 
 /** What a request turned out to be, beside what it asks for. */
 export interface Receipt {
@@ -53,7 +53,7 @@ function rejection(
   at: number,
 ): Rejection {
   const carried = answered?.selection.resources ?? [];
-  const refused = carried.filter(({ name }) => carried.length === 1 || isNamedIn(message, name));
+  const refused = carried.filter(({ name }) => carried.length === 1 || mentionsName(message, name));
   return {
     nonce,
     version: answered?.version ?? "",

@@ -1,46 +1,46 @@
 import { difference, ResourceSet, type Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
-import { heldOf } from "./held.js";
+import { relativeTo } from "./initial-versions.js";
 import type { TypeState } from "./type-state.js";
 
-/** Looks up a resource outside the set of its type. */
+/** Looks up a resource that is not in the set of its type. */
 export type Lookup = (name: string) => Resource | undefined;
 
 /**
- * What must be sent so that a client has the subscribed resources of `set`, in the terms of delta, and marks it as sent. State-of-the-world responses
- * are made from the same.
+ * Selects the resources to send and to remove so that a client has the subscribed resources of `set`, and records them as sent.
+ * State-of-the-world responses are derived from this selection.
  *
- * @param lookup for names outside the set; undefined if there are never any
- * @param warming names of resources that the client waits for, whatever it held when it connected
+ * @param lookup finds resources outside the set; undefined if the source has none
+ * @param awaited names of resources to send even if the client has them in this version
  */
 export function select(
   type: TypeState,
   set: ResourceSet,
   lookup: Lookup | undefined,
-  warming: ReadonlySet<string>,
+  awaited: ReadonlySet<string>,
 ): Selection {
   const selection =
-    type.known === undefined ? initial(type, set, lookup, warming) : update(type, type.known, set, lookup);
+    type.known === undefined ? initialSelection(type, set, lookup, awaited) : updateSelection(type, type.known, set, lookup);
   type.known = set;
-  type.held = undefined;
+  type.initialVersions = undefined;
   type.resend.clear();
   type.names.compact(set);
   return selection;
 }
 
-function initial(
+function initialSelection(
   type: TypeState,
   set: ResourceSet,
   lookup: Lookup | undefined,
-  warming: ReadonlySet<string>,
+  awaited: ReadonlySet<string>,
 ): Selection {
-  if (type.held === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set))) return all(set);
-  const held = type.held && heldOf(type.held, set);
+  if (type.initialVersions === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set))) return all(set);
+  const initial = type.initialVersions && relativeTo(type.initialVersions, set);
   const resources: Resource[] = [];
   const removed: string[] = [];
-  let whole = held?.all !== true;
-  for (const resource of held?.all === true ? [...warming].flatMap((name) => set.get(name) ?? []) : set) {
-    if ((held?.has(resource.name) !== true || warming.has(resource.name)) && type.covers(resource.name))
+  let whole = initial?.hasAll !== true;
+  for (const resource of initial?.hasAll === true ? [...awaited].flatMap((name) => set.get(name) ?? []) : set) {
+    if ((initial?.has(resource.name) !== true || awaited.has(resource.name)) && type.covers(resource.name))
       resources.push(resource);
     else whole = false;
   }
@@ -48,17 +48,17 @@ function initial(
     const found = lookup?.(name);
     if (lookup !== undefined) type.outside.set(name, found);
     if (found === undefined) removed.push(name);
-    else if (held?.others.get(name) !== found.version || warming.has(name)) {
+    else if (initial?.outsideSet.get(name) !== found.version || awaited.has(name)) {
       resources.push(found);
       whole = false;
     }
   }
-  if (type.wildcard && held !== undefined)
-    for (const name of held.others.keys()) if (!type.names.has(name)) removed.push(name);
+  if (type.wildcard && initial !== undefined)
+    for (const name of initial.outsideSet.keys()) if (!type.names.has(name)) removed.push(name);
   return whole ? { resources, removed, whole: set } : { resources, removed };
 }
 
-function update(type: TypeState, known: ResourceSet, set: ResourceSet, lookup: Lookup | undefined): Selection {
+function updateSelection(type: TypeState, known: ResourceSet, set: ResourceSet, lookup: Lookup | undefined): Selection {
   const { changed, removed: gone } = difference(known, set);
   const resources = filtered(changed, ({ name }) => type.covers(name));
   const removed = filtered(gone, (name) => type.covers(name));
@@ -103,12 +103,12 @@ function update(type: TypeState, known: ResourceSet, set: ResourceSet, lookup: L
   };
 }
 
-/** The list itself where nothing is left out, so that what is made from it can be shared. */
+/** Returns the list itself if nothing is filtered out, so that its encoding can be shared. */
 function filtered<T>(list: readonly T[], keep: (item: T) => boolean): readonly T[] {
   return list.every(keep) ? list : list.filter(keep);
 }
 
-/** Everything that the client subscribes to, as it was last sent. */
+/** Returns all subscribed resources as they were last sent. */
 export function everything(type: TypeState): Selection {
   const set = type.known ?? ResourceSet.empty;
   const outside = [...type.outside.values()].filter((resource) => resource !== undefined);

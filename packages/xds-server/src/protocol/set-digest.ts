@@ -12,24 +12,24 @@ const nameSets = new WeakMap<ResourceSet, ReadonlySet<string>>();
 const tables = new WeakMap<ResourceSet, VersionTable>();
 const encoder = new TextEncoder();
 
-/** The digest of the names of a set. */
+/** Returns the digest of a set's names. */
 export function namesDigest(set: ResourceSet): Digest {
   return known(set).names;
 }
 
-/** The digest of the names with the versions of a set. */
+/** Returns the digest of a set's names with their versions. */
 export function versionsDigest(set: ResourceSet): Digest {
   return known(set).versions;
 }
 
-/** The names of a set: one object, for all who subscribe to exactly these. */
+/** Returns a set's names: one object for all subscriptions that share it. */
 export function namesOf(set: ResourceSet): ReadonlySet<string> {
   let names = nameSets.get(set);
   if (names === undefined) nameSets.set(set, (names = new Set(Array.from(set, ({ name }) => name))));
   return names;
 }
 
-/** Where the versions of a set are in it. */
+/** Returns the version table of a set. */
 export function versionTable(set: ResourceSet): VersionTable {
   let table = tables.get(set);
   if (table === undefined) tables.set(set, (table = new VersionTable(set, set.size)));

@@ -5,25 +5,25 @@ import { everything } from "./selection.js";
 import type { TypeState } from "./type-state.js";
 import { isFullStateType, isNamedType } from "./types.js";
 
-/** "The xDS transport protocol" in its state-of-the-world form. */
+/** The state-of-the-world variant of the xDS transport protocol. */
 export class SotwStream extends AdsStream {
   readonly variant = "sotw";
 
   protected subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean {
     if (stale) return false;
-    // Without a nonce the client has nothing of this type, whatever was sent before.
-    const anew =
+    // A request without a nonce starts over: the client has no resources of this type.
+    const initial =
       first || type.last === undefined || (request.responseNonce === "" && request.errorDetail === undefined);
-    if (type.listed === undefined || !request.names.digest.equals(type.listed)) this.#list(type, request);
-    if (anew) {
+    if (type.listed === undefined || !request.names.digest.equals(type.listed)) this.#replaceNames(type, request);
+    if (initial) {
       type.known = undefined;
       type.outside.clear();
-      type.owed = type.subscribed;
+      type.mustRespond = type.subscribed;
     }
-    return type.owed || type.resend.size > 0;
+    return type.mustRespond || type.resend.size > 0;
   }
 
-  #list(type: TypeState, { names: list }: XdsRequest): void {
+  #replaceNames(type: TypeState, { names: list }: XdsRequest): void {
     type.listed = list.digest;
     const explicit = list.size > 0;
     const before = type.names;
@@ -41,14 +41,14 @@ export class SotwStream extends AdsStream {
     }
     if (type.wildcard && !wasWildcard) {
       type.known = undefined;
-      type.owed = true;
+      type.mustRespond = true;
     }
   }
 
   protected project(type: TypeState, selection: Selection): Selection | undefined {
     if (isFullStateType(type.typeUrl) || type.wildcard) {
       const changed = countOf(selection) + selection.removed.length > 0;
-      return changed || type.owed ? everything(type) : undefined;
+      return changed || type.mustRespond ? everything(type) : undefined;
     }
     if (countOf(selection) === 0) return undefined;
     return selection.removed.length === 0 ? selection : { resources: selection.resources, removed: [] };

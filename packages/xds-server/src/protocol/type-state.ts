@@ -3,9 +3,9 @@ import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
 import { Appeared } from "./appeared.js";
-import type { Due } from "./due.js";
+import type { Trigger } from "./trigger.js";
 import { NameSet } from "./name-set.js";
-import { type LastResponse, Unanswered } from "./unanswered.js";
+import { type LastResponse, UnansweredResponses } from "./unanswered-responses.js";
 
 /** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
 export class TypeState {
@@ -24,21 +24,21 @@ export class TypeState {
   /** Subscribed names that are not in `known`, with the resource that the client was sent instead, if any. */
   readonly outside = new Map<string, Resource | undefined>();
   /** Delta: versions that the client had when it connected. Until the first response. */
-  held: VersionList | undefined;
+  initialVersions: VersionList | undefined;
 
   /** What changes brought that is not subscribed to yet. */
   readonly appeared = new Appeared();
   /** Names to be sent whether or not they changed. */
   readonly resend = new Set<string>();
   /** A response must be sent even if it is empty. */
-  owed = false;
+  mustRespond = false;
   /** The source failed when it was last asked, so that nobody knows what of it the next change alters. */
   failed = false;
   /** Something may have to be sent; since when, and why. */
-  due: Due | undefined;
+  due: Trigger | undefined;
 
   last: LastResponse | undefined;
-  readonly unanswered = new Unanswered();
+  readonly unanswered = new UnansweredResponses();
   nonceAcked = "";
   versionAcked = "";
   lastError: Rejection | undefined;
@@ -58,9 +58,9 @@ export class TypeState {
   /** Drops what is kept for a client that subscribes to nothing: should it subscribe again, it has nothing. */
   forget(): void {
     this.known = undefined;
-    this.held = undefined;
+    this.initialVersions = undefined;
     this.outside.clear();
-    this.owed = false;
+    this.mustRespond = false;
     this.failed = false;
     this.due = undefined;
   }

@@ -4,8 +4,8 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 const known = new WeakMap<ResourceSet, string>();
 
 /**
- * The version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and versions of the set,
- * and of resources outside the set that the client subscribes to.
+ * Returns the version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and versions of the set
+ * and of subscribed resources outside the set.
  */
 export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resource | undefined>): string {
   const version = versionOfSet(set);
@@ -13,7 +13,7 @@ export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resourc
   return more.length === 0 ? version : digest([{ name: "", version }, ...more]);
 }
 
-/** Of a union from those of its parts, so that a part which many sets share is looked at once. */
+/** Computes the version of a union from its parts' versions, so that shared parts are hashed once. */
 function versionOfSet(set: ResourceSet): string {
   let version = known.get(set);
   if (version === undefined) {

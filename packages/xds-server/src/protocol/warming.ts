@@ -3,58 +3,58 @@ import type { Selection } from "../wire/body-cache.js";
 import { Reader } from "../wire/reader.js";
 import type { TypeState } from "./type-state.js";
 
-/** Which endpoints a client waits for: Envoy warms each cluster that it is sent, and waits for its endpoints even if it has them. */
+/** Tracks endpoints that a client waits for: Envoy warms each cluster that it receives, and waits for its endpoints even if they are unchanged. */
 export class Warming {
-  /** Names of endpoints whose clusters were sent on this stream before the endpoints were first asked for. */
-  readonly #early = new Set<string>();
+  /** Endpoints whose clusters were sent on this stream before the client subscribed to endpoints. */
+  readonly #awaited = new Set<string>();
 
-  /** Names of endpoints that must be sent in the first response with endpoints, whatever the client held when it connected. */
-  get early(): ReadonlySet<string> {
-    return this.#early;
+  /** Endpoints that the first response must contain even if the client has them in this version. */
+  get awaited(): ReadonlySet<string> {
+    return this.#awaited;
   }
 
   /**
-   * Clusters are sent: marks their endpoints, where the client subscribes to them, to be sent again.
+   * Marks the subscribed endpoints of clusters that are being sent to be sent again.
    *
-   * @param endpoints the subscription to endpoints, if there is one
-   * @param returned whether the client stated which clusters it had
-   * @returns whether endpoints are to be sent because of it
+   * @param endpoints state of the endpoint type, if the client subscribed to it
+   * @param reconnected whether the client sent initial versions of clusters
+   * @returns whether endpoints have to be sent
    */
-  sent(clusters: Selection, endpoints: TypeState | undefined, returned: boolean): endpoints is TypeState {
+  clustersSent(clusters: Selection, endpoints: TypeState | undefined, reconnected: boolean): endpoints is TypeState {
     if (endpoints?.known === undefined) {
-      if (returned || this.#early.size > 0)
-        for (const cluster of clusters.resources) this.#early.add(endpointsNameOf(cluster));
+      if (reconnected || this.#awaited.size > 0)
+        for (const cluster of clusters.resources) this.#awaited.add(serviceNameOf(cluster));
       return false;
     }
     for (const cluster of clusters.resources) {
-      const name = endpointsNameOf(cluster);
+      const name = serviceNameOf(cluster);
       if (endpoints.covers(name)) endpoints.resend.add(name);
     }
     return endpoints.resend.size > 0;
   }
 
-  /** A response with endpoints was made. */
+  /** Resets the state after a response with endpoints was built. */
   endpointsSent(): void {
-    this.#early.clear();
+    this.#awaited.clear();
   }
 }
 
 const known = new WeakMap<Resource, string>();
 
 /**
- * The name under which a cluster's endpoints are asked for: `eds_cluster_config.service_name`, else the cluster's own name.
- * Read off the encoded `envoy.config.cluster.v3.Cluster` without decoding it.
+ * Returns the name of a cluster's endpoints: `eds_cluster_config.service_name`, or the cluster's own name.
+ * Reads the encoded `envoy.config.cluster.v3.Cluster` without creating messages.
  */
-function endpointsNameOf(cluster: Resource): string {
+function serviceNameOf(cluster: Resource): string {
   let name = known.get(cluster);
-  if (name === undefined) known.set(cluster, (name = serviceName(cluster.bytes) ?? cluster.name));
+  if (name === undefined) known.set(cluster, (name = edsServiceName(cluster.bytes) ?? cluster.name));
   return name;
 }
 
 const edsClusterConfig = 3;
 const serviceNameField = 2;
 
-function serviceName(cluster: Uint8Array): string | undefined {
+function edsServiceName(cluster: Uint8Array): string | undefined {
   const reader = new Reader(cluster, 0, cluster.length);
   try {
     while (reader.next()) {
@@ -66,7 +66,7 @@ function serviceName(cluster: Uint8Array): string | undefined {
       }
     }
   } catch (error) {
-    // What a source gives for a cluster is for the client to judge.
+    // Rejecting an invalid cluster is up to the client.
     if (!(error instanceof RangeError)) throw error;
   }
   return undefined;

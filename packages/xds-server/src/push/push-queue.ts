@@ -1,39 +1,38 @@
 import type { Clock } from "../clock.js";
 
-/** Something that has responses to send. */
-export interface Pushed {
-  /** Sends what the other side can take now, and says whether it is still to be waited for. */
+/** A stream that the queue pushes to. */
+export interface PushTarget {
+  /** Sends due responses until there are none or until the client must read first (`blocked`). */
   push(): "done" | "blocked";
-  /** Bytes in flight that the transport holds a copy of for this one alone. */
+  /** Bytes in flight that the transport has copied for this stream. */
   readonly copiedBytes: number;
 }
 
 export interface PushQueueOptions {
-  /** How many may be blocked at the same time before the next one is begun. */
+  /** Pushes that may be in progress before the next one is started. */
   readonly concurrent: number;
-  /** One that is blocked for so many milliseconds no longer counts. */
-  readonly patienceMs: number;
-  /** Once transports hold so many bytes in copies, nothing is begun. */
+  /** A push that is blocked for this many milliseconds no longer counts as in progress. */
+  readonly blockedLimitMs: number;
+  /** No push is started while transports hold this many copied bytes. */
   readonly maxCopiedBytes: number;
   readonly clock: Clock;
 }
 
-/** How long to work before others get a turn: input and timers of the whole process wait meanwhile. */
+/** Time slice after which the queue yields to the event loop. */
 const sliceMs = 8;
 
 /**
- * Decides whose turn it is. Each client is queued at most once. Those that are in the middle of being sent to come
- * first, then those that asked for something, then those that are only to be told of a change; otherwise the first come
- * first. A limited number is sent to at the same time, so that the first have everything early instead of all having it
- * late; one that does not read keeps its place in that number for a short while only.
+ * Schedules pushes. Each stream is queued at most once. Streams whose push is in progress come first, then streams with a request, then
+ * streams with a change; within these, first in, first out. The number of pushes in progress is limited, so that the first clients are
+ * complete early instead of all being late. A client that does not read stops counting after a short time.
  */
 export class PushQueue {
   readonly #options: PushQueueOptions;
-  readonly #continuing = new Set<Pushed>();
-  readonly #asking = new Set<Pushed>();
-  readonly #waiting = new Set<Pushed>();
-  /** Those that are being sent to, and since when they are blocked. */
-  readonly #begun = new Map<Pushed, number>();
+  readonly #continuing = new Set<PushTarget>();
+  readonly #requested = new Set<PushTarget>();
+  readonly #changed = new Set<PushTarget>();
+  /** Pushes in progress, with the time at which they were last served. */
+  readonly #inProgress = new Map<PushTarget, number>();
   #scheduled = false;
   #stopTimer: (() => void) | undefined;
 
@@ -41,34 +40,35 @@ export class PushQueue {
     this.#options = options;
   }
 
-  /** How many wait for their turn. */
+  /** Number of queued streams. */
   get length(): number {
-    return this.#continuing.size + this.#asking.size + this.#waiting.size;
+    return this.#continuing.size + this.#requested.size + this.#changed.size;
   }
 
-  /** It has something to send, because it asked or because of a change. */
-  add(pushed: Pushed, reason: "request" | "change"): void {
-    if (this.#begun.has(pushed) || this.#asking.has(pushed)) return;
+  /** Queues a stream because of a request or a change. */
+  add(target: PushTarget, reason: "request" | "change"): void {
+    if (this.#inProgress.has(target) || this.#requested.has(target)) return;
     if (reason === "request") {
-      this.#waiting.delete(pushed);
-      this.#asking.add(pushed);
-    } else this.#waiting.add(pushed);
+      this.#changed.delete(target);
+      this.#requested.add(target);
+    } else this.#changed.add(target);
     this.#schedule();
   }
 
-  /** It was blocked and can take more. */
-  resume(pushed: Pushed): void {
-    if (this.#begun.has(pushed)) {
-      this.#continuing.add(pushed);
+  /** Queues a stream that was blocked and can send again. */
+  resume(target: PushTarget): void {
+    if (this.#inProgress.has(target)) {
+      this.#continuing.add(target);
       this.#schedule();
-    } else this.add(pushed, "request");
+    } else this.add(target, "request");
   }
 
-  remove(pushed: Pushed): void {
-    this.#continuing.delete(pushed);
-    this.#asking.delete(pushed);
-    this.#waiting.delete(pushed);
-    if (this.#begun.delete(pushed)) this.#schedule();
+  /** Removes a stream that has ended. */
+  remove(target: PushTarget): void {
+    this.#continuing.delete(target);
+    this.#requested.delete(target);
+    this.#changed.delete(target);
+    if (this.#inProgress.delete(target)) this.#schedule();
   }
 
   #schedule(): void {
@@ -76,24 +76,24 @@ export class PushQueue {
     this.#scheduled = true;
     setImmediate(() => {
       this.#scheduled = false;
-      this.#turn();
+      this.#runSlice();
     });
   }
 
-  #turn(): void {
+  #runSlice(): void {
     const { clock } = this.#options;
     const until = clock.now() + sliceMs;
-    for (let pushed = this.#take(); pushed !== undefined; pushed = this.#take()) {
-      this.#begun.set(pushed, clock.now());
-      if (pushed.push() === "done") this.#begun.delete(pushed);
+    for (let target = this.#next(); target !== undefined; target = this.#next()) {
+      this.#inProgress.set(target, clock.now());
+      if (target.push() === "done") this.#inProgress.delete(target);
       if (clock.now() >= until) break;
     }
     this.#schedule();
-    if (this.#begun.size > 0 && this.#stopTimer === undefined) this.#watchBlocked();
+    if (this.#inProgress.size > 0 && this.#stopTimer === undefined) this.#watchBlocked();
   }
 
-  #take(): Pushed | undefined {
-    const queues = this.#admitting ? [this.#continuing, this.#asking, this.#waiting] : [this.#continuing];
+  #next(): PushTarget | undefined {
+    const queues = this.#canStart ? [this.#continuing, this.#requested, this.#changed] : [this.#continuing];
     for (const queue of queues) {
       for (const first of queue) {
         queue.delete(first);
@@ -103,23 +103,23 @@ export class PushQueue {
     return undefined;
   }
 
-  get #admitting(): boolean {
-    if (this.#begun.size >= this.#options.concurrent) return false;
+  get #canStart(): boolean {
+    if (this.#inProgress.size >= this.#options.concurrent) return false;
     let copied = 0;
-    for (const pushed of this.#begun.keys()) copied += pushed.copiedBytes;
+    for (const target of this.#inProgress.keys()) copied += target.copiedBytes;
     return copied < this.#options.maxCopiedBytes;
   }
 
   #watchBlocked(): void {
-    const { clock, patienceMs } = this.#options;
-    this.#stopTimer = clock.after(patienceMs / 4, () => {
+    const { clock, blockedLimitMs } = this.#options;
+    this.#stopTimer = clock.after(blockedLimitMs / 4, () => {
       this.#stopTimer = undefined;
-      const limit = clock.now() - patienceMs;
-      for (const [pushed, since] of this.#begun) {
-        if (since <= limit && !this.#continuing.has(pushed)) this.#begun.delete(pushed);
+      const limit = clock.now() - blockedLimitMs;
+      for (const [target, since] of this.#inProgress) {
+        if (since <= limit && !this.#continuing.has(target)) this.#inProgress.delete(target);
       }
       this.#schedule();
-      if (this.#begun.size > 0) this.#watchBlocked();
+      if (this.#inProgress.size > 0) this.#watchBlocked();
     });
   }
 }

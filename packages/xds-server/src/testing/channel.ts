@@ -6,38 +6,38 @@ import type { Variant } from "../events.js";
 import type { XdsServer } from "../server.js";
 import type { Peer } from "../source.js";
 import type { Call, DiscoveryMethod, OutgoingMessage } from "../transport/call.js";
-import { prefixed } from "../transport/grpc-messages.js";
+import { prefixed } from "../transport/message-reader.js";
 import { decodeRequest } from "../wire/request.js";
 import { MessageSplitter } from "./message-splitter.js";
 
-/** One gRPC stream of a discovery service, from the client's side: encoded messages in both directions. */
+/** The client side of one gRPC stream of a discovery service, with encoded messages. */
 export interface Channel {
   send(message: Uint8Array): void;
-  /** The client sends no more. */
+  /** Half-closes the stream. */
   halfClose(): void;
-  /** Drops the stream. */
+  /** Resets the stream. */
   cancel(): void;
-  /** Stops or resumes taking responses, so that the server is blocked. */
+  /** Stops or resumes reading, so that the server is blocked. */
   pause(paused: boolean): void;
 }
 
 export interface ChannelEvents {
   message(message: Uint8Array): void;
-  /** The stream ended; undefined stands for status OK. */
+  /** Called when the stream has ended; undefined means status OK. */
   ended(error: ConnectError | undefined): void;
 }
 
-/** Where a server listens. */
+/** The address of a server. */
 export interface Address {
   readonly host: string;
   readonly port: number;
-  /** Absent: plaintext. */
+  /** Default: plaintext. */
   readonly tls?: SecureClientSessionOptions;
 }
 
 export type Target = XdsServer | Address;
 
-/** Opens a stream: within the process if the target is a server, by gRPC if it is an address. */
+/** Opens a stream: in memory if the target is a server, over gRPC if it is an address. */
 export function openChannel(
   target: Target,
   variant: Variant,

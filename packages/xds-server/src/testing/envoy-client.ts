@@ -8,21 +8,21 @@ import { XdsClient } from "./xds-client.js";
 
 export interface EnvoyClientOptions {
   readonly variant: Variant;
-  /** A node, or the id of one. Default "test". */
+  /** The node, or its id. Default "test". */
   readonly node?: Node | string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** How many responses are kept, for a client that lives long. Default: all. */
+  /** Number of responses to keep. Default: all. */
   readonly history?: number;
-  /** Further types to subscribe to once listeners came, with the names to ask for; without names, by wildcard. */
+  /** Additional types to subscribe to after the first listeners, with names, or by wildcard if there are none. */
   readonly also?: Readonly<Record<string, readonly string[]>>;
-  /** Gives the reason for which a response is refused; undefined accepts it. A refused response changes nothing. */
+  /** Returns the error detail to NACK a response with, or undefined to ACK it. A rejected response changes nothing. */
   readonly reject?: (response: ReceivedResponse) => string | undefined;
 }
 
 /**
- * A proxy without traffic: it subscribes as Envoy does — clusters, then their endpoints, once those came listeners, then
- * their routes — accepts what comes, keeps it, and after a reconnect tells what it has. While clusters warm, a delta client does
- * not ask for clusters on a new stream, as Envoy does not.
+ * A simulated Envoy without traffic. It subscribes in Envoy's order (clusters, their endpoints, then listeners and their routes), ACKs and
+ * stores resources, and sends initial versions when it reconnects. Like Envoy, a delta client does not request clusters on a new stream
+ * while clusters are warming.
  */
 export class EnvoyClient {
   readonly variant: Variant;
@@ -35,7 +35,7 @@ export class EnvoyClient {
   #asked = new Set<string>();
   readonly #warming = new Set<string>();
   readonly #waiting = new Set<() => void>();
-  /** What came to those who wait for the server to owe nothing. */
+  /** Responses received during each `settled` call. */
   readonly #settling = new Set<ReceivedResponse[]>();
 
   constructor(target: Target, options: EnvoyClientOptions) {
@@ -46,22 +46,22 @@ export class EnvoyClient {
     this.#ask(clusterType);
   }
 
-  /** The stream, for looking at what came and how it ended. */
+  /** The current stream, to inspect its responses and its end. */
   get xds(): XdsClient {
     return this.#xds;
   }
 
-  /** What the proxy has of a type. */
+  /** Returns the accepted resources of a type. */
   resources(typeUrl: string): ReadonlyMap<string, ReceivedResource> {
     return this.#resources.get(typeUrl) ?? new Map();
   }
 
-  /** Names of endpoints without which a new or changed cluster is not used yet. */
+  /** Names of the endpoints that warming clusters wait for. */
   get warming(): ReadonlySet<string> {
     return this.#warming;
   }
 
-  /** Waits until something is so; it is asked after each response. */
+  /** Waits until a condition holds; it is evaluated after each response. */
   until(condition: (client: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
@@ -74,7 +74,7 @@ export class EnvoyClient {
     });
   }
 
-  /** Waits until it has been answered for each type that it asked for, and no cluster waits for endpoints. */
+  /** Waits until every requested type was received and no cluster is warming. */
   initialized(): Promise<void> {
     return this.until(
       () =>
@@ -84,7 +84,7 @@ export class EnvoyClient {
     );
   }
 
-  /** Waits until the server owes nothing, and gives the responses that came meanwhile. */
+  /** Waits until the server has sent all pending responses, and returns those received meanwhile. */
   async settled(): Promise<ReceivedResponse[]> {
     const came: ReceivedResponse[] = [];
     this.#settling.add(came);
@@ -97,7 +97,7 @@ export class EnvoyClient {
     return came;
   }
 
-  /** Drops the stream and opens another, to another server if one is given. */
+  /** Resets the stream and opens another one, optionally to another server. */
   reconnect(target: Target = this.#target): void {
     this.#xds.close();
     this.#target = target;
@@ -105,7 +105,7 @@ export class EnvoyClient {
     this.#asked = new Set();
     this.#versions.clear();
     this.#xds = this.#connect();
-    // In state-of-the-world it does so too, but then never learns of endpoints that are no more, and waits for ever.
+    // Envoy does this for state-of-the-world as well, but then never learns of removed endpoints and waits forever.
     const paused = this.variant === "delta" && this.#warming.size > 0 && asked.has(listenerType);
     for (const typeUrl of asked) if (typeUrl !== clusterType || !paused) this.#ask(typeUrl);
   }
@@ -154,7 +154,7 @@ export class EnvoyClient {
     const after = full ? new Map<string, ReceivedResource>() : new Map(before);
     const names = isNamedType(typeUrl) ? this.#names.get(typeUrl) : undefined;
     for (const resource of resources) {
-      // The client ignores what it no longer asks for.
+      // Resources that are no longer subscribed to are ignored.
       if (names?.has(resource.name) === false) continue;
       const known = before.get(resource.name);
       const endpoints = typeUrl === clusterType ? endpointsOf(resource.bytes) : undefined;
@@ -170,7 +170,7 @@ export class EnvoyClient {
     this.#resources.set(typeUrl, after);
   }
 
-  /** Subscribes to what the response refers to. */
+  /** Subscribes to the resources that a response refers to. */
   #follow({ typeUrl }: ReceivedResponse): void {
     const held = [...this.resources(typeUrl).values()];
     if (typeUrl === clusterType)

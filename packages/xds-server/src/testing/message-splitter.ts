@@ -1,6 +1,6 @@
 const prefixLength = 5;
 
-/** Puts gRPC messages together from the chunks of a stream; each byte is copied once. */
+/** Reassembles gRPC messages from the chunks of a stream, copying each byte once. */
 export class MessageSplitter {
   readonly #message: (message: Buffer) => void;
   readonly #prefix = Buffer.alloc(prefixLength);

@@ -1,6 +1,6 @@
 import { Reader } from "../wire/reader.js";
 
-/** The values of the length-delimited fields that a path of field numbers leads to. */
+/** Iterates over the values of the length-delimited fields at a path of field numbers. */
 function* at(message: Uint8Array, path: readonly number[]): Generator<Uint8Array> {
   const [field, ...rest] = path;
   if (field === undefined) {
@@ -20,7 +20,7 @@ function texts(message: Uint8Array, ...path: number[]): string[] {
 const discoveryTypeField = 2;
 const discoveryTypeEds = 3;
 
-/** The name of the endpoints that an encoded cluster is to be given by EDS. */
+/** Returns the EDS resource name of an encoded cluster. */
 export function endpointsOf(cluster: Uint8Array): string | undefined {
   const reader = new Reader(cluster, 0, cluster.length);
   let eds = false;
@@ -33,10 +33,10 @@ export function endpointsOf(cluster: Uint8Array): string | undefined {
 const connectionManager =
   "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager";
 
-/** The names of the route configurations that an encoded listener is to be given by RDS. */
+/** Returns the RDS resource names of an encoded listener. */
 export function routesOf(listener: Uint8Array): string[] {
   const names: string[] = [];
-  // filter_chains and default_filter_chain, then their filters' typed_config; or the API listener's.
+  // Paths to typed_config: filters of filter_chains and default_filter_chain, and the API listener.
   const configs = [...at(listener, [3, 3, 4]), ...at(listener, [25, 3, 4]), ...at(listener, [19, 1])];
   for (const config of configs) {
     if (texts(config, 1)[0] === connectionManager) names.push(...texts(config, 2, 3, 2));

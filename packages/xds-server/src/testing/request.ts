@@ -1,36 +1,36 @@
 import type { Variant } from "../events.js";
 import { stringFieldSize, varintSize, writeHeader, writeString } from "../wire/protobuf.js";
 
-/** A request as it goes on the wire; what the variant lacks is left out. */
+/** The content of an encoded request. Fields that the variant lacks are omitted. */
 export interface WireRequest {
   /** An encoded node. */
   readonly node?: Uint8Array | undefined;
   readonly typeUrl: string;
   readonly nonce?: string;
-  /** State-of-the-world: the version accepted last. */
+  /** State-of-the-world: the last accepted version. */
   readonly version?: string;
-  /** State-of-the-world: all names; delta: names to add. */
+  /** State-of-the-world: all names; delta: names to subscribe to. */
   readonly names?: Iterable<string>;
-  /** Delta: names to take away. */
+  /** Delta: names to unsubscribe from. */
   readonly unsubscribe?: Iterable<string>;
-  /** Delta: what the client has. */
+  /** Delta: versions of the client's resources. */
   readonly initialVersions?: Iterable<readonly [name: string, version: string]>;
-  /** Why the response with that nonce is refused. */
+  /** Error detail of a NACK. */
   readonly error?: string | undefined;
 }
 
-/** Numbers of the fields of `DiscoveryRequest` and `DeltaDiscoveryRequest`. */
+/** Field numbers of `DiscoveryRequest` and `DeltaDiscoveryRequest`. */
 const fields = {
   delta: { node: 1, typeUrl: 2, names: 3, unsubscribe: 4, initialVersions: 5, nonce: 6, error: 7 },
   sotw: { version: 1, node: 2, names: 3, typeUrl: 4, nonce: 5, error: 6 },
 } as const;
 
-/** The status code `INTERNAL`, with which Envoy refuses. */
+/** Status code of Envoy's NACKs: `INTERNAL`. */
 const internal = 13;
 
 /**
- * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`, thousands of names at little more than the cost of copying them. What is
- * encoded of two parts of a request makes the whole when it is joined.
+ * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`; thousands of names cost little more than copying them. Encoded parts of a
+ * request can be concatenated.
  */
 export function encodeRequest(
   variant: Variant,
@@ -66,14 +66,14 @@ class Writer {
     this.#offset += bytes.length;
   }
 
-  /** An entry of a map from string to string. */
+  /** Writes an entry of a map<string, string>. */
   entry(field: number, key: string, value: string): void {
     this.#header(field, stringFieldSize(Buffer.byteLength(key)) + stringFieldSize(Buffer.byteLength(value)));
     this.text(1, key);
     this.text(2, value);
   }
 
-  /** A `google.rpc.Status`. @param code below 128 */
+  /** Writes a `google.rpc.Status`. @param code below 128 */
   status(field: number, code: number, message: string): void {
     this.#header(field, 2 + stringFieldSize(Buffer.byteLength(message)));
     this.#target[this.#offset++] = 1 << 3;

@@ -1,16 +1,16 @@
 import type { Variant } from "../events.js";
 import { Reader } from "../wire/reader.js";
 
-/** A response as a client of either variant sees it. */
+/** A response of either variant. */
 export interface ReceivedResponse {
   readonly typeUrl: string;
   readonly nonce: string;
   readonly version: string;
   readonly resources: readonly ReceivedResource[];
   readonly names: readonly string[];
-  /** Delta: names that are no more. */
+  /** Delta: names of removed resources. */
   readonly removed: readonly string[];
-  /** How the control plane that answers calls itself; mostly empty. */
+  /** Identifier of the control plane; usually empty. */
   readonly controlPlane: string;
   /** Length of the encoded message. */
   readonly bytes: number;
@@ -21,17 +21,17 @@ export interface ReceivedResource {
   /** Delta only. */
   readonly version: string;
   readonly typeUrl: string;
-  /** Within the message: who keeps them keeps all of it. */
+  /** A view of the encoded message. */
   readonly bytes: Uint8Array;
 }
 
-/** Both variants agree in the numbers of the fields that are read here. */
+/** Field numbers, which are the same in both variants. */
 const fields = { version: 1, resources: 2, typeUrl: 4, nonce: 5, removed: 6 } as const;
 
 const controlPlaneField = { sotw: 6, delta: 7 } as const;
 
 /**
- * Reads names, versions and nonce off an encoded `DiscoveryResponse` or `DeltaDiscoveryResponse`; the resources themselves are not decoded.
+ * Decodes a `DiscoveryResponse` or `DeltaDiscoveryResponse` except for the resources themselves.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -66,20 +66,20 @@ export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedR
   };
 }
 
-/** What tells responses apart, without looking into their resources. */
+/** The fields that identify a response, without its resources. */
 export interface ResponseOutline {
   readonly typeUrl: string;
   readonly nonce: string;
   readonly version: string;
-  /** How many there are. */
+  /** Number of resources. */
   readonly resources: number;
   readonly removed: number;
-  /** All of the message but the nonce, which alone differs between clients that are sent the same. */
+  /** The message without the nonce: equal for clients that receive the same resources. */
   readonly content: readonly Uint8Array[];
 }
 
 /**
- * Reads off an encoded response what a client must know of each, and what it may share with others.
+ * Decodes the identifying fields of a response, and the bytes that clients may share.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -135,7 +135,7 @@ function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: strin
   return { typeUrl, value };
 }
 
-/** Every resource type that Envoy knows has its name in field 1. */
+/** The name is field 1 of every Envoy resource type. */
 function nameIn(value: Buffer): string {
   const reader = new Reader(value, 0, value.length);
   while (reader.next())

@@ -6,11 +6,11 @@ import { openChannel, type Channel, type Target } from "./channel.js";
 import { encodeRequest } from "./request.js";
 import { decodeResponse, type ReceivedResponse } from "./response.js";
 
-/** A request in the terms of one variant, with nothing filled in. */
+/** The fields of a request, without defaults. */
 export interface RawRequest {
   readonly node?: Node | undefined;
   readonly typeUrl?: string;
-  /** State-of-the-world: all names; delta: names to add. */
+  /** State-of-the-world: all names; delta: names to subscribe to. */
   readonly names?: readonly string[];
   /** Delta. */
   readonly unsubscribe?: readonly string[];
@@ -24,14 +24,14 @@ export interface RawRequest {
 
 export interface XdsClientOptions {
   readonly variant: Variant;
-  /** A node, or the id of one. Default "test". */
+  /** The node, or its id. Default "test". */
   readonly node?: Node | string;
   readonly headers?: Readonly<Record<string, string>>;
   /** Default: the aggregated service. */
   readonly path?: string;
-  /** How many responses are kept, for a client that lives long. Default: all. */
+  /** Number of responses to keep. Default: all. */
   readonly history?: number;
-  /** Called for each response before anyone waits for it. */
+  /** Called for each response before `next` returns it. */
   readonly onResponse?: (response: ReceivedResponse) => void;
 }
 
@@ -44,20 +44,20 @@ interface Waiting {
 interface TypeState {
   names: Set<string>;
   nonce: string;
-  /** State-of-the-world: the version accepted last. */
+  /** State-of-the-world: the last accepted version. */
   version: string;
 }
 
 /**
- * A client that speaks either variant by the same verbs, and does nothing of its own accord. It keeps nonces, versions
- * and lists of names as the protocol wants them.
+ * A client for both variants that sends only the requests it is told to. It tracks nonces, versions and lists of names as the protocol
+ * requires.
  */
 export class XdsClient {
   readonly variant: Variant;
   readonly node: Node;
-  /** What was received, in order: everything, or as much as the option `history` says. */
+  /** Received responses in order, limited by the option `history`. */
   readonly responses: ReceivedResponse[] = [];
-  /** Settled when the stream ends; undefined stands for status OK. */
+  /** Resolves when the stream ends; undefined means status OK. */
   readonly ended: Promise<ConnectError | undefined>;
 
   readonly #channel: Channel;
@@ -102,7 +102,7 @@ export class XdsClient {
     );
   }
 
-  /** Adds names to the subscription of a type; without names, asks for the wildcard in the old way. */
+  /** Subscribes to names of a type; without names, to the legacy wildcard. */
   subscribe(
     typeUrl: string,
     names: readonly string[] = [],
@@ -137,7 +137,7 @@ export class XdsClient {
     });
   }
 
-  /** Sends a request as it is given; only the first one gets the node, unless it says otherwise. */
+  /** Sends a request verbatim. By default only the first request carries the node. */
   send(request: RawRequest): void {
     const { typeUrl = "", initialVersions = {}, node: own, ...rest } = request;
     const node = "node" in request ? own : this.#first ? this.node : undefined;
@@ -152,7 +152,7 @@ export class XdsClient {
     );
   }
 
-  /** The next response, of a type if one is given, that nobody has taken yet. Rejects if the stream ends. */
+  /** Resolves with the next response, optionally of a type, that was not returned before. Rejects if the stream ends. */
   next(typeUrl?: string): Promise<ReceivedResponse> {
     const matches = (response: ReceivedResponse): boolean => typeUrl === undefined || response.typeUrl === typeUrl;
     const index = this.#unread.findIndex(matches);
@@ -162,7 +162,7 @@ export class XdsClient {
     return new Promise((resolve, reject) => this.#waiting.push({ matches, resolve, reject }));
   }
 
-  /** Takes the next response of a type and accepts it. */
+  /** Awaits the next response of a type and ACKs it. */
   async accept(typeUrl: string): Promise<ReceivedResponse> {
     const response = await this.next(typeUrl);
     this.ack(response);
@@ -170,8 +170,8 @@ export class XdsClient {
   }
 
   /**
-   * Gives what has come and nobody has taken, once everything that the server owed until now has come: it asks for a type that nobody
-   * serves, which is answered last.
+   * Returns the responses that were not returned before, once all pending responses were received. As a fence it requests a type that the
+   * source does not serve, which is answered last.
    */
   async settled(): Promise<ReceivedResponse[]> {
     const typeUrl = `fence/${this.#fences++}`;

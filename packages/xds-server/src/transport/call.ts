@@ -3,49 +3,50 @@ import type { Peer } from "../source.js";
 import type { Body } from "../wire/body.js";
 import type { XdsRequest } from "../wire/request.js";
 
-/** One gRPC call of a discovery service, as a transport offers it to the protocol. */
+/** One gRPC call of a discovery service, provided by a transport. */
 export interface Call {
   readonly peer: Peer;
   readonly method: DiscoveryMethod;
-  /** Bytes given to `send` that have not left this process. */
+  /** Bytes passed to `send` and not yet written to the network. */
   readonly outstandingBytes: number;
-  /** Whether outstanding bytes are a copy for this call alone, and not shared with others. */
+  /** Reports whether outstanding bytes are copied for this call, rather than shared between calls. */
   readonly copies: boolean;
-  /** Sends a response. Never waits. */
+  /** Queues a response for sending without blocking. */
   send(message: OutgoingMessage): void;
-  /** Ends the call: with status OK, or with that of the error. Responses that are not sent yet are sent first. */
+  /** Ends the call with status OK, or with the error's status, after sending queued responses. */
   end(error?: ConnectError): void;
-  /** Ends the call at once, whatever is outstanding. */
+  /** Resets the call without sending outstanding bytes. */
   abort(): void;
 }
 
-/** What the protocol makes of a call. */
+/** Receives the events of a call. */
 export interface CallHandler {
   /**
-   * A request came. If that gives a promise, the next one should be given when it is settled.
+   * Handles a request. If this returns a promise, the next request must be passed after it settles.
    *
    * @param bytes length of the encoded request, if known
    */
   request(request: XdsRequest, bytes: number | undefined): Promise<void> | undefined;
-  /** Some outstanding bytes have left. */
+  /** Called after outstanding bytes were written. */
   progressed(): void;
-  /** The client sends no more requests. */
+  /** Called when the client has half-closed the call. */
   halfClosed(): void;
-  /** The call is over. To be called exactly once. */
+  /** Called exactly once, when the call is closed. */
   closed(reason: string): void;
 }
 
-/** A response in the parts that it is made of. */
+/** An encoded response: a head of its own and shared bodies. */
 export interface OutgoingMessage {
   readonly head: Uint8Array;
-  /** Shared with other calls. To be held until written. */
+  /** Shared with other calls. The transport must reference them until they are written. */
   readonly bodies: readonly Body[];
-  /** Bytes of the whole message. */
+  /** Length of the whole message in bytes. */
   readonly length: number;
 }
 
-export type DiscoveryMethod = {
+/** A method of a discovery service. */
+export interface DiscoveryMethod {
   readonly variant: "delta" | "sotw";
-  /** The only type of the service; undefined for the aggregated one. */
+  /** Type of a single-type service; undefined for the aggregated service. */
   readonly typeUrl: string | undefined;
-};
+}

@@ -12,7 +12,7 @@ import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call
 import { requestOf } from "../wire/request.js";
 import { peerKey } from "./peer.js";
 
-/** Serves the aggregated discovery service by handlers of Connect. */
+/** Serves the aggregated discovery service with Connect handlers. */
 export function discoveryRoutes(router: ConnectRouter, accept: (call: Call) => CallHandler): void {
   const aggregated = (variant: "delta" | "sotw"): DiscoveryMethod => ({ variant, typeUrl: undefined });
   router.service(AggregatedDiscoveryService, {
@@ -33,7 +33,7 @@ export function discoveryRoutes(router: ConnectRouter, accept: (call: Call) => C
   });
 }
 
-/** An encoded message in the form of an unknown field: its first byte is the tag, the rest is written as it is. */
+/** An encoded message disguised as an unknown field: its first byte is the tag, the rest is written verbatim. */
 interface EncodedMessage {
   readonly no: number;
   readonly wireType: 2;
@@ -111,7 +111,7 @@ class ConnectCall implements Call {
     this.end();
   }
 
-  /** The next message to be sent, or undefined at the end. */
+  /** Resolves with the next message to send, or undefined at the end. */
   async next(): Promise<OutgoingMessage | undefined> {
     while (this.#unsent.length === 0 && !this.#ended) await new Promise<void>((resolve) => (this.#wake = resolve));
     return this.#unsent.shift();

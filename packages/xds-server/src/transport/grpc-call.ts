@@ -5,19 +5,19 @@ import type { Clock } from "../clock.js";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
-import { MessageReader, prefixed } from "./grpc-messages.js";
-import type { LongMessages } from "./long-messages.js";
+import { MessageReader, prefixed } from "./message-reader.js";
+import type { MessageBuffers } from "./message-buffers.js";
 import { peerOf } from "./peer.js";
 
-/** As much is given to HTTP/2 at once. */
-const bytesAtOnce = 1024 * 1024;
-/** So often it is looked whether a slow client takes some of that: this much, as pings and the like are written to one that takes nothing. */
+/** Bytes passed to the HTTP/2 stream in one batch. */
+const batchBytes = 1024 * 1024;
+/** Interval of progress checks while a batch is written, and the bytes that count as progress: pings are written to stalled clients, too. */
 const progressMs = 5000;
 const progressBytes = 1024;
-/** A connection on which not even a reset can be sent is dropped after so long. */
+/** A connection on which not even RST_STREAM can be sent is destroyed after this time. */
 const resetTimeoutMs = 1000;
 
-/** A gRPC call on an HTTP/2 stream of Node. Shared bodies are written as they are: Node does not copy them. */
+/** A gRPC call on a Node HTTP/2 stream. Shared bodies are written by reference; Node does not copy them. */
 export class GrpcCall implements Call {
   readonly peer: Peer;
   readonly method: DiscoveryMethod;
@@ -29,8 +29,8 @@ export class GrpcCall implements Call {
   readonly #clock: Clock;
   #handler: CallHandler | undefined;
   #unsent: Uint8Array[] = [];
-  /** Bodies of responses that are not written yet, so that they are found while they are. */
-  #held: OutgoingMessage[] = [];
+  /** Responses being written: the body cache holds bodies weakly, and finds them while they are referenced here. */
+  #unwritten: OutgoingMessage[] = [];
   #writing = false;
   #stopWatching: () => void = () => undefined;
   #ended: { readonly error: ConnectError | undefined } | undefined;
@@ -43,8 +43,8 @@ export class GrpcCall implements Call {
     this.peer = peerOf(stream.session as Parameters<typeof peerOf>[0], headers);
   }
 
-  /** Gives the requests of the call to the handler, until the call is over. */
-  serve(handler: CallHandler, maxRequestBytes: number, buffers: LongMessages): void {
+  /** Passes the requests of the call to the handler until the call is closed. */
+  serve(handler: CallHandler, maxRequestBytes: number, buffers: MessageBuffers): void {
     const stream = this.#stream;
     this.#handler = handler;
     const { error, timeoutMs } = this.#deadline();
@@ -70,7 +70,7 @@ export class GrpcCall implements Call {
       reader.close();
       this.#stopWatching();
       this.#unsent = [];
-      this.#held = [];
+      this.#unwritten = [];
       this.outstandingBytes = 0;
       handler.closed(closeReason(stream));
     });
@@ -86,7 +86,7 @@ export class GrpcCall implements Call {
       }
     });
     stream.once("end", () => {
-      // What was reset has ended as well, and is told of by "close".
+      // A reset stream ends as well; "close" reports it.
       if (stream.closed) return;
       try {
         reader.end();
@@ -104,7 +104,7 @@ export class GrpcCall implements Call {
     this.outstandingBytes += message.length - message.head.length + head.length;
     this.#unsent.push(head);
     for (const body of message.bodies) for (const piece of body.pieces) this.#unsent.push(piece);
-    this.#held.push(message);
+    this.#unwritten.push(message);
     this.#write();
   }
 
@@ -136,12 +136,12 @@ export class GrpcCall implements Call {
     let bytes = 0;
     let next = this.#unsent.shift();
     for (; next !== undefined; next = this.#unsent.shift()) {
-      const room = bytesAtOnce - bytes;
+      const room = batchBytes - bytes;
       batch.push(next.length <= room ? next : next.subarray(0, room));
       bytes += Math.min(next.length, room);
       if (next.length >= room) break;
     }
-    if (next !== undefined && bytes === bytesAtOnce) {
+    if (next !== undefined && bytes === batchBytes) {
       const last = batch.at(-1)?.length ?? 0;
       if (last < next.length) this.#unsent.unshift(next.subarray(last));
     }
@@ -158,7 +158,7 @@ export class GrpcCall implements Call {
     this.#stream.uncork();
   }
 
-  /** What the connection has sent so far. Flow control holds back what its client does not take. */
+  /** Bytes sent on the connection. Flow control holds back bytes that the client does not read. */
   get #bytesWritten(): number {
     return this.#stream.session?.socket.bytesWritten ?? 0;
   }
@@ -177,7 +177,7 @@ export class GrpcCall implements Call {
     this.outstandingBytes -= bytes;
     if (this.#unsent.length > 0) this.#write();
     else {
-      this.#held = [];
+      this.#unwritten = [];
       if (this.#ended !== undefined) this.#finish();
     }
     if (this.#ended === undefined) this.#handler?.progressed();
@@ -189,7 +189,7 @@ export class GrpcCall implements Call {
     this.#stream.once("wantTrailers", () => this.#stream.sendTrailers(status));
     this.#sendHeaders();
     this.#stream.end();
-    // Some clients wait for the reset before they take the status as the end of their own sending.
+    // Some clients keep their sending side open until the stream is reset.
     this.#stream.once("finish", () =>
       this.#clock.after(resetTimeoutMs, () => this.#stream.close(constants.NGHTTP2_NO_ERROR)),
     );
@@ -199,7 +199,7 @@ export class GrpcCall implements Call {
     try {
       return decodeRequest(this.method.variant, message);
     } catch (error) {
-      throw new ConnectError("the request cannot be decoded", Code.Internal, undefined, undefined, error);
+      throw new ConnectError("cannot decode the request", Code.Internal, undefined, undefined, error);
     }
   }
 
@@ -210,7 +210,7 @@ export class GrpcCall implements Call {
 }
 
 function deadlineExceeded(): ConnectError {
-  return new ConnectError("the client's deadline has passed", Code.DeadlineExceeded);
+  return new ConnectError("deadline exceeded", Code.DeadlineExceeded);
 }
 
 function closeReason(stream: ServerHttp2Stream): string {

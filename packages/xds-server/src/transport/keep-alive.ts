@@ -7,8 +7,8 @@ export interface KeepAliveOptions {
 }
 
 /**
- * Pings the client at intervals and drops the connection if nothing comes in time: neither an answer nor anything else. Whoever is in the
- * middle of reading megabytes finds the ping behind them, and tells by window updates that it is there. (As in gRPC, where any read counts.)
+ * Pings the client at intervals and drops the connection if nothing is received within the timeout. As in gRPC, any read counts:
+ * a client that is still reading a large response reaches the ping late, but sends window updates.
  */
 export function keepAlive(
   session: ServerHttp2Session,
@@ -19,16 +19,16 @@ export function keepAlive(
   let cancel = clock.after(intervalMs, ping);
   function ping(): void {
     if (session.destroyed) return;
-    expectSomething(socket.bytesRead);
+    expectRead(socket.bytesRead);
     session.ping((error) => {
       cancel();
       if (error === null) cancel = clock.after(intervalMs, ping);
     });
   }
-  function expectSomething(bytesRead: number): void {
+  function expectRead(bytesRead: number): void {
     cancel = clock.after(timeoutMs, () => {
       if (session.destroyed) return;
-      if (socket.bytesRead > bytesRead) expectSomething(socket.bytesRead);
+      if (socket.bytesRead > bytesRead) expectRead(socket.bytesRead);
       else session.destroy();
     });
   }
@@ -38,10 +38,10 @@ export function keepAlive(
 const lingerMs = 1000;
 
 /**
- * Tells the client after a time, give or take a tenth so that connections made together do not end together, that the connection will
- * end. After the grace it has its calls ended, and ends when they are over, or a second later. (As gRPC does, but that it says so to the calls.)
+ * Limits the age of a connection, as gRPC's `MaxConnectionAge` does: sends GOAWAY after the age with a jitter of ±10 %. After the grace
+ * period it ends the calls and closes the session, and destroys it after another second.
  *
- * @param end ends the calls
+ * @param end ends the calls of the session
  */
 export function limitAge(
   session: ServerHttp2Session,

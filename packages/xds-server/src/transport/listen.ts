@@ -17,12 +17,12 @@ import type { Listening, ListenOptions, TlsOptions, XdsServer } from "../server.
 import { discoveryRoutes } from "./connect.js";
 import { GrpcCall } from "./grpc-call.js";
 import { keepAlive, limitAge } from "./keep-alive.js";
-import { LongMessages } from "./long-messages.js";
+import { MessageBuffers } from "./message-buffers.js";
 import { discoveryMethods } from "./methods.js";
 import { peerKey, peerOf } from "./peer.js";
 
 const grpcUnimplemented = "12";
-/** What clients may send ahead of being read. Requests are small but for the first, which waits (see `LongMessages`). */
+/** Flow-control window for requests. Requests are small, except first requests, which may wait for a buffer (`MessageBuffers`). */
 const windowBytes = 128 * 1024;
 const lingerMs = 1000;
 const defaultMaxRequestBytes = 4 * 1024 * 1024;
@@ -31,19 +31,19 @@ const defaultMaxStreams = 100_000;
 
 const http2Options = ({ maxStreams = defaultMaxStreams }: ListenOptions) => ({
   settings: { initialWindowSize: windowBytes, maxConcurrentStreams: maxStreams },
-  // Responses that wait for a slow client count as the connection's memory; they are shared, and limited elsewhere.
+  // Node counts queued responses as memory of the session; they are shared between clients and bounded by the push queue.
   maxSessionMemory: 4096,
 });
 
-/** A listener that its server can drain. */
+/** A listener that can be drained. */
 export interface Listener extends Listening {
-  /** Tells clients that their connections are about to end. */
+  /** Sends GOAWAY to all clients. */
   goAway(): void;
-  /** Ends all connections as soon as their streams have ended, and after a second in any case. */
+  /** Closes each connection when its streams have ended, and destroys it after a second. */
   shutdown(): Promise<void>;
 }
 
-/** Listens for HTTP/2 connections and gives their discovery calls to the server, and others to the further services. */
+/** Listens for HTTP/2 connections. Routes discovery calls to the server, and other calls to the additional services. */
 export async function listen(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
@@ -54,7 +54,7 @@ export async function listen(
     tls === undefined ? undefined : createSecureServer({ ...http2Options(options), ...secureOptions(tls) });
   const http2: Http2Server | Http2SecureServer = secure ?? createServer(http2Options(options));
   const sessions = new Set<ServerHttp2Session>();
-  const calls: CallsOfSessions = new WeakMap();
+  const calls: SessionCalls = new WeakMap();
   http2.on("session", (session: ServerHttp2Session) => {
     sessions.add(session);
     session.setLocalWindowSize(windowBytes);
@@ -62,7 +62,7 @@ export async function listen(
     session.once("close", () => sessions.delete(session));
     keepAlive(session, options.keepAlive ?? { intervalMs: 30_000, timeoutMs: 10_000 }, clock);
     if (options.maxAge !== undefined)
-      limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(tooOld())));
+      limitAge(session, options.maxAge, clock, () => calls.get(session)?.forEach((call) => call.end(maxAgeReached())));
   });
   http2.on("stream", streamListener(server, options, calls, clock));
 
@@ -71,7 +71,7 @@ export async function listen(
     http2.once("error", reject);
     http2.listen(options.port, host, () => {
       http2.off("error", reject);
-      // A connection that cannot be accepted is no reason to end the others.
+      // A failure to accept one connection does not affect the others.
       http2.on("error", () => undefined);
       resolve();
     });
@@ -98,8 +98,8 @@ export async function listen(
   };
 }
 
-/** The discovery calls that are not over. */
-type CallsOfSessions = WeakMap<object, Set<GrpcCall>>;
+/** Open discovery calls by HTTP/2 session. */
+type SessionCalls = WeakMap<object, Set<GrpcCall>>;
 
 type StreamListener = (
   stream: ServerHttp2Stream,
@@ -108,17 +108,17 @@ type StreamListener = (
   rawHeaders: string[],
 ) => void;
 
-/** Discovery calls are taken as the streams that they are: Node's request and response would be two streams more for each of thousands. */
+/** Serves discovery calls directly on HTTP/2 streams: Node's request and response objects would add two streams per call. */
 function streamListener(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
-  calls: CallsOfSessions,
+  calls: SessionCalls,
   clock: Clock,
 ): StreamListener {
   const viaConnect = options.transport === "connect";
   const maxRequestBytes = options.maxRequestBytes ?? defaultMaxRequestBytes;
-  const others = otherServices(server, options, maxRequestBytes);
-  const buffers = new LongMessages(clock);
+  const others = additionalServices(server, options, maxRequestBytes);
+  const buffers = new MessageBuffers(clock);
   return (stream, headers, flags, rawHeaders) => {
     const method = viaConnect ? undefined : discoveryMethods.get(headers[":path"] ?? "");
     if (method === undefined) others.emit("stream", stream, headers, flags, rawHeaders);
@@ -126,24 +126,24 @@ function streamListener(
     else if (!isGrpc(headers["content-type"])) stream.respond({ ":status": 415 }, { endStream: true });
     else {
       const call = new GrpcCall(stream, headers, method, clock);
-      if (options.maxAge !== undefined && stream.session !== undefined) keep(calls, stream.session, stream, call);
+      if (options.maxAge !== undefined && stream.session !== undefined) trackCall(calls, stream.session, stream, call);
       call.serve(server.accept(call), maxRequestBytes, buffers);
     }
   };
 }
 
-function keep(calls: CallsOfSessions, session: object, stream: ServerHttp2Stream, call: GrpcCall): void {
+function trackCall(calls: SessionCalls, session: object, stream: ServerHttp2Stream, call: GrpcCall): void {
   const ofSession = calls.get(session) ?? new Set();
   calls.set(session, ofSession.add(call));
   stream.once("close", () => ofSession.delete(call));
 }
 
-function tooOld(): ConnectError {
-  return new ConnectError("the connection is of its age: connect anew", Code.Unavailable);
+function maxAgeReached(): ConnectError {
+  return new ConnectError("max connection age reached, closing stream", Code.Unavailable);
 }
 
-/** A server that does not listen, and is given its streams: it makes requests and responses of them, as those who handle them expect. */
-function otherServices(
+/** Creates a server that does not listen and serves the streams it is passed, with Connect's handlers for the additional services. */
+function additionalServices(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
   maxRequestBytes: number,
@@ -165,7 +165,7 @@ function otherServices(
           response.writeHead(200, {
             "content-type": "application/grpc",
             "grpc-status": grpcUnimplemented,
-            "grpc-message": "no such method",
+            "grpc-message": "unknown method",
           });
         } else response.writeHead(404);
         response.end();
@@ -187,7 +187,7 @@ function contextOptions({ cert, key, clientCa, minVersion, maxVersion, ciphers, 
     cert,
     key,
     minVersion: minVersion ?? "TLSv1.2",
-    // A resumed session would come without the client's certificate chain.
+    // Resumed TLS sessions lack the client's certificate chain.
     secureOptions: cryptoConstants.SSL_OP_NO_TICKET,
     ...(clientCa !== undefined && { ca: clientCa }),
     ...(maxVersion !== undefined && { maxVersion }),

@@ -22,11 +22,11 @@ const single: readonly (readonly [service: string, resource: string, typeUrl: st
   ["extension.v3.ExtensionConfigDiscoveryService", "ExtensionConfigs", extensionConfigType],
 ];
 
-/** The paths of the discovery services: the aggregated one, and those of one type. */
+/** The discovery services by path: the aggregated service and the single-type services. */
 export const discoveryMethods: ReadonlyMap<string, DiscoveryMethod> = new Map([
   ...both("discovery.v3.AggregatedDiscoveryService", "AggregatedResources", undefined),
   ...single.flatMap((row) => both(...row)),
-  // Virtual hosts exist incrementally only.
+  // The virtual host discovery service is delta only.
   [
     "/envoy.service.route.v3.VirtualHostDiscoveryService/DeltaVirtualHosts",
     { variant: "delta", typeUrl: virtualHostType },

@@ -4,17 +4,17 @@ import type { TLSSocket } from "node:tls";
 import { createContextKey } from "@connectrpc/connect";
 import type { Peer, PeerTls } from "../source.js";
 
-const nobody: Peer = { address: "", port: 0, headers: {} };
+const unknownPeer: Peer = { address: "", port: 0, headers: {} };
 
-/** In the handlers of further services: `context.values.get(peerKey)` is the client of the call. */
-export const peerKey = createContextKey<Peer>(nobody, { description: "the client of the call" });
+/** Context key of the client of a call, for the handlers of additional services: `context.values.get(peerKey)`. */
+export const peerKey = createContextKey<Peer>(unknownPeer, { description: "the client of the call" });
 
 type Endpoint = Omit<Peer, "headers">;
 const endpoints = new WeakMap<ServerHttp2Session, Endpoint>();
 
-/** The client of a request on a connection. */
+/** Returns the client of a request on an HTTP/2 session. */
 export function peerOf(session: ServerHttp2Session | undefined, headers: IncomingHttpHeaders): Peer {
-  const endpoint = session === undefined ? nobody : endpointOf(session);
+  const endpoint = session === undefined ? unknownPeer : endpointOf(session);
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !name.startsWith(":")) plain[name] = Array.isArray(value) ? value.join(", ") : value;

@@ -2,24 +2,24 @@ import type { Resource } from "@istiod/resources";
 import type { Variant } from "../events.js";
 import { stringFieldSize, varintSize, writeHeader, writeString } from "./protobuf.js";
 
-/** Encoded fields of a response, in pieces that follow one another on the wire. Shared: nobody may write into them. */
+/** Encoded fields of a response, as consecutive pieces. Shared between calls; must not be modified. */
 export interface Body {
   readonly pieces: readonly Uint8Array[];
   readonly length: number;
 }
 
-/** From this size on, a resource's bytes are a piece of their own and not copied. */
-const byReference = 32 * 1024;
+/** Resources of at least this size become a piece of their own instead of being copied. */
+const minReferencedBytes = 32 * 1024;
 
-/** The field numbers of `DiscoveryResponse` and `DeltaDiscoveryResponse`, which agree in these. */
+/** Field numbers shared by `DiscoveryResponse` and `DeltaDiscoveryResponse`. */
 const resourcesField = 2;
 const removedField = 6;
 
-/** Frames resources as the `resources` of a response: each in an `Any`, and for delta with its name and version. */
+/** Encodes the `resources` of a response: each in an `Any`, for delta in a `Resource` with name and version. */
 export function encodeResources(variant: Variant, typeUrl: string, resources: readonly Resource[]): Body {
   const layouts = resources.map((resource) => layout(variant, typeUrl, resource));
   const own = Buffer.allocUnsafeSlow(
-    layouts.reduce((sum, { header, value }) => sum + header + (value < byReference ? value : 0), 0),
+    layouts.reduce((sum, { header, value }) => sum + header + (value < minReferencedBytes ? value : 0), 0),
   );
   const pieces: Uint8Array[] = [];
   let start = 0;
@@ -34,7 +34,7 @@ export function encodeResources(variant: Variant, typeUrl: string, resources: re
     }
     offset = writeString(own, offset, 1, typeUrl, typeUrl.length);
     offset = writeHeader(own, offset, 2, value);
-    if (value < byReference) {
+    if (value < minReferencedBytes) {
       own.set(resource.bytes, offset);
       offset += value;
     } else {
@@ -46,7 +46,7 @@ export function encodeResources(variant: Variant, typeUrl: string, resources: re
   return { pieces, length: pieces.reduce((sum, piece) => sum + piece.length, 0) };
 }
 
-/** Frames names as the `removed_resources` of a delta response. */
+/** Encodes the `removed_resources` of a delta response. */
 export function encodeRemoved(names: readonly string[]): Body {
   const lengths = names.map((name) => Buffer.byteLength(name));
   const own = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + stringFieldSize(length), 0));
@@ -56,13 +56,13 @@ export function encodeRemoved(names: readonly string[]): Body {
 }
 
 interface Layout {
-  /** Length of the message in the field, of the `Any` in it, of the value in that; byte lengths of name and version. */
+  /** Byte lengths of the field's message, of the `Any` in it, of the `Any`'s value, and of name and version. */
   readonly message: number;
   readonly any: number;
   readonly value: number;
   readonly name: number;
   readonly version: number;
-  /** Bytes of everything but the value. */
+  /** Bytes of everything except the value. */
   readonly header: number;
 }
 

@@ -1,7 +1,6 @@
 /**
- * A digest of a collection that does not depend on its order: the sum of a hash of each element. It tells in one pass over
- * encoded bytes, without making strings of them, whether a client names exactly what a set has. 64 bits: enough for chance;
- * whoever makes a collision on purpose deceives itself about its own subscription only.
+ * An order-independent digest of a collection: the sum of a 64-bit hash of each element. It is computed in one pass over encoded bytes,
+ * without decoding strings, to compare a client's list with a set. A client that provokes a collision affects its own subscription only.
  */
 export class Digest {
   size = 0;
@@ -15,25 +14,25 @@ export class Digest {
     this.#sum(1);
   }
 
-  /** The same for an element that lies within a larger array. */
+  /** Adds an element that is a range of a larger array. */
   addRange(bytes: DataView, from: number, to: number): void {
     hash(bytes, from, to, seedHigh, seedLow);
     this.#sum(1);
   }
 
-  /** The same for one of two parts. */
+  /** Adds an element of two parts that are ranges of a larger array. */
   addRanges(bytes: DataView, from: number, to: number, from2: number, to2: number): void {
     hashRanges(bytes, from, to, from2, to2);
     this.#sum(1);
   }
 
-  /** Takes away an element of one part. */
+  /** Removes an element of one part. */
   remove(element: Uint8Array): void {
     hash(viewOf(element), 0, element.length, seedHigh, seedLow);
     this.#sum(-1);
   }
 
-  /** Adds all elements of another. */
+  /** Adds all elements of another digest. */
   addAll(other: Digest): void {
     this.#high = (this.#high + other.#high) | 0;
     this.#low = (this.#low + other.#low) | 0;
@@ -58,13 +57,13 @@ export function viewOf(bytes: Uint8Array): DataView {
 const seedHigh = 0x2545f491;
 const seedLow = 0x1b873593;
 
-/** The two halves of the hash that was computed last. In module scope, as an object for each of millions would cost more than the hash. */
+/** The halves of the last hash. Module state, because allocating a result object would cost more than the hash. */
 let high = 0;
 let low = 0;
 
 export { high as hashHigh, low as hashLow };
 
-/** Computes the hash of an element of two parts, which then stands in {@link hashHigh} and {@link hashLow}. */
+/** Computes the hash of an element of two parts into {@link hashHigh} and {@link hashLow}. */
 export function hashRanges(bytes: DataView, from: number, to: number, from2: number, to2: number): void {
   hash(bytes, from, to, seedHigh, seedLow);
   hash(bytes, from2, to2, high, low);
@@ -82,7 +81,7 @@ function hash(bytes: DataView, from: number, to: number, h: number, l: number): 
     l = ((l ^ (l >>> 13)) + first) | 0;
   }
   if (i < to && to - from >= 8) {
-    // The last eight bytes, of which some are read again, in place of one after the other.
+    // Reads the last eight bytes again, overlapping the previous block, instead of byte by byte.
     h = Math.imul(h ^ bytes.getInt32(to - 8, true), 0x9e3779b1);
     l = Math.imul(l ^ bytes.getInt32(to - 4, true), 0x85ebca77);
     h = ((h ^ (h >>> 15)) + l) | 0;

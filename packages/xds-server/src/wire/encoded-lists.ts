@@ -7,34 +7,34 @@ const delimited = 2;
 const nameTag = (1 << 3) | delimited;
 const versionTag = (2 << 3) | delimited;
 
-/** Where a repeated field stands in a message, other fields among it or not, and the digest of what it lists. */
-export class Stretch {
+/** The range of a message that contains the entries of a repeated field, possibly mixed with other fields, and their digest. */
+export class RepeatedField {
   readonly digest = new Digest();
   readonly #bytes: Buffer;
   readonly #field: number;
   readonly #from: number;
   #to: number;
 
-  /** @param from where the first one begins, with its tag */
+  /** @param from offset of the first entry's tag */
   constructor(bytes: Buffer, field: number, from: number) {
     this.#bytes = bytes;
     this.#field = field;
     this.#from = this.#to = from;
   }
 
-  /** The next one is a name in this range. */
+  /** Adds the next entry, a name. */
   addName(view: DataView, from: number, to: number): void {
     this.digest.addRange(view, from, to);
     this.#to = to;
   }
 
-  /** The next one is an entry of a map in this range. */
+  /** Adds the next entry, a map entry of name and version. */
   addVersion(view: DataView, from: number, to: number): void {
     const nameFrom = from + 2;
     const nameTo = nameFrom + (this.#bytes[from + 1] ?? 0);
     const versionFrom = nameTo + 2;
     this.#to = to;
-    // As everybody writes it: a name, then a version, both shorter than 128 bytes.
+    // Fast path: a name, then a version, both shorter than 128 bytes.
     if (
       versionFrom <= to &&
       this.#bytes[from] === nameTag &&
@@ -50,9 +50,9 @@ export class Stretch {
     }
   }
 
-  /** The same in a copy of the message, without computing the digest again. */
-  copied(): Stretch {
-    const copy = new Stretch(Buffer.from(this.#bytes.subarray(this.#from, this.#to)), this.#field, 0);
+  /** Returns a copy that does not reference the message. */
+  copy(): RepeatedField {
+    const copy = new RepeatedField(Buffer.from(this.#bytes.subarray(this.#from, this.#to)), this.#field, 0);
     copy.digest.addAll(this.digest);
     copy.#to = this.#to - this.#from;
     return copy;
@@ -65,12 +65,12 @@ export class Stretch {
   }
 }
 
-/** A repeated field as it stands in a request, of which a digest is at hand and the values are decoded as they are asked for. */
+/** A repeated field of an encoded request, with its digest. Values are decoded on iteration. */
 abstract class EncodedList {
-  protected readonly stretch: Stretch;
+  protected readonly field: RepeatedField;
 
-  constructor(stretch: Stretch) {
-    this.stretch = stretch;
+  constructor(field: RepeatedField) {
+    this.field = field;
   }
 
   get size(): number {
@@ -78,38 +78,38 @@ abstract class EncodedList {
   }
 
   get digest(): Digest {
-    return this.stretch.digest;
+    return this.field.digest;
   }
 }
 
-/** Names as they stand in a request. */
+/** Names in an encoded request. */
 export class EncodedNames extends EncodedList implements NameList {
   *[Symbol.iterator](): Iterator<string> {
-    for (const [bytes, from, to] of this.stretch.values()) yield bytes.toString("utf8", from, to);
+    for (const [bytes, from, to] of this.field.values()) yield bytes.toString("utf8", from, to);
   }
 }
 
-/** Versions of resources as they stand in a request. */
+/** Resource versions in an encoded request. */
 export class EncodedVersions extends EncodedList implements VersionList {
-  kept(): VersionList {
-    return new EncodedVersions(this.stretch.copied());
+  detach(): VersionList {
+    return new EncodedVersions(this.field.copy());
   }
 
   unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [string, string])[] {
     const unmatched: (readonly [string, string])[] = [];
     let view: DataView | undefined;
-    for (const [bytes, from, to] of this.stretch.values()) {
+    for (const [bytes, from, to] of this.field.values()) {
       const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
-      const place = table.placeOfRanges((view ??= viewOf(bytes)), nameFrom, nameTo, versionFrom, versionTo);
-      if (place < 0)
+      const index = table.indexOfRanges((view ??= viewOf(bytes)), nameFrom, nameTo, versionFrom, versionTo);
+      if (index < 0)
         unmatched.push([bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)]);
-      else marks[place] = 1;
+      else marks[index] = 1;
     }
     return unmatched;
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {
-    for (const [bytes, from, to] of this.stretch.values()) {
+    for (const [bytes, from, to] of this.field.values()) {
       const { nameFrom, nameTo, versionFrom, versionTo } = entryIn(bytes, from, to);
       yield [bytes.toString("utf8", nameFrom, nameTo), bytes.toString("utf8", versionFrom, versionTo)];
     }
@@ -123,7 +123,7 @@ interface Entry {
   versionTo: number;
 }
 
-/** Where name and version stand in an entry of the map. */
+/** Returns the ranges of name and version in a map entry. */
 function entryIn(bytes: Buffer, from: number, to: number): Entry {
   const entry: Entry = { nameFrom: from, nameTo: from, versionFrom: from, versionTo: from };
   const reader = new Reader(bytes, from, to);

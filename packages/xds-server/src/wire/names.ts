@@ -1,21 +1,21 @@
 import { Digest } from "./digest.js";
 import { unmatchedIn, type VersionTable } from "./version-table.js";
 
-/** Names in a request, which may still be encoded. */
+/** Names in a request, decoded on iteration. */
 export interface NameList extends Iterable<string> {
-  /** How often a name is listed. */
+  /** Number of entries, including duplicates. */
   readonly size: number;
   readonly digest: Digest;
 }
 
-/** Versions of resources that a client has, which may still be encoded. */
+/** Versions of the resources that a client has, decoded on iteration. */
 export interface VersionList extends Iterable<readonly [name: string, version: string]> {
   readonly size: number;
   readonly digest: Digest;
-  /** Those that a table does not have; the places of those that it has are marked. */
+  /** Returns the entries that are not in the table, and sets the marks of those that are. */
   unmatched(table: VersionTable, marks: Uint8Array): readonly (readonly [name: string, version: string])[];
-  /** The same, to be kept for longer than the request that it came in. */
-  kept(): VersionList;
+  /** Returns a list that does not reference the request's bytes. */
+  detach(): VersionList;
 }
 
 const encoder = new TextEncoder();
@@ -46,7 +46,7 @@ export function versionList(versions: Readonly<Record<string, string>>): Version
       return digest;
     },
     unmatched: (table, marks) => unmatchedIn(entries, table, marks),
-    kept: () => list,
+    detach: () => list,
     [Symbol.iterator]: () => entries[Symbol.iterator](),
   };
   return list;

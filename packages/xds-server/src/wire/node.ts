@@ -8,15 +8,15 @@ const idField = 1;
 const clusterField = 2;
 const metadataField = 3;
 
-/** As many builds of proxies, by zones, are told apart, of so many encoded bytes in all (Envoy says about 100 KiB); the oldest are forgotten first. */
-const mostBuilds = 64;
-const mostBytes = 2 * 1024 * 1024;
+/** Limits of the shared builds and of their encoded bytes (about 100 KiB for Envoy); the oldest are evicted first. */
+const maxBuilds = 64;
+const maxBytes = 2 * 1024 * 1024;
 const builds = new Map<string, { readonly build: Node; readonly bytes: number }>();
-let bytesKept = 0;
+let totalBytes = 0;
 
 /**
- * Decodes an `envoy.config.core.v3.Node`. What proxies of one build and zone say alike, such as hundreds of extensions, is decoded once and shared: nobody may
- * write into it.
+ * Decodes an `envoy.config.core.v3.Node`. Fields that proxies of the same build and zone have in common, such as hundreds of extensions,
+ * are decoded once and shared; they must not be modified.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -24,7 +24,7 @@ export function decodeNode(bytes: Buffer, from: number, to: number): Node {
   let id = "";
   let cluster = "";
   let metadata: Node["metadata"];
-  /** Ranges of the other fields. */
+  /** Offsets of the ranges of the other fields: start, end, start, end, … */
   const others: number[] = [];
   const reader = new Reader(bytes, from, to);
   while (reader.next()) {
@@ -45,16 +45,16 @@ function buildOf(bytes: Buffer, ranges: readonly number[]): Node {
   const key = hash("sha256", encoded, "base64");
   const known = builds.get(key);
   if (known !== undefined) return known.build;
-  // Copied: unknown fields that a message keeps are views of the bytes that it was read from.
+  // Copied, because unknown fields of a message are views of the bytes that it was decoded from.
   const build = fromBinary(NodeSchema, Uint8Array.from(encoded));
   const size = encoded.length;
-  if (size > mostBytes) return build;
+  if (size > maxBytes) return build;
   for (const [oldest, { bytes: freed }] of builds) {
-    if (builds.size < mostBuilds && bytesKept + size <= mostBytes) break;
+    if (builds.size < maxBuilds && totalBytes + size <= maxBytes) break;
     builds.delete(oldest);
-    bytesKept -= freed;
+    totalBytes -= freed;
   }
   builds.set(key, { build, bytes: size });
-  bytesKept += size;
+  totalBytes += size;
   return build;
 }

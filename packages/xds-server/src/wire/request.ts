@@ -2,26 +2,26 @@ import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
 import { viewOf } from "./digest.js";
-import { EncodedNames, EncodedVersions, Stretch } from "./encoded-lists.js";
+import { EncodedNames, EncodedVersions, RepeatedField } from "./encoded-lists.js";
 import { decodeNode } from "./node.js";
 import { Reader } from "./reader.js";
 import { nameList, noNames, noVersions, versionList, type NameList, type VersionList } from "./names.js";
 
-/** A `DiscoveryRequest` or `DeltaDiscoveryRequest`: what they share, and an empty list for what the variant lacks. */
+/** A `DiscoveryRequest` or `DeltaDiscoveryRequest`. Lists that the variant lacks are empty. */
 export interface XdsRequest {
   readonly node: Node | undefined;
   readonly typeUrl: string;
   readonly responseNonce: string;
   readonly errorDetail: { readonly code: number; readonly message: string } | undefined;
-  /** State-of-the-world: all names; delta: those to add. */
+  /** State-of-the-world: all names; delta: names to subscribe to. */
   readonly names: NameList;
-  /** Delta: names to take away. */
+  /** Delta: names to unsubscribe from. */
   readonly unsubscribe: NameList;
-  /** Delta: what the client had when it connected. */
+  /** Delta: versions of the resources that the client had when it connected. */
   readonly initialVersions: VersionList;
 }
 
-/** A decoded message of either variant as a request. */
+/** Converts a decoded message of either variant. */
 export function requestOf(message: DeltaDiscoveryRequest | DiscoveryRequest): XdsRequest {
   const { node, typeUrl, responseNonce, errorDetail } = message;
   const lists =
@@ -41,9 +41,9 @@ const fields = {
 } as const;
 
 /**
- * Decodes a request, but makes strings of its lists only when somebody asks: a proxy that returns lists thousands of names and versions,
- * and it is mostly enough to know whether they are those of a set. The lists are read where they are: who needs them after the bytes are
- * used for something else must copy (`kept`). Of a node, what many say alike is shared: nobody may write into it.
+ * Decodes a request. Its lists are decoded on iteration: a reconnecting proxy lists thousands of names and versions, and comparing their
+ * digest with a set's is usually enough. The lists reference the given bytes; call `detach` to use them later. Fields of the node may be
+ * shared between requests and must not be modified.
  *
  * @throws RangeError for bytes that are not a message
  */
@@ -53,19 +53,19 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   let typeUrl = "";
   let responseNonce = "";
   let errorDetail: XdsRequest["errorDetail"];
-  let names: Stretch | undefined;
-  let unsubscribe: Stretch | undefined;
-  let versions: Stretch | undefined;
+  let names: RepeatedField | undefined;
+  let unsubscribe: RepeatedField | undefined;
+  let versions: RepeatedField | undefined;
   const view = viewOf(bytes);
   const reader = new Reader(bytes, 0, bytes.length);
   while (reader.next()) {
     const { field, from, to } = reader;
     if (!reader.delimited) continue;
-    if (field === numbers.names) (names ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
+    if (field === numbers.names) (names ??= new RepeatedField(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.initialVersions)
-      (versions ??= new Stretch(bytes, field, reader.start)).addVersion(view, from, to);
+      (versions ??= new RepeatedField(bytes, field, reader.start)).addVersion(view, from, to);
     else if (field === numbers.unsubscribe)
-      (unsubscribe ??= new Stretch(bytes, field, reader.start)).addName(view, from, to);
+      (unsubscribe ??= new RepeatedField(bytes, field, reader.start)).addName(view, from, to);
     else if (field === numbers.typeUrl) typeUrl = bytes.toString("utf8", from, to);
     else if (field === numbers.responseNonce) responseNonce = bytes.toString("utf8", from, to);
     else if (field === numbers.node) node = decodeNode(bytes, from, to);

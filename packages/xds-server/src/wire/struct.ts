@@ -1,17 +1,17 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { Reader } from "./reader.js";
 
-/** The only field of `Struct` and of `ListValue`. */
+/** Field number of `Struct.fields` and of `ListValue.values`. */
 const membersField = 1;
-/** Of an entry of the map that a `Struct` is. */
+/** Field numbers of an entry of `Struct.fields`. */
 const entry = { key: 1, value: 2 } as const;
-/** Of `Value`. */
+/** Field numbers of `Value`. */
 const kinds = { null: 1, number: 2, string: 3, boolean: 4, struct: 5, list: 6 } as const;
 
 /**
- * Reads a `google.protobuf.Struct` as JSON, without making messages of it first.
+ * Decodes a `google.protobuf.Struct` to JSON without creating messages.
  *
- * @param into takes the members; default: a new object
+ * @param into receives the members; default: a new object
  * @throws RangeError for bytes that are not a message
  */
 export function readStruct(bytes: Buffer, from: number, to: number, into: JsonObject = {}): JsonObject {

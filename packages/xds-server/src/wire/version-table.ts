@@ -2,10 +2,10 @@ import { hashHigh, hashLow, hashRanges, viewOf } from "./digest.js";
 
 const encoder = new TextEncoder();
 
-/** Finds named versions by a hash of 64 bits, also as they stand in a request, without making strings of them. */
+/** A hash table of names with versions, keyed by a 64-bit hash, so that encoded requests can be looked up without decoding strings. */
 export class VersionTable {
   readonly size: number;
-  /** Three numbers a slot: the hash's halves, and the place plus one; 0 where there is none. */
+  /** Three numbers per slot: the halves of the hash and the index plus one; 0 if empty. */
   readonly #slots: Int32Array;
   readonly #last: number;
 
@@ -14,35 +14,35 @@ export class VersionTable {
     const slots = 2 ** Math.ceil(Math.log2(Math.max(1, size) * 2));
     this.#slots = new Int32Array(slots * 3);
     this.#last = slots - 1;
-    let place = 0;
+    let index = 0;
     for (const { name, version } of all) {
-      place++;
+      index++;
       hashOf(name, version);
       const at = this.#slot();
       if (this.#slots[at + 2] !== 0) continue;
       this.#slots[at] = hashHigh;
       this.#slots[at + 1] = hashLow;
-      this.#slots[at + 2] = place;
+      this.#slots[at + 2] = index;
     }
   }
 
-  /** The place of a named version, counted from 0; -1 where it is not there. */
-  placeOf(name: string, version: string): number {
+  /** Returns the zero-based index of a name with this version, or -1. */
+  indexOf(name: string, version: string): number {
     hashOf(name, version);
-    return this.#found();
+    return this.#lookup();
   }
 
-  /** The same of a name and a version that stand in a message. */
-  placeOfRanges(view: DataView, nameFrom: number, nameTo: number, versionFrom: number, versionTo: number): number {
+  /** Returns the index of a name with this version, both given as ranges of a message. */
+  indexOfRanges(view: DataView, nameFrom: number, nameTo: number, versionFrom: number, versionTo: number): number {
     hashRanges(view, nameFrom, nameTo, versionFrom, versionTo);
-    return this.#found();
+    return this.#lookup();
   }
 
-  #found(): number {
+  #lookup(): number {
     return (this.#slots[this.#slot() + 2] as number) - 1;
   }
 
-  /** Where the hash that was computed last is, or would be. */
+  /** Returns the offset of the slot that has, or would have, the last hash. */
   #slot(): number {
     const slots = this.#slots;
     for (let slot = (hashLow ^ (hashLow >>> 15)) & this.#last; ; slot = (slot + 1) & this.#last) {
@@ -52,7 +52,7 @@ export class VersionTable {
   }
 }
 
-/** Of listed versions, those that a table does not have; the places of those that it has are marked. */
+/** Returns the entries that are not in the table, and sets the marks of those that are. */
 export function unmatchedIn(
   list: Iterable<readonly [name: string, version: string]>,
   table: VersionTable,
@@ -60,9 +60,9 @@ export function unmatchedIn(
 ): (readonly [name: string, version: string])[] {
   const unmatched: (readonly [string, string])[] = [];
   for (const entry of list) {
-    const place = table.placeOf(entry[0], entry[1]);
-    if (place < 0) unmatched.push(entry);
-    else marks[place] = 1;
+    const index = table.indexOf(entry[0], entry[1]);
+    if (index < 0) unmatched.push(entry);
+    else marks[index] = 1;
   }
   return unmatched;
 }

@@ -5,7 +5,7 @@ import type { ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
 
 /** What connections share. */
-export interface Engine<C> {
+export interface ServerContext<C> {
   readonly source: ResourceSource<C>;
   readonly queue: PushQueue;
   readonly bodies: BodyCache;

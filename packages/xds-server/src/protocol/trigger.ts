@@ -1,9 +1,9 @@
 import type { PendingChanges } from "./pending-changes.js";
 
-/** That something may have to be sent of a type. */
-export interface Due {
+/** The event that made a type due for a push. */
+export interface Trigger {
   readonly reason: "request" | "change";
-  /** Milliseconds, by the clock of the stream. */
+  /** Time of the event in milliseconds since the epoch. */
   readonly since: number;
   /** The changes that led to it, or came while it waited. */
   readonly changes: PendingChanges;

@@ -1,5 +1,5 @@
 import type { Selection } from "../wire/body-cache.js";
-import type { Due } from "./due.js";
+import type { Trigger } from "./trigger.js";
 
 /** A response that was handed to the transport. */
 export interface LastResponse {
@@ -11,7 +11,7 @@ export interface LastResponse {
 
 /** The same, for as long as it is not answered. */
 export interface SentResponse extends LastResponse {
-  readonly due: Due;
+  readonly due: Trigger;
   /** The revision of the source that it shows, if the source has revisions. */
   readonly revision: number | undefined;
   readonly selection: Selection;
@@ -21,7 +21,7 @@ export interface SentResponse extends LastResponse {
 const kept = 16;
 
 /** The responses of one type that a client has not answered yet, oldest first. */
-export class Unanswered {
+export class UnansweredResponses {
   #responses: SentResponse[] = [];
 
   add(response: SentResponse): void {

@@ -1,31 +1,31 @@
 import { Code, ConnectError } from "@connectrpc/connect";
-import type { LongMessages } from "./long-messages.js";
+import type { MessageBuffers } from "./message-buffers.js";
 
 const prefixLength = 5;
 
-/** From this length on, a message is put together in a buffer that others use after it. */
-const long = 64 * 1024;
+/** Messages of at least this length are reassembled in pooled buffers. */
+const longMessage = 64 * 1024;
 
 export interface MessageReaderOptions {
-  /** Longer messages are refused. */
+  /** Longer messages fail with `ResourceExhausted`. */
   readonly maxBytes: number;
-  /** Absent: each long message has a buffer of its own. */
-  readonly buffers?: LongMessages;
+  /** Pool for long messages. By default each has a buffer of its own. */
+  readonly buffers?: MessageBuffers;
   /**
-   * Takes a message, whose bytes stand until it is done with it: until this returns, or the promise that it gives is settled. The next one is given to it then.
-   * What it throws comes out of `push`.
+   * Handles a message. Its bytes are valid until this returns, or until the returned promise settles; then the next message follows.
+   * `push` rethrows its errors.
    */
   readonly message: (message: Buffer) => Promise<void> | undefined;
 }
 
-/** Splits a gRPC request body into its messages, without waiting where nobody has to be waited for. */
+/** Splits a gRPC request body into messages, synchronously where neither a buffer nor the handler has to be awaited. */
 export class MessageReader {
   readonly #options: MessageReaderOptions;
   #chunks: Buffer[] = [];
   #available = 0;
-  /** Of the message whose prefix was read. */
+  /** Length of the message whose prefix was read. */
   #length: number | undefined;
-  /** Where that message is put together, if it is long, and how much of it is there. */
+  /** Buffer of that message if it is long, and the bytes of it that were received. */
   #long: Buffer | undefined;
   #filled = 0;
   #delivering = false;
@@ -36,9 +36,9 @@ export class MessageReader {
   }
 
   /**
-   * Takes more of the body. Gives a promise if somebody has to be waited for before there may be more.
+   * Reads the next chunk of the body. If this returns a promise, the next chunk must be passed after it settles.
    *
-   * @throws ConnectError `ResourceExhausted` for a message that is too long, `Unimplemented` for a compressed one
+   * @throws ConnectError `ResourceExhausted` for a message that is too long, `Unimplemented` for a compressed message
    */
   push(chunk: Buffer): Promise<void> | undefined {
     this.#chunks.push(chunk);
@@ -47,19 +47,19 @@ export class MessageReader {
   }
 
   /**
-   * The body is complete.
+   * Checks that the body ended at the end of a message.
    *
-   * @throws ConnectError `InvalidArgument` if that is within a message
+   * @throws ConnectError `InvalidArgument` if it ended within a message
    */
   end(): void {
     if (this.#available > 0 || this.#length !== undefined)
-      throw new ConnectError("the request ends within a message", Code.InvalidArgument);
+      throw new ConnectError("request body ended within a message", Code.InvalidArgument);
   }
 
-  /** There is no more to come, wherever that is: gives back what is held. */
+  /** Stops reading and releases the buffer. */
   close(): void {
     this.#closed = true;
-    if (!this.#delivering) this.#giveBack();
+    if (!this.#delivering) this.#release();
   }
 
   #read(): Promise<void> | undefined {
@@ -67,9 +67,9 @@ export class MessageReader {
       if (this.#length === undefined) {
         if (this.#available < prefixLength) return undefined;
         this.#length = lengthIn(this.#take(prefixLength), this.#options.maxBytes);
-        const buffer = this.#length >= long ? this.#options.buffers?.take(this.#length) : undefined;
-        if (buffer instanceof Promise) return buffer.then((each) => this.#hold(each)).then(() => this.#read());
-        if (buffer !== undefined) this.#hold(buffer);
+        const buffer = this.#length >= longMessage ? this.#options.buffers?.acquire(this.#length) : undefined;
+        if (buffer instanceof Promise) return buffer.then((each) => this.#use(each)).then(() => this.#read());
+        if (buffer !== undefined) this.#use(buffer);
       }
       const message = this.#message(this.#length);
       if (message === undefined) return undefined;
@@ -80,20 +80,20 @@ export class MessageReader {
     return undefined;
   }
 
-  #hold(buffer: Buffer): void {
+  #use(buffer: Buffer): void {
     this.#long = buffer;
     this.#filled = 0;
-    if (this.#closed) this.#giveBack();
+    if (this.#closed) this.#release();
   }
 
-  /** The message, if all of it is there. */
+  /** Returns the message once all of it was received. */
   #message(length: number): Buffer | undefined {
     if (this.#long === undefined) return this.#available < length ? undefined : this.#take(length);
     while (this.#filled < length && this.#chunks[0] !== undefined) {
       const part = this.#chunks[0].subarray(0, length - this.#filled);
       this.#long.set(part, this.#filled);
       this.#filled += part.length;
-      this.#drop(part.length);
+      this.#skip(part.length);
     }
     return this.#filled < length ? undefined : this.#long.subarray(0, length);
   }
@@ -111,26 +111,26 @@ export class MessageReader {
 
   #delivered(): void {
     this.#delivering = false;
-    this.#giveBack();
+    this.#release();
   }
 
-  #giveBack(): void {
-    if (this.#long !== undefined) this.#options.buffers?.give(this.#long);
+  #release(): void {
+    if (this.#long !== undefined) this.#options.buffers?.release(this.#long);
     this.#long = undefined;
   }
 
-  /** So many bytes, which are there. */
+  /** Removes and returns bytes that were received. */
   #take(count: number): Buffer {
     const [first] = this.#chunks;
     if (count === 0 || first === undefined) return Buffer.alloc(0);
     const joined = first.length >= count ? first : Buffer.concat(this.#chunks);
     if (joined !== first) this.#chunks = [joined];
-    this.#drop(count);
+    this.#skip(count);
     return joined.subarray(0, count);
   }
 
-  /** Goes on by so many bytes of the first chunk. */
-  #drop(count: number): void {
+  /** Removes bytes of the first chunk. */
+  #skip(count: number): void {
     const [first] = this.#chunks;
     this.#available -= count;
     if (first === undefined || first.length === count) this.#chunks.shift();
@@ -142,11 +142,11 @@ function lengthIn(prefix: Buffer, maxBytes: number): number {
   if (prefix.readUInt8(0) !== 0) throw new ConnectError("compressed requests are not supported", Code.Unimplemented);
   const length = prefix.readUInt32BE(1);
   if (length > maxBytes)
-    throw new ConnectError(`the request has ${length} bytes, more than ${maxBytes}`, Code.ResourceExhausted);
+    throw new ConnectError(`request message larger than max (${length} vs. ${maxBytes})`, Code.ResourceExhausted);
   return length;
 }
 
-/** The bytes that precede a message on the wire, together with its first part. */
+/** Returns the gRPC prefix of a message followed by the message's first part. */
 export function prefixed(head: Uint8Array, messageLength: number): Buffer {
   const buffer = Buffer.allocUnsafe(prefixLength + head.length);
   buffer.writeUInt8(0, 0);

@@ -8,50 +8,50 @@ const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * What a client that returns has, told by how it differs from a set: mostly not at all, or by a few resources. The request that said it, which
- * may list thousands of names, is not needed any more.
+ * The initial versions of a reconnecting client, stored as the difference from a set: usually none, or a few resources. Does not reference
+ * the request, which may list thousands of names.
  */
-export class Held implements VersionList {
+export class InitialVersions implements VersionList {
   readonly size: number;
   readonly digest: Digest;
   readonly set: ResourceSet;
-  /** Versions of names that the set does not have. */
-  readonly others: ReadonlyMap<string, string>;
-  /** Versions of the set's names that are not the set's. */
+  /** Versions of names that are not in the set. */
+  readonly outsideSet: ReadonlyMap<string, string>;
+  /** Names in the set for which the client has another version. */
   readonly #differing: ReadonlyMap<string, string>;
-  /** The names of the set that it does not have; undefined where it is told which it has. */
+  /** Names in the set that the client lacks; undefined if `#same` is used instead. */
   readonly #absent: ReadonlySet<string> | undefined;
-  /** The names of which it has the set's version, where they are fewer. */
+  /** Names for which the client has the set's version, if these are fewer. */
   readonly #same: ReadonlySet<string> = noNames;
 
   constructor(list: VersionList, set: ResourceSet) {
     this.size = list.size;
     this.digest = list.digest;
     this.set = set;
-    this.others = this.#differing = none;
+    this.outsideSet = this.#differing = none;
     this.#absent = noNames;
     if (list.digest.equals(versionsDigest(set))) return;
-    const others = (this.others = new Map<string, string>());
+    const outsideSet = (this.outsideSet = new Map<string, string>());
     const differing = (this.#differing = new Map<string, string>());
     const table = versionTable(set);
     const marks = new Uint8Array(table.size);
-    for (const [name, version] of list.unmatched(table, marks)) (set.has(name) ? differing : others).set(name, version);
+    for (const [name, version] of list.unmatched(table, marks)) (set.has(name) ? differing : outsideSet).set(name, version);
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
     const few = marked * 2 < table.size;
     this.#absent = few
       ? undefined
       : marked + differing.size === table.size
         ? noNames
-        : namesAt(set, (place, name) => marks[place] === 0 && !differing.has(name));
-    if (few) this.#same = namesAt(set, (place) => marks[place] === 1);
+        : namesAt(set, (index, name) => marks[index] === 0 && !differing.has(name));
+    if (few) this.#same = namesAt(set, (index) => marks[index] === 1);
   }
 
-  /** Whether it has all of the set. */
-  get all(): boolean {
+  /** Reports whether the client has every resource of the set in the set's version. */
+  get hasAll(): boolean {
     return this.#absent?.size === 0 && this.#differing.size === 0;
   }
 
-  /** Whether it has the set's resource of this name, which the set has, in the set's version. */
+  /** Reports whether the client has a resource of the set in the set's version. */
   has(name: string): boolean {
     return !this.#differing.has(name) && (this.#absent === undefined ? this.#same.has(name) : !this.#absent.has(name));
   }
@@ -60,25 +60,25 @@ export class Held implements VersionList {
     return unmatchedIn(this, table, marks);
   }
 
-  kept(): VersionList {
+  detach(): VersionList {
     return this;
   }
 
   *[Symbol.iterator](): Iterator<readonly [string, string]> {
     for (const { name, version } of this.set) if (this.has(name)) yield [name, version];
     yield* this.#differing;
-    yield* this.others;
+    yield* this.outsideSet;
   }
 }
 
-/** What a list means beside a set. */
-export function heldOf(list: VersionList, set: ResourceSet): Held {
-  return list instanceof Held && list.set === set ? list : new Held(list, set);
+/** Returns a list of versions relative to a set. */
+export function relativeTo(list: VersionList, set: ResourceSet): InitialVersions {
+  return list instanceof InitialVersions && list.set === set ? list : new InitialVersions(list, set);
 }
 
-function namesAt(set: ResourceSet, includes: (place: number, name: string) => boolean): ReadonlySet<string> {
+function namesAt(set: ResourceSet, includes: (index: number, name: string) => boolean): ReadonlySet<string> {
   const names = new Set<string>();
-  let place = 0;
-  for (const { name } of set) if (includes(place++, name)) names.add(name);
+  let index = 0;
+  for (const { name } of set) if (includes(index++, name)) names.add(name);
   return names;
 }

@@ -6,18 +6,18 @@ import { DeltaStream } from "../protocol/delta-stream.js";
 import { SotwStream } from "../protocol/sotw-stream.js";
 import type { ResourceSource } from "../source.js";
 import type { Call } from "../transport/call.js";
-import type { Engine } from "./engine.js";
+import type { ServerContext } from "./server-context.js";
 import { StreamEvents } from "./stream-events.js";
-import { UnwatchedTypes } from "./unwatched-types.js";
+import { OnDemandTypes } from "./on-demand-types.js";
 
 /** A stream that was admitted, with what is kept of it until it ends. */
-export interface Opened<C> {
+export interface AdmittedStream<C> {
   /** `<node id>-<counter>` */
   readonly id: string;
   readonly node: Node;
   readonly client: C;
   readonly stream: AdsStream;
-  readonly unwatched: UnwatchedTypes;
+  readonly onDemand: OnDemandTypes;
   readonly events: StreamEvents;
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -30,11 +30,11 @@ export interface Opened<C> {
  * @throws ConnectError if it is refused
  */
 export async function open<C>(
-  engine: Engine<C>,
+  engine: ServerContext<C>,
   { peer, method }: Call,
   node: Node | undefined,
   gone: () => boolean,
-): Promise<Opened<C>> {
+): Promise<AdmittedStream<C>> {
   const { source, clock, observe } = engine;
   if (node === undefined || node.id === "") throw new ConnectError("missing node information", Code.InvalidArgument);
   const client = await source.open(node, peer);
@@ -51,8 +51,8 @@ export async function open<C>(
     method.variant === "delta" ? new DeltaStream(seen, clock, noncePrefix) : new SotwStream(seen, clock, noncePrefix);
   const answerOf =
     source.answer && ((typeUrl: string, names: Iterable<string>) => source.answer?.(client, typeUrl, names));
-  const unwatched = new UnwatchedTypes(answerOf, (answer) => `${id}.${answer.toString(36)}`);
-  return { id, node, client, stream, unwatched, events, at: clock.now() };
+  const onDemand = new OnDemandTypes(answerOf, (answer) => `${id}.${answer.toString(36)}`);
+  return { id, node, client, stream, onDemand, events, at: clock.now() };
 }
 
 function seenBy<C>(

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { MessageReader, prefixed } from "../src/transport/grpc-messages.js";
-import { LongMessages } from "../src/transport/long-messages.js";
+import { MessageReader, prefixed } from "../src/transport/message-reader.js";
+import { MessageBuffers } from "../src/transport/message-buffers.js";
 import { FakeClock, idle } from "./fake-clock.js";
 import { readMessages } from "./read-messages.js";
 
-const atOnce = 16;
+const maxInUse = 16;
 const kibibyte = 1024;
 
 function filled(length: number, byte: number): Buffer {
@@ -27,22 +27,22 @@ test.each([1000, 64 * kibibyte, 1000 * kibibyte])(
       filled(700 * kibibyte, 6),
     ];
     const body = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
-    const read = await readMessages(pieces(body, size), kibibyte * kibibyte, new LongMessages(new FakeClock()));
+    const read = await readMessages(pieces(body, size), kibibyte * kibibyte, new MessageBuffers(new FakeClock()));
     expect(read.length).toBe(messages.length);
     for (const [i, message] of messages.entries()) expect(read[i]?.equals(message)).toBe(true);
   },
 );
 
 test("a message that is cut off gives its buffer back", async () => {
-  const buffers = new LongMessages(new FakeClock());
+  const buffers = new MessageBuffers(new FakeClock());
   const cut = prefixed(filled(100 * kibibyte, 1), 200 * kibibyte);
-  for (let i = 0; i < atOnce + 1; i++) {
+  for (let i = 0; i < maxInUse + 1; i++) {
     await expect(readMessages(pieces(cut, kibibyte), kibibyte * kibibyte, buffers)).rejects.toMatchObject({ code: 3 });
   }
 });
 
 test("a message stands until who takes it is done, even if the body is given up meanwhile; the next one waits for that", async () => {
-  const buffers = new LongMessages(new FakeClock());
+  const buffers = new MessageBuffers(new FakeClock());
   const taken: Buffer[] = [];
   let done: () => void = () => undefined;
   const message = (each: Buffer): Promise<void> => {
@@ -54,38 +54,38 @@ test("a message stands until who takes it is done, even if the body is given up 
   const body = Buffer.concat([prefixed(first, first.length), prefixed(filled(9, 2), 9)]);
   const busy = reader.push(body);
   reader.close();
-  const other = await buffers.take(200 * kibibyte);
+  const other = await buffers.acquire(200 * kibibyte);
   other.fill(7);
   expect(taken.length).toBe(1);
   expect(taken[0]?.equals(first)).toBe(true);
   done();
   await busy;
   expect(taken.length).toBe(1);
-  expect((await buffers.take(200 * kibibyte)).buffer).toBe(taken[0]?.buffer);
+  expect((await buffers.acquire(200 * kibibyte)).buffer).toBe(taken[0]?.buffer);
 });
 
 test("so many are put together at a time, the next when one is done, in the order in which they came", async () => {
-  const buffers = new LongMessages(new FakeClock());
+  const buffers = new MessageBuffers(new FakeClock());
   const taken: Buffer[] = [];
-  for (let i = 0; i < atOnce; i++) taken.push(await buffers.take(100 * kibibyte));
+  for (let i = 0; i < maxInUse; i++) taken.push(await buffers.acquire(100 * kibibyte));
   const got: number[] = [];
-  for (const i of [1, 2]) void Promise.resolve(buffers.take(i)).then(() => got.push(i));
+  for (const i of [1, 2]) void Promise.resolve(buffers.acquire(i)).then(() => got.push(i));
   await idle();
   expect(got).toEqual([]);
-  buffers.give(taken[0] as Buffer);
+  buffers.release(taken[0] as Buffer);
   await idle();
   expect(got).toEqual([1]);
-  buffers.give(taken[1] as Buffer);
+  buffers.release(taken[1] as Buffer);
   await idle();
   expect(got).toEqual([1, 2]);
 });
 
 test("who stops in the middle of a message does not hold up others for ever", async () => {
   const clock = new FakeClock();
-  const buffers = new LongMessages(clock);
-  for (let i = 0; i < atOnce; i++) await buffers.take(1);
+  const buffers = new MessageBuffers(clock);
+  for (let i = 0; i < maxInUse; i++) await buffers.acquire(1);
   let got = false;
-  void Promise.resolve(buffers.take(1)).then(() => (got = true));
+  void Promise.resolve(buffers.acquire(1)).then(() => (got = true));
   clock.advance(4999);
   await idle();
   expect(got).toBe(false);
@@ -95,8 +95,8 @@ test("who stops in the middle of a message does not hold up others for ever", as
 });
 
 test("a buffer that was given back is used again", async () => {
-  const buffers = new LongMessages(new FakeClock());
-  const first = await buffers.take(300 * kibibyte);
-  buffers.give(first);
-  expect(await buffers.take(200 * kibibyte)).toBe(first);
+  const buffers = new MessageBuffers(new FakeClock());
+  const first = await buffers.acquire(300 * kibibyte);
+  buffers.release(first);
+  expect(await buffers.acquire(200 * kibibyte)).toBe(first);
 });

@@ -6,8 +6,8 @@ import {
 import type { Variant } from "../events.js";
 import type { Answer } from "../source.js";
 
-/** A response of its own kind, whose resources may be of several types. */
-export function encodeAnswer(
+/** Encodes the response to an on-demand request. Its resources may be of several types. */
+export function encodeOnDemandResponse(
   variant: Variant,
   typeUrl: string,
   nonce: string,

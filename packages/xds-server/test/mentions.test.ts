@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNamedIn } from "../src/protocol/names-in.js";
+import { mentionsName } from "../src/protocol/mentions.js";
 
 test.each([
   [
@@ -24,5 +24,5 @@ test.each([
   ["", "a", false],
   ["anything", "", false],
 ])("%j names %j: %j", (message, name, named) => {
-  expect(isNamedIn(message, name)).toBe(named);
+  expect(mentionsName(message, name)).toBe(named);
 });

@@ -1,7 +1,7 @@
 import { resource, ResourceSet } from "@istiod/resources";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { heldOf } from "../src/protocol/held.js";
+import { relativeTo } from "../src/protocol/initial-versions.js";
 import { encodeRequest } from "../src/testing/request.js";
 import { versionList } from "../src/wire/names.js";
 import { decodeRequest } from "../src/wire/request.js";
@@ -33,16 +33,16 @@ test("law: what a client holds is told by how it differs from a set, also when a
       fc.constantFrom(versionList, asSent),
       (had, first, second, isFirst, listOf) => {
         const versions = versionsOf(isFirst ? first : had);
-        let held = heldOf(listOf(versions), setOf(first));
+        let initial = relativeTo(listOf(versions), setOf(first));
         for (const now of [first, second, first]) {
           const set = setOf(now);
-          held = heldOf(held, set);
-          expect(heldOf(held, set)).toBe(held);
-          expect(Object.fromEntries(held)).toEqual(versions);
-          expect(held.size).toBe(Object.keys(versions).length);
-          for (const { name, version } of set) expect(held.has(name)).toBe(versions[name] === version);
-          expect(held.all).toBe(set.toArray().every(({ name, version }) => versions[name] === version));
-          expect(Object.fromEntries(held.others)).toEqual(
+          initial = relativeTo(initial, set);
+          expect(relativeTo(initial, set)).toBe(initial);
+          expect(Object.fromEntries(initial)).toEqual(versions);
+          expect(initial.size).toBe(Object.keys(versions).length);
+          for (const { name, version } of set) expect(initial.has(name)).toBe(versions[name] === version);
+          expect(initial.hasAll).toBe(set.toArray().every(({ name, version }) => versions[name] === version));
+          expect(Object.fromEntries(initial.outsideSet)).toEqual(
             Object.fromEntries(Object.entries(versions).filter(([name]) => !set.has(name))),
           );
         }
@@ -59,8 +59,8 @@ test("a list of thousands that differs by one is gone through without a string f
   const { "outbound|80||service-7.shop.svc.cluster.local": _, ...set } = all;
   const list = asSent(versionsOf(all));
   list[Symbol.iterator] = () => expect.fail("went through the strings");
-  const held = heldOf(list, setOf(set));
-  expect([...held.others.keys()]).toEqual(["outbound|80||service-7.shop.svc.cluster.local"]);
-  expect(held.all).toBe(true);
-  expect(heldOf(asSent(versionsOf(set)), setOf(all)).has("outbound|80||service-7.shop.svc.cluster.local")).toBe(false);
+  const initial = relativeTo(list, setOf(set));
+  expect([...initial.outsideSet.keys()]).toEqual(["outbound|80||service-7.shop.svc.cluster.local"]);
+  expect(initial.hasAll).toBe(true);
+  expect(relativeTo(asSent(versionsOf(set)), setOf(all)).has("outbound|80||service-7.shop.svc.cluster.local")).toBe(false);
 });

@@ -1,0 +1,77 @@
+import type { Resource } from "@istiod/resources";
+
+/** A chunk ends at a boundary resource once it has the minimum size, and at any resource once it has the maximum size. */
+const minBytes = 32 * 1024;
+const maxBytes = 256 * 1024;
+/** One in so many resources is a boundary. */
+const boundaryInterval = 16;
+
+/** Garbage-collected entries are swept after the table has grown by a half, plus this number. */
+const sweepInterval = 1024;
+
+/** Consecutive resources, with a key that equal chunks share. */
+export interface Chunk {
+  readonly key: string;
+  readonly resources: readonly Resource[];
+}
+
+/**
+ * Splits lists of resources by content-defined chunking: a chunk's boundary depends on the resource there and not on its position, so
+ * that lists with long runs in common have most of their chunks in common.
+ */
+export class Chunker {
+  readonly #numbers = new WeakMap<Resource, number>();
+  /** One resource of each content and name, to recognize equal resources. */
+  readonly #known = new Map<string, WeakRef<Resource>>();
+  #sweepAt = sweepInterval;
+  #last = 0;
+
+  /** Number of entries, including garbage-collected entries that are not swept yet. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Splits a list into chunks. */
+  split(resources: readonly Resource[]): Chunk[] {
+    const chunks: Chunk[] = [];
+    let from = 0;
+    let bytes = 0;
+    let numbers: string[] = [];
+    for (const [i, resource] of resources.entries()) {
+      const number = this.#number(resource);
+      numbers.push(number.toString(36));
+      bytes += resource.bytes.length;
+      const isBoundary = Math.imul(number, 0x9e3779b1) >>> 0 < 2 ** 32 / boundaryInterval;
+      if (bytes < (isBoundary ? minBytes : maxBytes) && i < resources.length - 1) continue;
+      chunks.push({ key: numbers.join(" "), resources: resources.slice(from, i + 1) });
+      from = i + 1;
+      bytes = 0;
+      numbers = [];
+    }
+    return chunks;
+  }
+
+  /** Returns a number that resources of equal name and content share. */
+  #number(resource: Resource): number {
+    let number = this.#numbers.get(resource);
+    if (number !== undefined) return number;
+    const { name, version } = resource;
+    // Envoy resources contain their names, so most versions have one name.
+    let key = version;
+    let equal = this.#known.get(key)?.deref();
+    if (equal !== undefined && equal.name !== name) equal = this.#known.get((key = `${version} ${name}`))?.deref();
+    number = equal && this.#numbers.get(equal);
+    if (number === undefined) {
+      number = ++this.#last;
+      this.#known.set(key, new WeakRef(resource));
+      if (this.#known.size >= this.#sweepAt) this.#sweep();
+    }
+    this.#numbers.set(resource, number);
+    return number;
+  }
+
+  #sweep(): void {
+    for (const [key, resource] of this.#known) if (resource.deref() === undefined) this.#known.delete(key);
+    this.#sweepAt = Math.ceil(this.#known.size * 1.5) + sweepInterval;
+  }
+}
