@@ -67,7 +67,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const registry = new Registry();
     const database = new Database<Proxy>();
     const served: { by?: XdsServer; from?: Ingestion<Proxy> } = {};
-    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], unserved: () => served.by?.unserved(), waiting: () => served.from?.waiting ?? 0 });
+    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], waiting: () => served.from?.waiting ?? 0 });
     stops.push(() => report.stop());
     const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
@@ -83,13 +83,13 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     };
 
     const modelLog = log.child({ scope: "model" });
-    const gatewayNames = new GatewayNames({ database, beforeCommit: () => source.committing(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
+    const gatewayNames = new GatewayNames({ database, beforeCommit: () => report.attribution.beforeChange(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
       quiet: path.quietMs,
       max: path.maxMs,
       ...(path.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
-      beforeCommit: () => source.committing(),
+      beforeCommit: () => report.attribution.beforeChange(),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),
       onCommit: (commit, timing) => {
@@ -118,7 +118,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       authorization.check = streamIdentity(authority.authenticators);
     }
 
-    const xds = createXdsServer(source, { observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
+    const xds = createXdsServer(source, { attribution: report.attribution, observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
     const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), ownCluster: values.clusterID, remoteClusters: () => sources.remote.keys() });

@@ -33,7 +33,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
   readonly #byView = new WeakMap<View<unknown>, MeshClient>();
-  readonly #listeners = new Map<(change: SourceChange<MeshClient>) => void, () => void>();
+  readonly #listeners = new Set<(change: SourceChange<MeshClient>) => void>();
   #ready = false;
 
   constructor(options: MeshSourceOptions) {
@@ -49,16 +49,11 @@ export class MeshSource implements ResourceSource<MeshClient> {
     this.#ready = true;
   }
 
-  /** To be called before each commit. */
-  committing(): void {
-    if (this.#ready) for (const changing of this.#listeners.values()) changing();
-  }
-
   /** To be called after each commit. */
   committed(commit: Commit): void {
     if (!this.#ready || commit.changed.length === 0) return;
     const clients = this.#affected(commit);
-    for (const listener of this.#listeners.keys()) listener({ revision: commit.revision, clients });
+    for (const listener of this.#listeners) listener({ revision: commit.revision, clients });
   }
 
   /** Whom a commit may concern, with the types. Names are followed again when they are asked for again: who no longer wants one need not say so. */
@@ -99,7 +94,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
       client.last.set(typeUrl, set);
       return set;
     } catch (error) {
-      this.#options.log.error({ proxy: client.proxy.nodeId, type: typeUrl, err: error }, "could not generate; what the proxy has stands");
+      this.#options.log.error({ proxy: client.proxy.nodeId, type: typeUrl, err: error }, "generation failed, keeping the last good config");
       const last = client.last.get(typeUrl);
       if (!last) throw new ConnectError(`${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`, Code.Internal);
       return last;
@@ -130,8 +125,8 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return undefined;
   }
 
-  watch(listener: (change: SourceChange<MeshClient>) => void, changing: () => void): () => void {
-    this.#listeners.set(listener, changing);
+  watch(listener: (change: SourceChange<MeshClient>) => void): () => void {
+    this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 

@@ -1,8 +1,8 @@
 import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-ingestion";
 import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
-import type { Connection, PushEvent, XdsEvent } from "@istiod/xds-server";
+import { ChangeAttribution, ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
+import type { Clock, Connection, PushEvent, XdsEvent } from "@istiod/xds-server";
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
@@ -13,6 +13,8 @@ import { metricType, xdsMetrics } from "./metrics/xds-metrics.js";
 
 /** What is counted, remembered and logged of what happens. */
 export interface Reporting {
+  /** For the xDS server. `beforeChange` must be called before each commit. */
+  readonly attribution: ChangeAttribution;
   readonly changes: ChangeLog;
   readonly deliveries: Deliveries;
   /** To be given every event of the xDS server. */
@@ -32,8 +34,6 @@ export interface ReportingOptions {
   readonly version: string;
   readonly log: Logger;
   readonly connections: () => readonly Connection[];
-  /** The oldest revision that some proxy is still to be served. */
-  readonly unserved: () => number | undefined;
   /** What changed in the sources and is not committed yet. */
   readonly waiting: () => number;
 }
@@ -41,23 +41,26 @@ export interface ReportingOptions {
 const objectsLogged = 10;
 const changesRemembered = 256;
 
-export function reporting({ registry, database, version, log, connections, unserved, waiting }: ReportingOptions): Reporting {
+const clock: Clock = {
+  now: () => performance.timeOrigin + performance.now(),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
+export function reporting({ registry, database, version, log, connections, waiting }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
   const feedChange = changeMetrics(registry);
   const logs = { push: log.child({ scope: "push" }), validation: log.child({ scope: "validation" }), sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
   let sources: SourceMetrics | undefined;
   const early: Problem[] = [];
+  const attribution = new ChangeAttribution(clock);
   const changes = new ChangeLog({
     keep: changesRemembered,
-    unserved,
-    clock: {
-      now: () => performance.timeOrigin + performance.now(),
-      after: (ms, callback) => {
-        const timer = setTimeout(callback, ms).unref();
-        return () => clearTimeout(timer);
-      },
-    },
+    pendingRevision: () => attribution.pendingRevision,
+    clock,
     settled: (report) => {
       feedChange(report);
       logs.push.info(summary(report), "change settled");
@@ -65,11 +68,12 @@ export function reporting({ registry, database, version, log, connections, unser
   });
   const deliveries = new Deliveries();
   return {
+    attribution,
     changes,
     deliveries,
     observe(event) {
       feedXds(event);
-      if (event.kind === "turn") sources?.turn(event.changes);
+      if (event.kind === "pushStart") sources?.pushStarted(event.changes);
       changes.observe(event);
       deliveries.observe(event);
       logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) => causes(changes.report(revision)));
@@ -138,7 +142,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
       log[event.cause === undefined ? "info" : "error"]({ proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) }, `disconnected: ${event.reason}`);
       break;
     case "failure":
-      log.error({ proxy: event.nodeId, type: metricType(event.typeUrl), ...thrown(event.error) }, "could not generate; what the proxy has stands");
+      log.error({ proxy: event.nodeId, type: metricType(event.typeUrl), ...thrown(event.error) }, "generation failed, keeping the last good config");
       break;
     case "refused":
       log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);

@@ -85,7 +85,7 @@ class Istiod {
     };
     const log = pino({ level: "info" }, { write: count });
     const source = new MeshSource({ database: this.database, log });
-    this.#report = reporting({ registry: this.registry, database: this.database, version: "test", log, connections: () => this.server.connections(), unserved: () => this.server.unserved(), waiting: () => 0 });
+    this.#report = reporting({ registry: this.registry, database: this.database, version: "test", log, connections: () => this.server.connections(), waiting: () => 0 });
     const onCommit = (commit: Commit): void => {
       if (source.ready()) this.#report.committed(commit);
       source.committed(commit);
@@ -93,8 +93,8 @@ class Istiod {
     this.#write(mesh);
     // The directory's place is taken by memory.
     const others = meshSources(flagValues({ configDir: "." }), {}).all.filter((each) => !(each instanceof DirectorySource));
-    this.#ingestion = new Ingestion(this.database, [...others, this.#source], { quiet: 0, beforeCommit: () => source.committing(), onCommit, onProblems: (found) => this.#report.problems(found), onResolved: (gone) => this.#report.resolved(gone) });
-    this.server = createXdsServer(source, { observe: (event) => this.#report.observe(event), bodyCacheMs: 0 });
+    this.#ingestion = new Ingestion(this.database, [...others, this.#source], { quiet: 0, beforeCommit: () => this.#report.attribution.beforeChange(), onCommit, onProblems: (found) => this.#report.problems(found), onResolved: (gone) => this.#report.resolved(gone) });
+    this.server = createXdsServer(source, { attribution: this.#report.attribution, observe: (event) => this.#report.observe(event), bodyCacheMs: 0 });
     this.ready = this.#ingestion.ready.then(() => {
       this.#report.started();
       source.markReady();

@@ -12,8 +12,8 @@ export interface ChangeLogOptions {
   readonly settled?: (report: ChangeReport) => void;
   /** Default 1,000 ms. */
   readonly quietMs?: number;
-  /** The oldest revision that some client is still to be served, as the server tells it: until then more is heard of it. Default: none. */
-  readonly unserved?: () => number | undefined;
+  /** Returns the oldest revision whose push is not complete; such changes are not settled. Default: none. */
+  readonly pendingRevision?: () => number | undefined;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -188,15 +188,15 @@ export class ChangeLog {
   }
 
   #watch(): void {
-    const { clock, settled, quietMs = 1000, unserved } = this.#options;
+    const { clock, settled, quietMs = 1000, pendingRevision } = this.#options;
     if (settled === undefined || this.#stopTimer !== undefined) return;
     this.#stopTimer = clock.after(quietMs, () => {
       this.#stopTimer = undefined;
       let waiting = false;
-      const served = (unserved?.() ?? Infinity) - 1;
+      const pushedUntil = (pendingRevision?.() ?? Infinity) - 1;
       for (const change of this.#changes.values()) {
         if (change.told) continue;
-        if (change.pending > 0 || change.revision > served || clock.now() - change.heardAt < quietMs) waiting = true;
+        if (change.pending > 0 || change.revision > pushedUntil || clock.now() - change.heardAt < quietMs) waiting = true;
         else {
           change.told = true;
           change.proxies = proxyCounts(change);

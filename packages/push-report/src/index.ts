@@ -1,3 +1,4 @@
+export { ChangeAttribution } from "./attribution/change-attribution.js";
 export { ChangeLog, type ChangeLogOptions } from "./change-log.js";
 export type { ChangeReport } from "./change-report.js";
 export { Deliveries } from "./deliveries.js";

@@ -13,7 +13,7 @@ export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName):
   const of = { object, found: false, connected: present.length, settling: present.filter((connection) => isSettling(sources, connection)).length };
   if (revision === undefined) return { ...of, reached: 0, live: 0, refused: 0, missing: [] };
   const report = changes.report(revision);
-  const owing = present.filter(({ owed }) => owed !== undefined && owed <= revision);
+  const unpushed = present.filter(({ pendingRevision }) => pendingRevision !== undefined && pendingRevision <= revision);
   const unanswered = [...changes.unanswered(revision)].flatMap(({ connection, typeUrl }): Missing[] => {
     const proxy = present.find(({ id }) => id === connection)?.node.id;
     return proxy === undefined ? [] : [{ proxy, reason: "not acknowledged", typeUrl, resources: [] }];
@@ -23,7 +23,7 @@ export function removalStatus<C>(sources: StatusSources<C>, object: ObjectName):
     return stands ? [{ proxy, reason: "refused", typeUrl, resources, message }] : [];
   });
   const told = new Set([...refusing, ...unanswered].map(({ proxy }) => proxy));
-  const unsent = owing.filter(({ node }) => !told.has(node.id)).map(({ node }): Missing => ({ proxy: node.id, reason: "not sent", typeUrl: "", resources: [] }));
+  const unsent = unpushed.filter(({ node }) => !told.has(node.id)).map(({ node }): Missing => ({ proxy: node.id, reason: "not sent", typeUrl: "", resources: [] }));
   const missing = [...refusing, ...unanswered, ...unsent];
   const behind = new Set(missing.map(({ proxy }) => proxy));
   const reached = Math.max(told.size, report?.proxies ?? 0) + unsent.length;

@@ -65,6 +65,6 @@ export class Statuses<C> {
 /** Changes whenever a proxy comes or goes, subscribes, is sent something or answers. */
 function stateOf(connections: readonly Connection[]): string {
   return connections
-    .map((c) => `${c.id}:${c.owed ?? ""}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
+    .map((c) => `${c.id}:${c.pendingRevision ?? ""}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
     .join(";");
 }

@@ -1,7 +1,7 @@
 import { equal } from "node:assert/strict";
 import { readText, setObjects, virtualServices } from "@istiod/config-ingestion";
 import { Database, query } from "@istiod/incremental";
-import { ChangeLog, Deliveries, formatStatus, parseName, statusOf } from "@istiod/push-report";
+import { ChangeAttribution, ChangeLog, Deliveries, formatStatus, parseName, statusOf } from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";
 import { createXdsServer, type SourceChange } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
@@ -25,15 +25,18 @@ const source = {
   watch: (listener: typeof push) => ((push = listener), () => undefined),
 };
 const clock = { now: Date.now, after: () => () => undefined };
-const changes = new ChangeLog({ clock });
+const attribution = new ChangeAttribution(clock);
+const changes = new ChangeLog({ clock, pendingRevision: () => attribution.pendingRevision });
 const deliveries = new Deliveries();
 const server = createXdsServer(source, {
+  attribution,
   observe: (event) => {
     changes.observe(event);
     deliveries.observe(event);
   },
 });
 const apply = (text: string) => {
+  attribution.beforeChange();
   const commit = database.commit((tx) => setObjects(tx, readText(text, "mesh.yaml").flatMap((reading) => reading.objects)));
   changes.committed(commit);
   push({ revision: commit.revision });

@@ -1,7 +1,7 @@
 import { virtualServices, workloadGroupKind } from "@istiod/config-ingestion";
 import { commitYaml } from "@istiod/config-ingestion/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
-import { ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus, type StatusPace } from "@istiod/push-report";
+import { ChangeAttribution, ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus, type StatusPace } from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
 
@@ -33,12 +33,13 @@ export class ToyMesh {
   readonly server: XdsServer;
   readonly deliveries = new Deliveries();
   readonly #views = new Map<unknown, View<Client>>();
+  readonly #attribution: ChangeAttribution;
   #tell: (change: SourceChange) => void = () => undefined;
-  #changing: () => void = () => undefined;
 
   constructor(now: { at: number; timers: (() => void)[] }) {
     const clock = { now: () => now.at, after: (_: number, callback: () => void) => (now.timers.push(callback), () => undefined) };
-    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100, unserved: () => this.server.unserved() });
+    this.#attribution = new ChangeAttribution(clock);
+    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100, pendingRevision: () => this.#attribution.pendingRevision });
     const source: ResourceSource<View<Client>> = {
       ready: () => true,
       open: (node) => {
@@ -47,8 +48,8 @@ export class ToyMesh {
         return view;
       },
       resources: (view, typeUrl) => (typeUrl === toyType ? view.call(routes) : undefined),
-      watch: (listener, changing) => {
-        [this.#tell, this.#changing] = [listener, changing];
+      watch: (listener) => {
+        this.#tell = listener;
         return () => undefined;
       },
       close: (view) => view.release(),
@@ -56,6 +57,7 @@ export class ToyMesh {
     this.server = createXdsServer(source, {
       // A client has one response on its way: the next is made when it has taken that.
       maxOutstandingBytes: 0,
+      attribution: this.#attribution,
       observe: (event) => {
         this.log.observe(event);
         this.deliveries.observe(event);
@@ -64,7 +66,7 @@ export class ToyMesh {
   }
 
   commit(yaml: string): Commit {
-    this.#changing();
+    this.#attribution.beforeChange();
     const commit = commitYaml(this.database, yaml);
     this.log.committed(commit);
     if (commit.changed.length > 0) this.#tell({ revision: commit.revision });
@@ -72,7 +74,7 @@ export class ToyMesh {
   }
 
   delete(key: string): Commit {
-    this.#changing();
+    this.#attribution.beforeChange();
     const commit = this.database.commit((tx) => tx.delete(virtualServices, key));
     this.log.committed(commit);
     this.#tell({ revision: commit.revision });

@@ -3,150 +3,147 @@ import type { Peer } from "./source.js";
 /** The two variants of the protocol: incremental and state-of-the-world. */
 export type Variant = "delta" | "sotw";
 
-interface OfConnection {
+interface ConnectionFields {
   /** `<node id>-<counter>`, unique within the process. */
   readonly connection: string;
   readonly nodeId: string;
   readonly variant: Variant;
 }
 
-interface OfType extends OfConnection {
+interface TypeFields extends ConnectionFields {
   readonly typeUrl: string;
 }
 
 /** A stream was admitted. */
-export interface ConnectEvent extends OfConnection {
+export interface ConnectEvent extends ConnectionFields {
   readonly kind: "connect";
   readonly peer: Peer;
 }
 
-/** A stream was refused before it was admitted. */
+/** A stream was rejected before it was admitted. */
 export interface RefusedEvent {
   readonly kind: "refused";
   readonly peer: Peer;
-  /** The name of a gRPC status code, such as `InvalidArgument`. */
+  /** Name of the gRPC status code, such as `InvalidArgument`. */
   readonly code: string;
   readonly message: string;
-  /** What was thrown, where that is the server's or the source's own fault: the client is not told. */
+  /** The internal error of the server or the source, which is not sent to the client. */
   readonly cause?: unknown;
 }
 
 /** An admitted stream ended. */
-export interface DisconnectEvent extends OfConnection {
+export interface DisconnectEvent extends ConnectionFields {
   readonly kind: "disconnect";
   readonly reason: string;
-  /** What was thrown, where it ended by the server's or the source's own fault: the client is not told. */
+  /** The internal error of the server or the source, which is not sent to the client. */
   readonly cause?: unknown;
-  /** Milliseconds since it was admitted. */
+  /** Milliseconds since the stream was admitted. */
   readonly connectedMs: number;
 }
 
-/** Any request on an admitted stream. */
-export interface RequestEvent extends OfType {
+/** A request on an admitted stream. */
+export interface RequestEvent extends TypeFields {
   readonly kind: "request";
-  /** Bytes of the gRPC message without its prefix, if the transport knows them. */
+  /** Length of the gRPC message without its prefix, if known. */
   readonly bytes?: number;
-  /** True if its nonce is not the last one sent: the answer to a response that a later one has replaced. */
+  /** Set if the request's nonce is not the last one sent. */
   readonly stale: boolean;
 }
 
-/** What a response carried. */
+/** The content of a response. */
 export interface Carried {
-  /** Made when they are asked for: a response can be large. */
+  /** Computed on access, because a response can be large. */
   readonly resources: readonly { readonly name: string; readonly version: string }[];
   readonly removed: readonly string[];
 }
 
-export interface AckEvent extends OfType {
+export interface AckEvent extends TypeFields {
   readonly kind: "ack";
-  /** What was acknowledged. */
+  /** Content of the acknowledged response. */
   readonly carried: Carried;
   readonly nonce: string;
   readonly version: string;
-  /** The revision of the source that the acknowledged response showed, if it has revisions. */
+  /** Revision that the response was attributed to, if any. */
   readonly revision?: number;
   /** Milliseconds since the response was handed to the transport. */
   readonly afterMs: number;
-  /** Milliseconds since the request or change that led to the response. */
+  /** Milliseconds since the request or change that triggered the response. */
   readonly sinceMs: number;
 }
 
-export interface NackEvent extends OfType {
+export interface NackEvent extends TypeFields {
   readonly kind: "nack";
   readonly error: Rejection;
-  /** What was refused; undefined where the response is not known any more. */
+  /** Content of the rejected response; undefined if the server no longer remembers it. */
   readonly carried?: Carried;
 }
 
-/** A client refused a response. It goes on with what it had before. */
+/** A NACK. The client keeps its last accepted configuration. */
 export interface Rejection {
   readonly nonce: string;
   readonly version: string;
   /** A gRPC status code number. */
   readonly code: number;
   readonly message: string;
-  /** Names of the resources in the refused response that the message mentions; all of the response's if it had only one. */
+  /** Names of the resources in the response that the message mentions; if the response had one resource, its name. */
   readonly resources: readonly string[];
-  /** The versions of those resources that were refused, by name. */
+  /** Rejected versions of those resources by name. */
   readonly versions: Readonly<Record<string, string>>;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The revision of the source that the refused response showed, if it has revisions. */
+  /** Revision that the response was attributed to, if any. */
   readonly revision?: number;
 }
 
 /** A response was handed to the transport. */
-export interface PushEvent extends OfType {
+export interface PushEvent extends TypeFields {
   readonly kind: "push";
   readonly reason: "request" | "change";
   readonly nonce: string;
   readonly version: string;
-  /** The revision of the source that the response shows, if it has revisions. */
+  /** Revision that the response is attributed to, if any. */
   readonly revision?: number;
-  /**
-   * The changes that this response shows something of, ascending; several where they were merged. They came since the client's last response of the type, or brought, within
-   * 10 s, what the client asks for now, such as the endpoints of a cluster that it was sent before.
-   */
+  /** Revisions of the changes that the response is attributed to, ascending; several if changes were merged. */
   readonly changes: readonly number[];
   /** Resources in the response. */
   readonly resources: number;
   /** Names in `removed_resources`. */
   readonly removed: number;
-  /** Bytes of the gRPC message without its prefix. */
+  /** Length of the gRPC message without its prefix. */
   readonly bytes: number;
-  /** Milliseconds from the request or change to the start of the work on the response. */
+  /** Milliseconds from the request or change until the response was started. */
   readonly queueMs: number;
-  /** Milliseconds that the source and the encoding took. */
+  /** Milliseconds that the source, the comparison and the encoding took. */
   readonly buildMs: number;
 }
 
-/** The turn of a client came, to be sent what changed. There may be nothing to send. */
-export interface TurnEvent extends OfConnection {
-  readonly kind: "turn";
-  /** The revisions of the source since its last turn, ascending. */
+/** A push because of changes left the queue. It may turn out to be empty. */
+export interface PushStartEvent extends ConnectionFields {
+  readonly kind: "pushStart";
+  /** Revisions of the changes since the stream's last push, ascending. */
   readonly changes: readonly number[];
-  /** Milliseconds since the first of them. */
+  /** Milliseconds since the first of these changes. */
   readonly queueMs: number;
 }
 
-/** Everything that such a turn had to send was handed to the transport, and it was something. */
-export interface ServedEvent extends OfConnection {
-  readonly kind: "served";
+/** All responses of a push, of which there was at least one, were handed to the transport. */
+export interface PushEndEvent extends ConnectionFields {
+  readonly kind: "pushEnd";
   readonly responses: number;
   readonly bytes: number;
   /** Milliseconds since the first of the changes. */
   readonly sinceMs: number;
 }
 
-/** The client's side has taken all that was handed to the transport. */
-export interface SentEvent extends OfConnection {
+/** Everything that was handed to the transport was written to the network. */
+export interface SentEvent extends ConnectionFields {
   readonly kind: "sent";
-  /** Milliseconds since something was handed over while nothing was outstanding. */
+  /** Milliseconds since the first response was handed over. */
   readonly afterMs: number;
 }
 
-/** The source threw when it was asked. The client keeps what it has, and the source is asked again after the next change. */
-export interface FailureEvent extends OfType {
+/** The source threw. The client keeps the last good config, and the source is read again after the next change. */
+export interface FailureEvent extends TypeFields {
   readonly kind: "failure";
   readonly error: unknown;
 }
@@ -159,7 +156,7 @@ export type XdsEvent =
   | AckEvent
   | NackEvent
   | PushEvent
-  | TurnEvent
-  | ServedEvent
+  | PushStartEvent
+  | PushEndEvent
   | SentEvent
   | FailureEvent;

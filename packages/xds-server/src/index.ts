@@ -1,12 +1,20 @@
 export type { Answer, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./server.js";
+export type {
+  AttributedResponse,
+  AttributedStream,
+  Attribution,
+  ShownChanges,
+  StreamAttribution,
+} from "./attribution.js";
 export { createXdsServer } from "./xds-server.js";
 export { serve } from "./serve.js";
 export { peerKey } from "./transport/peer.js";
 export type { Clock } from "./clock.js";
 export type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./transport/call.js";
 export type { Body } from "./wire/body.js";
+export type { Selection } from "./wire/body-cache.js";
 export { requestOf, type XdsRequest } from "./wire/request.js";
 export type { NameList, VersionList } from "./wire/names.js";
 export {

@@ -9,5 +9,5 @@ export async function serve<C>(
 ): Promise<XdsServer & Listening> {
   const server = createXdsServer(source, options);
   const { host, port, renew } = await server.listen(options);
-  return { ...server, host, port, renew };
+  return Object.assign(server, { host, port, renew });
 }

@@ -2,73 +2,68 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 
 /**
- * Where a server's resources come from. The server asks; the source answers from what it has at that moment and says when
- * to ask again. `C` is whatever the source wants to remember about one client.
+ * The source of a server's resources. The server reads resources from the source's current state; the source reports changes, after which
+ * the server reads again. `C` is the source's own state of one client.
  */
 export interface ResourceSource<C = unknown> {
-  /** Whether there is anything to serve yet. While false, streams are refused with `Unavailable`. */
+  /** Reports whether the first snapshot is ready. Until then, streams are rejected with `Unavailable`. */
   ready(): boolean;
 
   /**
-   * Admits a client, once for a stream, when its first request has come. The node has a non-empty id.
+   * Admits a client. Called once per stream, on its first request. The node has a non-empty id.
    *
-   * @throws ConnectError to refuse: its code and message are what the client receives. Any other error becomes `Internal`.
+   * @throws ConnectError to reject the client with this code and message. Any other error becomes `Internal`.
    */
   open(node: Node, peer: Peer): C | Promise<C>;
 
   /**
-   * All resources of a type that the client should have: for a wildcard subscription, all of them are sent; else those
-   * that it names. Undefined if the source does not serve this type. Must give the same object, or a set sharing parts
-   * with it, for as long as nothing changed: sets are compared by identity first.
+   * Returns the resources of a type for a client; undefined if the source does not serve the type. All of them are sent for a wildcard
+   * subscription, otherwise those that the client subscribes to. Must return the same object while nothing has changed, or a set that
+   * shares unchanged parts with it: sets are compared by identity first.
    */
   resources(client: C, typeUrl: string): ResourceSet | undefined;
 
-  /** A resource that is not in the set of its type, for a client that subscribes to it by name. */
+  /** Returns a resource that is not in the set of its type, for a client that subscribes to it by name. */
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
   /**
-   * For types that are asked about and not watched, such as debug commands: what to answer each request with. Undefined for all other types.
-   * Such a request does not count among the client's subscriptions.
+   * Returns the response to a request of an on-demand type, such as a debug command; undefined for all other types. On-demand types are
+   * not subscribed to: each request is answered once.
    *
-   * @param names as the request lists them; only to be read for types of this kind, and before this returns
+   * @param names the requested names; to be read only for on-demand types, and before this returns
    * @throws ConnectError to end the stream with it
    */
   answer?(client: C, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined;
 
-  /**
-   * Calls the listener after each change that may alter an answer. Gives the function that ends this.
-   *
-   * @param changing to be called before each change, while the source still answers as before: so changes that are merged for a client are
-   * told apart in what is reported. A source that cannot call it need not.
-   */
-  watch(listener: (change: SourceChange<C>) => void, changing: () => void): () => void;
+  /** Calls the listener after each change. Returns a function that stops this. */
+  watch(listener: (change: SourceChange<C>) => void): () => void;
 
-  /** The stream of this client ended. */
+  /** Called when the stream of a client has ended. */
   close?(client: C): void;
 }
 
-/** The answer to a request of a type that is not watched. */
+/** The response to a request of an on-demand type. */
 export interface Answer {
-  /** Messages of any types. Names are for delta clients. */
+  /** Messages of any types. Names are sent to delta clients only. */
   readonly resources: readonly { readonly name: string; readonly typeUrl: string; readonly bytes: Uint8Array }[];
-  /** The identifier of the control plane that answers. */
+  /** Identifier of the control plane. */
   readonly controlPlane?: string;
 }
 
-/** What changed in a source, as far as it cares to say. */
+/** A change of a source. */
 export interface SourceChange<C = never> {
-  /** The source's own number of this state; reported with the pushes that it leads to. */
+  /** Number of the new state, passed to the attribution. */
   readonly revision?: number;
-  /** The type URLs that may differ. All of them if absent. */
+  /** The affected type URLs. Default: all. */
   readonly types?: readonly string[];
   /**
-   * The clients that may be answered otherwise, each with the type URLs in question; all clients if absent. A client that was named and has not
-   * been asked for since need not be named again: its turn is still to come. No two streams may have the same client.
+   * The affected clients, each with the affected type URLs. Default: all clients. A client need not be named again until the server has
+   * read its resources. No two streams may have the same client.
    */
   readonly clients?: ReadonlyMap<C, Iterable<string>>;
 }
 
-/** The other end of a stream, as the transport knows it. */
+/** The client's side of a connection. */
 export interface Peer {
   readonly address: string;
   readonly port: number;
@@ -79,10 +74,10 @@ export interface Peer {
 }
 
 export interface PeerTls {
-  /** The client's certificate in DER, then its issuers, as far as the client sent them. Empty if it sent none. */
+  /** The client's certificate chain in DER, leaf first. Empty if the client sent none. */
   readonly certificates: readonly Uint8Array[];
-  /** Whether that chain ends in one of the listener's client CAs. False if there is none. */
+  /** Reports whether the chain was verified against the listener's client CAs. */
   readonly verified: boolean;
-  /** The server name that the client asked for. */
+  /** Server name indication (SNI). */
   readonly serverName?: string;
 }

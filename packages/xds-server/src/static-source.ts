@@ -11,32 +11,31 @@ export interface StaticClient {
   readonly peer: Peer;
 }
 
-/** The same resources for every client, changed by hand. */
+/** A source with the same resources for every client, changed by method calls. */
 export interface StaticSource extends ResourceSource<StaticClient> {
   /** Clients whose streams are open, oldest first. */
   readonly clients: readonly StaticClient[];
-  /** Replaces the sets of these types, as one change. Gives the number of the change, counted from 1. */
+  /** Replaces the sets of the given types as one change. Returns the revision, counted from 1. */
   set(sets: ResourceSets): number;
-  /** Adds resources to the set of a type, in place of those of the same names. */
+  /** Adds resources to the set of a type, replacing those of the same names. */
   put(typeUrl: string, ...resources: readonly Resource[]): number;
-  /** Takes resources out of the set of a type. */
+  /** Removes resources from the set of a type. */
   remove(typeUrl: string, ...names: readonly string[]): number;
 }
 
-/** Makes a source of the given sets. */
+/** Creates a source of the given sets. */
 export function staticSource(sets: ResourceSets = {}): StaticSource {
   const current = new Map<string, ResourceSet>();
   const clients = new Set<StaticClient>();
-  const listeners = new Map<(change: SourceChange<StaticClient>) => void, () => void>();
+  const listeners = new Set<(change: SourceChange<StaticClient>) => void>();
   let revision = 0;
 
   const asSet = (resources: Iterable<Resource>): ResourceSet =>
     resources instanceof ResourceSet ? resources : ResourceSet.of(resources);
   const set = (changed: ResourceSets): number => {
-    for (const changing of listeners.values()) changing();
     for (const [typeUrl, resources] of Object.entries(changed)) current.set(typeUrl, asSet(resources));
     revision++;
-    for (const listener of listeners.keys()) listener({ revision, types: Object.keys(changed) });
+    for (const listener of listeners) listener({ revision, types: Object.keys(changed) });
     return revision;
   };
   const without = (typeUrl: string, names: readonly string[]): Resource[] =>
@@ -61,8 +60,8 @@ export function staticSource(sets: ResourceSets = {}): StaticSource {
       return client;
     },
     resources: (_client, typeUrl) => current.get(typeUrl),
-    watch(listener, changing) {
-      listeners.set(listener, changing);
+    watch(listener) {
+      listeners.add(listener);
       return () => listeners.delete(listener);
     },
     close: (client) => clients.delete(client),

@@ -1,10 +1,9 @@
 import { ResourceSet } from "@istiod/resources";
 import { clusterType, endpointType, staticSource, createXdsServer } from "@istiod/xds-server";
-import { EnvoyClient } from "@istiod/xds-server/testing";
+import { EnvoyClient, fakeEdsCluster, fakeResource } from "@istiod/xds-server/testing";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { variants } from "./harness.js";
-import { edsCluster, made } from "./resources.js";
 
 const names = ["a", "b", "c", "d", "e"];
 const sets = fc.record({
@@ -16,13 +15,13 @@ type Sets = typeof sets extends fc.Arbitrary<infer T> ? T : never;
 const resources = ({ clusters, endpoints }: Sets) => ({
   // Parts that stay the same from one state to the next are the usual case.
   [clusterType]: ResourceSet.union(Object.entries(clusters).map(([name, text]) => part(name, text))),
-  [endpointType]: ResourceSet.of(Object.entries(endpoints).map(([name, text]) => made(name, text))),
+  [endpointType]: ResourceSet.of(Object.entries(endpoints).map(([name, text]) => fakeResource(name, text))),
 });
 const parts = new Map<string, ResourceSet>();
 const part = (name: string, text: string): ResourceSet => {
   const key = name + text;
   let found = parts.get(key);
-  if (found === undefined) parts.set(key, (found = ResourceSet.of([edsCluster(name, text)])));
+  if (found === undefined) parts.set(key, (found = ResourceSet.of([fakeEdsCluster(name, text)])));
   return found;
 };
 

@@ -62,5 +62,7 @@ test("a list of thousands that differs by one is gone through without a string f
   const initial = relativeTo(list, setOf(set));
   expect([...initial.outsideSet.keys()]).toEqual(["outbound|80||service-7.shop.svc.cluster.local"]);
   expect(initial.hasAll).toBe(true);
-  expect(relativeTo(asSent(versionsOf(set)), setOf(all)).has("outbound|80||service-7.shop.svc.cluster.local")).toBe(false);
+  expect(relativeTo(asSent(versionsOf(set)), setOf(all)).has("outbound|80||service-7.shop.svc.cluster.local")).toBe(
+    false,
+  );
 });

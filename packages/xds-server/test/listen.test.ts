@@ -18,16 +18,15 @@ import {
   type Peer,
   type TlsOptions,
 } from "@istiod/xds-server";
-import { XdsClient } from "@istiod/xds-server/testing";
+import { fakeResource, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { FakeClock, idle } from "./fake-clock.js";
 import { onEach, setup } from "./harness.js";
 import { systemClock } from "../src/clock.js";
-import { made } from "./resources.js";
 
 describe("a service of one type", () => {
   test.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {
-    const { target } = await setup(variant, "http2", { [endpointType]: [made("a")] });
+    const { target } = await setup(variant, "http2", { [endpointType]: [fakeResource("a")] });
     const path = `/envoy.service.endpoint.v3.EndpointDiscoveryService/${variant === "delta" ? "Delta" : "Stream"}Endpoints`;
     const c = new XdsClient(target, { variant, path });
     c.send({ node: c.node, names: ["a"] });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MessageReader, prefixed } from "../src/transport/message-reader.js";
 import { MessageBuffers } from "../src/transport/message-buffers.js";
-import { FakeClock, idle } from "./fake-clock.js";
+import { FakeClock, idle } from "@istiod/xds-server/testing";
 import { readMessages } from "./read-messages.js";
 
 const maxInUse = 16;

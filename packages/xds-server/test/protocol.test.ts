@@ -1,7 +1,7 @@
 import { clusterType, endpointType, listenerType, routeType, secretType } from "@istiod/xds-server";
 import { describe, expect, test } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
-import { cluster, made } from "./resources.js";
+import { fakeCluster, fakeResource } from "@istiod/xds-server/testing";
 
 onEach(transports, (variant, transport) => {
   const delta = variant === "delta";
@@ -9,7 +9,7 @@ onEach(transports, (variant, transport) => {
 
   describe("the first request", () => {
     test("without names asks for all clusters", async () => {
-      const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+      const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType);
       const response = await c.next();
@@ -18,27 +18,27 @@ onEach(transports, (variant, transport) => {
       expect(response.version).not.toBe("");
       expect(response.resources.map(({ typeUrl }) => typeUrl)).toEqual([clusterType, clusterType]);
       expect(response.resources[0]?.bytes).toSatisfy((bytes: Uint8Array) =>
-        made("a").bytes.every((byte, i) => byte === bytes[i]),
+        fakeResource("a").bytes.every((byte, i) => byte === bytes[i]),
       );
-      if (delta) expect(response.resources[0]?.version).toBe(made("a").version);
+      if (delta) expect(response.resources[0]?.version).toBe(fakeResource("a").version);
     });
 
     test("with * asks for all", async () => {
-      const { client } = await serve({ [listenerType]: [made("a")] });
+      const { client } = await serve({ [listenerType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(listenerType, ["*"]);
       expect((await c.next()).names).toEqual(["a"]);
     });
 
     test("with names asks for these", async () => {
-      const { client } = await serve({ [endpointType]: [made("a"), made("b"), made("c")] });
+      const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
       const c = client();
       c.subscribe(endpointType, ["a", "c"]);
       expect((await c.next()).names).toEqual(["a", "c"]);
     });
 
     test("with names of clusters asks for these", async () => {
-      const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+      const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType, ["b"]);
       expect((await c.next()).names).toEqual(["b"]);
@@ -59,14 +59,14 @@ onEach(transports, (variant, transport) => {
     });
 
     test("without names of a type that is asked for by name is not answered", async () => {
-      const { client } = await serve({ [endpointType]: [made("a")] });
+      const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType);
       expect(await c.settled()).toEqual([]);
     });
 
     test("for names that do not exist is answered: delta says so, SotW leaves them out", async () => {
-      const { client } = await serve({ [endpointType]: [made("a")] });
+      const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType, ["a", "gone"]);
       expect(await c.next()).toMatchObject({ names: ["a"], removed: delta ? ["gone"] : [] });
@@ -92,7 +92,7 @@ onEach(transports, (variant, transport) => {
 
   describe("acknowledgement", () => {
     test("is not answered, and noted", async () => {
-      const { client, server, events } = await serve({ [clusterType]: [made("a")] });
+      const { client, server, events } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
       const { nonce, version } = await c.accept(clusterType);
@@ -109,7 +109,7 @@ onEach(transports, (variant, transport) => {
     });
 
     test("in any order of types is taken", async () => {
-      const { client } = await serve({ [clusterType]: [made("a")], [listenerType]: [made("l")] });
+      const { client } = await serve({ [clusterType]: [fakeResource("a")], [listenerType]: [fakeResource("l")] });
       const c = client();
       c.subscribe(clusterType);
       c.subscribe(listenerType);
@@ -121,11 +121,11 @@ onEach(transports, (variant, transport) => {
     });
 
     test("of a response that is not the last one counts for that one, and its subscription is stale", async () => {
-      const { client, source, server, events } = await serve({ [clusterType]: [made("a", "1")] });
+      const { client, source, server, events } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
       const first = await c.next();
-      source.put(clusterType, made("a", "2"));
+      source.put(clusterType, fakeResource("a", "2"));
       const second = await c.next();
       c.ack(first);
       expect(await c.settled()).toEqual([]);
@@ -143,12 +143,14 @@ onEach(transports, (variant, transport) => {
 
   describe("rejection", () => {
     test("is not answered, and kept with what was rejected and why, until something is accepted", async () => {
-      const { client, source, server, events } = await serve({ [clusterType]: [made("good"), made("bad", "1")] });
+      const { client, source, server, events } = await serve({
+        [clusterType]: [fakeResource("good"), fakeResource("bad", "1")],
+      });
       const c = client({ node: "proxy" });
       c.subscribe(clusterType);
       const first = await c.accept(clusterType);
       await c.settled();
-      source.put(clusterType, made("bad", "2"));
+      source.put(clusterType, fakeResource("bad", "2"));
       const second = await c.next();
       c.nack(second, "cluster bad: no such thing");
       expect(await c.settled()).toEqual([]);
@@ -164,18 +166,18 @@ onEach(transports, (variant, transport) => {
         expect.objectContaining({ kind: "nack", nodeId: "proxy", typeUrl: clusterType, error: state?.lastError }),
       );
 
-      source.put(clusterType, made("bad", "3"));
+      source.put(clusterType, fakeResource("bad", "3"));
       await c.accept(clusterType);
       await c.settled();
       expect(server.connections()[0]?.subscriptions[0]?.lastError).toBeUndefined();
     });
 
     test("does not bring the same again when something else changes, but in a full state", async () => {
-      const { client, source } = await serve({ [routeType]: [made("bad"), made("other", "1")] });
+      const { client, source } = await serve({ [routeType]: [fakeResource("bad"), fakeResource("other", "1")] });
       const c = client();
       c.subscribe(routeType, ["bad", "other"]);
       c.nack(await c.next(), "bad");
-      source.put(routeType, made("other", "2"));
+      source.put(routeType, fakeResource("other", "2"));
       expect((await c.next()).names).toEqual(["other"]);
     });
   });
@@ -183,57 +185,57 @@ onEach(transports, (variant, transport) => {
   describe("a change", () => {
     test("sends what changed: alone in delta and for types by name, with all else for clusters and listeners", async () => {
       const { client, source } = await serve({
-        [clusterType]: [made("a", "1"), made("b")],
-        [routeType]: [made("r", "1"), made("s")],
+        [clusterType]: [fakeResource("a", "1"), fakeResource("b")],
+        [routeType]: [fakeResource("r", "1"), fakeResource("s")],
       });
       const c = client();
       c.subscribe(clusterType);
       c.subscribe(routeType, ["r", "s"]);
       await c.accept(clusterType);
       await c.accept(routeType);
-      source.put(clusterType, made("a", "2"));
+      source.put(clusterType, fakeResource("a", "2"));
       expect((await c.accept(clusterType)).names).toEqual(delta ? ["a"] : ["a", "b"]);
-      source.put(routeType, made("r", "2"));
+      source.put(routeType, fakeResource("r", "2"));
       expect((await c.accept(routeType)).names).toEqual(["r"]);
       expect(await c.settled()).toEqual([]);
     });
 
     test("has another version and nonce", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a", "1")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
       const first = await c.accept(clusterType);
-      source.put(clusterType, made("a", "2"));
+      source.put(clusterType, fakeResource("a", "2"));
       const second = await c.accept(clusterType);
       expect(second.nonce).not.toBe(first.nonce);
       expect(second.version).not.toBe(first.version);
-      source.put(clusterType, made("a", "1"));
+      source.put(clusterType, fakeResource("a", "1"));
       expect((await c.accept(clusterType)).version).toBe(first.version);
     });
 
     test("of nothing that the client subscribes to sends nothing", async () => {
-      const { client, source } = await serve({ [endpointType]: [made("a"), made("b", "1")] });
+      const { client, source } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
       await c.accept(endpointType);
-      source.put(endpointType, made("b", "2"));
-      source.put(clusterType, made("x"));
+      source.put(endpointType, fakeResource("b", "2"));
+      source.put(clusterType, fakeResource("x"));
       expect(await c.settled()).toEqual([]);
     });
 
     test("to equal content sends nothing", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
-      source.set({ [clusterType]: [made("a")] });
+      source.set({ [clusterType]: [fakeResource("a")] });
       expect(await c.settled()).toEqual([]);
     });
 
     test("that removes a resource: delta names it, clusters come without it, else SotW says nothing", async () => {
       const { client, source } = await serve({
-        [clusterType]: [made("a"), made("b")],
-        [endpointType]: [made("a"), made("b")],
+        [clusterType]: [fakeResource("a"), fakeResource("b")],
+        [endpointType]: [fakeResource("a"), fakeResource("b")],
       });
       const c = client();
       c.subscribe(clusterType);
@@ -250,7 +252,7 @@ onEach(transports, (variant, transport) => {
     });
 
     test("that removes the last cluster is sent", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
@@ -263,7 +265,7 @@ onEach(transports, (variant, transport) => {
       const c = client();
       c.subscribe(endpointType, ["later"]);
       c.ack(await c.next());
-      source.put(endpointType, made("later"));
+      source.put(endpointType, fakeResource("later"));
       expect((await c.next()).names).toEqual(["later"]);
     });
 
@@ -276,7 +278,8 @@ onEach(transports, (variant, transport) => {
         secretType,
         "type.googleapis.com/example.Other",
       ];
-      const sets = (content: string) => Object.fromEntries(order.map((typeUrl) => [typeUrl, [made("x", content)]]));
+      const sets = (content: string) =>
+        Object.fromEntries(order.map((typeUrl) => [typeUrl, [fakeResource("x", content)]]));
       const { client, source } = await serve(sets("1"));
       const c = client();
       for (const typeUrl of [...order].reverse()) c.subscribe(typeUrl, ["x"]);
@@ -291,7 +294,7 @@ onEach(transports, (variant, transport) => {
 
   describe("the subscription", () => {
     test("grows: what was added is sent, and only that of types by name", async () => {
-      const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+      const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
       await c.accept(endpointType);
@@ -300,22 +303,22 @@ onEach(transports, (variant, transport) => {
     });
 
     test("shrinks: nothing is sent, not then and not later", async () => {
-      const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b", "1")] });
+      const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
       await c.accept(endpointType);
       c.unsubscribe(endpointType, ["b"]);
       expect(await c.settled()).toEqual([]);
-      source.set({ [endpointType]: [made("a", "2"), made("b", "2")] });
+      source.set({ [endpointType]: [fakeResource("a", "2"), fakeResource("b", "2")] });
       expect((await c.accept(endpointType)).names).toEqual(["a"]);
       c.unsubscribe(endpointType, ["a"]);
       expect(await c.settled()).toEqual([]);
-      source.set({ [endpointType]: [made("a", "3"), made("b", "3")] });
+      source.set({ [endpointType]: [fakeResource("a", "3"), fakeResource("b", "3")] });
       expect((await c.settled()).flatMap(({ names }) => names)).toEqual([]);
     });
 
     test("shrinks and grows again: what the client may have forgotten is sent again", async () => {
-      const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+      const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
       await c.accept(endpointType);
@@ -330,27 +333,27 @@ onEach(transports, (variant, transport) => {
     });
 
     test("to a cluster that does not exist yet lasts", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType, ["a", "later"]);
       await c.accept(clusterType);
-      source.put(clusterType, made("later"));
+      source.put(clusterType, fakeResource("later"));
       expect((await c.next()).names).toEqual(delta ? ["later"] : ["a", "later"]);
     });
 
     test("once it was explicit, no names are no wildcard", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a", "1")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType, ["*"]);
       await c.accept(clusterType);
       c.unsubscribe(clusterType, ["*"]);
       expect(await c.settled()).toEqual([]);
-      source.put(clusterType, made("a", "2"));
+      source.put(clusterType, fakeResource("a", "2"));
       expect(await c.settled()).toEqual([]);
     });
 
     test("to the wildcard, given up for a name, goes on for that name", async () => {
-      const { client, source } = await serve({ [clusterType]: [made("a", "1"), made("b", "1")] });
+      const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
@@ -358,7 +361,7 @@ onEach(transports, (variant, transport) => {
       for (const response of await c.settled()) c.ack(response);
       c.unsubscribe(clusterType, ["*"]);
       await c.settled();
-      source.set({ [clusterType]: [made("a", "2"), made("b", "2")] });
+      source.set({ [clusterType]: [fakeResource("a", "2"), fakeResource("b", "2")] });
       expect((await c.next()).names).toEqual(["a"]);
     });
   });
@@ -366,18 +369,18 @@ onEach(transports, (variant, transport) => {
   describe("warming", () => {
     test("a changed cluster's endpoints are sent again, and no others", async () => {
       const { client, source } = await serve({
-        [clusterType]: [made("a", "1"), cluster("b", "1", "b-endpoints"), made("c")],
-        [endpointType]: [made("a"), made("b-endpoints"), made("c")],
+        [clusterType]: [fakeResource("a", "1"), fakeCluster("b", "1", "b-endpoints"), fakeResource("c")],
+        [endpointType]: [fakeResource("a"), fakeResource("b-endpoints"), fakeResource("c")],
       });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
       c.subscribe(endpointType, ["a", "b-endpoints", "c"]);
       await c.accept(endpointType);
-      source.put(clusterType, made("a", "2"));
+      source.put(clusterType, fakeResource("a", "2"));
       await c.accept(clusterType);
       expect((await c.accept(endpointType)).names).toEqual(["a"]);
-      source.put(clusterType, cluster("b", "2", "b-endpoints"), made("new"));
+      source.put(clusterType, fakeCluster("b", "2", "b-endpoints"), fakeResource("new"));
       await c.accept(clusterType);
       expect((await c.accept(endpointType)).names).toEqual(["b-endpoints"]);
       expect(await c.settled()).toEqual([]);
@@ -385,15 +388,18 @@ onEach(transports, (variant, transport) => {
 
     test("endpoints changed together with their cluster are sent once, after it", async () => {
       const { client, source } = await serve({
-        [clusterType]: [made("a", "1")],
-        [endpointType]: [made("a", "1"), made("b", "1")],
+        [clusterType]: [fakeResource("a", "1")],
+        [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
       });
       const c = client();
       c.subscribe(clusterType);
       await c.accept(clusterType);
       c.subscribe(endpointType, ["a", "b"]);
       await c.accept(endpointType);
-      source.set({ [clusterType]: [made("a", "2")], [endpointType]: [made("a", "2"), made("b", "2")] });
+      source.set({
+        [clusterType]: [fakeResource("a", "2")],
+        [endpointType]: [fakeResource("a", "2"), fakeResource("b", "2")],
+      });
       const [first, second] = [await c.next(), await c.next()];
       expect([first.typeUrl, second.typeUrl]).toEqual([clusterType, endpointType]);
       expect(second.names).toEqual(["a", "b"]);
@@ -404,8 +410,8 @@ onEach(transports, (variant, transport) => {
 
     test("a removed cluster brings no endpoints", async () => {
       const { client, source } = await serve({
-        [clusterType]: [made("a"), made("b")],
-        [endpointType]: [made("a"), made("b")],
+        [clusterType]: [fakeResource("a"), fakeResource("b")],
+        [endpointType]: [fakeResource("a"), fakeResource("b")],
       });
       const c = client();
       c.subscribe(clusterType);
@@ -419,13 +425,13 @@ onEach(transports, (variant, transport) => {
   });
 
   test("two streams of one node are both served", async () => {
-    const { client, source, server } = await serve({ [clusterType]: [made("a", "1")] });
+    const { client, source, server } = await serve({ [clusterType]: [fakeResource("a", "1")] });
     const both = [client({ node: "same" }), client({ node: "same" })];
     for (const c of both) {
       c.subscribe(clusterType);
       await c.accept(clusterType);
     }
-    source.put(clusterType, made("a", "2"));
+    source.put(clusterType, fakeResource("a", "2"));
     for (const c of both) await c.accept(clusterType);
     const ids = server.connections().map(({ id }) => id);
     expect(new Set(ids).size).toBe(2);

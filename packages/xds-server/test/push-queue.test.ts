@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PushQueue, type PushTarget } from "../src/push/push-queue.js";
-import { FakeClock, idle } from "./fake-clock.js";
+import { FakeClock, idle } from "@istiod/xds-server/testing";
 
 class Client implements PushTarget {
   blocked = false;

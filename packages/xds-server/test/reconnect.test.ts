@@ -1,14 +1,13 @@
 import { resource } from "@istiod/resources";
 import { clusterType, endpointType, listenerType, staticSource } from "@istiod/xds-server";
-import { EnvoyClient } from "@istiod/xds-server/testing";
+import { EnvoyClient, fakeEdsCluster, fakeResource } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
 import { onEach, setup, transports } from "./harness.js";
-import { edsCluster, made } from "./resources.js";
 
 onEach(transports, (variant, transport) => {
   if (variant === "sotw")
     test("a state-of-the-world client is sent everything, with the same versions", async () => {
-      const { client } = await setup(variant, transport, { [clusterType]: [made("a"), made("b")] });
+      const { client } = await setup(variant, transport, { [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const first = client();
       first.subscribe(clusterType);
       const before = await first.accept(clusterType);
@@ -20,7 +19,10 @@ onEach(transports, (variant, transport) => {
 
   if (variant === "delta")
     describe("a delta client says what it has, and", () => {
-      const sets = { [clusterType]: [made("a"), made("b", "1")], [endpointType]: [made("a"), made("b", "1")] };
+      const sets = {
+        [clusterType]: [fakeResource("a"), fakeResource("b", "1")],
+        [endpointType]: [fakeResource("a"), fakeResource("b", "1")],
+      };
       const versions = Object.fromEntries(sets[clusterType].map(({ name, version }) => [name, version]));
 
       test("is sent nothing again, not even by another server; but it is answered", async () => {
@@ -54,9 +56,9 @@ onEach(transports, (variant, transport) => {
         c.subscribe(endpointType, ["a", "b", "gone"], versions);
         c.subscribe(listenerType);
         expect(await c.accept(endpointType)).toMatchObject({ names: [], removed: ["gone"] });
-        source.put(endpointType, made("b", "2"));
+        source.put(endpointType, fakeResource("b", "2"));
         expect(await c.accept(endpointType)).toMatchObject({ names: ["b"], removed: [] });
-        source.put(endpointType, made("gone"));
+        source.put(endpointType, fakeResource("gone"));
         expect(await c.accept(endpointType)).toMatchObject({ names: ["gone"], removed: [] });
       });
 
@@ -65,7 +67,7 @@ onEach(transports, (variant, transport) => {
         const c = client();
         c.subscribe(clusterType, [], versions);
         await c.accept(clusterType);
-        source.put(clusterType, made("b", "2"));
+        source.put(clusterType, fakeResource("b", "2"));
         expect((await c.next()).names).toEqual(["b"]);
       });
 
@@ -99,7 +101,7 @@ onEach(transports, (variant, transport) => {
       });
 
       test("is sent no endpoints again if it has listeners", async () => {
-        const { client } = await setup(variant, transport, { ...sets, [listenerType]: [made("l")] });
+        const { client } = await setup(variant, transport, { ...sets, [listenerType]: [fakeResource("l")] });
         const c = client();
         c.subscribe(clusterType, [], versions);
         c.subscribe(endpointType, ["a", "b"], versions);
@@ -111,7 +113,7 @@ onEach(transports, (variant, transport) => {
       });
 
       test("with names in another alphabet is understood", async () => {
-        const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => made(name));
+        const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => fakeResource(name));
         const { client } = await setup(variant, transport, { [clusterType]: odd });
         const c = client();
         c.subscribe(clusterType, [], Object.fromEntries(odd.map(({ name, version }) => [name, version])));
@@ -121,13 +123,13 @@ onEach(transports, (variant, transport) => {
 
   test("a proxy that lost its stream between a changed cluster and its unchanged endpoints uses the cluster", async () => {
     const sets = {
-      [clusterType]: [edsCluster("a", "1"), edsCluster("b", "1")],
-      [endpointType]: [made("a", "1"), made("b", "1")],
+      [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
+      [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
     };
     const { target, source } = await setup(variant, transport, sets);
     const envoy = new EnvoyClient(target, { variant });
     await envoy.initialized();
-    source.put(clusterType, edsCluster("a", "2"));
+    source.put(clusterType, fakeEdsCluster("a", "2"));
     await envoy.until(() => {
       if (envoy.warming.size === 0) return false;
       envoy.reconnect();
@@ -141,12 +143,12 @@ onEach(transports, (variant, transport) => {
 
   test("a proxy that returns to another replica ends up with what that one has", async () => {
     const one = {
-      [clusterType]: [edsCluster("a", "1"), edsCluster("b", "1")],
-      [endpointType]: [made("a", "1"), made("b", "1")],
+      [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
+      [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
     };
     const two = {
-      [clusterType]: [edsCluster("a", "1"), edsCluster("c", "1")],
-      [endpointType]: [made("a", "2"), made("c", "1")],
+      [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("c", "1")],
+      [endpointType]: [fakeResource("a", "2"), fakeResource("c", "1")],
     };
     const [first, second] = [
       await setup(variant, transport, one),

@@ -5,9 +5,8 @@ import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/dis
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
 import { prefixed } from "../src/transport/message-reader.js";
-import { FakeClock } from "./fake-clock.js";
+import { FakeClock, fakeResource } from "@istiod/xds-server/testing";
 import { setup } from "./harness.js";
-import { made } from "./resources.js";
 
 const windowBytes = 65_535;
 const sendTimeoutMs = 20_000;
@@ -46,7 +45,7 @@ test("who takes little at a time is kept, who takes nothing is not", async () =>
   const { server, target } = await setup(
     "delta",
     "http2",
-    { [clusterType]: [made("large", "a".repeat(900_000))] },
+    { [clusterType]: [fakeResource("large", "a".repeat(900_000))] },
     { sendTimeoutMs, clock },
   );
   const client = await slowClient(target as Listening);

@@ -9,11 +9,9 @@ import {
   type Peer,
   type ResourceSource,
 } from "@istiod/xds-server";
-import { XdsClient } from "@istiod/xds-server/testing";
+import { FakeClock, fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
-import { FakeClock, idle } from "./fake-clock.js";
 import { onEach, setup } from "./harness.js";
-import { made } from "./resources.js";
 
 onEach(["memory", "http2", "connect"], (variant, transport) => {
   const delta = variant === "delta";
@@ -48,7 +46,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     test("may take its time; requests wait", async () => {
       let admit: () => void = () => undefined;
       const waiting = new Promise<void>((resolve) => (admit = resolve));
-      const source = staticSource({ [clusterType]: [made("a")] });
+      const source = staticSource({ [clusterType]: [fakeResource("a")] });
       const open = source.open.bind(source);
       Object.assign(source, { open: async (...args: Parameters<typeof open>) => (await waiting, open(...args)) });
       const { client } = await setup(variant, transport, {}, {}, source);
@@ -75,7 +73,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
 
   describe("a failing question", () => {
     test("leaves the client with what it has, is reported, and is asked again after the next change", async () => {
-      const source = staticSource({ [clusterType]: [made("a", "1")], [routeType]: [made("r", "1")] });
+      const source = staticSource({ [clusterType]: [fakeResource("a", "1")], [routeType]: [fakeResource("r", "1")] });
       const answer = source.resources.bind(source);
       let broken = false;
       source.resources = (client, typeUrl) => {
@@ -89,29 +87,29 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       await c.accept(clusterType);
       await c.accept(routeType);
       broken = true;
-      source.set({ [clusterType]: [made("a", "2")], [routeType]: [made("r", "2")] });
+      source.set({ [clusterType]: [fakeResource("a", "2")], [routeType]: [fakeResource("r", "2")] });
       expect((await c.accept(routeType)).names).toEqual(["r"]);
       expect(await c.settled()).toEqual([]);
       expect(events).toContainEqual(
         expect.objectContaining({ kind: "failure", typeUrl: clusterType, error: new Error("broken") }),
       );
       broken = false;
-      source.set({ [clusterType]: [made("a", "3")] });
+      source.set({ [clusterType]: [fakeResource("a", "3")] });
       expect((await c.accept(clusterType)).names).toEqual(["a"]);
     });
   });
 
   describe("names outside the set", () => {
     const withSecrets = (secrets: Map<string, Resource>) =>
-      Object.assign(staticSource({ [secretType]: [made("in-set", "1")] }), {
+      Object.assign(staticSource({ [secretType]: [fakeResource("in-set", "1")] }), {
         lookup: (_client: unknown, typeUrl: string, name: string) =>
           typeUrl === secretType ? secrets.get(name) : undefined,
       });
 
     test("are looked up when asked for, and again after each change", async () => {
       const secrets = new Map([
-        ["one", made("one", "1")],
-        ["other", made("other", "1")],
+        ["one", fakeResource("one", "1")],
+        ["other", fakeResource("other", "1")],
       ]);
       const source = withSecrets(secrets);
       const { client, server } = await setup(variant, transport, {}, {}, source);
@@ -123,48 +121,48 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       for (const name of ["in-set", "one", "other", "nowhere"])
         expect(subscription?.sentOf(name)).toBe(subscription?.sent?.get(name));
 
-      secrets.set("other", made("other", "2"));
+      secrets.set("other", fakeResource("other", "2"));
       source.set({});
-      source.put(secretType, made("in-set", "1"));
+      source.put(secretType, fakeResource("in-set", "1"));
       expect(await c.settled()).toEqual([]);
 
-      secrets.set("one", made("one", "2"));
-      secrets.set("none", made("none", "1"));
-      source.put(secretType, made("unrelated", "1"));
+      secrets.set("one", fakeResource("one", "2"));
+      secrets.set("none", fakeResource("none", "1"));
+      source.put(secretType, fakeResource("unrelated", "1"));
       expect((await c.accept(secretType)).names).toEqual(["one", "none"]);
 
       secrets.delete("one");
-      source.put(secretType, made("unrelated", "2"));
+      source.put(secretType, fakeResource("unrelated", "2"));
       expect((await c.settled()).map(({ removed }) => removed)).toEqual(delta ? [["one"]] : []);
     });
 
     test("may move into the set and out of it", async () => {
-      const secrets = new Map([["x", made("x", "outside")]]);
+      const secrets = new Map([["x", fakeResource("x", "outside")]]);
       const source = withSecrets(secrets);
       const { client } = await setup(variant, transport, {}, {}, source);
       const c = client();
       c.subscribe(secretType, ["x"]);
       const content = async () => Buffer.from((await c.accept(secretType)).resources[0]?.bytes ?? []).toString();
       expect(await content()).toContain("outside");
-      source.put(secretType, made("x", "inside"));
+      source.put(secretType, fakeResource("x", "inside"));
       expect(await content()).toContain("inside");
       source.remove(secretType, "x");
       expect(await content()).toContain("outside");
       secrets.delete("x");
-      source.put(secretType, made("x", "inside"));
+      source.put(secretType, fakeResource("x", "inside"));
       expect(await content()).toContain("inside");
     });
 
     test("change the version of the type", async () => {
-      const secrets = new Map([["one", made("one", "1")]]);
+      const secrets = new Map([["one", fakeResource("one", "1")]]);
       const source = withSecrets(secrets);
       const { client } = await setup(variant, transport, {}, {}, source);
       const c = client();
       c.subscribe(secretType, ["one"]);
       const first = await c.accept(secretType);
-      secrets.set("one", made("one", "2"));
+      secrets.set("one", fakeResource("one", "2"));
       source.set({ [secretType]: [] });
-      source.put(secretType, made("in-set", "1"));
+      source.put(secretType, fakeResource("in-set", "1"));
       expect((await c.accept(secretType)).version).not.toBe(first.version);
     });
   });
@@ -217,7 +215,7 @@ test("a client sees its own resources", async () => {
   const source: ResourceSource<string> = {
     ready: () => true,
     open: (node) => node.id,
-    resources: (id) => ResourceSet.of([resource(`for ${id}`, made(`for ${id}`).bytes)]),
+    resources: (id) => ResourceSet.of([resource(`for ${id}`, fakeResource(`for ${id}`).bytes)]),
     watch: () => () => undefined,
   };
   const server = createXdsServer(source);

@@ -6,19 +6,18 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
-import { decodeResponse, encodeRequest, outlineResponse } from "@istiod/xds-server/testing";
+import { decodeResponse, encodeRequest, fakeResource, outlineResponse } from "@istiod/xds-server/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MessageSplitter } from "../src/testing/message-splitter.js";
 import { prefixed } from "../src/transport/message-reader.js";
-import { made } from "./resources.js";
 
 const text = fc.string({ unit: "binary", maxLength: 200 }).filter((s) => Buffer.from(s).toString() === s);
 const texts = fc.array(text, { maxLength: 20 });
 const typeUrl = "type.googleapis.com/some.Type";
 
 describe("a test client's request", () => {
-  test("law: is read by protobuf as what it was made from, in either variant", () => {
+  test("law: is read by protobuf as what it was fakeResource from, in either variant", () => {
     const versions = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 });
     fc.assert(
       fc.property(
@@ -56,7 +55,7 @@ describe("a test client's request", () => {
 describe("a response, as a test client reads it", () => {
   const resources = fc
     .array(fc.tuple(text, text), { maxLength: 10 })
-    .map((list) => list.map(([name, content]) => made(name, content)));
+    .map((list) => list.map(([name, content]) => fakeResource(name, content)));
 
   test("law: has what protobuf wrote, in either variant", () => {
     fc.assert(

@@ -1,13 +1,13 @@
 import { clusterType, endpointType, listenerType } from "@istiod/xds-server";
 import { describe, expect, test } from "vitest";
 import { setup, transports } from "./harness.js";
-import { made } from "./resources.js";
+import { fakeResource } from "@istiod/xds-server/testing";
 
 describe.each(transports)("delta over %s", (transport) => {
   const serve = (sets: Parameters<typeof setup>[2]) => setup("delta", transport, sets);
 
   test("a name that is subscribed to again is sent again: the client may have forgotten it", async () => {
-    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
     await c.accept(endpointType);
@@ -16,9 +16,9 @@ describe.each(transports)("delta over %s", (transport) => {
   });
 
   test("a name given up beside a wildcard is answered: it is still there, or gone", async () => {
-    const { client, source } = await serve({ [clusterType]: [made("a")] });
+    const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
     Object.assign(source, {
-      lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? made(name) : undefined),
+      lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? fakeResource(name) : undefined),
     });
     const c = client();
     c.subscribe(clusterType);
@@ -32,7 +32,7 @@ describe.each(transports)("delta over %s", (transport) => {
   });
 
   test("a name given up twice, or never asked for, is of no account", async () => {
-    const { client } = await serve({ [endpointType]: [made("a")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     await c.accept(endpointType);
@@ -42,16 +42,16 @@ describe.each(transports)("delta over %s", (transport) => {
   });
 
   test("* subscribed to and given up in one request means nothing at all", async () => {
-    const { client, source } = await serve({ [listenerType]: [made("a", "1")] });
+    const { client, source } = await serve({ [listenerType]: [fakeResource("a", "1")] });
     const c = client();
     c.send({ typeUrl: listenerType, node: c.node, names: ["*"], unsubscribe: ["*"] });
     expect(await c.settled()).toEqual([]);
-    source.put(listenerType, made("a", "2"));
+    source.put(listenerType, fakeResource("a", "2"));
     expect(await c.settled()).toEqual([]);
   });
 
   test("a name beside the wildcard goes on without it, and comes back with it", async () => {
-    const { client } = await serve({ [clusterType]: [made("a"), made("b")] });
+    const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(clusterType, ["*", "a"]);
     expect((await c.accept(clusterType)).names).toEqual(["a", "b"]);
@@ -62,18 +62,18 @@ describe.each(transports)("delta over %s", (transport) => {
   });
 
   test("a subscription in a request with a stale nonce counts", async () => {
-    const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b")] });
+    const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     const first = await c.next();
-    source.put(endpointType, made("a", "2"));
+    source.put(endpointType, fakeResource("a", "2"));
     await c.next();
     c.send({ typeUrl: endpointType, nonce: first.nonce, names: ["b"] });
     expect((await c.next()).names).toEqual(["b"]);
   });
 
   test("an acknowledgement may subscribe as well", async () => {
-    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     const { nonce } = await c.next();
@@ -96,11 +96,11 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   const serve = (sets: Parameters<typeof setup>[2]) => setup("sotw", transport, sets);
 
   test("a request with a stale nonce is ignored altogether", async () => {
-    const { client, source } = await serve({ [endpointType]: [made("a", "1"), made("b")] });
+    const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     const first = await c.next();
-    source.put(endpointType, made("a", "2"));
+    source.put(endpointType, fakeResource("a", "2"));
     const second = await c.next();
     c.send({ typeUrl: endpointType, nonce: first.nonce, version: first.version, names: ["a", "b"] });
     expect(await c.settled()).toEqual([]);
@@ -109,7 +109,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   });
 
   test("a request without a nonce begins the type anew", async () => {
-    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
     await c.accept(endpointType);
@@ -118,14 +118,14 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   });
 
   test("a nonce from an earlier stream is no reason to stay silent", async () => {
-    const { client } = await serve({ [clusterType]: [made("a")] });
+    const { client } = await serve({ [clusterType]: [fakeResource("a")] });
     const c = client();
     c.send({ typeUrl: clusterType, node: c.node, nonce: "from another life", version: "x" });
     expect((await c.next()).names).toEqual(["a"]);
   });
 
   test("a rejection may name more, which is sent", async () => {
-    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     const { nonce } = await c.next();
@@ -134,7 +134,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   });
 
   test("names of clusters that are added bring all that are named", async () => {
-    const { client } = await serve({ [clusterType]: [made("a"), made("b"), made("c")] });
+    const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
     const c = client();
     c.subscribe(clusterType, ["a"]);
     await c.accept(clusterType);
@@ -143,7 +143,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   });
 
   test("the same names in another order are the same subscription", async () => {
-    const { client } = await serve({ [endpointType]: [made("a"), made("b")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
     const { nonce, version } = await c.accept(endpointType);
@@ -152,7 +152,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
   });
 
   test("all names given up and one taken up again: it is sent", async () => {
-    const { client } = await serve({ [endpointType]: [made("a")] });
+    const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
     await c.accept(endpointType);

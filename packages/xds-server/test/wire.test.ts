@@ -19,7 +19,7 @@ import { encodeResponseHead } from "../src/wire/response-head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
 import { Chunker } from "../src/wire/chunker.js";
 import { namesDigest, versionsDigest } from "../src/protocol/set-digest.js";
-import { FakeClock } from "./fake-clock.js";
+import { FakeClock } from "@istiod/xds-server/testing";
 import { readMessages } from "./read-messages.js";
 
 setFlagsFromString("--expose-gc");
@@ -107,7 +107,7 @@ describe("a body", () => {
     expect(again).toBeLessThan(400_000);
   });
 
-  test("is encoded once for equal selections, whoever made them", () => {
+  test("is encoded once for equal selections, whoever fakeResource them", () => {
     const cache = new BodyCache();
     const list = [large("a", 1), large("b", 2)];
     const first = pieces(cache, "sotw", clusterType, { resources: [...list], removed: [] });
@@ -147,7 +147,9 @@ describe("a body", () => {
       collectGarbage();
     }
     expect(chunker.size).toBeLessThan(7000);
-    expect(chunker.split(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(keyOfHeld);
+    expect(chunker.split(held.map(({ name, bytes }) => resource(name, bytes))).map(({ key }) => key)).toEqual(
+      keyOfHeld,
+    );
   });
 
   test("refers to large resources and does not copy them", () => {

@@ -30,7 +30,7 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
   const sent = new Map<string, string>();
   const source = staticSource({ [clusterType]: [], [listenerType]: [] });
   const lookup = await supplies();
-  const supplied: ResourceSource<StaticClient> = { ready: () => true, open: (n, p) => source.open(n, p), resources: (c, t) => source.resources(c, t), watch: (l, changing) => source.watch(l, changing), lookup: (_, type, name) => lookup(type, name) };
+  const supplied: ResourceSource<StaticClient> = { ready: () => true, open: (n, p) => source.open(n, p), resources: (c, t) => source.resources(c, t), watch: (l) => source.watch(l), lookup: (_, type, name) => lookup(type, name) };
   const observe = (event: XdsEvent): void => {
     if (event.kind === "push") sent.set(event.typeUrl, event.nonce);
     if (event.kind === "ack") answered.set(event.nonce, undefined);

@@ -6,12 +6,12 @@ import { rejectedConfigs } from "./rejected-configs.js";
 /** What feeds the metrics of sources. */
 export interface SourceMetrics {
   committed(commit: Commit, timing: CommitTiming): void;
-  /** The turn of a proxy came, to be sent what these revisions changed. */
-  turn(changes: readonly number[]): void;
+  /** Counts a push to a proxy that was triggered by these revisions. */
+  pushStarted(changes: readonly number[]): void;
   problems(found: readonly Problem[]): void;
 }
 
-/** Commits whose reasons are remembered until proxies have their turn with them. */
+/** Commits whose reasons are remembered until they are pushed. */
 const commitsRemembered = 256;
 
 /** Kubernetes' kinds as Istio's registry names their events; of others it tells none. */
@@ -41,7 +41,7 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
   const config = events("pilot_k8s_cfg_events", "Objects of Istio's kinds that were added, updated or deleted.");
   const kubernetes = events("pilot_k8s_reg_events", "Objects of Kubernetes' kinds that were added, updated or deleted.");
   const updates = new Counter({ name: "pilot_inbound_updates", help: "Updates received: of endpoints (eds), of services (svc, svcdelete), and of anything that may lead to a push (config).", labelNames: ["type"], registers });
-  const triggers = new Counter({ name: "pilot_push_triggers", help: "What led to pushes: for each proxy whose turn came, what had changed since its last.", labelNames: ["type"], registers });
+  const triggers = new Counter({ name: "pilot_push_triggers", help: "Pushes to proxies by trigger.", labelNames: ["type"], registers });
   const debounce = new Histogram({ name: "pilot_debounce_time", help: "Seconds from the first change of a burst to its push.", buckets: [0.01, 0.1, 0.5, 1, 3, 5, 10, 20, 30], registers });
   const init = new Histogram({
     name: "pilot_pushcontext_init_seconds",
@@ -105,7 +105,7 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
         reasons.delete(oldest);
       }
     },
-    turn(changes) {
+    pushStarted(changes) {
       for (const revision of changes) for (const [type, times] of Object.entries(reasons.get(revision) ?? {})) triggers.inc({ type }, times);
     },
     problems(found) {

@@ -123,10 +123,10 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
       case "ack":
         ackTime.observe({ type: typeOf(event.typeUrl) }, event.afterMs / 1000);
         break;
-      case "turn":
+      case "pushStart":
         queueTime.observe(event.queueMs / 1000);
         break;
-      case "served":
+      case "pushEnd":
         convergence.observe(event.sinceMs / 1000);
         break;
       case "sent":

@@ -55,7 +55,7 @@ function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readon
     const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
     const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
     const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
-    return [{ id: connection.id, name: id, kind: type, version, connectedAt: connection.connectedAt, pushPending: connection.owed !== undefined, types, href }];
+    return [{ id: connection.id, name: id, kind: type, version, connectedAt: connection.connectedAt, pushPending: connection.pendingRevision !== undefined, types, href }];
   });
 }
 

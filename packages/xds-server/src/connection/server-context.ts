@@ -1,23 +1,25 @@
+import type { Attribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
 import type { ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
+import type { ConnectionRegistry } from "./connection-registry.js";
 
-/** What connections share. */
+/** The state that all connections of a server share. */
 export interface ServerContext<C> {
   readonly source: ResourceSource<C>;
+  readonly connections: ConnectionRegistry<C>;
   readonly queue: PushQueue;
   readonly bodies: BodyCache;
+  readonly attribution: Attribution;
   readonly clock: Clock;
   readonly maxOutstandingBytes: number;
   readonly observe: (event: XdsEvent) => void;
-  /** Whether a stream may begin now. Rejects, or waits for a moment, if not. */
+  /** Resolves when a new stream may proceed. Rejects with a ConnectError if it may not. */
   readonly admit: () => Promise<void>;
-  /** A number that no other stream of this process has. */
-  readonly number: () => number;
-  /** A text that no other process has. */
-  readonly process: string;
-  /** The source's number of its present state. */
-  readonly revision: () => number | undefined;
+  /** Returns a number that is unique among the streams of this process. */
+  readonly nextStreamNumber: () => number;
+  /** Prefix of nonces, unique to this process. */
+  readonly processPrefix: string;
 }

@@ -3,8 +3,9 @@ import type { XdsResponse } from "../protocol/ads-stream.js";
 import type { Receipt } from "../protocol/receipt.js";
 import type { Peer } from "../source.js";
 import { countOf } from "../wire/body-cache.js";
+import type { PushSummary } from "./push-timer.js";
 
-/** Tells the observer of a server what happens on one admitted stream. */
+/** Reports the events of one admitted stream to the server's observer. */
 export class StreamEvents {
   readonly #observe: (event: XdsEvent) => void;
   readonly #connection: string;
@@ -20,79 +21,63 @@ export class StreamEvents {
   }
 
   connected(peer: Peer): void {
-    this.#observe({ kind: "connect", ...this.#of, peer });
+    this.#observe({ kind: "connect", ...this.#stream, peer });
   }
 
-  /** @param cause what was thrown, if it ended by that */
+  /** @param cause the error that ended the stream, if any */
   disconnected(reason: string, connectedMs: number, cause: unknown): void {
-    this.#observe({ kind: "disconnect", ...this.#of, reason, connectedMs, ...(cause !== undefined && { cause }) });
+    this.#observe({ kind: "disconnect", ...this.#stream, reason, connectedMs, ...(cause !== undefined && { cause }) });
   }
 
-  /** @param bytes of the request, if the transport knows them */
+  /** @param bytes length of the encoded request, if known */
   requested({ typeUrl, stale, ack, nack, carried }: Receipt, bytes: number | undefined): void {
-    this.#observe({ kind: "request", ...this.#of, typeUrl, stale, ...(bytes !== undefined && { bytes }) });
-    if (ack) this.#observe({ kind: "ack", ...this.#of, typeUrl, ...ack, carried: carried ?? nothing });
-    if (nack) this.#observe({ kind: "nack", ...this.#of, typeUrl, error: nack, ...(carried && { carried }) });
+    this.#observe({ kind: "request", ...this.#stream, typeUrl, stale, ...(bytes !== undefined && { bytes }) });
+    if (ack) this.#observe({ kind: "ack", ...this.#stream, typeUrl, ...ack, carried: carried ?? nothing });
+    if (nack) this.#observe({ kind: "nack", ...this.#stream, typeUrl, error: nack, ...(carried && { carried }) });
   }
 
-  /** A response was handed to the transport: one that the protocol made. */
-  pushed(
-    { typeUrl, nonce, version, selection, due, revision, changes, startedAt, buildMs }: XdsResponse,
-    bytes: number,
-    encodingMs: number,
-  ): void {
+  /** Reports a response to a subscription. */
+  pushed(response: XdsResponse, bytes: number, encodingMs: number): void {
+    const { typeUrl, nonce, version, selection, trigger, shown, startedAt, buildMs } = response;
     this.#observe({
       kind: "push",
-      ...this.#of,
+      ...this.#stream,
       typeUrl,
-      reason: due.reason,
+      reason: trigger.reason,
       nonce,
       version,
-      ...(revision !== undefined && { revision }),
-      changes,
+      ...shown,
       resources: countOf(selection),
       removed: selection.removed.length,
       bytes,
-      queueMs: Math.max(0, startedAt - due.since),
+      queueMs: Math.max(0, startedAt - trigger.since),
       buildMs: buildMs + encodingMs,
     });
   }
 
-  /** A response of a type that is not watched was handed to the transport. */
+  /** Reports the response to an on-demand request. */
   answered(typeUrl: string, nonce: string, resources: number, bytes: number): void {
-    this.#observe({
-      kind: "push",
-      ...this.#of,
-      typeUrl,
-      reason: "request",
-      nonce,
-      version: "",
-      changes: [],
-      resources,
-      removed: 0,
-      bytes,
-      queueMs: 0,
-      buildMs: 0,
-    });
+    const content = { nonce, version: "", changes: [], resources, removed: 0, bytes, queueMs: 0, buildMs: 0 };
+    this.#observe({ kind: "push", ...this.#stream, typeUrl, reason: "request", ...content });
   }
 
-  turn(turn: { readonly changes: readonly number[]; readonly queueMs: number }): void {
-    this.#observe({ kind: "turn", ...this.#of, ...turn });
+  pushStarted(changes: readonly number[], queueMs: number): void {
+    this.#observe({ kind: "pushStart", ...this.#stream, changes, queueMs });
   }
 
-  served(served: { readonly responses: number; readonly bytes: number; readonly sinceMs: number }): void {
-    this.#observe({ kind: "served", ...this.#of, ...served });
+  pushFinished(summary: PushSummary): void {
+    this.#observe({ kind: "pushEnd", ...this.#stream, ...summary });
   }
 
   sent(afterMs: number): void {
-    this.#observe({ kind: "sent", ...this.#of, afterMs });
+    this.#observe({ kind: "sent", ...this.#stream, afterMs });
   }
 
   failed(typeUrl: string, error: unknown): void {
-    this.#observe({ kind: "failure", ...this.#of, typeUrl, error });
+    this.#observe({ kind: "failure", ...this.#stream, typeUrl, error });
   }
 
-  get #of(): { connection: string; nodeId: string; variant: Variant } {
+  get #stream(): { connection: string; nodeId: string; variant: Variant } {
     return { connection: this.#connection, nodeId: this.#nodeId, variant: this.#variant };
   }
 }

@@ -2,7 +2,7 @@ import { ResourceSet } from "@istiod/resources";
 import type { TypeState } from "../protocol/type-state.js";
 import type { Subscription } from "../server.js";
 
-/** What can be told of one type on a stream. The set is made when somebody looks at it. */
+/** Returns the subscription of one type. Its `sent` set is created on access. */
 export function subscriptionOf(type: TypeState): Subscription {
   const { typeUrl, wildcard, names, known, last, nonceAcked, versionAcked, lastError } = type;
   const outside = new Map(type.outside);

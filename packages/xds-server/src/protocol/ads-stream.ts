@@ -1,17 +1,17 @@
 import type { ResourceSet } from "@istiod/resources";
+import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { Variant } from "../events.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { NameList, VersionList } from "../wire/names.js";
 import type { XdsRequest } from "../wire/request.js";
-import { type ClientSource, currentOf } from "./client-source.js";
-import type { Trigger } from "./trigger.js";
+import { type ClientSource, currentSet } from "./client-source.js";
 import { InitialVersions } from "./initial-versions.js";
 import { NameSet } from "./name-set.js";
 import { Pass, type Step } from "./pass.js";
-import { PendingChanges } from "./pending-changes.js";
 import { type Receipt, receive } from "./receipt.js";
 import { select } from "./selection.js";
+import type { Trigger } from "./trigger.js";
 import { TypeState } from "./type-state.js";
 import { clusterType, endpointType } from "./types.js";
 import { versionOf } from "./version.js";
@@ -23,44 +23,55 @@ export interface XdsResponse {
   readonly nonce: string;
   readonly version: string;
   readonly selection: Selection;
-  /** Why it is sent. */
-  readonly due: Trigger;
-  /** The revision of the source that it shows. */
-  readonly revision: number | undefined;
-  /** The changes since the last response that it shows something of, ascending. */
-  readonly changes: readonly number[];
-  /** When work on it began, and milliseconds that the source and the comparison took. */
+  readonly trigger: Trigger;
+  readonly shown: ShownChanges;
+  /** Time at which the response was started, in milliseconds since the epoch. */
   readonly startedAt: number;
+  /** Milliseconds that the source and the comparison took. */
   readonly buildMs: number;
 }
 
+/** The collaborators of a stream. */
+export interface StreamOptions {
+  readonly source: ClientSource;
+  readonly attribution: StreamAttribution;
+  readonly clock: Clock;
+  /** Prefix that distinguishes this stream's nonces from those of other streams. */
+  readonly noncePrefix: string;
+}
+
 /**
- * One stream of the xDS protocol, apart from any transport: requests and changes come in by `request` and `changed`, and
- * `next` gives the responses that are due, one at a time, when the transport can take one. Changes that come while
- * nothing can be sent are thereby merged.
+ * One stream of the xDS protocol, independent of the transport. `request` and `changed` are its inputs; `next` returns the due responses,
+ * one at a time, when the transport can send one. Changes that arrive while the client is not reading are thereby merged.
  *
- * Responses are made in passes. A pass takes the sets of all types that are due at one moment, so that it is consistent
- * in itself, and sends them in push order; what comes later waits for the next pass, so that frequent changes of an early
- * type do not hold up the later ones.
+ * Responses are built in passes. A pass reads the sets of all due types at one moment, so that they are consistent with each other, and
+ * sends them in push order. Later changes wait for the next pass, so that frequent changes of an early type do not hold up later types.
  */
 export abstract class AdsStream {
   abstract readonly variant: Variant;
   readonly types = new Map<string, TypeState>();
 
   readonly #source: ClientSource;
+  readonly #attribution: StreamAttribution;
   readonly #clock: Clock;
   readonly #noncePrefix: string;
-  #responses = 0;
   readonly #pass: Pass;
   readonly #warming = new Warming();
+  #responses = 0;
 
-  /** @param noncePrefix distinguishes this stream's nonces from those of others */
-  constructor(source: ClientSource, clock: Clock, noncePrefix: string) {
+  constructor({ source, attribution, clock, noncePrefix }: StreamOptions) {
     this.#source = source;
+    this.#attribution = attribution;
     this.#clock = clock;
     this.#noncePrefix = noncePrefix;
-    this.#pass = new Pass(source, clock);
+    this.#pass = new Pass(source, attribution, clock);
   }
+
+  /** Changes the subscription. Reports whether a response may be due. */
+  protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean;
+
+  /** Converts a selection in terms of delta to the content of this variant's response; undefined if there is nothing to send. */
+  protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
 
   /** Applies a request. */
   request(request: XdsRequest): Receipt {
@@ -68,61 +79,50 @@ export abstract class AdsStream {
     const first = type === undefined;
     if (type === undefined) this.types.set(request.typeUrl, (type = new TypeState(request.typeUrl)));
     const receipt = receive(type, request, this.#clock);
-    if (this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request", undefined);
-    else if (!type.subscribed) type.forget();
+    if (this.subscribe(type, request, first, receipt.stale)) this.#mark(type, "request");
+    else if (!type.subscribed) {
+      type.forget();
+      this.#attribution.unmarked(type.typeUrl);
+    }
     return receipt;
   }
 
-  /** Changes the subscription. Says whether something may now have to be sent. */
-  protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean;
-
-  /** Makes of what must be sent in the terms of delta what this variant sends, if anything. */
-  protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
-
   /**
-   * The source may answer differently from now on. Gives whether there is something to look at.
+   * Marks the types that a change of the source may affect. Reports whether any is due because of it.
    *
-   * @param types the types that may differ; all if undefined. Those of which a change still waits to be looked at, and those that failed, are taken to be
-   * among them.
+   * @param types the affected types; all if undefined. Types whose last read failed are always included.
    */
-  changed(types: ReadonlySet<string> | undefined, revision: number | undefined): boolean {
+  changed(types: ReadonlySet<string> | undefined): boolean {
     let marked = false;
     for (const type of this.types.values()) {
-      const may = types === undefined || types.has(type.typeUrl) || type.failed || type.due?.changes.unseen === true;
-      if (!may || !type.subscribed) continue;
-      this.#mark(type, "change", revision);
+      if (!type.subscribed) continue;
+      const { typeUrl } = type;
+      const affected = types === undefined || types.has(typeUrl) || type.failed;
+      if (!affected && !this.#attribution.expectsNextChange(typeUrl)) continue;
+      this.#mark(type, "change");
+      this.#attribution.marked(typeUrl);
       marked = true;
     }
     return marked;
   }
 
-  /** Whether a type is to be looked at again after the next change, whatever that is of. */
+  /** Reports whether a type must be read again after the next change, whatever that affects. */
   get failed(): boolean {
     for (const type of this.types.values()) if (type.failed) return true;
     return false;
   }
 
-  /** The source is about to change: what it has changed until now is told from what it will change. */
-  changing(): void {
-    for (const type of this.types.values()) {
-      const known = this.#pass.of(type)?.set ?? type.known;
-      if (known === undefined || type.due?.changes.unseen !== true || !type.subscribed) continue;
-      const set = currentOf(this.#source, type.typeUrl);
-      if (set !== undefined) type.due.changes.look(known, set);
-    }
-  }
-
-  /** Whether `next` has something to look at. */
+  /** Reports whether `next` may return a response. */
   get due(): boolean {
-    if (!this.#pass.over) return true;
+    if (!this.#pass.done) return true;
     for (const type of this.types.values()) if (type.due !== undefined) return true;
     return false;
   }
 
-  /** The next response, or undefined if the client has everything. */
+  /** Returns the next response, or undefined if none is due. */
   next(): XdsResponse | undefined {
     for (;;) {
-      if (this.#pass.over) this.#pass.begin(this.types.values());
+      if (this.#pass.done) this.#pass.begin(this.types.values());
       const step = this.#pass.next();
       if (step === undefined) return undefined;
       const response = this.#compose(step);
@@ -130,86 +130,75 @@ export abstract class AdsStream {
     }
   }
 
-  #mark(type: TypeState, reason: Trigger["reason"], revision: number | undefined): void {
-    type.due ??= { reason, since: this.#clock.now(), changes: new PendingChanges() };
-    if (revision !== undefined) type.due.changes.add(revision);
+  /** Returns the set of a subscribed type that was last sent or that the current pass sends. */
+  sentSet(typeUrl: string): ResourceSet | undefined {
+    const type = this.types.get(typeUrl);
+    return type?.subscribed === true ? (this.#pass.stepOf(type)?.set ?? type.known) : undefined;
   }
 
-  #compose({ type, set, due, revision, startedAt, tookMs }: Step): XdsResponse | undefined {
+  #mark(type: TypeState, reason: Trigger["reason"]): void {
+    type.due ??= { reason, since: this.#clock.now() };
+  }
+
+  #compose(step: Step): XdsResponse | undefined {
     const composedFrom = this.#clock.now();
-    const { typeUrl, known } = type;
-    const returned = type.initialVersions !== undefined;
-    let selection: Selection;
+    const { type, set, trigger, startedAt, tookMs } = step;
+    const { typeUrl, known: before, wildcard, names } = type;
+    const reconnected = type.initialVersions !== undefined;
+    const selected = this.#select(step);
+    if (selected === undefined) return undefined;
+    const { reason } = trigger;
+    const shown = this.#attribution.attribute({ typeUrl, reason, selection: selected, before, set, wildcard, names });
+    if (typeUrl === clusterType) this.#warmEndpoints(selected, reconnected, trigger);
+    else if (typeUrl === endpointType) this.#warming.endpointsSent();
+    const projected = this.project(type, selected);
+    if (projected === undefined && !type.mustRespond) return undefined;
+    type.mustRespond = false;
+    const nonce = `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
+    const version = versionOf(set, type.outside);
+    const selection = projected ?? nothing;
+    const at = this.#clock.now();
+    type.last = { nonce, version, at };
+    type.unanswered.add({ ...type.last, trigger, shown, selection });
+    return { typeUrl, nonce, version, selection, trigger, shown, startedAt, buildMs: tookMs + at - composedFrom };
+  }
+
+  #select({ type, set }: Step): Selection | undefined {
+    const { typeUrl } = type;
+    const { lookup } = this.#source;
+    const lookupName = lookup && ((name: string) => lookup(typeUrl, name));
     try {
-      const { lookup } = this.#source;
-      const ofType = lookup && ((name: string) => lookup(typeUrl, name));
-      selection = select(type, set, ofType, typeUrl === endpointType ? this.#warming.awaited : none);
+      return select(type, set, lookupName, typeUrl === endpointType ? this.#warming.awaited : noNames);
     } catch (error) {
       type.failed = true;
       this.#source.failed(typeUrl, error);
       return undefined;
     }
-    const changes = this.#shownBy(selection, type, known, set, due);
-    if (typeUrl === clusterType) this.#warm(selection, returned, { ...due, changes: new PendingChanges(changes) });
-    else if (typeUrl === endpointType) this.#warming.endpointsSent();
-    const projected = this.project(type, selection);
-    if (projected === undefined && !type.mustRespond) return undefined;
-    type.mustRespond = false;
-    const nonce = `${this.#noncePrefix}${(++this.#responses).toString(36)}`;
-    const version = versionOf(set, type.outside);
-    const carried = projected ?? nothing;
-    const at = this.#clock.now();
-    type.last = { nonce, version, at };
-    type.unanswered.add({ ...type.last, due, revision, selection: carried });
-    return {
-      typeUrl,
-      nonce,
-      version,
-      selection: carried,
-      due,
-      revision,
-      changes,
-      startedAt,
-      buildMs: tookMs + at - composedFrom,
-    };
   }
 
-  /** The changes that a response shows something of, ascending: those that it waited for, and those that brought what the client asks for because of them. */
-  #shownBy(
-    selection: Selection,
-    type: TypeState,
-    known: ResourceSet | undefined,
-    set: ResourceSet,
-    { changes, reason }: Trigger,
-  ): readonly number[] {
-    const shown = changes.shownBy(selection, known, set, reason);
-    const now = this.#clock.now();
-    const before = type.appeared.takenBy(selection, now);
-    if (known !== undefined && known !== set && !type.wildcard)
-      type.appeared.note(changes.apart(known, set), (name) => type.names.has(name) || known.has(name), now);
-    return before.length === 0 ? shown : [...new Set([...before, ...shown])].sort((a, b) => a - b);
-  }
-
-  /** The endpoints that clusters wait for follow them at once. */
-  #warm(clusters: Selection, returned: boolean, due: Trigger): void {
+  /** Adds the endpoints that the given clusters wait for as the next step. */
+  #warmEndpoints(clusters: Selection, reconnected: boolean, trigger: Trigger): void {
     const endpoints = this.types.get(endpointType);
-    if (!this.#warming.clustersSent(clusters, endpoints, returned) || this.#pass.of(endpoints) !== undefined) return;
-    this.#pass.prepend(endpoints, endpoints.due ?? due);
+    if (!this.#warming.clustersSent(clusters, endpoints, reconnected)) return;
+    if (this.#pass.stepOf(endpoints) !== undefined) return;
+    const { due } = endpoints;
     endpoints.due = undefined;
+    if (due === undefined) this.#pass.prepend(endpoints, trigger, clusterType);
+    else this.#pass.prepend(endpoints, due);
   }
 
-  /** The listed names. */
+  /** Returns the listed names as a name set, shared with the type's set where possible. */
   protected namesIn(type: TypeState, list: NameList): NameSet {
-    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? currentOf(this.#source, type.typeUrl));
+    return list.size === 0 ? new NameSet() : NameSet.of(list, type.known ?? currentSet(this.#source, type.typeUrl));
   }
 
-  /** The listed versions, without the request that they came in. */
+  /** Returns the listed versions detached from the request; undefined if there are none. */
   protected versionsIn(type: TypeState, list: VersionList): VersionList | undefined {
     if (list.size === 0) return undefined;
-    const set = currentOf(this.#source, type.typeUrl);
+    const set = currentSet(this.#source, type.typeUrl);
     return set === undefined ? list.detach() : new InitialVersions(list, set);
   }
 }
 
-const none: ReadonlySet<string> = new Set();
+const noNames: ReadonlySet<string> = new Set();
 const nothing: Selection = { resources: [], removed: [] };

@@ -5,14 +5,12 @@ export interface ClientSource {
   resources(typeUrl: string): ResourceSet | undefined;
   /** Undefined if the source has no resources outside its sets. */
   readonly lookup: ((typeUrl: string, name: string) => Resource | undefined) | undefined;
-  /** The source's own number of its present state, if it has one. */
-  revision(): number | undefined;
   /** Reports that the source threw. The last response of the type stays active. */
   failed(typeUrl: string, error: unknown): void;
 }
 
 /** Returns the current set of a type; undefined if the source does not serve the type or threw. */
-export function currentOf(source: ClientSource, typeUrl: string): ResourceSet | undefined {
+export function currentSet(source: ClientSource, typeUrl: string): ResourceSet | undefined {
   try {
     return source.resources(typeUrl);
   } catch (error) {

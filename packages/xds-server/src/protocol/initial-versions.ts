@@ -35,7 +35,8 @@ export class InitialVersions implements VersionList {
     const differing = (this.#differing = new Map<string, string>());
     const table = versionTable(set);
     const marks = new Uint8Array(table.size);
-    for (const [name, version] of list.unmatched(table, marks)) (set.has(name) ? differing : outsideSet).set(name, version);
+    for (const [name, version] of list.unmatched(table, marks))
+      (set.has(name) ? differing : outsideSet).set(name, version);
     const marked = marks.reduce((sum, mark) => sum + mark, 0);
     const few = marked * 2 < table.size;
     this.#absent = few

@@ -1,76 +1,85 @@
 import { ResourceSet } from "@istiod/resources";
+import type { StreamAttribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { ClientSource } from "./client-source.js";
 import type { Trigger } from "./trigger.js";
 import type { TypeState } from "./type-state.js";
 import { pushRank } from "./types.js";
 
-/** A type that is to be looked at, with what the source had of it when the pass began. */
+/** A type that was due when the pass began, with the source's set at that time. */
 export interface Step {
   readonly type: TypeState;
   readonly set: ResourceSet;
-  readonly due: Trigger;
-  readonly revision: number | undefined;
+  readonly trigger: Trigger;
   readonly startedAt: number;
   /** Milliseconds that the source took. */
   readonly tookMs: number;
 }
 
 /**
- * The types that are due at one moment, in push order, with their sets as they were then: so what is sent is consistent in itself. What comes later
- * waits for the next pass, so that frequent changes of an early type do not hold up the later ones.
+ * The types that are due at one moment, in push order, with their sets at that moment, so that the responses are consistent with each
+ * other. Later changes wait for the next pass, so that frequent changes of an early type do not hold up later types.
  */
 export class Pass {
   readonly #source: ClientSource;
+  readonly #attribution: StreamAttribution;
   readonly #clock: Clock;
   #steps: Step[] = [];
 
-  constructor(source: ClientSource, clock: Clock) {
+  constructor(source: ClientSource, attribution: StreamAttribution, clock: Clock) {
     this.#source = source;
+    this.#attribution = attribution;
     this.#clock = clock;
   }
 
-  get over(): boolean {
+  /** Reports whether no step is left. */
+  get done(): boolean {
     return this.#steps.length === 0;
   }
 
-  /** What is still to be looked at of this type. */
-  of(type: TypeState): Step | undefined {
+  /** Returns the remaining step of a type. */
+  stepOf(type: TypeState): Step | undefined {
     return this.#steps.find((step) => step.type === type);
   }
 
-  /** Takes up all types that are due. */
+  /** Adds a step for each due type. */
   begin(types: Iterable<TypeState>): void {
-    const due = [...types].filter((type) => type.due !== undefined);
-    for (const type of due.sort((a, b) => pushRank(a.typeUrl) - pushRank(b.typeUrl))) {
-      const why = type.due as Trigger;
+    const due: [TypeState, Trigger][] = [];
+    for (const type of types) if (type.due !== undefined) due.push([type, type.due]);
+    due.sort(([a], [b]) => pushRank(a.typeUrl) - pushRank(b.typeUrl));
+    for (const [type, trigger] of due) {
       type.due = undefined;
-      if (!type.subscribed && type.resend.size === 0) continue;
-      const step = this.#step(type, why);
-      if (step !== undefined) this.#steps.push(step);
+      if (type.subscribed || type.resend.size > 0) this.#add(type, trigger, (step) => this.#steps.push(step));
+      else this.#attribution.unmarked(type.typeUrl);
     }
   }
 
-  /** Takes up a type that was not due, before all others. */
-  prepend(type: TypeState, due: Trigger): void {
-    const step = this.#step(type, due);
-    if (step !== undefined) this.#steps.unshift(step);
+  /**
+   * Adds a step before all others.
+   *
+   * @param becauseOf the type whose response made it due, if the type was not due before
+   */
+  prepend(type: TypeState, trigger: Trigger, becauseOf?: string): void {
+    this.#add(type, trigger, (step) => this.#steps.unshift(step), becauseOf);
   }
 
+  /** Removes and returns the first step. */
   next(): Step | undefined {
     return this.#steps.shift();
   }
 
-  #step(type: TypeState, due: Trigger): Step | undefined {
+  #add(type: TypeState, trigger: Trigger, add: (step: Step) => void, becauseOf?: string): void {
     const startedAt = this.#clock.now();
+    this.#attribution.read(type.typeUrl, becauseOf);
+    let set: ResourceSet;
     try {
       type.failed = true;
-      const set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
+      set = this.#source.resources(type.typeUrl) ?? ResourceSet.empty;
       type.failed = false;
-      return { type, set, due, revision: this.#source.revision(), startedAt, tookMs: this.#clock.now() - startedAt };
     } catch (error) {
       this.#source.failed(type.typeUrl, error);
-      return undefined;
+      return;
     }
+    add({ type, set, trigger, startedAt, tookMs: this.#clock.now() - startedAt });
   }
 }

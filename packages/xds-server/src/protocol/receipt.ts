@@ -6,23 +6,26 @@ import { mentionsName } from "./mentions.js";
 import type { TypeState } from "./type-state.js";
 import type { SentResponse } from "./unanswered-responses.js";
 
-/** What a request turned out to be, beside what it asks for. */
+/** The ACK or NACK in a request. */
 export interface Receipt {
   readonly typeUrl: string;
   readonly stale: boolean;
-  readonly ack?: {
-    readonly nonce: string;
-    readonly version: string;
-    readonly revision?: number;
-    readonly afterMs: number;
-    readonly sinceMs: number;
-  };
+  readonly ack?: Acknowledgement;
   readonly nack?: Rejection;
-  /** What the response carried that it answers, if it is the first answer to it. */
+  /** Content of the answered response, if this is the first answer to it. */
   readonly carried?: Selection;
 }
 
-/** Takes from a request what it answers, and keeps it. */
+interface Acknowledgement {
+  readonly nonce: string;
+  readonly version: string;
+  readonly revision?: number;
+  /** Milliseconds since the response was sent, and since the event that triggered it. */
+  readonly afterMs: number;
+  readonly sinceMs: number;
+}
+
+/** Records the ACK or NACK of a request in the state of its type. */
 export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequest, clock: Clock): Receipt {
   const { typeUrl, last } = type;
   const stale = responseNonce !== "" && last !== undefined && responseNonce !== last.nonce;
@@ -33,17 +36,14 @@ export function receive(type: TypeState, { responseNonce, errorDetail }: XdsRequ
     return { typeUrl, stale, nack, ...(answered && { carried: answered.selection }) };
   }
   if (answered === undefined) return { typeUrl, stale };
-  const { nonce, version, at, revision, due } = answered;
-  type.nonceAcked = nonce;
-  type.versionAcked = version;
+  type.nonceAcked = answered.nonce;
+  type.versionAcked = answered.version;
   type.lastError = undefined;
-  const afterMs = clock.now() - at;
-  return {
-    typeUrl,
-    stale,
-    carried: answered.selection,
-    ack: { nonce, version, ...(revision !== undefined && { revision }), afterMs, sinceMs: afterMs + at - due.since },
-  };
+  return { typeUrl, stale, carried: answered.selection, ack: acknowledgement(answered, clock.now()) };
+}
+
+function acknowledgement({ nonce, version, shown, at, trigger }: SentResponse, now: number): Acknowledgement {
+  return { nonce, version, ...revisionOf(shown), afterMs: now - at, sinceMs: now - trigger.since };
 }
 
 function rejection(
@@ -53,15 +53,19 @@ function rejection(
   at: number,
 ): Rejection {
   const carried = answered?.selection.resources ?? [];
-  const refused = carried.filter(({ name }) => carried.length === 1 || mentionsName(message, name));
+  const rejected = carried.filter(({ name }) => carried.length === 1 || mentionsName(message, name));
   return {
     nonce,
     version: answered?.version ?? "",
     code,
     message,
-    resources: refused.map(({ name }) => name),
-    versions: Object.fromEntries(refused.map(({ name, version }) => [name, version])),
+    resources: rejected.map(({ name }) => name),
+    versions: Object.fromEntries(rejected.map(({ name, version }) => [name, version])),
     at,
-    ...(answered?.revision !== undefined && { revision: answered.revision }),
+    ...(answered && revisionOf(answered.shown)),
   };
+}
+
+function revisionOf({ revision }: { readonly revision?: number }): { readonly revision?: number } {
+  return revision === undefined ? {} : { revision };
 }

@@ -20,7 +20,9 @@ export function select(
   awaited: ReadonlySet<string>,
 ): Selection {
   const selection =
-    type.known === undefined ? initialSelection(type, set, lookup, awaited) : updateSelection(type, type.known, set, lookup);
+    type.known === undefined
+      ? initialSelection(type, set, lookup, awaited)
+      : updateSelection(type, type.known, set, lookup);
   type.known = set;
   type.initialVersions = undefined;
   type.resend.clear();
@@ -34,7 +36,8 @@ function initialSelection(
   lookup: Lookup | undefined,
   awaited: ReadonlySet<string>,
 ): Selection {
-  if (type.initialVersions === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set))) return all(set);
+  if (type.initialVersions === undefined && (type.wildcard ? type.names.size === 0 : type.names.equals(set)))
+    return all(set);
   const initial = type.initialVersions && relativeTo(type.initialVersions, set);
   const resources: Resource[] = [];
   const removed: string[] = [];

@@ -1,10 +1,6 @@
-import type { PendingChanges } from "./pending-changes.js";
-
 /** The event that made a type due for a push. */
 export interface Trigger {
   readonly reason: "request" | "change";
   /** Time of the event in milliseconds since the epoch. */
   readonly since: number;
-  /** The changes that led to it, or came while it waited. */
-  readonly changes: PendingChanges;
 }

@@ -2,39 +2,36 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Rejection } from "../events.js";
 import type { Digest } from "../wire/digest.js";
 import type { VersionList } from "../wire/names.js";
-import { Appeared } from "./appeared.js";
-import type { Trigger } from "./trigger.js";
 import { NameSet } from "./name-set.js";
+import type { Trigger } from "./trigger.js";
 import { type LastResponse, UnansweredResponses } from "./unanswered-responses.js";
 
-/** What a stream knows of one type: the subscription, what the client was last sent, and what it is still owed. */
+/** The state of one type on a stream: the subscription, the resources last sent, and pending responses. */
 export class TypeState {
   readonly typeUrl: string;
 
   wildcard = false;
   /** Names subscribed to explicitly. */
   names = new NameSet();
-  /** State-of-the-world: what the last request listed. */
+  /** State-of-the-world: digest of the names in the last request. */
   listed: Digest | undefined;
-  /** A name was subscribed to at some time, so that no names no longer mean a wildcard. */
+  /** Set once the client has subscribed to a name: from then on an empty list of names is not a wildcard. */
   wasExplicit = false;
 
-  /** The source's set when the last response was made: the client has its resources, as far as it subscribes to them. */
+  /** The source's set when the last response was built. The client has its subscribed resources. */
   known: ResourceSet | undefined;
-  /** Subscribed names that are not in `known`, with the resource that the client was sent instead, if any. */
+  /** Subscribed names that are not in `known`, with the resource that was sent for them, if any. */
   readonly outside = new Map<string, Resource | undefined>();
-  /** Delta: versions that the client had when it connected. Until the first response. */
+  /** Delta: versions of the client's resources when it connected. Cleared by the first response. */
   initialVersions: VersionList | undefined;
 
-  /** What changes brought that is not subscribed to yet. */
-  readonly appeared = new Appeared();
-  /** Names to be sent whether or not they changed. */
+  /** Names to send even if they are unchanged. */
   readonly resend = new Set<string>();
-  /** A response must be sent even if it is empty. */
+  /** Set if a response must be sent even if it is empty. */
   mustRespond = false;
-  /** The source failed when it was last asked, so that nobody knows what of it the next change alters. */
+  /** Set if the source threw at the last read. The type is read again after the next change, whatever that affects. */
   failed = false;
-  /** Something may have to be sent; since when, and why. */
+  /** Set if the type must be read from the source, with the event that caused it. */
   due: Trigger | undefined;
 
   last: LastResponse | undefined;
@@ -51,11 +48,12 @@ export class TypeState {
     return this.wildcard || this.names.size > 0;
   }
 
+  /** Reports whether the client is subscribed to a name, explicitly or by wildcard. */
   covers(name: string): boolean {
     return this.wildcard || this.names.has(name);
   }
 
-  /** Drops what is kept for a client that subscribes to nothing: should it subscribe again, it has nothing. */
+  /** Drops the state of a type without a subscription. A later subscription starts over. */
   forget(): void {
     this.known = undefined;
     this.initialVersions = undefined;

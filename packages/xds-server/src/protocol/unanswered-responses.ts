@@ -1,3 +1,4 @@
+import type { ShownChanges } from "../attribution.js";
 import type { Selection } from "../wire/body-cache.js";
 import type { Trigger } from "./trigger.js";
 
@@ -9,27 +10,25 @@ export interface LastResponse {
   readonly at: number;
 }
 
-/** The same, for as long as it is not answered. */
+/** A response with the state that is needed until it is answered. */
 export interface SentResponse extends LastResponse {
-  readonly due: Trigger;
-  /** The revision of the source that it shows, if the source has revisions. */
-  readonly revision: number | undefined;
+  readonly trigger: Trigger;
+  readonly shown: ShownChanges;
   readonly selection: Selection;
 }
 
-/** A client that answers nothing is remembered for its last responses only. */
-const kept = 16;
+const maxUnanswered = 16;
 
-/** The responses of one type that a client has not answered yet, oldest first. */
+/** The last responses of one type that the client has neither ACKed nor NACKed, oldest first. */
 export class UnansweredResponses {
   #responses: SentResponse[] = [];
 
   add(response: SentResponse): void {
     this.#responses.push(response);
-    if (this.#responses.length > kept) this.#responses.shift();
+    if (this.#responses.length > maxUnanswered) this.#responses.shift();
   }
 
-  /** Takes the response that a nonce names, and those before it: clients answer in order. Undefined if it was answered before. */
+  /** Removes and returns the response with a nonce. Earlier responses count as answered, too, because clients answer in order. */
   answer(nonce: string): SentResponse | undefined {
     const at = this.#responses.findIndex((response) => response.nonce === nonce);
     return at === -1 ? undefined : this.#responses.splice(0, at + 1).at(-1);

@@ -9,7 +9,8 @@ import type { DiscoveryMethod } from "./call.js";
  */
 export function withTypeUrl(request: XdsRequest, { typeUrl }: DiscoveryMethod): XdsRequest {
   if (request.typeUrl === "") {
-    if (typeUrl === undefined) throw new ConnectError("type URL is required for the aggregated discovery service", Code.InvalidArgument);
+    if (typeUrl === undefined)
+      throw new ConnectError("type URL is required for the aggregated discovery service", Code.InvalidArgument);
     return { ...request, typeUrl };
   }
   if (typeUrl !== undefined && request.typeUrl !== typeUrl) {

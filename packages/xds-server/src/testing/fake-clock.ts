@@ -1,6 +1,6 @@
-import type { Clock } from "@istiod/xds-server";
+import type { Clock } from "../clock.js";
 
-/** A clock that stands until it is put forward. */
+/** A clock that advances only when it is told to. */
 export class FakeClock implements Clock {
   #now = 1_700_000_000_000;
   readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
@@ -15,6 +15,7 @@ export class FakeClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
+  /** Advances the time by the given milliseconds, and fires due timers in order. */
   advance(ms: number): void {
     const until = this.#now + ms;
     for (;;) {
@@ -28,7 +29,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets everything happen that is waiting for the event loop only. */
+/** Resolves after work that waits for the event loop only was done. */
 export async function idle(): Promise<void> {
   for (let i = 0; i < 20; i++) await new Promise(setImmediate);
 }

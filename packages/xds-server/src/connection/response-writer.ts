@@ -1,0 +1,61 @@
+import type { XdsResponse } from "../protocol/ads-stream.js";
+import type { Answer } from "../source.js";
+import type { Call, OutgoingMessage } from "../transport/call.js";
+import { encodeOnDemandResponse } from "../wire/on-demand-response.js";
+import { encodeResponseHead } from "../wire/response-head.js";
+import type { ServerContext } from "./server-context.js";
+
+/** Encodes the responses of one call, and tracks whether the client reads them. */
+export class ResponseWriter {
+  readonly #call: Call;
+  readonly #context: Pick<ServerContext<never>, "bodies" | "clock" | "maxOutstandingBytes">;
+  /** Time of the last write to the network, or of the first response since nothing was outstanding. */
+  #progressAt = 0;
+  #handedOverAt = 0;
+
+  constructor(call: Call, context: Pick<ServerContext<never>, "bodies" | "clock" | "maxOutstandingBytes">) {
+    this.#call = call;
+    this.#context = context;
+  }
+
+  /** Reports whether the client must read before the next response. */
+  get full(): boolean {
+    return this.#call.outstandingBytes > this.#context.maxOutstandingBytes;
+  }
+
+  get copiedBytes(): number {
+    return this.#call.copies ? this.#call.outstandingBytes : 0;
+  }
+
+  /** Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is outstanding. */
+  get stalledSince(): number | undefined {
+    return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
+  }
+
+  /** Encodes and sends a response. Returns its length in bytes. */
+  write({ typeUrl, nonce, version, selection }: XdsResponse): number {
+    const head = encodeResponseHead(typeUrl, nonce, version);
+    const bodies = this.#context.bodies.encode(this.#call.method.variant, typeUrl, selection);
+    const length = bodies.reduce((sum, body) => sum + body.length, head.length);
+    this.#handOver({ head, bodies, length });
+    return length;
+  }
+
+  /** Encodes and sends the response to an on-demand request. Returns its length in bytes. */
+  writeAnswer(typeUrl: string, nonce: string, answer: Answer): number {
+    const head = encodeOnDemandResponse(this.#call.method.variant, typeUrl, nonce, answer);
+    this.#handOver({ head, bodies: [], length: head.length });
+    return head.length;
+  }
+
+  /** Bytes were written. Returns the milliseconds since the first of them was handed over once none are outstanding. */
+  progressed(): number | undefined {
+    this.#progressAt = this.#context.clock.now();
+    return this.#call.outstandingBytes === 0 ? this.#progressAt - this.#handedOverAt : undefined;
+  }
+
+  #handOver(message: OutgoingMessage): void {
+    if (this.#call.outstandingBytes === 0) this.#progressAt = this.#handedOverAt = this.#context.clock.now();
+    this.#call.send(message);
+  }
+}
