@@ -25,7 +25,7 @@ import { cacheMetrics } from "./metrics/cache-metrics.js";
 import { certificateMetrics } from "./metrics/certificate-metrics.js";
 import { modelMetrics } from "./metrics/model-metrics.js";
 import { prepare } from "./preparation.js";
-import { pushPath } from "./push-path.js";
+import { pushSettings } from "./push-settings.js";
 import { reporting } from "./reporting.js";
 import { servingTls } from "./serving-tls.js";
 import { ignoredObjects, meshSources, unusedObjects } from "./sources.js";
@@ -60,7 +60,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
   try {
     refuseUnservedProtections(env);
     checkVariables(env);
-    const path = pushPath(env);
+    const settings = pushSettings(env);
     const limits = connectionLimits(values, env);
     const sources = meshSources(values, env);
     for (const sentence of await absentFiles(values, " until it exists")) log.warn(sentence);
@@ -86,9 +86,9 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const gatewayNames = new GatewayNames({ database, beforeCommit: () => report.attribution.beforeChange(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
-      quiet: path.quietMs,
-      max: path.maxMs,
-      ...(path.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
+      quiet: settings.quietMs,
+      max: settings.maxMs,
+      ...(settings.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
       beforeCommit: () => report.attribution.beforeChange(),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),
@@ -118,7 +118,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       authorization.check = streamIdentity(authority.authenticators);
     }
 
-    const xds = createXdsServer(source, { attribution: report.attribution, observe: (event) => report.observe(event), concurrentPushes: path.concurrentPushes, streamsPerSecond: path.streamsPerSecond });
+    const xds = createXdsServer(source, { attribution: report.attribution, observe: (event) => report.observe(event), concurrentPushes: settings.concurrentPushes, streamsPerSecond: settings.streamsPerSecond });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
     const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), ownCluster: values.clusterID, remoteClusters: () => sources.remote.keys() });

@@ -6,6 +6,6 @@ export { aboutFlag, flagDefaults, flags, type FlagValues } from "./flags.js";
 export { connectionLimits } from "./connection-limits.js";
 export { startupWarnings } from "./startup-warnings.js";
 export { checkVariables, readVariables } from "./variables.js";
-export { pushPath, type PushPath } from "./push-path.js";
+export { pushSettings, type PushSettings } from "./push-settings.js";
 export { serveControlZ } from "./logging/control-z.js";
 export { type LogFlags, openLog } from "./logging/open-log.js";

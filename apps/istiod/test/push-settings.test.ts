@@ -1,15 +1,15 @@
-import { connectionLimits, pushPath } from "@istiod/istiod";
+import { connectionLimits, pushSettings } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
 it("has Istio's defaults, which grow with the processors", () => {
-  expect(pushPath({}, 2)).toEqual({ quietMs: 100, maxMs: 10_000, debounceEndpoints: true, concurrentPushes: 25, streamsPerSecond: 25 });
-  expect(pushPath({}, 64)).toMatchObject({ concurrentPushes: 100, streamsPerSecond: 100 });
-  expect(pushPath({ PILOT_PUSH_THROTTLE: "0", PILOT_MAX_REQUESTS_PER_SECOND: "0" }, 1)).toMatchObject({ concurrentPushes: 20, streamsPerSecond: 20 });
+  expect(pushSettings({}, 2)).toEqual({ quietMs: 100, maxMs: 10_000, debounceEndpoints: true, concurrentPushes: 25, streamsPerSecond: 25 });
+  expect(pushSettings({}, 64)).toMatchObject({ concurrentPushes: 100, streamsPerSecond: 100 });
+  expect(pushSettings({ PILOT_PUSH_THROTTLE: "0", PILOT_MAX_REQUESTS_PER_SECOND: "0" }, 1)).toMatchObject({ concurrentPushes: 20, streamsPerSecond: 20 });
 });
 
 it("takes what the environment says", () => {
   const env = { PILOT_DEBOUNCE_AFTER: "0", PILOT_DEBOUNCE_MAX: "1m", PILOT_ENABLE_EDS_DEBOUNCE: "false", PILOT_PUSH_THROTTLE: "7", PILOT_MAX_REQUESTS_PER_SECOND: "0.5" };
-  expect(pushPath(env, 2)).toEqual({ quietMs: 0, maxMs: 60_000, debounceEndpoints: false, concurrentPushes: 7, streamsPerSecond: 0.5 });
+  expect(pushSettings(env, 2)).toEqual({ quietMs: 0, maxMs: 60_000, debounceEndpoints: false, concurrentPushes: 7, streamsPerSecond: 0.5 });
 });
 
 it.each([
@@ -23,12 +23,12 @@ it.each([
   ["0", 0],
   ["0s", 0],
 ])("reads durations in all of Go's forms: %s", (text, ms) => {
-  expect(pushPath({ PILOT_DEBOUNCE_AFTER: text }).quietMs).toBe(ms);
+  expect(pushSettings({ PILOT_DEBOUNCE_AFTER: text }).quietMs).toBe(ms);
 });
 
 it("takes what Istio takes: a maximum below the quiet time is that, and what is negative is the default", () => {
-  expect(pushPath({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({ quietMs: 1000, maxMs: 1000 });
-  expect(pushPath({ PILOT_PUSH_THROTTLE: "-1", PILOT_MAX_REQUESTS_PER_SECOND: "-1" }, 2)).toMatchObject({ concurrentPushes: 25, streamsPerSecond: 25 });
+  expect(pushSettings({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({ quietMs: 1000, maxMs: 1000 });
+  expect(pushSettings({ PILOT_PUSH_THROTTLE: "-1", PILOT_MAX_REQUESTS_PER_SECOND: "-1" }, 2)).toMatchObject({ concurrentPushes: 25, streamsPerSecond: 25 });
 });
 
 it.each([
@@ -38,7 +38,7 @@ it.each([
   [{ PILOT_MAX_REQUESTS_PER_SECOND: "some" }, 'PILOT_MAX_REQUESTS_PER_SECOND is "some", expected a number; 0 is the default'],
   [{ PILOT_ENABLE_EDS_DEBOUNCE: "maybe" }, 'PILOT_ENABLE_EDS_DEBOUNCE is "maybe", expected true or false'],
 ])("says in a sentence what is wrong with %o", (env, message) => {
-  expect(() => pushPath(env)).toThrow(message);
+  expect(() => pushSettings(env)).toThrow(message);
 });
 
 const limitFlags = { keepaliveInterval: "30s", keepaliveTimeout: "10s", keepaliveMaxServerConnectionAge: "0s" };
