@@ -32,7 +32,7 @@ const ignorant = {
   ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
   injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
   "status-page": order,
-  "proxy-config": order.filter((name) => name !== "envoy-api"),
+  "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
 };
 const depConstraints = [
   ...order.map((name, at) => ({
@@ -40,7 +40,7 @@ const depConstraints = [
     onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
   })),
   { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
-  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:envoy-api", "pkg:istio-api", "pkg:redirection"] },
+  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:envoy-api", "pkg:istio-api", "pkg:resources", "pkg:redirection"] },
   { sourceTag: "pkg:redirection", onlyDependOnLibsWithTags: [] },
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];

@@ -2,6 +2,7 @@ import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-i
 import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeAttribution, ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
+import { xdsShortName } from "@istiod/resources";
 import type { Clock, Connection, PushEvent, XdsEvent } from "@istiod/xds-server";
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
@@ -9,7 +10,7 @@ import type { Registry } from "prom-client";
 import { changeMetrics } from "./metrics/change-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
 import { reasonsOf, type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
-import { metricType, xdsMetrics } from "./metrics/xds-metrics.js";
+import { xdsMetrics } from "./metrics/xds-metrics.js";
 
 /** What is counted, remembered and logged of what happens. */
 export interface Reporting {
@@ -117,7 +118,7 @@ function summary(report: ChangeReport): object {
 function pushed(event: PushEvent, causesOf: (revision: number) => string[]): object {
   const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version, revision, changes } = event;
   const cause = changes.length > 0 ? { revision, cause: [...new Set(changes.flatMap(causesOf))] } : {};
-  return { type: metricType(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
+  return { type: xdsShortName(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
 }
 
 /** What was thrown inside, with its stack. */
@@ -132,7 +133,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
     case "nack": {
       const { revision, resources, message, nonce } = event.error;
       const because = revision === undefined ? {} : { revision, cause: causesOf(revision) };
-      log.warn({ proxy: event.nodeId, connection: event.connection, type: metricType(event.typeUrl), resources, nonce, ...because }, `refused by the proxy: ${message}`);
+      log.warn({ proxy: event.nodeId, connection: event.connection, type: xdsShortName(event.typeUrl), resources, nonce, ...because }, `refused by the proxy: ${message}`);
       break;
     }
     case "connect":
@@ -142,7 +143,7 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
       log[event.cause === undefined ? "info" : "error"]({ proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) }, `disconnected: ${event.reason}`);
       break;
     case "failure":
-      log.error({ proxy: event.nodeId, type: metricType(event.typeUrl), ...thrown(event.error) }, "generation failed, keeping the last good config");
+      log.error({ proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...thrown(event.error) }, "generation failed, keeping the last good config");
       break;
     case "refused":
       log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);

@@ -13,10 +13,11 @@ import {
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { listenerType, nameTableType } from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Relay, type RelayOptions } from "../src/relay/relay.js";
-import { HEALTH_TYPE, LISTENER_TYPE, NAME_TABLE_TYPE } from "../src/relay/discovery-protocol.js";
+import { HEALTH_TYPE } from "../src/relay/discovery-protocol.js";
 import { frame, FrameReader } from "../src/relay/grpc-frame.js";
 import { stringField } from "../src/relay/wire.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
@@ -198,30 +199,30 @@ describe("the relay", () => {
     const table = anyPack(NameTableSchema, create(NameTableSchema, { table: { "a.example": { ips: ["10.0.0.1"] } } }));
     const note = (request: DeltaDiscoveryRequest | DiscoveryRequest): boolean => {
       asked.push(request.typeUrl);
-      if (request.typeUrl !== NAME_TABLE_TYPE) return false;
+      if (request.typeUrl !== nameTableType) return false;
       if (request.responseNonce !== "") answers.push(request);
       return request.responseNonce === "";
     };
     const istiod = await FakeIstiod.start({
       async *deltaAggregatedResources(requests) {
-        for await (const request of requests) if (note(request)) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n7", systemVersionInfo: "v7", resources: [{ name: "", resource: table }] };
+        for await (const request of requests) if (note(request)) yield { typeUrl: nameTableType, nonce: "n7", systemVersionInfo: "v7", resources: [{ name: "", resource: table }] };
       },
       async *streamAggregatedResources(requests) {
-        for await (const request of requests) if (note(request)) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n7", versionInfo: "v7", resources: [table] };
+        for await (const request of requests) if (note(request)) yield { typeUrl: nameTableType, nonce: "n7", versionInfo: "v7", resources: [table] };
       },
     });
     const taken: string[] = [];
-    const { relay, socket } = await relayTo(istiod, { handlers: { [NAME_TABLE_TYPE]: (resource) => taken.push(resource.typeUrl) } });
+    const { relay, socket } = await relayTo(istiod, { handlers: { [nameTableType]: (resource) => taken.push(resource.typeUrl) } });
     const envoy = new FakeEnvoy(socket, path);
     const ask = (typeUrl: string): void => (path === DELTA ? envoy.ask({ typeUrl }) : envoy.askAll({ typeUrl }));
     ask(CLUSTER_TYPE);
     await expect.poll(() => asked).toEqual([CLUSTER_TYPE]);
-    ask(LISTENER_TYPE);
+    ask(listenerType);
     await expect.poll(() => answers.length).toBe(1);
-    expect(asked).toEqual([CLUSTER_TYPE, LISTENER_TYPE, NAME_TABLE_TYPE, NAME_TABLE_TYPE]);
+    expect(asked).toEqual([CLUSTER_TYPE, listenerType, nameTableType, nameTableType]);
     expect(answers[0]).toMatchObject({ responseNonce: "n7" });
     expect(answers[0]!.errorDetail).toBeUndefined();
-    expect(taken).toEqual([NAME_TABLE_TYPE]);
+    expect(taken).toEqual([nameTableType]);
     expect(envoy.messages).toEqual([]);
     await relay.close();
   });
@@ -232,22 +233,22 @@ describe("the relay", () => {
       async *streamAggregatedResources(requests) {
         for await (const request of requests) {
           if (request.responseNonce !== "") answers.push(request);
-          else if (request.typeUrl === NAME_TABLE_TYPE) yield { typeUrl: NAME_TABLE_TYPE, nonce: "n", resources: [anyPack(NameTableSchema, create(NameTableSchema))] };
+          else if (request.typeUrl === nameTableType) yield { typeUrl: nameTableType, nonce: "n", resources: [anyPack(NameTableSchema, create(NameTableSchema))] };
           else yield { typeUrl: "type.googleapis.com/istio.something.Else", nonce: "x", resources: [] };
         }
       },
     });
     const { relay, socket } = await relayTo(istiod, {
       handlers: {
-        [NAME_TABLE_TYPE]: () => {
+        [nameTableType]: () => {
           throw new Error("no such table");
         },
       },
     });
     const envoy = new FakeEnvoy(socket, SOTW);
-    envoy.askAll({ typeUrl: LISTENER_TYPE });
+    envoy.askAll({ typeUrl: listenerType });
     await expect.poll(() => answers.length).toBe(1);
-    expect(answers[0]).toMatchObject({ typeUrl: NAME_TABLE_TYPE, errorDetail: { message: "no such table" } });
+    expect(answers[0]).toMatchObject({ typeUrl: nameTableType, errorDetail: { message: "no such table" } });
     expect(envoy.messages).toEqual([]);
     await relay.close();
   });
@@ -262,12 +263,12 @@ describe("the relay", () => {
     const { relay, socket } = await relayTo(istiod);
     relay.reportHealth({ healthy: false, reason: "no answer" });
     const first = new FakeEnvoy(socket, DELTA);
-    first.ask({ typeUrl: LISTENER_TYPE });
+    first.ask({ typeUrl: listenerType });
     await expect.poll(() => reports).toEqual(["no answer"]);
     relay.reportHealth({ healthy: true });
     await expect.poll(() => reports).toEqual(["no answer", undefined]);
     first.leave();
-    new FakeEnvoy(socket, DELTA).ask({ typeUrl: LISTENER_TYPE });
+    new FakeEnvoy(socket, DELTA).ask({ typeUrl: listenerType });
     await expect.poll(() => reports).toEqual(["no answer", undefined, undefined]);
     await relay.close();
   });

@@ -2,20 +2,11 @@ import { createRegistry, fromBinary, type Registry, toJson } from "@bufbuild/pro
 import * as wellKnown from "@bufbuild/protobuf/wkt";
 import { registry as envoy } from "@istiod/envoy-api/registry";
 import { registry as istio } from "@istiod/istio-api/registry";
+import { xdsType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import type { Json } from "./json-difference.js";
 
 const prefix = "type.googleapis.com/";
-
-const shortNames: Readonly<Record<string, string>> = {
-  "envoy.config.cluster.v3.Cluster": "cds",
-  "envoy.config.endpoint.v3.ClusterLoadAssignment": "eds",
-  "envoy.config.listener.v3.Listener": "lds",
-  "envoy.config.route.v3.RouteConfiguration": "rds",
-  "envoy.config.core.v3.TypedExtensionConfig": "ecds",
-  "envoy.extensions.transport_sockets.tls.v3.Secret": "sds",
-  "istio.networking.nds.v1.NameTable": "nds",
-};
 
 /** A type of resources that is generated for proxies. */
 export interface ResourceType {
@@ -25,7 +16,7 @@ export interface ResourceType {
 }
 
 /** Every type that there is a generator for. */
-export const resourceTypes: readonly ResourceType[] = Object.keys(generators).map((typeUrl) => ({ typeUrl, short: shortNames[typeUrl.slice(prefix.length)] ?? typeUrl.slice(prefix.length) }));
+export const resourceTypes: readonly ResourceType[] = Object.keys(generators).map((typeUrl) => ({ typeUrl, short: xdsType(typeUrl)?.shortName ?? typeUrl.slice(prefix.length) }));
 
 /** The type of a short name or of a type URL. */
 export function resourceType(name: string): ResourceType | undefined {

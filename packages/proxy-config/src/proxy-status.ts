@@ -1,5 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type ClientConfig, ClientConfigSchema, ConfigStatus } from "@istiod/envoy-api/envoy/service/status/v3/csds";
+import { clusterType, endpointType, extensionConfigType, listenerType, routeType, xdsType } from "@istiod/resources";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { compare } from "./cluster-name.js";
 import { dumpedResource, objectIn, objectsIn, parseJson } from "./config-dump.js";
@@ -62,32 +63,11 @@ export function proxyStatusTable({ proxies }: ProxyStatuses, { verbose = false, 
   return [header, ...rows];
 }
 
-const prefix = "type.googleapis.com/";
-const clusterType = `${prefix}envoy.config.cluster.v3.Cluster`;
-const listenerType = `${prefix}envoy.config.listener.v3.Listener`;
-const endpointType = `${prefix}envoy.config.endpoint.v3.ClusterLoadAssignment`;
-const routeType = `${prefix}envoy.config.route.v3.RouteConfiguration`;
-const extensionType = `${prefix}envoy.config.core.v3.TypedExtensionConfig`;
-
-/** Istio's short names of types. Source: pkg/model/xds.go. */
-const shortNames: Readonly<Record<string, string>> = {
-  [clusterType]: "CDS",
-  [listenerType]: "LDS",
-  [endpointType]: "EDS",
-  [routeType]: "RDS",
-  [extensionType]: "ECDS",
-  [`${prefix}envoy.extensions.transport_sockets.tls.v3.Secret`]: "SDS",
-  [`${prefix}istio.networking.nds.v1.NameTable`]: "NDS",
-  [`${prefix}istio.mesh.v1alpha1.ProxyConfig`]: "PCDS",
-  [`${prefix}istio.workload.Address`]: "WDS",
-  [`${prefix}istio.workload.Workload`]: "WDS",
-  [`${prefix}istio.security.Authorization`]: "WADS",
-};
 const subscribedFirst = [clusterType, listenerType, endpointType, routeType];
-const alwaysShown = [...subscribedFirst, extensionType];
+const alwaysShown = [...subscribedFirst, extensionConfigType];
 
 function shortName(typeUrl: string): string {
-  return shortNames[typeUrl] ?? typeUrl;
+  return xdsType(typeUrl)?.shortName?.toUpperCase() ?? typeUrl;
 }
 
 function rank(typeUrl: string): number {

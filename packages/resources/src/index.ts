@@ -1,3 +1,25 @@
 export { resource, type Resource, resourceOfParts, type ResourcePart, resourcePart } from "./resource.js";
 export { ResourceSet } from "./resource-set.js";
 export { difference, type Difference } from "./difference.js";
+export {
+  addressType,
+  authorizationType,
+  clusterType,
+  comparePushOrder,
+  endpointType,
+  extensionConfigType,
+  findXdsType,
+  listenerType,
+  nameTableType,
+  proxyConfigType,
+  routeType,
+  runtimeType,
+  scopedRouteType,
+  secretType,
+  virtualHostType,
+  workloadType,
+  xdsShortName,
+  type XdsType,
+  xdsType,
+  xdsTypes,
+} from "./xds-types.js";

@@ -17,6 +17,7 @@ export type { Body } from "./wire/body.js";
 export type { Selection } from "./wire/body-cache.js";
 export { requestOf, type XdsRequest } from "./wire/request.js";
 export type { NameList, VersionList } from "./wire/names.js";
+/** Type URLs, from the table in `@istiod/resources`. */
 export {
   clusterType,
   endpointType,
@@ -24,5 +25,5 @@ export {
   listenerType,
   routeType,
   secretType,
-} from "./protocol/types.js";
+} from "@istiod/resources";
 export { staticSource, type ResourceSets, type StaticClient, type StaticSource } from "./static-source.js";

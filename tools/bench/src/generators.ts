@@ -2,7 +2,7 @@
 import { applyMeshConfig, decode, type LocatedObject, meshConfig, meshConfigKey, readMeshNetworks, meshNetworks, meshNetworksKey, type Report, setObjects } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
-import type { ResourceSet } from "@istiod/resources";
+import { clusterType, endpointType, listenerType, type ResourceSet, routeType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { change, type ChangeKind } from "./mesh/changes.js";
 import { Mesh } from "./mesh/mesh.js";
@@ -12,7 +12,7 @@ import { type Figure, heapBytes, milliseconds, print } from "./measure.js";
 const services = Number(process.argv[2] ?? 1000);
 const proxies = Number(process.argv[3] ?? 500);
 const mesh = new Mesh({ services, proxies, namespaces: 20, endpoints: 2, gatewayRoutes: 0, seed: 1 });
-const types = { CDS: "envoy.config.cluster.v3.Cluster", EDS: "envoy.config.endpoint.v3.ClusterLoadAssignment", LDS: "envoy.config.listener.v3.Listener", RDS: "envoy.config.route.v3.RouteConfiguration" };
+const types = { CDS: clusterType, EDS: endpointType, LDS: listenerType, RDS: routeType };
 
 const strict: Report = {
   warning: () => undefined,
@@ -48,7 +48,7 @@ const figures: Figure[] = [];
 
 /** Asks for one type for every proxy; notes how many resources and sets are distinct. */
 function ask(type: keyof typeof types, label: string): void {
-  const generator = required(generators[`type.googleapis.com/${types[type]}`]);
+  const generator = required(generators[types[type]]);
   const before = last.get(type) ?? [];
   const after: ResourceSet[] = [];
   const ms = milliseconds(() => {

@@ -3,19 +3,13 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { applyMeshConfig, decode, environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, readMeshNetworks, setObjects, type LocatedObject, type Report } from "@istiod/config-ingestion";
 import { Database, type View } from "@istiod/incremental";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
+import { clusterType, endpointType, extensionConfigType, listenerType, nameTableType, routeType } from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { parse } from "yaml";
 import { environmentOf, fileOf, isObject, objectsOf, type Json, type JsonObject, type Scenario, type ScenarioProxy, type Type } from "./scenario.js";
 
 /** The type URL of each kind of resources. */
-export const typeUrls: Readonly<Record<Type, string>> = {
-  cds: "type.googleapis.com/envoy.config.cluster.v3.Cluster",
-  eds: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
-  lds: "type.googleapis.com/envoy.config.listener.v3.Listener",
-  rds: "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
-  ecds: "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
-  nds: "type.googleapis.com/istio.networking.nds.v1.NameTable",
-};
+export const typeUrls: Readonly<Record<Type, string>> = { cds: clusterType, eds: endpointType, lds: listenerType, rds: routeType, ecds: extensionConfigType, nds: nameTableType };
 
 /**
  * What the generators give for each proxy of a scenario: bytes by resource name, by "key type".

@@ -2,22 +2,6 @@ import { fromBinary, type JsonObject, type Registry, toJson } from "@bufbuild/pr
 import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
 import { clusterType, type Connection, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/xds-server";
 
-const nameTableType = "type.googleapis.com/istio.networking.nds.v1.NameTable";
-const byShortName = new Map([
-  ["cds", clusterType],
-  ["eds", endpointType],
-  ["lds", listenerType],
-  ["rds", routeType],
-  ["sds", secretType],
-  ["ecds", extensionConfigType],
-  ["nds", nameTableType],
-]);
-
-/** The URL of a type that is given by its short name or its URL. */
-export function typeUrlOf(name: string): string | undefined {
-  return byShortName.get(name.toLowerCase()) ?? [...byShortName.values()].find((url) => url === name);
-}
-
 /** What a proxy was last sent of a type, decoded; secrets without their secrets. */
 export function resourcesSent(connection: Connection, typeUrl: string, registry: Registry): { readonly name: string; readonly version: string; readonly resource: JsonObject }[] {
   const sent = connection.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent;

@@ -1,9 +1,10 @@
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
+import { findXdsType } from "@istiod/resources";
 import type { Connection, XdsServer } from "@istiod/xds-server";
 import { clientStatusCommand } from "./client-status.js";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";
-import { configDump, resourcesSent, typeUrlOf } from "./config-dump.js";
+import { configDump, resourcesSent } from "./config-dump.js";
 import { clientForm, clientsForm, connections, sorted, syncz, withoutEmpty } from "./xds-state.js";
 import { variables } from "../variables.js";
 
@@ -25,7 +26,7 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
-    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: configsOf(connection, [typeUrlOf(type) ?? ""]) })),
+    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]) })),
   });
   const commands: DebugCommand[] = [
     { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: (request) => adsz({ server, proxyOf }, request) },
@@ -99,7 +100,7 @@ function configsOf(connection: Connection, types: readonly string[]): { readonly
 function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
   const types = query.get("types");
   if (types === null || types === "") return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
-  const asked = types.split(",").map((type) => ({ type, url: typeUrlOf(type) }));
+  const asked = types.split(",").map((type) => ({ type, url: findXdsType(type)?.typeUrl }));
   const unknown = asked.find(({ url }) => url === undefined);
   if (unknown !== undefined) return refuse(400, `types: there is no type ${unknown.type}`);
   return { json: configsOf(connection, asked.map(({ url = "" }) => url)) };

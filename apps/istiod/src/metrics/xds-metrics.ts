@@ -1,30 +1,15 @@
 import { Code } from "@connectrpc/connect";
+import { xdsShortName, xdsType } from "@istiod/resources";
 import type { Connection, XdsEvent } from "@istiod/xds-server";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
-/** Types as Istio's metrics name them. */
-const metricTypes: Readonly<Record<string, string>> = {
-  "type.googleapis.com/envoy.config.cluster.v3.Cluster": "cds",
-  "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment": "eds",
-  "type.googleapis.com/envoy.config.listener.v3.Listener": "lds",
-  "type.googleapis.com/envoy.config.route.v3.RouteConfiguration": "rds",
-  "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret": "sds",
-  "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig": "ecds",
-  "type.googleapis.com/istio.networking.nds.v1.NameTable": "nds",
-};
-
-/** The short name of a type in metrics; a type that Istio has no name for keeps its URL. */
-export function metricType(typeUrl: string): string {
-  return (Object.hasOwn(metricTypes, typeUrl) ? metricTypes[typeUrl] : undefined) ?? typeUrl;
-}
-
-/** A client may ask for types of any name. So many that Istio has no name for are told apart; further ones count together. */
+/** Clients may request any type URL: types without a short name beyond this number are counted as `other`. */
 const otherTypes = 32;
 
 function boundedTypes(): (typeUrl: string) => string {
   const others = new Set<string>();
   return (typeUrl) => {
-    if (Object.hasOwn(metricTypes, typeUrl) || others.has(typeUrl)) return typeUrl;
+    if (xdsType(typeUrl)?.shortName !== undefined || others.has(typeUrl)) return typeUrl;
     if (others.size >= otherTypes) return "other";
     others.add(typeUrl);
     return typeUrl;
@@ -87,7 +72,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
     refusals.delete(node);
   };
   const bounded = boundedTypes();
-  const typeOf = (typeUrl: string): string => metricType(bounded(typeUrl));
+  const typeOf = (typeUrl: string): string => xdsShortName(bounded(typeUrl));
   let largest = 0;
   /** The type of the last response to each stream, for the one that is not taken. */
   const lastSent = new Map<string, string>();

@@ -4,8 +4,8 @@ import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
 import type { ChangeStatus, ProblemStatus, ProxyStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
+import { xdsShortName } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
-import { metricType } from "../metrics/xds-metrics.js";
 
 /** The sources of the status page. */
 export interface StatusSources {
@@ -70,7 +70,7 @@ function typeStatus({ typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subsc
 
 /** As in `CDS`; of types without a short name, the last part of the URL. */
 function shortName(typeUrl: string): string {
-  const name = metricType(typeUrl);
+  const name = xdsShortName(typeUrl);
   return name === typeUrl ? typeUrl.slice(Math.max(typeUrl.lastIndexOf("/"), typeUrl.lastIndexOf(".")) + 1) : name.toUpperCase();
 }
 

@@ -2,13 +2,13 @@ import { networkInterfaces } from "node:os";
 import { toJson } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type NameTable, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
+import { nameTableType } from "@istiod/resources";
 import type { Clock } from "../clock.js";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
-import { NAME_TABLE_TYPE } from "../relay/discovery-protocol.js";
 import type { ResourceHandler } from "../relay/agent-side.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
@@ -35,7 +35,7 @@ export class NameService {
   constructor(setup: NameServiceOptions) {
     this.#setup = setup;
     this.handlers = {
-      [NAME_TABLE_TYPE]: (resource) => {
+      [nameTableType]: (resource) => {
         const table = anyUnpack(resource, NameTableSchema);
         if (!table) throw new AgentError("discovery", `${resource.typeUrl} is not a table of names`);
         this.#use(table);

@@ -6,6 +6,7 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { workloadType } from "@istiod/resources";
 import { frame } from "./grpc-frame.js";
 
 /** What the relay needs to know of one of the two forms of the protocol. */
@@ -55,12 +56,9 @@ export const delta: DiscoveryProtocol = {
   },
 };
 
-export const LISTENER_TYPE = "type.googleapis.com/envoy.config.listener.v3.Listener";
-export const NAME_TABLE_TYPE = "type.googleapis.com/istio.networking.nds.v1.NameTable";
 export const HEALTH_TYPE = "type.googleapis.com/istio.v1.HealthInformation";
-const WORKLOAD_TYPE = "type.googleapis.com/istio.workload.Workload";
 
 /** Whether Envoy is to see a response of this type; what is Istio's own is for the agent. */
 export function isForEnvoy(typeUrl: string): boolean {
-  return typeUrl.startsWith("type.googleapis.com/envoy.") || typeUrl === WORKLOAD_TYPE;
+  return typeUrl.startsWith("type.googleapis.com/envoy.") || typeUrl === workloadType;
 }

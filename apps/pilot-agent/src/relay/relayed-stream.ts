@@ -1,8 +1,9 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { listenerType } from "@istiod/resources";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
-import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy, LISTENER_TYPE } from "./discovery-protocol.js";
+import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy } from "./discovery-protocol.js";
 import { type Frame, FrameReader } from "./grpc-frame.js";
 import { stringField } from "./wire.js";
 
@@ -102,7 +103,7 @@ export class RelayedStream {
     const typeUrl = stringField(message, protocol.requestTypeField);
     events.request?.(typeUrl);
     this.#send(bytes);
-    if (this.#asked || typeUrl !== LISTENER_TYPE) return;
+    if (this.#asked || typeUrl !== listenerType) return;
     this.#asked = true;
     for (const own of Object.keys(handlers)) this.#send(protocol.request(own));
     const report = health();

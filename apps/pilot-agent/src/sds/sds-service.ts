@@ -5,12 +5,12 @@ import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@conne
 import { type Secret as EnvoySecret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { type DiscoveryRequest, type DiscoveryResponse, DiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
+import { secretType } from "@istiod/resources";
 import type { Secret, SecretSource } from "../certificates/secret.js";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { Mailbox } from "./mailbox.js";
 
-const SECRET_TYPE = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
 
 /** Serves secrets to Envoy (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
 export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router: ConnectRouter) => void {
@@ -69,7 +69,7 @@ async function read(requests: AsyncIterable<DiscoveryRequest>, { outbox, watches
 
 function response(name: string, resource: Any): DiscoveryResponse {
   const version = createHash("sha256").update(resource.value).digest("hex").slice(0, 16);
-  return create(DiscoveryResponseSchema, { typeUrl: SECRET_TYPE, versionInfo: version, nonce: `${name}/${version}`, resources: [resource] });
+  return create(DiscoveryResponseSchema, { typeUrl: secretType, versionInfo: version, nonce: `${name}/${version}`, resources: [resource] });
 }
 
 function envoySecret(name: string, secret: Secret): EnvoySecret {

@@ -1,4 +1,4 @@
-import type { ResourceSet } from "@istiod/resources";
+import { clusterType, endpointType, type ResourceSet } from "@istiod/resources";
 import type { ShownChanges, StreamAttribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { Variant } from "../events.js";
@@ -13,7 +13,6 @@ import { type Receipt, receive } from "./receipt.js";
 import { select } from "./selection.js";
 import type { Trigger } from "./trigger.js";
 import { TypeState } from "./type-state.js";
-import { clusterType, endpointType } from "./types.js";
 import { versionOf } from "./version.js";
 import { Warming } from "./warming.js";
 

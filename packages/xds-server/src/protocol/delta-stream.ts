@@ -1,8 +1,8 @@
+import { clusterType, endpointType, listenerType, xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import type { TypeState } from "./type-state.js";
-import { clusterType, endpointType, isNamedType, listenerType } from "./types.js";
 
 /** The incremental variant of the xDS transport protocol. */
 export class DeltaStream extends AdsStream {
@@ -33,7 +33,7 @@ export class DeltaStream extends AdsStream {
     type.initialVersions = this.#isWarming(type) ? undefined : this.versionsIn(type, initialVersions);
     if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
     type.wasExplicit = names.size > 0;
-    if (names.size === 0 && unsubscribe.length === 0 && !isNamedType(type.typeUrl)) type.wildcard = true;
+    if (names.size === 0 && unsubscribe.length === 0 && xdsType(type.typeUrl)?.subscription !== "named") type.wildcard = true;
     type.names = this.namesIn(type, names);
     if (type.names.delete("*")) type.wildcard = true;
   }

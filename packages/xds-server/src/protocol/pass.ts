@@ -1,10 +1,9 @@
-import { ResourceSet } from "@istiod/resources";
+import { comparePushOrder, ResourceSet } from "@istiod/resources";
 import type { StreamAttribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { ClientSource } from "./client-source.js";
 import type { Trigger } from "./trigger.js";
 import type { TypeState } from "./type-state.js";
-import { pushRank } from "./types.js";
 
 /** A type that was due when the pass began, with the source's set at that time. */
 export interface Step {
@@ -46,7 +45,7 @@ export class Pass {
   begin(types: Iterable<TypeState>): void {
     const due: [TypeState, Trigger][] = [];
     for (const type of types) if (type.due !== undefined) due.push([type, type.due]);
-    due.sort(([a], [b]) => pushRank(a.typeUrl) - pushRank(b.typeUrl));
+    due.sort(([a], [b]) => comparePushOrder(a.typeUrl, b.typeUrl));
     for (const [type, trigger] of due) {
       type.due = undefined;
       if (type.subscribed || type.resend.size > 0) this.#add(type, trigger, (step) => this.#steps.push(step));

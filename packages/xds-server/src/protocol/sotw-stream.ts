@@ -1,9 +1,9 @@
+import { xdsType } from "@istiod/resources";
 import { countOf, type Selection } from "../wire/body-cache.js";
 import type { XdsRequest } from "../wire/request.js";
 import { AdsStream } from "./ads-stream.js";
 import { everything } from "./selection.js";
 import type { TypeState } from "./type-state.js";
-import { isFullStateType, isNamedType } from "./types.js";
 
 /** The state-of-the-world variant of the xDS transport protocol. */
 export class SotwStream extends AdsStream {
@@ -29,7 +29,7 @@ export class SotwStream extends AdsStream {
     const before = type.names;
     const wasWildcard = type.wildcard;
     type.names = this.namesIn(type, list);
-    type.wildcard = type.names.delete("*") || (!explicit && !type.wasExplicit && !isNamedType(type.typeUrl));
+    type.wildcard = type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
     type.wasExplicit ||= explicit;
     for (const name of type.names) {
       if (!before.has(name) && !(wasWildcard && type.known?.has(name))) type.resend.add(name);
@@ -46,7 +46,7 @@ export class SotwStream extends AdsStream {
   }
 
   protected project(type: TypeState, selection: Selection): Selection | undefined {
-    if (isFullStateType(type.typeUrl) || type.wildcard) {
+    if (xdsType(type.typeUrl)?.fullState === true || type.wildcard) {
       const changed = countOf(selection) + selection.removed.length > 0;
       return changed || type.mustRespond ? everything(type) : undefined;
     }

@@ -1,6 +1,6 @@
+import { clusterType, endpointType, listenerType, routeType, xdsType } from "@istiod/resources";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Variant } from "../events.js";
-import { clusterType, endpointType, isFullStateType, isNamedType, listenerType, routeType } from "../protocol/types.js";
 import type { Target } from "./channel.js";
 import { endpointsOf, routesOf } from "./references.js";
 import type { ReceivedResource, ReceivedResponse } from "./response.js";
@@ -150,9 +150,10 @@ export class EnvoyClient {
 
   #apply({ typeUrl, resources, removed }: ReceivedResponse): void {
     const before = this.resources(typeUrl);
-    const full = this.variant === "sotw" && (isFullStateType(typeUrl) || !isNamedType(typeUrl));
+    const isNamed = xdsType(typeUrl)?.subscription === "named";
+    const full = this.variant === "sotw" && !isNamed;
     const after = full ? new Map<string, ReceivedResource>() : new Map(before);
-    const names = isNamedType(typeUrl) ? this.#names.get(typeUrl) : undefined;
+    const names = isNamed ? this.#names.get(typeUrl) : undefined;
     for (const resource of resources) {
       // Resources that are no longer subscribed to are ignored.
       if (names?.has(resource.name) === false) continue;

@@ -8,7 +8,7 @@ import {
   scopedRouteType,
   secretType,
   virtualHostType,
-} from "../protocol/types.js";
+} from "@istiod/resources";
 import type { DiscoveryMethod } from "./call.js";
 
 const single: readonly (readonly [service: string, resource: string, typeUrl: string])[] = [

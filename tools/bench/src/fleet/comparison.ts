@@ -1,10 +1,10 @@
 import type { ChangeReport } from "@istiod/push-report";
-import { clusterType, endpointType, listenerType, routeType } from "@istiod/xds-server";
+import { clusterType, endpointType, listenerType, routeType, xdsShortName } from "@istiod/resources";
 import type { Counters } from "../server/self-report.js";
 import { type PartReport, totalOf } from "./traffic.js";
 
-/** Types as Istio's metrics call them. */
-export const shortNames: Readonly<Record<string, string>> = { [clusterType]: "cds", [endpointType]: "eds", [listenerType]: "lds", [routeType]: "rds" };
+/** Compared types by URL, with their short names. */
+export const shortNames: Readonly<Record<string, string>> = Object.fromEntries([clusterType, endpointType, listenerType, routeType].map((typeUrl) => [typeUrl, xdsShortName(typeUrl)]));
 
 /** Clocks of two processes and the time in the socket: what istiod's times may be off by, in milliseconds. */
 const toleranceMs = 20;
