@@ -5,6 +5,7 @@ import tseslint from "typescript-eslint";
 const order = [
   "settings",
   "incremental",
+  "protobuf-wire",
   "envoy-api",
   "istio-api",
   "resources",
@@ -23,14 +24,14 @@ const order = [
 ];
 /** What a package must not know, although it stands above it in the table. */
 const ignorant = {
-  "config-ingestion": ["envoy-api", "resources"],
-  "service-discovery": ["envoy-api", "resources"],
-  "push-context": ["envoy-api", "resources"],
-  analysis: ["envoy-api", "resources"],
+  "config-ingestion": ["protobuf-wire", "envoy-api", "resources"],
+  "service-discovery": ["protobuf-wire", "envoy-api", "resources"],
+  "push-context": ["protobuf-wire", "envoy-api", "resources"],
+  analysis: ["protobuf-wire", "envoy-api", "resources"],
   "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
-  "push-report": ["envoy-api", "istio-api", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
-  ca: ["envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
-  injector: ["envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
+  "push-report": ["protobuf-wire", "envoy-api", "istio-api", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
+  ca: ["protobuf-wire", "envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
+  injector: ["protobuf-wire", "envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
 };
@@ -40,7 +41,7 @@ const depConstraints = [
     onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
   })),
   { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
-  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:envoy-api", "pkg:istio-api", "pkg:resources", "pkg:redirection"] },
+  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:protobuf-wire", "pkg:envoy-api", "pkg:istio-api", "pkg:resources", "pkg:redirection"] },
   { sourceTag: "pkg:redirection", onlyDependOnLibsWithTags: [] },
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];

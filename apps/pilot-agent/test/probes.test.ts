@@ -10,7 +10,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { silentLog } from "../src/log.js";
 import { appProbes } from "../src/probes/app-probes.js";
 import { HealthCheck } from "../src/probes/health-check.js";
-import { frame } from "../src/relay/grpc-frame.js";
+import { encodeFrame } from "@istiod/protobuf-wire";
 import type { Health } from "../src/relay/agent-side.js";
 import { FakeIstiod, freePort } from "./fakes.js";
 
@@ -31,7 +31,7 @@ async function grpcHealth(status: number, code = "0"): Promise<{ port: number; a
       asked.push(`${headers[":path"]} ${Buffer.concat(pieces).subarray(7).toString()}`);
       stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
       stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": code }));
-      stream.end(frame(Uint8Array.from([8, status])));
+      stream.end(encodeFrame(Uint8Array.from([8, status])));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -18,8 +18,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Relay, type RelayOptions } from "../src/relay/relay.js";
 import { HEALTH_TYPE } from "../src/relay/discovery-protocol.js";
-import { frame, FrameReader } from "../src/relay/grpc-frame.js";
-import { stringField } from "../src/relay/wire.js";
+import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
+import { typeUrlIn } from "../src/relay/type-url.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
 
 const CLUSTER_TYPE = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
@@ -45,11 +45,11 @@ class FakeEnvoy {
   }
 
   ask(request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void {
-    this.#stream.write(frame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request))));
+    this.#stream.write(encodeFrame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request))));
   }
 
   askAll(request: MessageInitShape<typeof DiscoveryRequestSchema>): void {
-    this.#stream.write(frame(toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, request))));
+    this.#stream.write(encodeFrame(toBinary(DiscoveryRequestSchema, create(DiscoveryRequestSchema, request))));
   }
 
   pause(): void {
@@ -130,7 +130,7 @@ describe("the relay", () => {
     const relay = new Relay({ socket, upstream: { address: `127.0.0.1:${(server.address() as { port: number }).port}`, tokenFile: "/none", clusterId: "" } });
     await relay.start();
     const session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
-    session.request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" }).write(frame(withUnknown));
+    session.request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" }).write(encodeFrame(withUnknown));
     await expect.poll(() => received.length).toBe(1);
     expect(received[0]!.equals(withUnknown)).toBe(true);
     session.destroy();
@@ -311,7 +311,7 @@ describe("gRPC messages", () => {
   it("come out as they went in, however the bytes are cut", () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 8 }), fc.infiniteStream(fc.integer({ min: 1, max: 40 })), (messages, cuts) => {
-        const all = Buffer.concat(messages.map((message) => frame(message)));
+        const all = Buffer.concat(messages.map((message) => encodeFrame(message)));
         const reader = new FrameReader();
         const out: Buffer[] = [];
         for (let at = 0; at < all.length; ) {
@@ -326,11 +326,11 @@ describe("gRPC messages", () => {
 
   it("have their type found without being decoded", () => {
     const message = toBinary(DiscoveryResponseSchema, create(DiscoveryResponseSchema, { versionInfo: "1", resources: [cluster("a").resource], canary: true, typeUrl: CLUSTER_TYPE, nonce: "n" }));
-    expect(stringField(Buffer.from(message), 4)).toBe(CLUSTER_TYPE);
+    expect(typeUrlIn(Buffer.from(message), 4)).toBe(CLUSTER_TYPE);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
         try {
-          stringField(Buffer.from(bytes), 4);
+          typeUrlIn(Buffer.from(bytes), 4);
         } catch (error) {
           expect(error).toMatchObject({ name: "AgentError", code: "discovery" });
         }

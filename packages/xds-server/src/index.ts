@@ -18,12 +18,5 @@ export type { Selection } from "./wire/body-cache.js";
 export { requestOf, type XdsRequest } from "./wire/request.js";
 export type { NameList, VersionList } from "./wire/names.js";
 /** Type URLs, from the table in `@istiod/resources`. */
-export {
-  clusterType,
-  endpointType,
-  extensionConfigType,
-  listenerType,
-  routeType,
-  secretType,
-} from "@istiod/resources";
+export { clusterType, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/resources";
 export { staticSource, type ResourceSets, type StaticClient, type StaticSource } from "./static-source.js";

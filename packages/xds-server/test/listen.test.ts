@@ -18,9 +18,8 @@ import {
   type Peer,
   type TlsOptions,
 } from "@istiod/xds-server";
-import { fakeResource, XdsClient } from "@istiod/xds-server/testing";
+import { FakeClock, fakeResource, idle, XdsClient } from "@istiod/xds-server/testing";
 import { describe, expect, test } from "vitest";
-import { FakeClock, idle } from "./fake-clock.js";
 import { onEach, setup } from "./harness.js";
 import { systemClock } from "../src/clock.js";
 

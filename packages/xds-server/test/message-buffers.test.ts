@@ -1,5 +1,6 @@
+import { encodeFrame } from "@istiod/protobuf-wire";
 import { expect, test } from "vitest";
-import { MessageReader, prefixed } from "../src/transport/message-reader.js";
+import { MessageReader } from "../src/transport/message-reader.js";
 import { MessageBuffers } from "../src/transport/message-buffers.js";
 import { FakeClock, idle } from "@istiod/xds-server/testing";
 import { readMessages } from "./read-messages.js";
@@ -26,7 +27,7 @@ test.each([1000, 64 * kibibyte, 1000 * kibibyte])(
       filled(0, 5),
       filled(700 * kibibyte, 6),
     ];
-    const body = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
+    const body = Buffer.concat(messages.map((message) => encodeFrame(message)));
     const read = await readMessages(pieces(body, size), kibibyte * kibibyte, new MessageBuffers(new FakeClock()));
     expect(read.length).toBe(messages.length);
     for (const [i, message] of messages.entries()) expect(read[i]?.equals(message)).toBe(true);
@@ -35,7 +36,7 @@ test.each([1000, 64 * kibibyte, 1000 * kibibyte])(
 
 test("a message that is cut off gives its buffer back", async () => {
   const buffers = new MessageBuffers(new FakeClock());
-  const cut = prefixed(filled(100 * kibibyte, 1), 200 * kibibyte);
+  const cut = encodeFrame(filled(100 * kibibyte, 1), 200 * kibibyte);
   for (let i = 0; i < maxInUse + 1; i++) {
     await expect(readMessages(pieces(cut, kibibyte), kibibyte * kibibyte, buffers)).rejects.toMatchObject({ code: 3 });
   }
@@ -51,7 +52,7 @@ test("a message stands until who takes it is done, even if the body is given up 
   };
   const reader = new MessageReader({ maxBytes: kibibyte * kibibyte, buffers, message });
   const first = filled(200 * kibibyte, 1);
-  const body = Buffer.concat([prefixed(first, first.length), prefixed(filled(9, 2), 9)]);
+  const body = Buffer.concat([encodeFrame(first, first.length), encodeFrame(filled(9, 2), 9)]);
   const busy = reader.push(body);
   reader.close();
   const other = await buffers.acquire(200 * kibibyte);

@@ -1,10 +1,10 @@
+import { encodeFrame } from "@istiod/protobuf-wire";
 import { connect, type ClientHttp2Stream } from "node:http2";
 import { setTimeout as later } from "node:timers/promises";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { DeltaDiscoveryRequestSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { clusterType, type Listening } from "@istiod/xds-server";
 import { expect, test } from "vitest";
-import { prefixed } from "../src/transport/message-reader.js";
 import { FakeClock, fakeResource } from "@istiod/xds-server/testing";
 import { setup } from "./harness.js";
 
@@ -26,7 +26,7 @@ async function slowClient({ host, port }: Listening): Promise<{ take(bytes: numb
     DeltaDiscoveryRequestSchema,
     create(DeltaDiscoveryRequestSchema, { node: { id: "slow" }, typeUrl: clusterType }),
   );
-  stream.write(prefixed(request, request.length));
+  stream.write(encodeFrame(request, request.length));
   await new Promise((resolve) => stream.once("response", resolve));
   return {
     async take(bytes) {

@@ -1,3 +1,4 @@
+import { encodeFrame } from "@istiod/protobuf-wire";
 import { hash } from "node:crypto";
 import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
@@ -13,7 +14,6 @@ import { ResourceSet, resource } from "@istiod/resources";
 import { clusterType } from "@istiod/xds-server";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { prefixed } from "../src/transport/message-reader.js";
 import { BodyCache } from "../src/wire/body-cache.js";
 import { encodeResponseHead } from "../src/wire/response-head.js";
 import { decodeRequest, requestOf } from "../src/wire/request.js";
@@ -258,7 +258,7 @@ describe("gRPC framing", () => {
         fc.array(fc.uint8Array({ maxLength: 50 })),
         fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
         async (messages, cuts) => {
-          const bytes = Buffer.concat(messages.map((message) => prefixed(message, message.length)));
+          const bytes = Buffer.concat(messages.map((message) => encodeFrame(message)));
           const chunks: Buffer[] = [];
           for (let at = 0, i = 0; at < bytes.length; i++) {
             const size = cuts[i % cuts.length] ?? 1;
@@ -275,7 +275,7 @@ describe("gRPC framing", () => {
   });
 
   test.each([
-    ["a message over the limit", prefixed(new Uint8Array(101), 101), 8],
+    ["a message over the limit", encodeFrame(new Uint8Array(101), 101), 8],
     ["a compressed message", Buffer.from([1, 0, 0, 0, 0]), 12],
     ["a message that is cut off", Buffer.from([0, 0, 0, 0, 9, 1]), 3],
   ])("refuses %s", async (_name, bytes, code) => {

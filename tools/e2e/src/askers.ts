@@ -1,3 +1,4 @@
+import { encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
@@ -11,7 +12,7 @@ import { type Resource, resource } from "@istiod/resources";
 
 /** The same cluster, endpoints, listener or route configuration by another name: all have theirs in field 1, and of a field given twice the later stands. */
 export function renamed({ bytes }: Resource, name: string): Resource {
-  return resource(name, concatenated(bytes, field(1, new TextEncoder().encode(name))));
+  return resource(name, joinEncoded([bytes, encodeStringField(1, name)]));
 }
 
 /**
@@ -65,18 +66,4 @@ function listenerOf(name: string, n: number, fields: Pick<Fields, "routeSpecifie
 
 function ads(): ConfigSource {
   return create(ConfigSourceSchema, { configSourceSpecifier: { case: "ads", value: create(AggregatedConfigSourceSchema) }, resourceApiVersion: ApiVersion.V3 });
-}
-
-function field(number: number, value: Uint8Array): Uint8Array {
-  return concatenated(varint((number << 3) | 2), varint(value.length), value);
-}
-
-function varint(value: number): Uint8Array {
-  const bytes: number[] = [];
-  for (; value > 127; value >>>= 7) bytes.push((value & 127) | 128);
-  return Uint8Array.from([...bytes, value]);
-}
-
-function concatenated(...parts: readonly Uint8Array[]): Uint8Array {
-  return new Uint8Array(Buffer.concat(parts));
 }

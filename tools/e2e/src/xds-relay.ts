@@ -1,6 +1,7 @@
 import { connect, createServer, type ClientHttp2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fromBinary } from "@bufbuild/protobuf";
+import { FrameReader } from "@istiod/protobuf-wire";
 import { type DeltaDiscoveryRequest, DeltaDiscoveryRequestSchema, type DeltaDiscoveryResponse, DeltaDiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 
 /** What passes a relay. */
@@ -46,17 +47,17 @@ export async function startXdsRelay({ host, to, fate }: XdsRelayOptions): Promis
     up.on("close", cut);
     down.on("error", () => session.destroy());
     down.on("close", () => session.destroy());
-    const answered = messages();
+    const responses = new FrameReader();
     up.on("data", (chunk: Buffer) => {
-      for (const message of answered(chunk)) {
-        const decided = fate(fromBinary(DeltaDiscoveryResponseSchema, message.subarray(5)));
+      for (const { bytes, message } of responses.push(chunk)) {
+        const decided = fate(fromBinary(DeltaDiscoveryResponseSchema, message));
         if (decided === "cut") return cut();
-        if (decided === "pass" && !down.destroyed) down.write(message);
+        if (decided === "pass" && !down.destroyed) down.write(bytes);
       }
     });
-    const asked = messages();
+    const asked = new FrameReader();
     down.on("data", (chunk: Buffer) => {
-      for (const message of asked(chunk)) requests.push(fromBinary(DeltaDiscoveryRequestSchema, message.subarray(5)));
+      for (const { message } of asked.push(chunk)) requests.push(fromBinary(DeltaDiscoveryRequestSchema, message));
       up.write(chunk);
     });
   });
@@ -70,20 +71,5 @@ export async function startXdsRelay({ host, to, fate }: XdsRelayOptions): Promis
       for (const session of sessions) session.destroy();
       await closed;
     },
-  };
-}
-
-/** Parts a stream of bytes into gRPC's messages, each with its prefix. */
-function messages(): (chunk: Buffer) => Buffer[] {
-  let rest = Buffer.alloc(0);
-  return (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
-    const whole: Buffer[] = [];
-    while (rest.length >= 5 && rest.length >= 5 + rest.readUInt32BE(1)) {
-      const length = 5 + rest.readUInt32BE(1);
-      whole.push(rest.subarray(0, length));
-      rest = rest.subarray(length);
-    }
-    return whole;
   };
 }

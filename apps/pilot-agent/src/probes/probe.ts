@@ -3,7 +3,7 @@ import http, { type OutgoingHttpHeaders } from "node:http";
 import https from "node:https";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
-import { frame, FrameReader } from "../relay/grpc-frame.js";
+import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 
 /** A place of the application to be looked at. */
 export interface ProbeTarget {
@@ -120,7 +120,7 @@ export function probeGrpc({ host, port, timeout, localAddress, service }: ProbeT
     stream.on("trailers", (trailers) => (final = trailers["grpc-status"]));
     stream.on("end", () => judge(final));
     const name = Buffer.from(service);
-    stream.end(frame(name.length === 0 ? new Uint8Array() : Buffer.concat([Buffer.from([0x0a, name.length]), name])));
+    stream.end(encodeFrame(name.length === 0 ? new Uint8Array() : Buffer.concat([Buffer.from([0x0a, name.length]), name])));
   });
 }
 

@@ -6,8 +6,8 @@ import {
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import { encodeFrame } from "@istiod/protobuf-wire";
 import { workloadType } from "@istiod/resources";
-import { frame } from "./grpc-frame.js";
 
 /** What the relay needs to know of one of the two forms of the protocol. */
 export interface DiscoveryProtocol {
@@ -32,7 +32,7 @@ export const stateOfTheWorld: DiscoveryProtocol = {
   requestTypeField: 4,
   responseTypeField: 4,
   request: (typeUrl, answer, error) =>
-    frame(
+    encodeFrame(
       toBinary(
         DiscoveryRequestSchema,
         create(DiscoveryRequestSchema, { typeUrl, ...(answer ? { responseNonce: answer.nonce, versionInfo: answer.version } : {}), ...errorDetail(error) }),
@@ -49,7 +49,7 @@ export const delta: DiscoveryProtocol = {
   requestTypeField: 2,
   responseTypeField: 4,
   request: (typeUrl, answer, error) =>
-    frame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl, ...(answer ? { responseNonce: answer.nonce } : {}), ...errorDetail(error) }))),
+    encodeFrame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl, ...(answer ? { responseNonce: answer.nonce } : {}), ...errorDetail(error) }))),
   readResponse(message) {
     const { resources, nonce, systemVersionInfo } = fromBinary(DeltaDiscoveryResponseSchema, message);
     return { resources: resources.flatMap(({ resource }) => (resource ? [resource] : [])), nonce, version: systemVersionInfo };

@@ -1,11 +1,11 @@
 import type { ClientHttp2Session, ClientHttp2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { type Frame, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { listenerType } from "@istiod/resources";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
 import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy } from "./discovery-protocol.js";
-import { type Frame, FrameReader } from "./grpc-frame.js";
-import { stringField } from "./wire.js";
+import { typeUrlIn } from "./type-url.js";
 
 export interface RelayedStreamOptions {
   readonly downstream: ServerHttp2Stream;
@@ -100,7 +100,7 @@ export class RelayedStream {
 
   #request({ bytes, message }: Frame): void {
     const { protocol, events, handlers, health } = this.#options;
-    const typeUrl = stringField(message, protocol.requestTypeField);
+    const typeUrl = typeUrlIn(message, protocol.requestTypeField);
     events.request?.(typeUrl);
     this.#send(bytes);
     if (this.#asked || typeUrl !== listenerType) return;
@@ -112,7 +112,7 @@ export class RelayedStream {
 
   #response({ bytes, message }: Frame): void {
     const { protocol, events, handlers, downstream, log } = this.#options;
-    const typeUrl = stringField(message, protocol.responseTypeField);
+    const typeUrl = typeUrlIn(message, protocol.responseTypeField);
     events.response?.(typeUrl);
     const handler = handlers[typeUrl];
     if (handler) this.#take(message, typeUrl, handler);
@@ -154,7 +154,7 @@ export class RelayedStream {
       work();
     } catch (error) {
       this.#options.log.error(reasonOf(error));
-      this.end(error instanceof AgentError ? INTERNAL : UNAVAILABLE, reasonOf(error));
+      this.end(error instanceof AgentError || error instanceof WireError ? INTERNAL : UNAVAILABLE, reasonOf(error));
     }
   }
 

@@ -33,7 +33,8 @@ export class DeltaStream extends AdsStream {
     type.initialVersions = this.#isWarming(type) ? undefined : this.versionsIn(type, initialVersions);
     if (type.typeUrl === endpointType && type.initialVersions !== undefined) this.#unconfirmed = type;
     type.wasExplicit = names.size > 0;
-    if (names.size === 0 && unsubscribe.length === 0 && xdsType(type.typeUrl)?.subscription !== "named") type.wildcard = true;
+    if (names.size === 0 && unsubscribe.length === 0 && xdsType(type.typeUrl)?.subscription !== "named")
+      type.wildcard = true;
     type.names = this.namesIn(type, names);
     if (type.names.delete("*")) type.wildcard = true;
   }

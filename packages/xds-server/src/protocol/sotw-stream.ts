@@ -29,7 +29,8 @@ export class SotwStream extends AdsStream {
     const before = type.names;
     const wasWildcard = type.wildcard;
     type.names = this.namesIn(type, list);
-    type.wildcard = type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
+    type.wildcard =
+      type.names.delete("*") || (!explicit && !type.wasExplicit && xdsType(type.typeUrl)?.subscription !== "named");
     type.wasExplicit ||= explicit;
     for (const name of type.names) {
       if (!before.has(name) && !(wasWildcard && type.known?.has(name))) type.resend.add(name);

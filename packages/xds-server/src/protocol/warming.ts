@@ -1,6 +1,6 @@
+import { FieldReader, WireError } from "@istiod/protobuf-wire";
 import type { Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
-import { Reader } from "../wire/reader.js";
 import type { TypeState } from "./type-state.js";
 
 /** Tracks endpoints that a client waits for: Envoy warms each cluster that it receives, and waits for its endpoints even if they are unchanged. */
@@ -55,11 +55,11 @@ const edsClusterConfig = 3;
 const serviceNameField = 2;
 
 function edsServiceName(cluster: Uint8Array): string | undefined {
-  const reader = new Reader(cluster, 0, cluster.length);
+  const reader = new FieldReader(cluster, 0, cluster.length);
   try {
     while (reader.next()) {
       if (reader.field !== edsClusterConfig || !reader.delimited) continue;
-      const config = new Reader(cluster, reader.from, reader.to);
+      const config = new FieldReader(cluster, reader.from, reader.to);
       while (config.next()) {
         if (config.field !== serviceNameField || !config.delimited || config.to === config.from) continue;
         return Buffer.from(cluster.subarray(config.from, config.to)).toString("utf8");
@@ -67,7 +67,7 @@ function edsServiceName(cluster: Uint8Array): string | undefined {
     }
   } catch (error) {
     // Rejecting an invalid cluster is up to the client.
-    if (!(error instanceof RangeError)) throw error;
+    if (!(error instanceof WireError)) throw error;
   }
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 import { connect, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import type { SecureClientSessionOptions } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
@@ -6,9 +7,7 @@ import type { Variant } from "../events.js";
 import type { XdsServer } from "../server.js";
 import type { Peer } from "../source.js";
 import type { Call, DiscoveryMethod, OutgoingMessage } from "../transport/call.js";
-import { prefixed } from "../transport/message-reader.js";
 import { decodeRequest } from "../wire/request.js";
-import { MessageSplitter } from "./message-splitter.js";
 
 /** The client side of one gRPC stream of a discovery service, with encoded messages. */
 export interface Channel {
@@ -164,10 +163,12 @@ function overGrpc(
     );
   });
   stream.on("end", () => hasStatus && finish(status));
-  const splitter = new MessageSplitter((message) => over || events.message(message));
-  stream.on("data", (chunk: Buffer) => splitter.push(chunk));
+  const reader = new FrameReader();
+  stream.on("data", (chunk: Buffer) => {
+    for (const { message } of reader.push(chunk)) if (!over) events.message(message);
+  });
   return {
-    send: (message) => void (stream.writable && stream.write(prefixed(message, message.length))),
+    send: (message) => void (stream.writable && stream.write(encodeFrame(message))),
     halfClose: () => void stream.end(),
     cancel: () => finish(new ConnectError("cancelled", Code.Canceled)),
     pause: (value) => void (value ? stream.pause() : stream.resume()),

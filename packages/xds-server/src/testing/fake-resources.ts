@@ -1,5 +1,5 @@
+import { delimitedFieldSize, writeDelimitedHeader } from "@istiod/protobuf-wire";
 import { resource, type Resource } from "@istiod/resources";
-import { stringFieldSize, writeHeader } from "../wire/protobuf.js";
 
 const nameField = 1;
 const contentField = 15;
@@ -26,7 +26,7 @@ export function fakeEdsCluster(name: string, content = ""): Resource {
 
 function field(number: number, value: string | Uint8Array): Buffer {
   const content = Buffer.from(value);
-  const bytes = Buffer.alloc(stringFieldSize(content.length));
-  content.copy(bytes, writeHeader(bytes, 0, number, content.length));
+  const bytes = Buffer.alloc(delimitedFieldSize(content.length));
+  content.copy(bytes, writeDelimitedHeader(bytes, 0, number, content.length));
   return bytes;
 }

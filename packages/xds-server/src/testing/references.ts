@@ -1,4 +1,4 @@
-import { Reader } from "../wire/reader.js";
+import { FieldReader } from "@istiod/protobuf-wire";
 
 /** Iterates over the values of the length-delimited fields at a path of field numbers. */
 function* at(message: Uint8Array, path: readonly number[]): Generator<Uint8Array> {
@@ -7,7 +7,7 @@ function* at(message: Uint8Array, path: readonly number[]): Generator<Uint8Array
     yield message;
     return;
   }
-  const reader = new Reader(message, 0, message.length);
+  const reader = new FieldReader(message, 0, message.length);
   while (reader.next()) {
     if (reader.field === field && reader.delimited) yield* at(message.subarray(reader.from, reader.to), rest);
   }
@@ -22,7 +22,7 @@ const discoveryTypeEds = 3;
 
 /** Returns the EDS resource name of an encoded cluster. */
 export function endpointsOf(cluster: Uint8Array): string | undefined {
-  const reader = new Reader(cluster, 0, cluster.length);
+  const reader = new FieldReader(cluster, 0, cluster.length);
   let eds = false;
   while (reader.next())
     if (reader.field === discoveryTypeField && !reader.delimited) eds = reader.value === discoveryTypeEds;

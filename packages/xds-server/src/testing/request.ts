@@ -1,5 +1,5 @@
+import { delimitedFieldSize, varintSize, writeDelimitedHeader, writeString } from "@istiod/protobuf-wire";
 import type { Variant } from "../events.js";
-import { stringFieldSize, varintSize, writeHeader, writeString } from "../wire/protobuf.js";
 
 /** The content of an encoded request. Fields that the variant lacks are omitted. */
 export interface WireRequest {
@@ -56,7 +56,7 @@ class Writer {
 
   text(field: number, text: string): void {
     const length = Buffer.byteLength(text);
-    this.#room(stringFieldSize(length));
+    this.#room(delimitedFieldSize(length));
     this.#offset = writeString(this.#target, this.#offset, field, text, length);
   }
 
@@ -68,14 +68,14 @@ class Writer {
 
   /** Writes an entry of a map<string, string>. */
   entry(field: number, key: string, value: string): void {
-    this.#header(field, stringFieldSize(Buffer.byteLength(key)) + stringFieldSize(Buffer.byteLength(value)));
+    this.#header(field, delimitedFieldSize(Buffer.byteLength(key)) + delimitedFieldSize(Buffer.byteLength(value)));
     this.text(1, key);
     this.text(2, value);
   }
 
   /** Writes a `google.rpc.Status`. @param code below 128 */
   status(field: number, code: number, message: string): void {
-    this.#header(field, 2 + stringFieldSize(Buffer.byteLength(message)));
+    this.#header(field, 2 + delimitedFieldSize(Buffer.byteLength(message)));
     this.#target[this.#offset++] = 1 << 3;
     this.#target[this.#offset++] = code;
     this.text(2, message);
@@ -87,7 +87,7 @@ class Writer {
 
   #header(field: number, length: number): void {
     this.#room(1 + varintSize(length) + length);
-    this.#offset = writeHeader(this.#target, this.#offset, field, length);
+    this.#offset = writeDelimitedHeader(this.#target, this.#offset, field, length);
   }
 
   #room(bytes: number): void {

@@ -1,5 +1,5 @@
+import { FieldReader } from "@istiod/protobuf-wire";
 import type { Variant } from "../events.js";
-import { Reader } from "../wire/reader.js";
 
 /** A response of either variant. */
 export interface ReceivedResponse {
@@ -33,14 +33,14 @@ const controlPlaneField = { sotw: 6, delta: 7 } as const;
 /**
  * Decodes a `DiscoveryResponse` or `DeltaDiscoveryResponse` except for the resources themselves.
  *
- * @throws RangeError for bytes that are not a message
+ * @throws WireError if the bytes are not a message
  */
 export function decodeResponse(variant: Variant, message: Uint8Array): ReceivedResponse {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
   let [typeUrl, nonce, version, controlPlane] = ["", "", "", ""];
   const resources: ReceivedResource[] = [];
   const removed: string[] = [];
-  const reader = new Reader(bytes, 0, bytes.length);
+  const reader = new FieldReader(bytes, 0, bytes.length);
   while (reader.next()) {
     if (!reader.delimited) continue;
     const { field, from, to } = reader;
@@ -81,13 +81,13 @@ export interface ResponseOutline {
 /**
  * Decodes the identifying fields of a response, and the bytes that clients may share.
  *
- * @throws RangeError for bytes that are not a message
+ * @throws WireError if the bytes are not a message
  */
 export function outlineResponse(message: Uint8Array): ResponseOutline {
   const bytes = Buffer.from(message.buffer, message.byteOffset, message.length);
   let [typeUrl, nonce, version, resources, removed, from] = ["", "", "", 0, 0, 0];
   const content: Uint8Array[] = [];
-  const reader = new Reader(bytes, 0, bytes.length);
+  const reader = new FieldReader(bytes, 0, bytes.length);
   while (reader.next()) {
     if (!reader.delimited) continue;
     if (reader.field === fields.resources) resources++;
@@ -108,7 +108,7 @@ export function outlineResponse(message: Uint8Array): ResponseOutline {
 function deltaResource(bytes: Buffer, from: number, to: number): ReceivedResource {
   let [name, version, typeUrl] = ["", "", ""];
   let value: Uint8Array = bytes.subarray(from, from);
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     if (!reader.delimited) continue;
     if (reader.field === 3) name = bytes.toString("utf8", reader.from, reader.to);
@@ -126,7 +126,7 @@ function anyIn(bytes: Buffer, from: number, to: number): ReceivedResource {
 function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: string; readonly value: Buffer } {
   let typeUrl = "";
   let value = bytes.subarray(from, from);
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     if (!reader.delimited) continue;
     if (reader.field === 1) typeUrl = bytes.toString("latin1", reader.from, reader.to);
@@ -137,7 +137,7 @@ function any(bytes: Buffer, from: number, to: number): { readonly typeUrl: strin
 
 /** The name is field 1 of every Envoy resource type. */
 function nameIn(value: Buffer): string {
-  const reader = new Reader(value, 0, value.length);
+  const reader = new FieldReader(value, 0, value.length);
   while (reader.next())
     if (reader.field === 1 && reader.delimited) return value.toString("utf8", reader.from, reader.to);
   return "";

@@ -1,11 +1,12 @@
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { parseTimeout, setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
+import { encodeFrame } from "@istiod/protobuf-wire";
 import type { Clock } from "../clock.js";
 import type { Peer } from "../source.js";
 import { decodeRequest, type XdsRequest } from "../wire/request.js";
 import type { Call, CallHandler, DiscoveryMethod, OutgoingMessage } from "./call.js";
-import { MessageReader, prefixed } from "./message-reader.js";
+import { MessageReader } from "./message-reader.js";
 import type { MessageBuffers } from "./message-buffers.js";
 import { peerOf } from "./peer.js";
 
@@ -100,7 +101,7 @@ export class GrpcCall implements Call {
   send(message: OutgoingMessage): void {
     if (this.#ended !== undefined || this.#stream.destroyed) return;
     this.#sendHeaders();
-    const head = prefixed(message.head, message.length);
+    const head = encodeFrame(message.head, message.length);
     this.outstandingBytes += message.length - message.head.length + head.length;
     this.#unsent.push(head);
     for (const body of message.bodies) for (const piece of body.pieces) this.#unsent.push(piece);

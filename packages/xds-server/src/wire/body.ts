@@ -1,6 +1,6 @@
+import { delimitedFieldSize, varintSize, writeDelimitedHeader, writeString } from "@istiod/protobuf-wire";
 import type { Resource } from "@istiod/resources";
 import type { Variant } from "../events.js";
-import { stringFieldSize, varintSize, writeHeader, writeString } from "./protobuf.js";
 
 /** Encoded fields of a response, as consecutive pieces. Shared between calls; must not be modified. */
 export interface Body {
@@ -26,14 +26,14 @@ export function encodeResources(variant: Variant, typeUrl: string, resources: re
   let offset = 0;
   for (const [i, resource] of resources.entries()) {
     const { message, any, value, name, version } = layouts[i] as Layout;
-    offset = writeHeader(own, offset, resourcesField, message);
+    offset = writeDelimitedHeader(own, offset, resourcesField, message);
     if (variant === "delta") {
       offset = writeString(own, offset, 3, resource.name, name);
       offset = writeString(own, offset, 1, resource.version, version);
-      offset = writeHeader(own, offset, 2, any);
+      offset = writeDelimitedHeader(own, offset, 2, any);
     }
     offset = writeString(own, offset, 1, typeUrl, typeUrl.length);
-    offset = writeHeader(own, offset, 2, value);
+    offset = writeDelimitedHeader(own, offset, 2, value);
     if (value < minReferencedBytes) {
       own.set(resource.bytes, offset);
       offset += value;
@@ -49,7 +49,7 @@ export function encodeResources(variant: Variant, typeUrl: string, resources: re
 /** Encodes the `removed_resources` of a delta response. */
 export function encodeRemoved(names: readonly string[]): Body {
   const lengths = names.map((name) => Buffer.byteLength(name));
-  const own = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + stringFieldSize(length), 0));
+  const own = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + delimitedFieldSize(length), 0));
   let offset = 0;
   for (const [i, name] of names.entries()) offset = writeString(own, offset, removedField, name, lengths[i] ?? 0);
   return { pieces: own.length > 0 ? [own] : [], length: own.length };
@@ -68,12 +68,12 @@ interface Layout {
 
 function layout(variant: Variant, typeUrl: string, resource: Resource): Layout {
   const value = resource.bytes.length;
-  const any = stringFieldSize(typeUrl.length) + 1 + varintSize(value) + value;
+  const any = delimitedFieldSize(typeUrl.length) + 1 + varintSize(value) + value;
   if (variant === "sotw") {
     return { message: any, any, value, name: 0, version: 0, header: 1 + varintSize(any) + any - value };
   }
   const name = Buffer.byteLength(resource.name);
   const version = Buffer.byteLength(resource.version);
-  const message = stringFieldSize(name) + stringFieldSize(version) + 1 + varintSize(any) + any;
+  const message = delimitedFieldSize(name) + delimitedFieldSize(version) + 1 + varintSize(any) + any;
   return { message, any, value, name, version, header: 1 + varintSize(message) + message - value };
 }

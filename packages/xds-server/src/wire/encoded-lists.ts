@@ -1,6 +1,6 @@
+import { FieldReader } from "@istiod/protobuf-wire";
 import { Digest, viewOf } from "./digest.js";
 import type { NameList, VersionList } from "./names.js";
-import { Reader } from "./reader.js";
 import type { VersionTable } from "./version-table.js";
 
 const delimited = 2;
@@ -59,7 +59,7 @@ export class RepeatedField {
   }
 
   *values(): Generator<readonly [bytes: Buffer, from: number, to: number]> {
-    const reader = new Reader(this.#bytes, this.#from, this.#to);
+    const reader = new FieldReader(this.#bytes, this.#from, this.#to);
     while (reader.next())
       if (reader.field === this.#field && reader.delimited) yield [this.#bytes, reader.from, reader.to];
   }
@@ -126,7 +126,7 @@ interface Entry {
 /** Returns the ranges of name and version in a map entry. */
 function entryIn(bytes: Buffer, from: number, to: number): Entry {
   const entry: Entry = { nameFrom: from, nameTo: from, versionFrom: from, versionTo: from };
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     if (!reader.delimited) continue;
     if (reader.field === 1) [entry.nameFrom, entry.nameTo] = [reader.from, reader.to];

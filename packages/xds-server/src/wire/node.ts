@@ -1,7 +1,7 @@
+import { FieldReader } from "@istiod/protobuf-wire";
 import { hash } from "node:crypto";
 import { fromBinary } from "@bufbuild/protobuf";
 import { type Node, NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { Reader } from "./reader.js";
 import { readStruct } from "./struct.js";
 
 const idField = 1;
@@ -18,7 +18,7 @@ let totalBytes = 0;
  * Decodes an `envoy.config.core.v3.Node`. Fields that proxies of the same build and zone have in common, such as hundreds of extensions,
  * are decoded once and shared; they must not be modified.
  *
- * @throws RangeError for bytes that are not a message
+ * @throws WireError if the bytes are not a message
  */
 export function decodeNode(bytes: Buffer, from: number, to: number): Node {
   let id = "";
@@ -26,7 +26,7 @@ export function decodeNode(bytes: Buffer, from: number, to: number): Node {
   let metadata: Node["metadata"];
   /** Offsets of the ranges of the other fields: start, end, start, end, … */
   const others: number[] = [];
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     const { field, delimited, start, from: begin, to: end } = reader;
     if (delimited && field === idField) id = bytes.toString("utf8", begin, end);

@@ -1,10 +1,10 @@
+import { FieldReader } from "@istiod/protobuf-wire";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import type { Variant } from "../events.js";
 import { viewOf } from "./digest.js";
 import { EncodedNames, EncodedVersions, RepeatedField } from "./encoded-lists.js";
 import { decodeNode } from "./node.js";
-import { Reader } from "./reader.js";
 import { nameList, noNames, noVersions, versionList, type NameList, type VersionList } from "./names.js";
 
 /** A `DiscoveryRequest` or `DeltaDiscoveryRequest`. Lists that the variant lacks are empty. */
@@ -45,7 +45,7 @@ const fields = {
  * digest with a set's is usually enough. The lists reference the given bytes; call `detach` to use them later. Fields of the node may be
  * shared between requests and must not be modified.
  *
- * @throws RangeError for bytes that are not a message
+ * @throws WireError if the bytes are not a message
  */
 export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   const numbers = fields[variant];
@@ -57,7 +57,7 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
   let unsubscribe: RepeatedField | undefined;
   let versions: RepeatedField | undefined;
   const view = viewOf(bytes);
-  const reader = new Reader(bytes, 0, bytes.length);
+  const reader = new FieldReader(bytes, 0, bytes.length);
   while (reader.next()) {
     const { field, from, to } = reader;
     if (!reader.delimited) continue;
@@ -85,7 +85,7 @@ export function decodeRequest(variant: Variant, bytes: Buffer): XdsRequest {
 function decodeStatus(bytes: Buffer, from: number, to: number): { code: number; message: string } {
   let code = 0;
   let message = "";
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     if (reader.field === 1 && !reader.delimited) code = reader.value;
     else if (reader.field === 2 && reader.delimited) message = bytes.toString("utf8", reader.from, reader.to);

@@ -1,4 +1,4 @@
-import { stringFieldSize, writeString } from "./protobuf.js";
+import { delimitedFieldSize, writeString } from "@istiod/protobuf-wire";
 
 /**
  * Encodes the fields of a response that differ between clients: type URL, nonce and version. Fields of a protobuf message
@@ -6,7 +6,7 @@ import { stringFieldSize, writeString } from "./protobuf.js";
  */
 export function encodeResponseHead(typeUrl: string, nonce: string, version: string): Buffer {
   const lengths = [Buffer.byteLength(version), Buffer.byteLength(typeUrl), Buffer.byteLength(nonce)] as const;
-  const head = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + stringFieldSize(length), 0));
+  const head = Buffer.allocUnsafeSlow(lengths.reduce((sum, length) => sum + delimitedFieldSize(length), 0));
   // Both variants use these field numbers: version_info and system_version_info are 1, type_url is 4, nonce is 5.
   let offset = writeString(head, 0, 1, version, lengths[0]);
   offset = writeString(head, offset, 4, typeUrl, lengths[1]);

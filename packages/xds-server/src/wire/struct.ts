@@ -1,5 +1,5 @@
+import { FieldReader } from "@istiod/protobuf-wire";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { Reader } from "./reader.js";
 
 /** Field number of `Struct.fields` and of `ListValue.values`. */
 const membersField = 1;
@@ -12,11 +12,11 @@ const kinds = { null: 1, number: 2, string: 3, boolean: 4, struct: 5, list: 6 } 
  * Decodes a `google.protobuf.Struct` to JSON without creating messages.
  *
  * @param into receives the members; default: a new object
- * @throws RangeError for bytes that are not a message
+ * @throws WireError if the bytes are not a message
  */
 export function readStruct(bytes: Buffer, from: number, to: number, into: JsonObject = {}): JsonObject {
-  const members = new Reader(bytes, from, to);
-  const member = new Reader(bytes, 0, 0);
+  const members = new FieldReader(bytes, from, to);
+  const member = new FieldReader(bytes, 0, 0);
   while (members.next()) {
     if (members.field !== membersField || !members.delimited) continue;
     member.reset(members.from, members.to);
@@ -36,7 +36,7 @@ export function readStruct(bytes: Buffer, from: number, to: number, into: JsonOb
 
 function readValue(bytes: Buffer, from: number, to: number): JsonValue {
   let value: JsonValue = null;
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next()) {
     const { field, wireType, from: begin, to: end } = reader;
     if (field === kinds.string && wireType === 2) value = bytes.toString("utf8", begin, end);
@@ -51,7 +51,7 @@ function readValue(bytes: Buffer, from: number, to: number): JsonValue {
 
 function readList(bytes: Buffer, from: number, to: number): JsonValue[] {
   const list: JsonValue[] = [];
-  const reader = new Reader(bytes, from, to);
+  const reader = new FieldReader(bytes, from, to);
   while (reader.next())
     if (reader.field === membersField && reader.delimited) list.push(readValue(bytes, reader.from, reader.to));
   return list;
