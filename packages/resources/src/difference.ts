@@ -1,11 +1,11 @@
 import type { Resource } from "./resource.js";
 import type { ResourceSet } from "./resource-set.js";
 
-/** What must be sent to someone who has one set so that they have another. */
+/** The changes from one set to another. */
 export interface Difference {
-  /** Added resources and those with another version, in the order of the later set. */
+  /** Added resources and resources with another version, in the order of the later set. */
   readonly changed: readonly Resource[];
-  /** Names that the later set no longer has. */
+  /** Names that are not in the later set. */
   readonly removed: readonly string[];
 }
 
@@ -13,9 +13,8 @@ const none: Difference = { changed: [], removed: [] };
 const known = new WeakMap<ResourceSet, WeakMap<ResourceSet, Difference>>();
 
 /**
- * The difference between two sets. Parts that both have in common are not looked at, and parts that take each other's place are
- * compared once for all sets that they are parts of. The result is computed once for each pair of sets, and is the same
- * object each time; it is kept for as long as both sets are in use.
+ * Returns the difference between two sets. Shared parts are skipped, and corresponding parts are compared once for all sets that contain
+ * them. The result is computed once per pair of sets and cached while both are in use, so that it is the same object each time.
  */
 export function difference(before: ResourceSet, after: ResourceSet): Difference {
   if (before === after) return none;
@@ -27,28 +26,28 @@ export function difference(before: ResourceSet, after: ResourceSet): Difference 
 }
 
 function compare(before: ResourceSet, after: ResourceSet): Difference {
-  const [old, now] = apart(before.parts, after.parts);
+  const [old, now] = withoutCommon(before.parts, after.parts);
   if (old.length === 1 && now.length === 1 && old[0] === before && now[0] === after)
     return compareResources(before, after);
-  return old.length === now.length ? comparePairs(before, old, now) : compareResources(...expanded(old, now));
+  return old.length === now.length ? comparePairs(before, old, now) : compareResources(...expand(old, now));
 }
 
-/** What is left of two lists without the parts that both have. */
-function apart(some: readonly ResourceSet[], others: readonly ResourceSet[]): [ResourceSet[], ResourceSet[]] {
+/** Returns two lists without their common parts. */
+function withoutCommon(some: readonly ResourceSet[], others: readonly ResourceSet[]): [ResourceSet[], ResourceSet[]] {
   const [a, b] = [new Set(some), new Set(others)];
   return [some.filter((part) => !b.has(part)), others.filter((part) => !a.has(part))];
 }
 
-/** Takes unions apart, and what both have in common out, until there are no more unions. */
-function expanded(old: ResourceSet[], now: ResourceSet[]): [Resource[], Resource[]] {
+/** Expands unions into their parts, skipping common parts, until there are no more unions. */
+function expand(old: ResourceSet[], now: ResourceSet[]): [Resource[], Resource[]] {
   while ([...old, ...now].some((part) => part.isUnion)) {
     const partsOf = (list: ResourceSet[]): ResourceSet[] => list.flatMap((part) => [...part.parts]);
-    [old, now] = apart(partsOf(old), partsOf(now));
+    [old, now] = withoutCommon(partsOf(old), partsOf(now));
   }
   return [old.flatMap((part) => part.toArray()), now.flatMap((part) => part.toArray())];
 }
 
-/** Compares parts that take each other's place; a resource that went from one place to another is found afterwards. */
+/** Compares corresponding parts. Resources that moved to another part are found afterwards. */
 function comparePairs(before: ResourceSet, old: ResourceSet[], now: ResourceSet[]): Difference {
   const pairs = old.map((part, i) => difference(part, now[i] as ResourceSet));
   const differing = pairs.filter((pair) => pair !== none);

@@ -1,28 +1,28 @@
-/** What has names, each of them once. */
+/** A collection of unique names. */
 interface Names extends Iterable<{ readonly name: string }> {
   readonly size: number;
   has(name: string): boolean;
 }
 
 /**
- * Whether no two sets share a name. A list that differs in a few sets from one that was found disjoint is not looked through again where
- * the new sets have names of the ones that they stand for: mostly a resource has changed, and its name has not.
+ * Reports whether no two sets share a name. A list that differs in a few sets from a list known to be disjoint is not searched again if the
+ * new sets only have names of the sets that they replace: usually a resource has changed and its name has not.
  */
 export function disjoint(sets: readonly Names[]): boolean {
   const ends = [sets[0], sets.at(-1)].filter((set) => set !== undefined);
-  const isDisjoint = ends.some((end) => followsFrom(sets, found.get(end)?.deref())) || lookedThrough(sets);
+  const isDisjoint = ends.some((end) => isDisjointLike(sets, found.get(end)?.deref())) || searchDisjoint(sets);
   if (isDisjoint && sets.length > few) for (const end of ends) found.set(end, new WeakRef(sets));
   return isDisjoint;
 }
 
-/** So few sets are looked through sooner than compared. */
+/** Up to this number of sets, searching is cheaper than comparing with a known list. */
 const few = 8;
 
-/** The last list that was found disjoint, by its first set and by its last: one of them stays where few sets change. */
+/** Disjoint lists by their first and by their last set, one of which usually remains when a set is replaced. */
 const found = new WeakMap<Names, WeakRef<readonly Names[]>>();
 
-/** Whether the sets are disjoint because others are: those that are new have no names but those of the ones whose place they take. */
-function followsFrom(sets: readonly Names[], others: readonly Names[] | undefined): boolean {
+/** Reports whether the sets are disjoint because others are: new sets only have names of the sets that they replace. */
+function isDisjointLike(sets: readonly Names[], others: readonly Names[] | undefined): boolean {
   if (others === undefined) return false;
   let from = 0;
   while (from < sets.length && sets[from] === others[from]) from++;
@@ -39,7 +39,7 @@ function followsFrom(sets: readonly Names[], others: readonly Names[] | undefine
   return true;
 }
 
-function lookedThrough(sets: readonly Names[]): boolean {
+function searchDisjoint(sets: readonly Names[]): boolean {
   const largest = sets.reduce((a, b) => (b.size > a.size ? b : a));
   const seen = new Set<string>();
   for (const set of sets) {

@@ -5,12 +5,10 @@ import type { Resource } from "./resource.js";
 const few = 8;
 
 /**
- * An immutable set of resources with unique names, in the order in which they were given. Where a name is given more
- * than once, the first resource stands.
+ * An immutable, ordered set of resources with unique names. If a name is given more than once, the first resource wins.
  *
- * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: many sets can hold one large
- * part, which is then stored and indexed once, and is skipped when two such sets are compared. So give what many sets have
- * in common as one part, and not as many small ones.
+ * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: a large part of many sets is stored and
+ * indexed once, and skipped when two such sets are compared. Resources that many sets have in common should therefore be one part.
  */
 export class ResourceSet implements Iterable<Resource> {
   static readonly empty: ResourceSet = new ResourceSet([], []);
@@ -34,7 +32,7 @@ export class ResourceSet implements Iterable<Resource> {
     this.size = parts.reduce((sum, part) => sum + part.size, resources.length);
   }
 
-  /** The set of the given resources. O(n). */
+  /** Creates a set of resources. O(n). */
   static of(resources: Iterable<Resource>): ResourceSet {
     const list = [...resources];
     if (list.length <= few) {
@@ -47,8 +45,8 @@ export class ResourceSet implements Iterable<Resource> {
   }
 
   /**
-   * The resources of all parts, in the order of the parts; a part given twice counts once. Costs time proportional to
-   * all parts but the largest; where two parts share a name, all of it is copied.
+   * Creates the union of parts, in their order; duplicate parts are ignored. Takes time proportional to all parts except the largest. If two
+   * parts share a name, all resources are copied.
    */
   static union(sets: Iterable<ResourceSet>): ResourceSet {
     const parts = new Set(sets);
@@ -59,7 +57,7 @@ export class ResourceSet implements Iterable<Resource> {
     return disjoint(list) ? new ResourceSet([], list) : ResourceSet.of(list.flatMap((part) => part.toArray()));
   }
 
-  /** The resource of this name. O(1). */
+  /** Returns the resource with a name. O(1). */
   get(name: string): Resource | undefined {
     if (this.#index !== undefined) return this.#index.get(name);
     if (this.#parts.length > few) {
@@ -78,17 +76,17 @@ export class ResourceSet implements Iterable<Resource> {
     return this.get(name) !== undefined;
   }
 
-  /** The sets that this was made a union of; the set alone if it is not a union; none if it is empty. */
+  /** The parts of a union; the set itself if it is not a union; none if it is empty. */
   get parts(): readonly ResourceSet[] {
     return this.#parts.length > 0 ? this.#parts : this.size > 0 ? [this] : [];
   }
 
-  /** Whether this is a union of parts. */
+  /** Reports whether the set is a union of parts. */
   get isUnion(): boolean {
     return this.#parts.length > 0;
   }
 
-  /** The resources in order: a new array. */
+  /** Returns the resources in order as a new array. */
   toArray(): Resource[] {
     const list: Resource[] = [];
     this.#addTo(list);
@@ -99,7 +97,7 @@ export class ResourceSet implements Iterable<Resource> {
     return this.toArray()[Symbol.iterator]();
   }
 
-  /** Whether both hold the same names with the same versions, in the same order. Parts that both have in common cost nothing. */
+  /** Reports whether both have the same names with the same versions in the same order. Shared parts cost nothing. */
   equals(other: ResourceSet): boolean {
     if (this === other) return true;
     if (this.size !== other.size || this.fingerprint() !== other.fingerprint()) return false;
@@ -116,7 +114,7 @@ export class ResourceSet implements Iterable<Resource> {
     });
   }
 
-  /** An integer that equal sets have in common, and hardly any others. Found once for each part. */
+  /** Returns a 32-bit hash of the set, cached per part. */
   fingerprint(): number {
     if (this.#fingerprint !== undefined) return this.#fingerprint;
     let sum = 0;
@@ -131,7 +129,7 @@ export class ResourceSet implements Iterable<Resource> {
   }
 }
 
-/** Versions are hashes themselves: their beginning is enough. */
+/** Returns a number from the beginning of a version, which is a hash itself. */
 function numberOf(version: string): number {
   let number = 0;
   for (let i = 0; i < version.length && i < 8; i++) number = (Math.imul(number, 67) + version.charCodeAt(i)) | 0;

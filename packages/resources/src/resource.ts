@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 
-/** A named, encoded resource. Immutable: nobody may write into `bytes`. */
+/** A named, encoded resource. Immutable: `bytes` must not be modified. */
 export interface Resource {
   readonly name: string;
   /** A hash of `bytes`: equal content has an equal version in every process and replica. */
@@ -9,40 +9,40 @@ export interface Resource {
   readonly bytes: Uint8Array;
 }
 
-/** A stretch of a resource's bytes that many resources have in common, hashed once for all of them. */
+/** A part of a resource's bytes that many resources share, hashed once. */
 export interface ResourcePart {
   readonly bytes: Uint8Array;
   readonly digest: string;
 }
 
-/** The bytes, which are kept and not copied, with their hash. */
+/** Creates a part. The bytes are not copied. */
 export function resourcePart(bytes: Uint8Array): ResourcePart {
   return { bytes, digest: hash("sha256", bytes, "base64url") };
 }
 
 /**
- * Makes a resource of parts that are joined. Its version is a hash of theirs, so that the parts of a large resource that did not change are
- * not hashed again: where parts end must follow from the content alone.
+ * Creates a resource by joining parts. Its version is a hash of the parts' hashes, so that unchanged parts of a large resource are not hashed
+ * again. Part boundaries must depend on the content only.
  */
 export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
-  // Digests are all of one length, so that no two lists of them join to one text.
+  // Digests have a fixed length, so joining them is unambiguous.
   const version = versionOf(hash("sha256", parts.map(({ digest }) => digest).join(""), "base64url"));
   const { buffer, byteOffset, length } = Buffer.concat(parts.map(({ bytes }) => bytes));
   return { name, version, bytes: new Uint8Array(buffer, byteOffset, length) };
 }
 
-/** 22 characters of base64url are 132 bits of the hash. */
+/** Length of a version in characters of base64url: 132 bits of the hash. */
 const versionLength = 22;
 const versionText = Buffer.allocUnsafeSlow(versionLength);
 
-/** The beginning of a digest, as a string of its own: a slice would keep the whole digest for as long as the resource lives. */
+/** Returns the beginning of a digest as a separate string. A slice would retain the whole digest. */
 function versionOf(digest: string): string {
   versionText.write(digest, 0, versionLength, "latin1");
   return versionText.toString("latin1");
 }
 
 /**
- * Makes a resource of serialized bytes, with a hash of them as its version. The bytes are kept, not copied.
+ * Creates a resource whose version is a hash of its bytes. The bytes are not copied.
  *
  * The version does not depend on the name: versions are only ever compared for the same name.
  */

@@ -6,7 +6,7 @@ import { onEach, setup } from "./harness.js";
 const large = (text: string) => fakeResource("large", text.repeat(200_000));
 
 onEach(["memory"], (variant, transport) => {
-  test("changes that a client cannot take yet are merged", async () => {
+  test("changes are merged while a client is not reading", async () => {
     const { client, source } = await setup(variant, transport, { [clusterType]: [large("a")] });
     const c = client();
     c.subscribe(clusterType);
@@ -25,7 +25,7 @@ onEach(["memory"], (variant, transport) => {
     expect(contents.map((byte) => String.fromCharCode(byte ?? 0))).toEqual(["a", "b", "g"]);
   });
 
-  test("what is sent in several types belongs to one state, even if the next one came meanwhile", async () => {
+  test("the responses of one push are consistent, even if another change arrives in between", async () => {
     const state = (text: string) => ({ [clusterType]: [large(text)], [listenerType]: [fakeResource("l", text)] });
     const { client, source } = await setup(variant, transport, state("a"));
     const c = client();
@@ -50,7 +50,7 @@ onEach(["memory"], (variant, transport) => {
     expect(content.slice(2)).toEqual(["cluster b", "listener b", "cluster c", "listener c"]);
   });
 
-  test("a client that does not read holds up nobody", async () => {
+  test("a client that does not read does not delay others", async () => {
     const clock = new FakeClock();
     const { client, source } = await setup(
       variant,
@@ -101,7 +101,7 @@ onEach(["memory"], (variant, transport) => {
     );
   });
 
-  test("requests of a client are answered before others are told of a change", async () => {
+  test("requests are answered before changes are pushed to other clients", async () => {
     const { client, source } = await setup(variant, transport, {
       [clusterType]: [fakeResource("a", "1")],
       [endpointType]: [fakeResource("a")],
@@ -152,7 +152,7 @@ onEach(["memory", "http2"], (variant, transport) => {
 });
 
 onEach(["memory"], (variant, transport) => {
-  test("no more than one response beyond the limit is on its way to a client that does not read, however much changes", async () => {
+  test("at most one response beyond the limit is in flight to a client that does not read, regardless of the number of changes", async () => {
     const { client, source, server } = await setup(
       variant,
       transport,

@@ -63,7 +63,7 @@ test(
           );
           const held = state(envoy, endpointType);
           for (const { name, bytes } of endpoints) expect(held[name]).toBe(Buffer.from(bytes).toString());
-          // A state-of-the-world client is not told of endpoints that are no more.
+          // State-of-the-world clients do not learn of removed endpoints.
           const without = clusters.map(({ name }) => name).filter((name) => !expected[endpointType].has(name));
           if (envoy.variant === "delta") {
             expect(Object.keys(held).sort()).toEqual(endpoints.map(({ name }) => name).sort());

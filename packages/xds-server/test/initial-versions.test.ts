@@ -23,7 +23,7 @@ const asSent = (versions: Record<string, string>) =>
     Buffer.from(encodeRequest("delta", { typeUrl: "t", initialVersions: Object.entries(versions) })),
   ).initialVersions;
 
-test("law: what a client holds is told by how it differs from a set, also when another set is asked for later", () => {
+test("law: initial versions are stored as the difference from a set, and can be related to another set later", () => {
   fc.assert(
     fc.property(
       contents,
@@ -52,7 +52,7 @@ test("law: what a client holds is told by how it differs from a set, also when a
   );
 });
 
-test("a list of thousands that differs by one is gone through without a string for each", () => {
+test("a list of thousands with one difference is compared without decoding its strings", () => {
   const all = Object.fromEntries(
     Array.from({ length: 3000 }, (_, i) => [`outbound|80||service-${i}.shop.svc.cluster.local`, i]),
   );

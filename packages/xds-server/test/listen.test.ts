@@ -23,7 +23,7 @@ import { describe, expect, test } from "vitest";
 import { onEach, setup } from "./harness.js";
 import { systemClock } from "../src/clock.js";
 
-describe("a service of one type", () => {
+describe("a single-type service", () => {
   test.each(["delta", "sotw"] as const)("needs no type URL, and takes no other (%s)", async (variant) => {
     const { target } = await setup(variant, "http2", { [endpointType]: [fakeResource("a")] });
     const path = `/envoy.service.endpoint.v3.EndpointDiscoveryService/${variant === "delta" ? "Delta" : "Stream"}Endpoints`;
@@ -35,7 +35,7 @@ describe("a service of one type", () => {
   });
 });
 
-describe("further services", () => {
+describe("additional services", () => {
   test.each(["http2", "connect"] as const)(
     "are served on the same port and know the client (%s)",
     async (transport) => {
@@ -70,7 +70,7 @@ describe("further services", () => {
   );
 });
 
-test("what is not gRPC is refused in terms of HTTP", async () => {
+test("requests other than gRPC are rejected with an HTTP status", async () => {
   const server = await serve(staticSource({}), { port: 0 });
   const session = connect(`http://${server.host}:${server.port}`);
   const path = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources";
@@ -98,7 +98,7 @@ onEach(["http2", "connect"], (variant, transport) => {
     expect(await c.ended).toMatchObject({ code: Code.ResourceExhausted });
   });
 
-  test("a deadline of the client's is kept", async () => {
+  test("the client's deadline is enforced", async () => {
     const { client } = await setup(variant, transport, { [clusterType]: [] });
     const c = client({ headers: { "grpc-timeout": "200m" } });
     c.subscribe(clusterType);
@@ -106,7 +106,7 @@ onEach(["http2", "connect"], (variant, transport) => {
     expect(await c.ended).toMatchObject({ code: Code.DeadlineExceeded });
   });
 
-  test("closing the server ends streams with Unavailable, spread over the grace, and refuses new ones", async () => {
+  test("close ends streams with Unavailable, spread over the grace period, and rejects new ones", async () => {
     const clock = new FakeClock();
     const { client, server } = await setup(variant, transport, { [clusterType]: [] }, { clock });
     const clients = Array.from({ length: 4 }, () => client());
@@ -161,7 +161,7 @@ test("a connection on which the client does not answer a ping is dropped", async
   proxy.close();
 });
 
-test("a connection on which something else comes than the answer to a ping is kept", async () => {
+test("a connection that receives data other than the ping's ACK is kept", async () => {
   const server = createXdsServer(staticSource({}));
   const { host, port } = await server.listen({ port: 0, keepAlive: { intervalMs: 50, timeoutMs: 200 } });
   const socket = createConnection({ host, port });
@@ -181,7 +181,7 @@ test("a connection on which something else comes than the answer to a ping is ke
   await server.close({ graceMs: 0 });
 });
 
-test("a connection of its age is told to end, and ended", async () => {
+test("a connection receives GOAWAY at the maximum age and is closed after the grace period", async () => {
   const server = createXdsServer(staticSource({ [clusterType]: [] }));
   const address = await server.listen({ port: 0, maxAge: { ms: 100, graceMs: 50 } });
   const c = new XdsClient(address, { variant: "delta" });
@@ -195,7 +195,7 @@ test("a connection of its age is told to end, and ended", async () => {
   await server.close({ graceMs: 0 });
 });
 
-test("a client may have no more streams on one connection than it is told", async () => {
+test("the number of concurrent streams per connection is limited", async () => {
   const server = createXdsServer(staticSource({}));
   const { host, port } = await server.listen({ port: 0, maxStreams: 7 });
   const session = connect(`http://${host}:${port}`);
@@ -205,7 +205,7 @@ test("a client may have no more streams on one connection than it is told", asyn
   await server.close({ graceMs: 0 });
 });
 
-test("a timer that is longer than those of Node does not fire at once", async () => {
+test("a timer that exceeds Node's limit does not fire immediately", async () => {
   let fired = false;
   const stop = systemClock.after(2 ** 31 + 1000, () => (fired = true));
   await new Promise((resolve) => setTimeout(resolve, 20));
@@ -213,7 +213,7 @@ test("a timer that is longer than those of Node does not fire at once", async ()
   expect(fired).toBe(false);
 });
 
-test("a port that is taken is an error, and the server goes on", async () => {
+test("a port in use is an error, and the server continues", async () => {
   const server = createXdsServer(staticSource({}));
   const { port } = await server.listen({ port: 0 });
   await expect(server.listen({ port })).rejects.toMatchObject({ code: "EADDRINUSE" });
@@ -221,7 +221,7 @@ test("a port that is taken is an error, and the server goes on", async () => {
 });
 
 describe("TLS", () => {
-  test("asks for a client certificate, does without, and hands what comes to the source", async ({ skip }) => {
+  test("requests a client certificate, does not require it, and passes it to the source", async ({ skip }) => {
     if (spawnSync("openssl", ["version"]).status !== 0) return skip("there is no openssl to make certificates with");
     const pki = makePki();
     const peers: Peer[] = [];

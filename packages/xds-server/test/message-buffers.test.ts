@@ -34,7 +34,7 @@ test.each([1000, 64 * kibibyte, 1000 * kibibyte])(
   },
 );
 
-test("a message that is cut off gives its buffer back", async () => {
+test("a truncated message releases its buffer", async () => {
   const buffers = new MessageBuffers(new FakeClock());
   const cut = encodeFrame(filled(100 * kibibyte, 1), 200 * kibibyte);
   for (let i = 0; i < maxInUse + 1; i++) {
@@ -42,7 +42,7 @@ test("a message that is cut off gives its buffer back", async () => {
   }
 });
 
-test("a message stands until who takes it is done, even if the body is given up meanwhile; the next one waits for that", async () => {
+test("a message is valid until its handler is done, even if the body is aborted; the next message waits", async () => {
   const buffers = new MessageBuffers(new FakeClock());
   const taken: Buffer[] = [];
   let done: () => void = () => undefined;
@@ -65,7 +65,7 @@ test("a message stands until who takes it is done, even if the body is given up 
   expect((await buffers.acquire(200 * kibibyte)).buffer).toBe(taken[0]?.buffer);
 });
 
-test("so many are put together at a time, the next when one is done, in the order in which they came", async () => {
+test("the number of buffers in use is limited; waiting messages proceed in order", async () => {
   const buffers = new MessageBuffers(new FakeClock());
   const taken: Buffer[] = [];
   for (let i = 0; i < maxInUse; i++) taken.push(await buffers.acquire(100 * kibibyte));
@@ -81,7 +81,7 @@ test("so many are put together at a time, the next when one is done, in the orde
   expect(got).toEqual([1, 2]);
 });
 
-test("who stops in the middle of a message does not hold up others for ever", async () => {
+test("a client that stops within a message does not block others forever", async () => {
   const clock = new FakeClock();
   const buffers = new MessageBuffers(clock);
   for (let i = 0; i < maxInUse; i++) await buffers.acquire(1);
@@ -95,7 +95,7 @@ test("who stops in the middle of a message does not hold up others for ever", as
   expect(got).toBe(true);
 });
 
-test("a buffer that was given back is used again", async () => {
+test("a released buffer is reused", async () => {
   const buffers = new MessageBuffers(new FakeClock());
   const first = await buffers.acquire(300 * kibibyte);
   buffers.release(first);

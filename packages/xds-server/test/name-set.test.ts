@@ -8,7 +8,7 @@ const name = fc.integer({ min: 0, max: 120 }).map((i) => `n${i}`);
 const setOf = (names: Iterable<string>) =>
   ResourceSet.of(Array.from(names, (each) => resource(each, new Uint8Array())));
 
-test("law: is the set of names that it would be without sharing", () => {
+test("law: sharing does not change the set of names", () => {
   const step = fc.oneof(
     fc.record({ verb: fc.constantFrom("add", "delete"), names: fc.array(name, { maxLength: 100 }) }),
     fc.record({ verb: fc.constant("compact"), names: fc.uniqueArray(name) }),
@@ -37,7 +37,7 @@ test("law: is the set of names that it would be without sharing", () => {
   );
 });
 
-test("law: names that are nearly those of a set are the listed ones, and those outside the set are told", () => {
+test("law: a list that nearly equals a set has exactly the listed names, and reports those outside the set", () => {
   const large = Array.from({ length: 200 }, (_, i) => `n${i}`);
   const few = fc.uniqueArray(
     fc.integer({ min: 0, max: 250 }).map((i) => `n${i}`),

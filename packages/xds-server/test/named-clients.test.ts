@@ -19,7 +19,7 @@ onEach(["memory"], (variant) => {
     return { server, clients };
   };
 
-  test("a change that names clients asks for the types of these, and for nothing else", async () => {
+  test("a change that names clients reads the named types of these clients only", async () => {
     const source = new GroupSource();
     const events: XdsEvent[] = [];
     const { server, clients } = await connected(source, events);
@@ -36,7 +36,7 @@ onEach(["memory"], (variant) => {
     await server.close({ graceMs: 0 });
   });
 
-  test("a client that could not be answered is asked for again after the next change, whoever that names", async () => {
+  test("a client whose read failed is read again after the next change, whichever clients that names", async () => {
     const source = new GroupSource();
     const { server, clients } = await connected(source);
     source.failing = "b";
@@ -66,7 +66,7 @@ const edit = fc.record({
 });
 
 test(
-  "law: clients end up with what a source has that names those whom it changes, in both variants",
+  "law: clients converge to the state of a source that names affected clients, in both variants",
   { timeout: 120_000 },
   async () => {
     await fc.assert(
@@ -89,7 +89,7 @@ test(
         source.failing = "";
         for (const envoy of envoys) envoy.xds.pause(false);
         for (const envoy of envoys) await envoy.settled();
-        // Whoever could not be answered is asked for after a change that concerns nobody.
+        // Failed reads are repeated after the next change.
         source.set(clusterType, {});
         for (const envoy of envoys) await envoy.settled();
         envoys.forEach((envoy, i) => {

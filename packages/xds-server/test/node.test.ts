@@ -1,3 +1,4 @@
+import { WireError } from "@istiod/protobuf-wire";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import fc from "fast-check";
@@ -24,7 +25,7 @@ const parts: fc.Arbitrary<Parts> = fc.oneof(
   fc.record({ extensions: fc.array(fc.record({ name: text, typeUrls: fc.array(text) }), { maxLength: 3 }) }),
 );
 
-test("law: a node is decoded as protobuf decodes it, in whatever order its fields come", () => {
+test("law: a node is decoded as by protobuf, with fields in any order", () => {
   fc.assert(
     fc.property(fc.array(parts, { maxLength: 6 }), (list) => {
       const bytes = Buffer.concat(list.map(encoded));
@@ -36,13 +37,13 @@ test("law: a node is decoded as protobuf decodes it, in whatever order its field
   );
 });
 
-test("a key of the metadata that JavaScript has a meaning for is a key like others", () => {
+test("a metadata key that is special in JavaScript is an ordinary key", () => {
   const { metadata } = decoded(encoded({ metadata: JSON.parse('{"__proto__": {"polluted": true}}') as never }));
   expect(Object.keys(metadata ?? {})).toEqual(["__proto__"]);
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
 });
 
-test("what proxies of one build say alike is one object for all of them", () => {
+test("proxies of one build share the fields that they have in common", () => {
   const build: Parts = {
     userAgentName: "envoy",
     extensions: Array.from({ length: 400 }, (_, i) => ({
@@ -58,7 +59,7 @@ test("what proxies of one build say alike is one object for all of them", () => 
   expect(decoded(encoded({ id: "c" })).extensions).toEqual([]);
 });
 
-test("what nodes say alike is not remembered for more than two megabytes in all", () => {
+test("shared fields of nodes are limited to two megabytes", () => {
   const heavy = (id: number, bytes: number) =>
     decoded(encoded({ userAgentName: `${id}`.padEnd(bytes, "x"), extensions: [{ name: "a" }] }));
   const megabyte = 1000 * 1000;
@@ -71,7 +72,7 @@ test("what nodes say alike is not remembered for more than two megabytes in all"
   expect(heavy(4, 3 * megabyte).extensions).not.toBe(heavy(4, 3 * megabyte).extensions);
 });
 
-test("unknown fields of a node are kept, apart from the bytes that they came in", () => {
+test("unknown fields of a node are kept, without referencing the request's bytes", () => {
   const bytes = Buffer.concat([encoded({ id: "a" }), Buffer.from([0xf2, 0x3f, 1, 65])]);
   const node = decodeNode(bytes, 0, bytes.length);
   bytes.fill(0);
@@ -84,5 +85,5 @@ test.each([
   ["within a value of the metadata", [0x1a, 4, 0x0a, 2, 0x12, 9]],
   ["within a number of the metadata", [0x1a, 6, 0x0a, 4, 0x12, 2, 0x11, 0]],
 ])("bytes that end %s are no node", (_where, bytes) => {
-  expect(() => decodeNode(Buffer.from(bytes), 0, bytes.length)).toThrow(RangeError);
+  expect(() => decodeNode(Buffer.from(bytes), 0, bytes.length)).toThrow(WireError);
 });

@@ -8,7 +8,7 @@ onEach(transports, (variant, transport) => {
   const serve = (sets: Parameters<typeof setup>[2]): ReturnType<typeof setup> => setup(variant, transport, sets);
 
   describe("the first request", () => {
-    test("without names asks for all clusters", async () => {
+    test("without names subscribes to all clusters", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType);
@@ -23,49 +23,49 @@ onEach(transports, (variant, transport) => {
       if (delta) expect(response.resources[0]?.version).toBe(fakeResource("a").version);
     });
 
-    test("with * asks for all", async () => {
+    test("with * subscribes to all", async () => {
       const { client } = await serve({ [listenerType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(listenerType, ["*"]);
       expect((await c.next()).names).toEqual(["a"]);
     });
 
-    test("with names asks for these", async () => {
+    test("with names subscribes to these", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
       const c = client();
       c.subscribe(endpointType, ["a", "c"]);
       expect((await c.next()).names).toEqual(["a", "c"]);
     });
 
-    test("with names of clusters asks for these", async () => {
+    test("with names of clusters subscribes to these", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(clusterType, ["b"]);
       expect((await c.next()).names).toEqual(["b"]);
     });
 
-    test("for a wildcard is answered even if there is nothing, so that the client goes on", async () => {
+    test("for a wildcard is answered even if the set is empty, so that the client proceeds", async () => {
       const { client } = await serve({ [clusterType]: [] });
       const c = client();
       c.subscribe(clusterType);
       expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
     });
 
-    test("for a type that nobody serves is answered with nothing", async () => {
+    test("for a type that the source does not serve is answered with an empty response", async () => {
       const { client } = await serve({});
       const c = client();
       c.subscribe("type.googleapis.com/example.Unknown");
       expect(await c.next()).toMatchObject({ names: [] });
     });
 
-    test("without names of a type that is asked for by name is not answered", async () => {
+    test("without names for a named type is not answered", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType);
       expect(await c.settled()).toEqual([]);
     });
 
-    test("for names that do not exist is answered: delta says so, SotW leaves them out", async () => {
+    test("for names that do not exist is answered: delta lists them as removed, SotW omits them", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(endpointType, ["a", "gone"]);
@@ -91,7 +91,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("acknowledgement", () => {
-    test("is not answered, and noted", async () => {
+    test("is recorded and not answered", async () => {
       const { client, server, events } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
@@ -108,7 +108,7 @@ onEach(transports, (variant, transport) => {
       expect(events).toContainEqual(expect.objectContaining({ kind: "ack", typeUrl: clusterType, nonce }));
     });
 
-    test("in any order of types is taken", async () => {
+    test("is accepted in any order of types", async () => {
       const { client } = await serve({ [clusterType]: [fakeResource("a")], [listenerType]: [fakeResource("l")] });
       const c = client();
       c.subscribe(clusterType);
@@ -120,7 +120,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("of a response that is not the last one counts for that one, and its subscription is stale", async () => {
+    test("of an earlier response counts for that response, and its subscription is stale", async () => {
       const { client, source, server, events } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -142,7 +142,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("rejection", () => {
-    test("is not answered, and kept with what was rejected and why, until something is accepted", async () => {
+    test("is not answered, and recorded with the error and the rejected resources until the next ACK", async () => {
       const { client, source, server, events } = await serve({
         [clusterType]: [fakeResource("good"), fakeResource("bad", "1")],
       });
@@ -172,7 +172,7 @@ onEach(transports, (variant, transport) => {
       expect(server.connections()[0]?.subscriptions[0]?.lastError).toBeUndefined();
     });
 
-    test("does not bring the same again when something else changes, but in a full state", async () => {
+    test("does not resend the rejected resource on other changes, except in full-state responses", async () => {
       const { client, source } = await serve({ [routeType]: [fakeResource("bad"), fakeResource("other", "1")] });
       const c = client();
       c.subscribe(routeType, ["bad", "other"]);
@@ -183,7 +183,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("a change", () => {
-    test("sends what changed: alone in delta and for types by name, with all else for clusters and listeners", async () => {
+    test("sends only changed resources in delta and for named types, and all clusters and listeners in SotW", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a", "1"), fakeResource("b")],
         [routeType]: [fakeResource("r", "1"), fakeResource("s")],
@@ -200,7 +200,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("has another version and nonce", async () => {
+    test("has a new version and nonce", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -213,7 +213,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.accept(clusterType)).version).toBe(first.version);
     });
 
-    test("of nothing that the client subscribes to sends nothing", async () => {
+    test("that does not affect the subscription sends nothing", async () => {
       const { client, source } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
@@ -223,7 +223,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("to equal content sends nothing", async () => {
+    test("with equal content sends nothing", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType);
@@ -232,7 +232,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("that removes a resource: delta names it, clusters come without it, else SotW says nothing", async () => {
+    test("that removes a resource is sent by delta, and by SotW for clusters only", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a"), fakeResource("b")],
         [endpointType]: [fakeResource("a"), fakeResource("b")],
@@ -260,7 +260,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: delta ? ["a"] : [] });
     });
 
-    test("that makes a name exist which was asked for in vain is sent", async () => {
+    test("that adds a resource that was subscribed to before is sent", async () => {
       const { client, source } = await serve({ [endpointType]: [] });
       const c = client();
       c.subscribe(endpointType, ["later"]);
@@ -269,7 +269,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["later"]);
     });
 
-    test("of many types is sent in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
+    test("of many types is pushed in the order clusters, endpoints, listeners, routes, secrets, others", async () => {
       const order = [
         clusterType,
         endpointType,
@@ -293,7 +293,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("the subscription", () => {
-    test("grows: what was added is sent, and only that of types by name", async () => {
+    test("can grow: added resources are sent, and only these for named types", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a"]);
@@ -302,7 +302,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["b"]);
     });
 
-    test("shrinks: nothing is sent, not then and not later", async () => {
+    test("can shrink: nothing is sent, immediately or later", async () => {
       const { client, source } = await serve({ [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
@@ -317,7 +317,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.settled()).flatMap(({ names }) => names)).toEqual([]);
     });
 
-    test("shrinks and grows again: what the client may have forgotten is sent again", async () => {
+    test("can shrink and grow again: resources that the client may have dropped are sent again", async () => {
       const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
       const c = client();
       c.subscribe(endpointType, ["a", "b"]);
@@ -332,7 +332,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(["a"]);
     });
 
-    test("to a cluster that does not exist yet lasts", async () => {
+    test("to a cluster that does not exist yet is kept", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
       const c = client();
       c.subscribe(clusterType, ["a", "later"]);
@@ -341,7 +341,7 @@ onEach(transports, (variant, transport) => {
       expect((await c.next()).names).toEqual(delta ? ["later"] : ["a", "later"]);
     });
 
-    test("once it was explicit, no names are no wildcard", async () => {
+    test("is not a wildcard without names once it was explicit", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1")] });
       const c = client();
       c.subscribe(clusterType, ["*"]);
@@ -352,7 +352,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("to the wildcard, given up for a name, goes on for that name", async () => {
+    test("can change from the wildcard to a name", async () => {
       const { client, source } = await serve({ [clusterType]: [fakeResource("a", "1"), fakeResource("b", "1")] });
       const c = client();
       c.subscribe(clusterType);
@@ -367,7 +367,7 @@ onEach(transports, (variant, transport) => {
   });
 
   describe("warming", () => {
-    test("a changed cluster's endpoints are sent again, and no others", async () => {
+    test("the endpoints of a changed cluster are sent again, and no others", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a", "1"), fakeCluster("b", "1", "b-endpoints"), fakeResource("c")],
         [endpointType]: [fakeResource("a"), fakeResource("b-endpoints"), fakeResource("c")],
@@ -408,7 +408,7 @@ onEach(transports, (variant, transport) => {
       expect(await c.settled()).toEqual([]);
     });
 
-    test("a removed cluster brings no endpoints", async () => {
+    test("a removed cluster does not resend endpoints", async () => {
       const { client, source } = await serve({
         [clusterType]: [fakeResource("a"), fakeResource("b")],
         [endpointType]: [fakeResource("a"), fakeResource("b")],
@@ -438,7 +438,7 @@ onEach(transports, (variant, transport) => {
     expect(ids.every((id) => id.startsWith("same-"))).toBe(true);
   });
 
-  test("the end of the client's requests ends the stream without an error", async () => {
+  test("a half-closed stream ends without an error", async () => {
     const { client, server, source } = await serve({ [clusterType]: [] });
     const c = client();
     c.subscribe(clusterType);

@@ -27,7 +27,7 @@ function queueOf(options: { concurrent?: number; maxCopiedBytes?: number } = {})
   return { clock, queue, log, client };
 }
 
-test("whoever asks comes before whoever is told of a change; each once", async () => {
+test("streams with a request precede streams with a change, and each is queued once", async () => {
   const { queue, log, client } = queueOf();
   const [a, b, c] = [client("a"), client("b"), client("c")];
   queue.add(a, "change");
@@ -39,7 +39,7 @@ test("whoever asks comes before whoever is told of a change; each once", async (
   expect(log).toEqual(["c", "b", "a"]);
 });
 
-test("no more than the allowed number are blocked at once; who goes on comes first", async () => {
+test("the number of pushes in progress is limited, and resumed pushes come first", async () => {
   const { queue, log, client } = queueOf();
   const [a, b, c, d] = [client("a", { blocked: true }), client("b", { blocked: true }), client("c"), client("d")];
   for (const each of [a, b, c, d]) queue.add(each, "request");
@@ -52,7 +52,7 @@ test("no more than the allowed number are blocked at once; who goes on comes fir
   expect(log).toEqual(["a", "b", "b", "c", "d"]);
 });
 
-test("one that stays blocked loses its place after a while", async () => {
+test("a push that stays blocked stops counting", async () => {
   const { queue, log, client, clock } = queueOf({ concurrent: 1 });
   const [stuck, next] = [client("stuck", { blocked: true }), client("next")];
   queue.add(stuck, "request");
@@ -70,7 +70,7 @@ test("one that stays blocked loses its place after a while", async () => {
   expect(log).toEqual(["stuck", "next", "stuck"]);
 });
 
-test("nothing is begun while transports hold too many bytes in copies", async () => {
+test("no push is started while transports hold too many copied bytes", async () => {
   const { queue, log, client } = queueOf({ concurrent: 10 });
   const [big, next] = [client("big", { blocked: true, copiedBytes: 100 }), client("next")];
   queue.add(big, "request");

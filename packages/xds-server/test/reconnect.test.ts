@@ -6,7 +6,7 @@ import { onEach, setup, transports } from "./harness.js";
 
 onEach(transports, (variant, transport) => {
   if (variant === "sotw")
-    test("a state-of-the-world client is sent everything, with the same versions", async () => {
+    test("a state-of-the-world client receives everything, with equal versions", async () => {
       const { client } = await setup(variant, transport, { [clusterType]: [fakeResource("a"), fakeResource("b")] });
       const first = client();
       first.subscribe(clusterType);
@@ -18,14 +18,14 @@ onEach(transports, (variant, transport) => {
     });
 
   if (variant === "delta")
-    describe("a delta client says what it has, and", () => {
+    describe("a delta client sends initial versions, and", () => {
       const sets = {
         [clusterType]: [fakeResource("a"), fakeResource("b", "1")],
         [endpointType]: [fakeResource("a"), fakeResource("b", "1")],
       };
       const versions = Object.fromEntries(sets[clusterType].map(({ name, version }) => [name, version]));
 
-      test("is sent nothing again, not even by another server; but it is answered", async () => {
+      test("receives an empty response, also from another server", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -34,21 +34,21 @@ onEach(transports, (variant, transport) => {
         expect(await c.next()).toMatchObject({ typeUrl: endpointType, names: [], removed: [] });
       });
 
-      test("is sent what changed, and told what is no more", async () => {
+      test("receives changed resources and removals", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], { ...versions, b: "old", gone: "1" });
         expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
       });
 
-      test("is sent what it names but does not have, and not what it has but does not name", async () => {
+      test("receives resources that it names and lacks, and none that it has and does not name", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(endpointType, ["b", "gone"], { a: "old", gone: "1" });
         expect(await c.next()).toMatchObject({ names: ["b"], removed: ["gone"] });
       });
 
-      test("is told of names that are no more although it has all that there is, and is sent later changes", async () => {
+      test("receives removals although it has the whole set, and later changes", async () => {
         const { client, source } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -62,7 +62,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.accept(endpointType)).toMatchObject({ names: ["gone"], removed: [] });
       });
 
-      test("is sent later changes as if it had been sent everything", async () => {
+      test("receives later changes as if everything had been sent", async () => {
         const { client, source } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -71,7 +71,7 @@ onEach(transports, (variant, transport) => {
         expect((await c.next()).names).toEqual(["b"]);
       });
 
-      test("is sent unchanged endpoints of a cluster that changed meanwhile", async () => {
+      test("receives unchanged endpoints of a cluster that has changed", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], { ...versions, b: "old" });
@@ -80,7 +80,7 @@ onEach(transports, (variant, transport) => {
         expect((await c.next()).names).toEqual(["b"]);
       });
 
-      test("is sent all endpoints if it asks for them before clusters, since it then waits for some", async () => {
+      test("receives all endpoints if it requests them before clusters, because it is warming clusters", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(endpointType, ["a", "b"], versions);
@@ -89,7 +89,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.next()).toMatchObject({ typeUrl: clusterType, names: [], removed: [] });
       });
 
-      test("is sent all endpoints once more if it has no listeners yet, since it may wait for some", async () => {
+      test("receives all endpoints again if it has no listeners yet, because it may be warming clusters", async () => {
         const { client } = await setup(variant, transport, sets);
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -100,7 +100,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.settled()).toEqual([]);
       });
 
-      test("is sent no endpoints again if it has listeners", async () => {
+      test("does not receive endpoints again if it has listeners", async () => {
         const { client } = await setup(variant, transport, { ...sets, [listenerType]: [fakeResource("l")] });
         const c = client();
         c.subscribe(clusterType, [], versions);
@@ -112,7 +112,7 @@ onEach(transports, (variant, transport) => {
         expect(await c.settled()).toEqual([]);
       });
 
-      test("with names in another alphabet is understood", async () => {
+      test("can use names in other alphabets", async () => {
         const odd = ["naïve", "服务", "\u0000", "x".repeat(10_000)].map((name) => fakeResource(name));
         const { client } = await setup(variant, transport, { [clusterType]: odd });
         const c = client();
@@ -121,7 +121,7 @@ onEach(transports, (variant, transport) => {
       });
     });
 
-  test("a proxy that lost its stream between a changed cluster and its unchanged endpoints uses the cluster", async () => {
+  test("a proxy that loses its stream between a changed cluster and its unchanged endpoints warms the cluster", async () => {
     const sets = {
       [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
       [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],
@@ -141,7 +141,7 @@ onEach(transports, (variant, transport) => {
     expect(envoy.warming.size).toBe(0);
   });
 
-  test("a proxy that returns to another replica ends up with what that one has", async () => {
+  test("a proxy that reconnects to another replica converges to that replica's state", async () => {
     const one = {
       [clusterType]: [fakeEdsCluster("a", "1"), fakeEdsCluster("b", "1")],
       [endpointType]: [fakeResource("a", "1"), fakeResource("b", "1")],

@@ -40,7 +40,7 @@ async function slowClient({ host, port }: Listening): Promise<{ take(bytes: numb
   };
 }
 
-test("who takes little at a time is kept, who takes nothing is not", async () => {
+test("a slow client is kept, a stalled client is disconnected", async () => {
   const clock = new FakeClock();
   const { server, target } = await setup(
     "delta",

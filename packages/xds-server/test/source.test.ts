@@ -17,7 +17,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
   const delta = variant === "delta";
 
   describe("admission", () => {
-    test("waits for a source that is not ready by refusing", async () => {
+    test("rejects streams until the source is ready", async () => {
       const source = Object.assign(staticSource({}), { ready: () => false });
       const { client } = await setup(variant, transport, {}, {}, source);
       const c = client();
@@ -43,7 +43,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       expect(events).toMatchObject([{ kind: "refused", code: "PermissionDenied", message: "not you" }]);
     });
 
-    test("may take its time; requests wait", async () => {
+    test("may be asynchronous; requests wait", async () => {
       let admit: () => void = () => undefined;
       const waiting = new Promise<void>((resolve) => (admit = resolve));
       const source = staticSource({ [clusterType]: [fakeResource("a")] });
@@ -59,7 +59,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
       await c.next(routeType);
     });
 
-    test("that fails without a status is an internal error that tells nothing", async () => {
+    test("that fails without a status is an internal error without details", async () => {
       const source = Object.assign(staticSource({}), { open: () => Promise.reject(new Error("secret")) });
       const { client, events } = await setup(variant, transport, {}, {}, source);
       const c = client();
@@ -71,8 +71,8 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     });
   });
 
-  describe("a failing question", () => {
-    test("leaves the client with what it has, is reported, and is asked again after the next change", async () => {
+  describe("a failed read", () => {
+    test("keeps the last good config, is reported, and is repeated after the next change", async () => {
       const source = staticSource({ [clusterType]: [fakeResource("a", "1")], [routeType]: [fakeResource("r", "1")] });
       const answer = source.resources.bind(source);
       let broken = false;
@@ -106,7 +106,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
           typeUrl === secretType ? secrets.get(name) : undefined,
       });
 
-    test("are looked up when asked for, and again after each change", async () => {
+    test("are looked up when they are subscribed to, and after each change", async () => {
       const secrets = new Map([
         ["one", fakeResource("one", "1")],
         ["other", fakeResource("other", "1")],
@@ -167,7 +167,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
     });
   });
 
-  test("the end of a stream is told to the source once", async () => {
+  test("the source is notified once when a stream ends", async () => {
     const closed: string[] = [];
     const source = staticSource({});
     Object.assign(source, { close: (client: { node: { id: string } }) => closed.push(client.node.id) });
@@ -186,7 +186,7 @@ onEach(["memory", "http2", "connect"], (variant, transport) => {
   });
 });
 
-test("streams are opened at the allowed rate: the next waits, one too early by a second is refused", async () => {
+test("streams are limited in rate: the next one is delayed, and rejected if the delay exceeds a second", async () => {
   const clock = new FakeClock();
   const server = createXdsServer(staticSource({ [clusterType]: [] }), { streamsPerSecond: 2, clock });
   const clients = Array.from({ length: 4 }, () => new XdsClient(server, { variant: "delta" }));
@@ -202,7 +202,7 @@ test("streams are opened at the allowed rate: the next waits, one too early by a
 });
 
 onEach(["memory", "http2"], (variant, transport) => {
-  test("a stream counts from its beginning: one that asks for nothing is refused at the same rate", async () => {
+  test("a stream counts when it is opened: one without requests is limited as well", async () => {
     const { client } = await setup(variant, transport, { [clusterType]: [] }, { streamsPerSecond: 0.5 });
     const [first, second] = [client(), client()];
     expect(await second!.ended).toMatchObject({ code: Code.ResourceExhausted });

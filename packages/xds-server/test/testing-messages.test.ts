@@ -1,3 +1,4 @@
+import { WireError } from "@istiod/protobuf-wire";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import {
@@ -15,7 +16,7 @@ const texts = fc.array(text, { maxLength: 20 });
 const typeUrl = "type.googleapis.com/some.Type";
 
 describe("a test client's request", () => {
-  test("law: is read by protobuf as what it was made from, in either variant", () => {
+  test("law: is decoded by protobuf to its content, in either variant", () => {
     const versions = fc.uniqueArray(fc.tuple(text, text), { selector: ([name]) => name, maxLength: 20 });
     fc.assert(
       fc.property(
@@ -50,12 +51,12 @@ describe("a test client's request", () => {
   });
 });
 
-describe("a response, as a test client reads it", () => {
+describe("a response decoded by a test client", () => {
   const resources = fc
     .array(fc.tuple(text, text), { maxLength: 10 })
     .map((list) => list.map(([name, content]) => fakeResource(name, content)));
 
-  test("law: has what protobuf wrote, in either variant", () => {
+  test("law: has the content that protobuf encoded, in either variant", () => {
     fc.assert(
       fc.property(resources, texts, text, text, (list, removedResources, nonce, version) => {
         const any = (value: Uint8Array) => ({ typeUrl, value });
@@ -103,7 +104,7 @@ describe("a response, as a test client reads it", () => {
     );
   });
 
-  test("law: bytes that are no message are a RangeError", () => {
+  test("law: arbitrary bytes are a response or a WireError", () => {
     fc.assert(
       fc.property(
         fc.uint8Array({ maxLength: 100 }),
@@ -112,7 +113,7 @@ describe("a response, as a test client reads it", () => {
           try {
             decodeResponse(variant, bytes);
           } catch (error) {
-            expect(error).toBeInstanceOf(RangeError);
+            expect(error).toBeInstanceOf(WireError);
           }
         },
       ),

@@ -6,7 +6,7 @@ import { fakeResource } from "@istiod/xds-server/testing";
 describe.each(transports)("delta over %s", (transport) => {
   const serve = (sets: Parameters<typeof setup>[2]) => setup("delta", transport, sets);
 
-  test("a name that is subscribed to again is sent again: the client may have forgotten it", async () => {
+  test("a name that is subscribed to again is sent again, because the client may have dropped it", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
@@ -15,7 +15,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect((await c.next()).names).toEqual(["a"]);
   });
 
-  test("a name given up beside a wildcard is answered: it is still there, or gone", async () => {
+  test("unsubscribing from a name in addition to a wildcard is answered with the resource or its removal", async () => {
     const { client, source } = await serve({ [clusterType]: [fakeResource("a")] });
     Object.assign(source, {
       lookup: (_: unknown, _type: string, name: string) => (name === "on-demand" ? fakeResource(name) : undefined),
@@ -31,7 +31,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.accept(clusterType)).toMatchObject({ names: [], removed: ["on-demand"] });
   });
 
-  test("a name given up twice, or never asked for, is of no account", async () => {
+  test("unsubscribing twice, or from an unknown name, has no effect", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -41,7 +41,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("* subscribed to and given up in one request means nothing at all", async () => {
+  test("* subscribed to and unsubscribed from in one request has no effect", async () => {
     const { client, source } = await serve({ [listenerType]: [fakeResource("a", "1")] });
     const c = client();
     c.send({ typeUrl: listenerType, node: c.node, names: ["*"], unsubscribe: ["*"] });
@@ -50,7 +50,7 @@ describe.each(transports)("delta over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("a name beside the wildcard goes on without it, and comes back with it", async () => {
+  test("a name in addition to the wildcard stays subscribed without it", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(clusterType, ["*", "a"]);
@@ -108,7 +108,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("a request without a nonce begins the type anew", async () => {
+  test("a request without a nonce starts the type over", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a", "b"]);
@@ -117,14 +117,14 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["a", "b"]);
   });
 
-  test("a nonce from an earlier stream is no reason to stay silent", async () => {
+  test("a request with a nonce of an earlier stream is answered", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a")] });
     const c = client();
     c.send({ typeUrl: clusterType, node: c.node, nonce: "from another life", version: "x" });
     expect((await c.next()).names).toEqual(["a"]);
   });
 
-  test("a rejection may name more, which is sent", async () => {
+  test("a NACK may subscribe to more names", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a"), fakeResource("b")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);
@@ -133,7 +133,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect((await c.next()).names).toEqual(["b"]);
   });
 
-  test("names of clusters that are added bring all that are named", async () => {
+  test("added names of clusters resend all named clusters", async () => {
     const { client } = await serve({ [clusterType]: [fakeResource("a"), fakeResource("b"), fakeResource("c")] });
     const c = client();
     c.subscribe(clusterType, ["a"]);
@@ -151,7 +151,7 @@ describe.each(transports)("state-of-the-world over %s", (transport) => {
     expect(await c.settled()).toEqual([]);
   });
 
-  test("all names given up and one taken up again: it is sent", async () => {
+  test("a name that is subscribed to again after unsubscribing from all is sent", async () => {
     const { client } = await serve({ [endpointType]: [fakeResource("a")] });
     const c = client();
     c.subscribe(endpointType, ["a"]);

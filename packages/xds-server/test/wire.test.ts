@@ -37,7 +37,7 @@ const resources = fc
 const digest = (bytes: Uint8Array): string => hash("sha256", bytes);
 
 describe("a response", () => {
-  test("law: is the message that protobuf would write, in either variant", () => {
+  test("law: equals the message that protobuf encodes, in either variant", () => {
     fc.assert(
       fc.property(resources, fc.array(text), text, text, (list, removed, nonce, version) => {
         for (const variant of ["delta", "sotw"] as const) {
@@ -96,7 +96,7 @@ describe("a body", () => {
     expect(second[1]).not.toBe(first[1]);
   });
 
-  test("is encoded once for the stretches that long lists have in common, although one has more in the middle and another end", () => {
+  test("is encoded once for the chunks that long lists have in common, despite insertions in the middle and different ends", () => {
     const cache = new BodyCache();
     const list = Array.from({ length: 2000 }, (_, i) => large(`r${i}`, i % 256, 1000));
     const other = [...list.slice(0, 500), large("new", 1, 1000), ...list.slice(500), large("own", 2, 1000)];
@@ -116,7 +116,7 @@ describe("a body", () => {
     expect(pieces(cache, "sotw", clusterType, { resources: [...list].reverse(), removed: [] })[0]).not.toBe(first[0]);
   });
 
-  test("is kept for some time after it was last asked for, and the oldest ones not beyond a limit", () => {
+  test("is kept for some time after last use, within a limit for the oldest", () => {
     const clock = new FakeClock();
     const cache = new BodyCache({ bytes: 100_000, ms: 1000, clock });
     const kept = (...names: string[]) => {
@@ -137,7 +137,7 @@ describe("a body", () => {
     expect(cache.keptBytes).toBe(0);
   });
 
-  test("leaves nothing behind when its resources are gone", async () => {
+  test("leaves no state when its resources are garbage-collected", async () => {
     const chunker = new Chunker();
     const held = Array.from({ length: 500 }, (_, i) => large(`held-${i}`, i % 250, 10));
     const keyOfHeld = chunker.split(held).map(({ key }) => key);
@@ -152,7 +152,7 @@ describe("a body", () => {
     );
   });
 
-  test("refers to large resources and does not copy them", () => {
+  test("references large resources instead of copying them", () => {
     const big = large("big", 1, 1_000_000);
     expect(pieces(new BodyCache(), "delta", clusterType, { resources: [big], removed: [] })).toContain(big.bytes);
   });
@@ -170,7 +170,7 @@ describe("a request", () => {
     node: fc.option(text, { nil: undefined }),
   });
 
-  test("law: is decoded as protobuf decodes it, in either variant", () => {
+  test("law: is decoded as by protobuf, in either variant", () => {
     fc.assert(
       fc.property(request, ({ names, unsubscribe, versions, error, node, ...common }) => {
         const shared = {
@@ -205,7 +205,7 @@ describe("a request", () => {
     );
   });
 
-  test("law: of any other bytes is a RangeError or a request", () => {
+  test("law: arbitrary bytes are a request or a WireError", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 100 }), (bytes) => {
         for (const variant of ["delta", "sotw"] as const) {
@@ -222,7 +222,7 @@ describe("a request", () => {
     );
   });
 
-  test("law: its lists have the digest of a set exactly if they name what the set has, in any order", () => {
+  test("law: its lists have the digest of a set exactly if they list the set's resources, in any order", () => {
     const small = fc.uniqueArray(
       fc.tuple(fc.constantFrom("a", "b", "c", "ab", "ba", "", "aaaa", "aaab"), fc.constantFrom("1", "2", "11")),
       { selector: ([n]) => n },
@@ -252,7 +252,7 @@ describe("a request", () => {
 });
 
 describe("gRPC framing", () => {
-  test("law: messages come out as they went in, however the bytes are cut", async () => {
+  test("law: messages are read back, in whatever chunks they come", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uint8Array({ maxLength: 50 })),
