@@ -1,5 +1,5 @@
 import type { ResourceSet } from "@istiod/resources";
-import type { SubscribedNames } from "./server.js";
+import type { SubscribedNames } from "./subscribed-names.js";
 import type { Selection } from "./wire/body-cache.js";
 
 /**

@@ -1,6 +1,7 @@
 export type { Answer, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./server.js";
+export type { SubscribedNames } from "./subscribed-names.js";
 export type {
   AttributedResponse,
   AttributedStream,

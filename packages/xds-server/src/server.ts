@@ -5,6 +5,7 @@ import type { Attribution } from "./attribution.js";
 import type { Clock } from "./clock.js";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
 import type { Peer } from "./source.js";
+import type { SubscribedNames } from "./subscribed-names.js";
 import type { Call, CallHandler } from "./transport/call.js";
 
 /** Limits and collaborators of a server. */
@@ -139,12 +140,4 @@ export interface Subscription {
   readonly sentAt?: number;
   /** The last NACK. Cleared by the next ACK. */
   readonly lastError?: Rejection;
-}
-
-/** A live view of the names of a subscription. */
-export interface SubscribedNames extends Iterable<string> {
-  readonly size: number;
-  has(name: string): boolean;
-  /** Iterates over the names that are not in the set. Cheap for the set that was sent last. */
-  outside(set: ResourceSet): Iterable<string>;
 }

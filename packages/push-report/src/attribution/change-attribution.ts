@@ -1,16 +1,8 @@
 import type { AttributedStream, Attribution, Clock, StreamAttribution } from "@istiod/xds-server";
-import { StreamChanges } from "./stream-changes.js";
+import { type AnnouncedRevisions, StreamChanges } from "./stream-changes.js";
 
 /** Time limit per change for comparing the sets of pending streams, in milliseconds. */
 const maxCompareMs = 50;
-
-/** The revisions that the source has announced. */
-export interface AnnouncedRevisions {
-  /** Revision of the change that is being announced; undefined if it has none. */
-  announced: number | undefined;
-  /** The last revision. */
-  latest: number | undefined;
-}
 
 /**
  * Attributes responses to the changes that they show, for an xDS server's `attribution` option.

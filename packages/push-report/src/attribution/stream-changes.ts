@@ -1,7 +1,14 @@
 import type { AttributedResponse, AttributedStream, Clock, ShownChanges, StreamAttribution } from "@istiod/xds-server";
-import type { AnnouncedRevisions } from "./change-attribution.js";
 import { PendingChanges } from "./pending-changes.js";
 import { UnrequestedResources } from "./unrequested-resources.js";
+
+/** The revisions that the source has announced. */
+export interface AnnouncedRevisions {
+  /** Revision of the change that is being announced; undefined if it has none. */
+  announced: number | undefined;
+  /** The last revision. */
+  latest: number | undefined;
+}
 
 /** Revisions remembered for a stream that is not pushed to; the oldest are forgotten first. */
 const maxRevisions = 256;

@@ -1,36 +1,52 @@
+import type { ConnectError } from "@connectrpc/connect";
+import type { Connection } from "../server.js";
 import type { SourceChange } from "../source.js";
-import type { Connection } from "./connection.js";
 
 const noTypes: ReadonlySet<string> = new Set();
 
+/** A connection as the server manages it. */
+export interface ManagedConnection {
+  readonly id: string;
+  /** Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is outstanding. */
+  readonly stalledSince: number | undefined;
+  /** Queues a push if a change affects the stream. `types` as in `AdsStream.changed`. */
+  changed(types: ReadonlySet<string> | undefined): void;
+  /** Ends the stream after sending queued responses. */
+  end(error: ConnectError | undefined, reason: string): void;
+  /** Resets the stream. */
+  abort(reason: string): void;
+  /** Returns the state of the stream; undefined before it is admitted. */
+  snapshot(): Connection | undefined;
+}
+
 /** The admitted connections of a server, and those that a change must reach even if it does not name their clients. */
-export class ConnectionRegistry<C> implements Iterable<Connection<C>> {
-  readonly #connections = new Set<Connection<C>>();
-  readonly #byClient = new Map<C, Connection<C>>();
+export class ConnectionRegistry<C> implements Iterable<ManagedConnection> {
+  readonly #connections = new Set<ManagedConnection>();
+  readonly #byClient = new Map<C, ManagedConnection>();
   /** Connections whose push of an earlier change is not complete, or whose last read from the source failed. */
-  readonly #unsettled = new Set<Connection<C>>();
+  readonly #unsettled = new Set<ManagedConnection>();
 
   get size(): number {
     return this.#connections.size;
   }
 
-  [Symbol.iterator](): Iterator<Connection<C>> {
+  [Symbol.iterator](): Iterator<ManagedConnection> {
     return this.#connections.values();
   }
 
-  opened(connection: Connection<C>, client: C): void {
+  opened(connection: ManagedConnection, client: C): void {
     this.#connections.add(connection);
     this.#byClient.set(client, connection);
   }
 
-  closed(connection: Connection<C>, client: C): void {
+  closed(connection: ManagedConnection, client: C): void {
     this.#connections.delete(connection);
     this.#unsettled.delete(connection);
     if (this.#byClient.get(client) === connection) this.#byClient.delete(client);
   }
 
   /** Records whether a connection can skip changes that do not name its client. */
-  settled(connection: Connection<C>, settled: boolean): void {
+  settled(connection: ManagedConnection, settled: boolean): void {
     if (settled) this.#unsettled.delete(connection);
     else this.#unsettled.add(connection);
   }
@@ -42,7 +58,7 @@ export class ConnectionRegistry<C> implements Iterable<Connection<C>> {
       for (const connection of this.#connections) connection.changed(affected);
       return;
     }
-    const named = new Map<Connection<C>, ReadonlySet<string>>();
+    const named = new Map<ManagedConnection, ReadonlySet<string>>();
     for (const [client, affected] of clients) {
       const connection = this.#byClient.get(client);
       if (connection !== undefined) named.set(connection, new Set(affected));

@@ -6,13 +6,14 @@ import type { Call, CallHandler } from "../transport/call.js";
 import { withTypeUrl } from "../transport/with-type-url.js";
 import type { XdsRequest } from "../wire/request.js";
 import { type AdmittedStream, admitStream } from "./admitted-stream.js";
+import type { ManagedConnection } from "./connection-registry.js";
 import { PushTimer } from "./push-timer.js";
 import { ResponseWriter } from "./response-writer.js";
 import type { ServerContext } from "./server-context.js";
 import { subscriptionOf } from "./subscription.js";
 
 /** One stream of one client: connects the protocol's state with a call, the source and the push queue. */
-export class Connection<C = unknown> implements CallHandler, PushTarget {
+export class Connection<C = unknown> implements CallHandler, PushTarget, ManagedConnection {
   readonly #context: ServerContext<C>;
   readonly #call: Call;
   readonly #writer: ResponseWriter;
@@ -43,7 +44,6 @@ export class Connection<C = unknown> implements CallHandler, PushTarget {
     return this.#writer.copiedBytes;
   }
 
-  /** Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is outstanding. */
   get stalledSince(): number | undefined {
     return this.#writer.stalledSince;
   }
@@ -53,7 +53,6 @@ export class Connection<C = unknown> implements CallHandler, PushTarget {
     return this.#stream === undefined ? this.#open(message, bytes) : this.#apply(this.#stream, message, bytes);
   }
 
-  /** Queues a push if a change affects the stream. `types` as in `AdsStream.changed`. */
   changed(types: ReadonlySet<string> | undefined): void {
     if (this.#ended || this.#stream?.protocol.changed(types) !== true) return;
     this.#timer.queued();
@@ -93,7 +92,6 @@ export class Connection<C = unknown> implements CallHandler, PushTarget {
     this.end(undefined, "the client ended the stream");
   }
 
-  /** Ends the stream after sending queued responses. */
   end(error: ConnectError | undefined, reason: string): void {
     if (this.#ended) return;
     this.#endReason = reason;
@@ -101,7 +99,6 @@ export class Connection<C = unknown> implements CallHandler, PushTarget {
     this.#call.end(error);
   }
 
-  /** Resets the stream. */
   abort(reason: string): void {
     if (this.#ended) return;
     this.#endReason = reason;
@@ -114,7 +111,6 @@ export class Connection<C = unknown> implements CallHandler, PushTarget {
     this.#finish();
   }
 
-  /** Returns the state of the stream; undefined before it is admitted. */
   snapshot(): Snapshot | undefined {
     if (this.#stream === undefined) return undefined;
     const { id, node, protocol, attribution, at } = this.#stream;
