@@ -106,7 +106,7 @@ function writeAddress(field: number, at: LbEndpoint["address"]): void {
     writer.enclose(address.pipe, length);
   } else {
     writer.number(at.port);
-    writer.tag(socketAddress.portValue, "variable");
+    writer.tag(socketAddress.portValue, "varint");
     writer.textField(socketAddress.address, at.host);
     writer.enclose(address.socketAddress, length);
   }

@@ -67,7 +67,7 @@ export class BackwardWriter {
   numberField(field: number, number: number): void {
     if (number === 0) return;
     this.number(number);
-    this.tag(field, "variable");
+    this.tag(field, "varint");
   }
 
   /** Makes room for so many bytes, and gives where they begin. */
