@@ -12,6 +12,11 @@ export let varintEnd = 0;
  * @throws WireError `truncated` if it does not end before `to`, `invalid-varint` if it is longer than 10 bytes
  */
 export function readVarint(bytes: Uint8Array, from: number, to: number): number {
+  const first = from < to ? (bytes[from] as number) : 0x80;
+  if (first < 0x80) {
+    varintEnd = from + 1;
+    return first;
+  }
   const last = Math.min(to, from + maxBytes);
   let value = 0;
   let scale = 1;

@@ -97,7 +97,7 @@ onEach(["memory"], (variant, transport) => {
     expect(server.connections()).toHaveLength(0);
     expect(await c.ended).toBeDefined();
     expect(events).toContainEqual(
-      expect.objectContaining({ kind: "disconnect", reason: "the client took nothing for 5000 ms" }),
+      expect.objectContaining({ kind: "disconnect", reason: "send timeout: the client read nothing for 5000 ms" }),
     );
   });
 

@@ -16,8 +16,8 @@ function boundedTypes(): (typeUrl: string) => string {
   };
 }
 
-/** How a client that does not read is said to have been disconnected. */
-const tookNothing = /took nothing/;
+/** Reason of disconnecting a client that does not read. */
+const sendTimeout = /^send timeout/;
 
 /** Metrics of the xDS server with Istio's names and meanings; times are in seconds. Gives the observer that feeds them. */
 export function xdsMetrics(registry: Registry, connections: () => readonly Connection[]): (event: XdsEvent) => void {
@@ -54,7 +54,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
     buckets: [0.01, 0.1, 1, 3, 5, 10, 20, 30],
     registers,
   });
-  const writeTimeouts = new Counter({ name: "pilot_xds_write_timeout", help: "Clients disconnected because they took nothing.", registers });
+  const writeTimeouts = new Counter({ name: "pilot_xds_write_timeout", help: "Clients disconnected because of a send timeout.", registers });
   const internalErrors = new Counter({ name: "pilot_total_xds_internal_errors", help: "Internal errors of the xDS server.", registers });
   /** By node, the labels of what it refused: gone with its last stream, or there would be some for each pod that ever was. */
   const refusals = new Map<string, Map<string, () => void>>();
@@ -79,7 +79,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
   return (event) => {
     switch (event.kind) {
       case "disconnect":
-        if (tookNothing.test(event.reason)) {
+        if (sendTimeout.test(event.reason)) {
           writeTimeouts.inc();
           const type = lastSent.get(event.connection) ?? "";
           if (rejectsOf.has(type)) pushes.inc({ type: `${type}_senderr` });
