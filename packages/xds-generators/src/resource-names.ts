@@ -64,7 +64,14 @@ export function parseClusterName(name: string): ClusterName | undefined {
   const separator = sniDnat ? "_." : "|";
   const parts = splitAtMost(name, separator, 4);
   const [direction, port, subset, hostname] = parts;
-  if (parts.length !== 4 || direction === undefined || port === undefined || subset === undefined || hostname === undefined) return undefined;
+  if (
+    parts.length !== 4 ||
+    direction === undefined ||
+    port === undefined ||
+    subset === undefined ||
+    hostname === undefined
+  )
+    return undefined;
   if (direction !== "outbound" && direction !== "inbound" && direction !== "inbound-vip") return undefined;
   if (!/^\d+$/.test(port)) return undefined;
   return { direction, port: Number(port), subset, hostname, sniDnat };

@@ -9,8 +9,16 @@ const namespaceOf = (n: number): string => `ns-${n}`;
 const hostOf = (name: string, namespace: string): string => `${name}.${namespace}.svc.cluster.local`;
 
 const routes = (name: string, namespace: string, weight: number): string => {
-  const to = (subset: string, share: number): object => ({ destination: { host: hostOf(name, namespace), subset }, weight: share });
-  return istioYaml("VirtualService", name, { hosts: [hostOf(name, namespace)], http: [{ route: [to("v1", weight), to("v2", 100 - weight)] }] }, namespace);
+  const to = (subset: string, share: number): object => ({
+    destination: { host: hostOf(name, namespace), subset },
+    weight: share,
+  });
+  return istioYaml(
+    "VirtualService",
+    name,
+    { hosts: [hostOf(name, namespace)], http: [{ route: [to("v1", weight), to("v2", 100 - weight)] }] },
+    namespace,
+  );
 };
 
 function service(namespace: number, i: number): string {
@@ -25,13 +33,25 @@ function service(namespace: number, i: number): string {
 }
 
 /** A mesh of 8 namespaces with 25 routed services each, and a proxy for three services of each namespace. */
-function meshOf({ scoped }: { readonly scoped: boolean }): { readonly mesh: TestMesh; readonly proxies: readonly TestProxy[] } {
+function meshOf({ scoped }: { readonly scoped: boolean }): {
+  readonly mesh: TestMesh;
+  readonly proxies: readonly TestProxy[];
+} {
   const indices = Array.from({ length: namespaces }, (_, n) => n);
   const objects = indices.flatMap((n) => Array.from({ length: servicesEach }, (_, i) => service(n, i)));
-  const sidecars = indices.map((n) => istioYaml("Sidecar", "default", { egress: [{ hosts: ["./*", "istio-system/*"] }] }, namespaceOf(n)));
+  const sidecars = indices.map((n) =>
+    istioYaml("Sidecar", "default", { egress: [{ hosts: ["./*", "istio-system/*"] }] }, namespaceOf(n)),
+  );
   const mesh = new TestMesh([...objects, ...(scoped ? sidecars : [])].join(""));
   const proxies = indices.flatMap((n) =>
-    [0, 1, 2].map((i) => mesh.proxy({ namespace: namespaceOf(n), name: `svc-${n}-${i}-${n}`, ip: `10.${n + 2}.0.${i + 1}`, labels: { app: `svc-${n}-${i}` } })),
+    [0, 1, 2].map((i) =>
+      mesh.proxy({
+        namespace: namespaceOf(n),
+        name: `svc-${n}-${i}-${n}`,
+        ip: `10.${n + 2}.0.${i + 1}`,
+        labels: { app: `svc-${n}-${i}` },
+      }),
+    ),
   );
   return { mesh, proxies };
 }
@@ -49,9 +69,13 @@ function runs(mesh: TestMesh, proxies: readonly TestProxy[], type: string): numb
 }
 
 /** How many run for each type after an edit, where everything was made before. */
-function runsAfter(scoped: boolean, edit: (mesh: TestMesh) => void): { readonly listeners: number; readonly routes: number } {
+function runsAfter(
+  scoped: boolean,
+  edit: (mesh: TestMesh) => void,
+): { readonly listeners: number; readonly routes: number } {
   const { mesh, proxies } = meshOf({ scoped });
-  for (const type of Object.keys(generators)) for (const proxy of proxies) proxy.set(type.slice("type.googleapis.com/".length));
+  for (const type of Object.keys(generators))
+    for (const proxy of proxies) proxy.set(type.slice("type.googleapis.com/".length));
   edit(mesh);
   // What clusters and endpoints ask for too is theirs to pay.
   runs(mesh, proxies, "envoy.config.cluster.v3.Cluster");
@@ -75,17 +99,25 @@ describe("the queries that run for listeners and routes", () => {
     expect(made).toBeLessThanOrEqual(31);
   });
 
-  it("after a service was added, with a Sidecar in each namespace: no more, however many services there are", { timeout: 120_000 }, () => {
-    const { listeners, routes: made } = runsAfter(true, added);
-    expect(listeners).toBeLessThanOrEqual(4);
-    expect(made).toBeLessThanOrEqual(19);
-  });
+  it(
+    "after a service was added, with a Sidecar in each namespace: no more, however many services there are",
+    { timeout: 120_000 },
+    () => {
+      const { listeners, routes: made } = runsAfter(true, added);
+      expect(listeners).toBeLessThanOrEqual(4);
+      expect(made).toBeLessThanOrEqual(19);
+    },
+  );
 
-  it("after a service was added, with nothing scoped: no more, however many services there are", { timeout: 120_000 }, () => {
-    const { listeners, routes: made } = runsAfter(false, added);
-    expect(listeners).toBeLessThanOrEqual(4);
-    expect(made).toBeLessThanOrEqual(19 + 4 * namespaces);
-  });
+  it(
+    "after a service was added, with nothing scoped: no more, however many services there are",
+    { timeout: 120_000 },
+    () => {
+      const { listeners, routes: made } = runsAfter(false, added);
+      expect(listeners).toBeLessThanOrEqual(4);
+      expect(made).toBeLessThanOrEqual(19 + 4 * namespaces);
+    },
+  );
 });
 
 describe("the queries that run for all listeners of a mesh", () => {

@@ -20,15 +20,31 @@ spec: {selector: {app: ${name}}, ports: ${ports}${more}}
 
 it("finds nothing where nothing is left out", () => {
   const mesh = new TestMesh(service("cart", "[{name: http, port: 80}]", ", clusterIP: 10.1.0.1"));
-  expect(found(mesh.proxy())).toEqual({ duplicateClusters: [], unresolvedClusters: [], repeatedDomains: [], outboundConflicts: [], inboundConflict: false });
+  expect(found(mesh.proxy())).toEqual({
+    duplicateClusters: [],
+    unresolvedClusters: [],
+    repeatedDomains: [],
+    outboundConflicts: [],
+    inboundConflict: false,
+  });
 });
 
 it("finds clusters that two ports ask for, and those with nothing to resolve", () => {
   const mesh = new TestMesh(
-    service("dns", "[{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}, {name: sctp, port: 53, protocol: SCTP}]", ", clusterIP: 10.1.0.1") +
-      entry("empty", "{hosts: [b.example.org], ports: [{name: http, number: 80, protocol: HTTP}], workloadSelector: {labels: {app: none}}, resolution: DNS}"),
+    service(
+      "dns",
+      "[{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}, {name: sctp, port: 53, protocol: SCTP}]",
+      ", clusterIP: 10.1.0.1",
+    ) +
+      entry(
+        "empty",
+        "{hosts: [b.example.org], ports: [{name: http, number: 80, protocol: HTTP}], workloadSelector: {labels: {app: none}}, resolution: DNS}",
+      ),
   );
-  expect(found(mesh.proxy())).toMatchObject({ duplicateClusters: ["outbound|53||dns.shop.svc.cluster.local"], unresolvedClusters: ["outbound|80||b.example.org"] });
+  expect(found(mesh.proxy())).toMatchObject({
+    duplicateClusters: ["outbound|53||dns.shop.svc.cluster.local"],
+    unresolvedClusters: ["outbound|80||b.example.org"],
+  });
   mesh.apply(service("dns", "[{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]", ", clusterIP: 10.1.0.1"));
   expect(found(mesh.proxy()).duplicateClusters).toEqual([]);
 });
@@ -42,8 +58,12 @@ addressType: IPv4
 endpoints: [{addresses: [10.0.1.1]}]
 ports: [{name: http, port: 8080}]
 `;
-  const mesh = new TestMesh(service("cart", "[{name: http, port: 80}, {name: other, port: 81}]", ", clusterIP: 10.1.0.1") + slice);
-  expect(emptyAssignments(mesh.proxy().set("envoy.config.endpoint.v3.ClusterLoadAssignment"))).toEqual(["outbound|81||cart.shop.svc.cluster.local"]);
+  const mesh = new TestMesh(
+    service("cart", "[{name: http, port: 80}, {name: other, port: 81}]", ", clusterIP: 10.1.0.1") + slice,
+  );
+  expect(emptyAssignments(mesh.proxy().set("envoy.config.endpoint.v3.ClusterLoadAssignment"))).toEqual([
+    "outbound|81||cart.shop.svc.cluster.local",
+  ]);
 });
 
 it("finds virtual hosts that are wanted twice", () => {
@@ -53,18 +73,37 @@ kind: VirtualService
 metadata: {name: ${name}, namespace: shop}
 spec: {hosts: ${hosts}, http: [{route: [{destination: {host: cart}}]}]}
 `;
-  const mesh = new TestMesh(service("cart", "[{name: http, port: 80}]", ", clusterIP: 10.1.0.1") + virtualService("a", "[x.example.com]") + virtualService("b", "[x.example.com, cart]"));
+  const mesh = new TestMesh(
+    service("cart", "[{name: http, port: 80}]", ", clusterIP: 10.1.0.1") +
+      virtualService("a", "[x.example.com]") +
+      virtualService("b", "[x.example.com, cart]"),
+  );
   expect(found(mesh.proxy()).repeatedDomains).toEqual(["x.example.com:80"]);
 });
 
 it("finds TCP services that cannot be told apart, and ports of a workload that two services describe differently", () => {
   const mesh = new TestMesh(
-    entry("one", "{hosts: [a.example.com], ports: [{name: tcp, number: 9000, protocol: TCP}], resolution: STATIC, endpoints: [{address: 1.1.1.1}]}") +
-      entry("two", "{hosts: [b.example.com], ports: [{name: tcp, number: 9000, protocol: TCP}], resolution: STATIC, endpoints: [{address: 2.2.2.2}]}") +
-      service("cart", "[{name: http, port: 80, targetPort: 8080}]", ", clusterIP: 10.1.0.1").replace("selector: {app: cart}", "selector: {app: web}") +
-      service("raw", "[{name: tcp, port: 81, targetPort: 8080}]", ", clusterIP: 10.1.0.2").replace("selector: {app: raw}", "selector: {app: web}"),
+    entry(
+      "one",
+      "{hosts: [a.example.com], ports: [{name: tcp, number: 9000, protocol: TCP}], resolution: STATIC, endpoints: [{address: 1.1.1.1}]}",
+    ) +
+      entry(
+        "two",
+        "{hosts: [b.example.com], ports: [{name: tcp, number: 9000, protocol: TCP}], resolution: STATIC, endpoints: [{address: 2.2.2.2}]}",
+      ) +
+      service("cart", "[{name: http, port: 80, targetPort: 8080}]", ", clusterIP: 10.1.0.1").replace(
+        "selector: {app: cart}",
+        "selector: {app: web}",
+      ) +
+      service("raw", "[{name: tcp, port: 81, targetPort: 8080}]", ", clusterIP: 10.1.0.2").replace(
+        "selector: {app: raw}",
+        "selector: {app: web}",
+      ),
   );
-  expect(found(mesh.proxy({ labels: { app: "web" } }))).toMatchObject({ inboundConflict: true, outboundConflicts: ["0.0.0.0_9000"] });
+  expect(found(mesh.proxy({ labels: { app: "web" } }))).toMatchObject({
+    inboundConflict: true,
+    outboundConflicts: ["0.0.0.0_9000"],
+  });
   expect(found(mesh.proxy({ labels: { app: "other" } })).inboundConflict).toBe(false);
 });
 
@@ -75,6 +114,11 @@ kind: DestinationRule
 metadata: {name: ${name}, namespace: shop}
 spec: {host: ${host}, subsets: [{name: ${subset}, labels: {v: ${subset}}}]}
 `;
-  const mesh = new TestMesh(rule("a", "cart", "v1") + rule("b", "cart.shop.svc.cluster.local", "v1") + rule("c", "till", "v1") + rule("d", "till", "v2"));
+  const mesh = new TestMesh(
+    rule("a", "cart", "v1") +
+      rule("b", "cart.shop.svc.cluster.local", "v1") +
+      rule("c", "till", "v1") +
+      rule("d", "till", "v2"),
+  );
   expect(mesh.proxy().view.call(hostsWithRepeatedSubsets)).toEqual(["cart.shop.svc.cluster.local"]);
 });

@@ -106,10 +106,26 @@ function decoded(type: string, bytes: Uint8Array): Json {
   return toJson(schema, fromBinary(schema, bytes), { registry });
 }
 
-function node({ type = "sidecar", namespace = "shop", name = "web", ip = "10.1.0.1", labels = {}, metadata = {}, extensions, locality }: ProxyOptions): Node {
+function node({
+  type = "sidecar",
+  namespace = "shop",
+  name = "web",
+  ip = "10.1.0.1",
+  labels = {},
+  metadata = {},
+  extensions,
+  locality,
+}: ProxyOptions): Node {
   return {
     id: `${type}~${ip}~${name}.${namespace}~${namespace}.svc.cluster.local`,
-    metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.29.0", INSTANCE_IPS: ip, ...metadata },
+    metadata: {
+      NAMESPACE: namespace,
+      LABELS: { ...labels },
+      CLUSTER_ID: "Kubernetes",
+      ISTIO_VERSION: "1.29.0",
+      INSTANCE_IPS: ip,
+      ...metadata,
+    },
     ...(extensions && { extensions }),
     ...(locality && { locality }),
   };

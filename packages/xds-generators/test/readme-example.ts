@@ -13,7 +13,13 @@ metadata: {name: cart, namespace: shop}
 spec: {clusterIP: 10.96.0.1, selector: {app: cart}, ports: [{name: ${port}, port: 80}]}
 `;
 const db = new Database<Proxy>();
-const apply = (yaml: string) => db.commit((tx) => setObjects(tx, readText(yaml, "mesh.yaml").flatMap((reading) => reading.objects)));
+const apply = (yaml: string) =>
+  db.commit((tx) =>
+    setObjects(
+      tx,
+      readText(yaml, "mesh.yaml").flatMap((reading) => reading.objects),
+    ),
+  );
 const defaults = applyMeshConfig({}, { warning: console.warn, error: console.error });
 db.commit((tx) => defaults !== undefined && tx.set(meshConfig, meshConfigKey, defaults));
 apply(service("http"));
@@ -21,7 +27,9 @@ apply(service("http"));
 const clusters = (namespace: string) => {
   const generator = generators["type.googleapis.com/envoy.config.cluster.v3.Cluster"];
   if (generator === undefined) throw new Error("no generator of clusters");
-  return db.view(proxyFromNode({ id: `sidecar~10.0.0.1~web.${namespace}~${namespace}.svc.cluster.local` })).call(generator);
+  return db
+    .view(proxyFromNode({ id: `sidecar~10.0.0.1~web.${namespace}~${namespace}.svc.cluster.local` }))
+    .call(generator);
 };
 const before = clusters("shop");
 deepEqual(

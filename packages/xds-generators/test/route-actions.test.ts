@@ -16,36 +16,77 @@ describe("where a route leads", () => {
       name: "r",
       route: { cluster: cluster(), timeout: "0s", maxGrpcTimeout: "0s" },
       decorator: { operation: "cart.shop.svc.cluster.local:80/a" },
-      metadata: { filterMetadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart" } } },
+      metadata: {
+        filterMetadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart" } },
+      },
     });
   });
 
   it("is several by weight, those of no weight left out, named in traces by the VirtualService", () => {
-    const route = routeFor({ route: [{ destination: { host: "cart", subset: "v1" }, weight: 90 }, { destination: { host: "cart", subset: "v2" }, weight: 10 }, { destination: { host: "cart", subset: "v3" } }] });
+    const route = routeFor({
+      route: [
+        { destination: { host: "cart", subset: "v1" }, weight: 90 },
+        { destination: { host: "cart", subset: "v2" }, weight: 10 },
+        { destination: { host: "cart", subset: "v3" } },
+      ],
+    });
     expect(route).toMatchObject({
-      route: { weightedClusters: { clusters: [{ name: cluster("v1"), weight: 90 }, { name: cluster("v2"), weight: 10 }] } },
+      route: {
+        weightedClusters: {
+          clusters: [
+            { name: cluster("v1"), weight: 90 },
+            { name: cluster("v2"), weight: 10 },
+          ],
+        },
+      },
       decorator: { operation: "cart:80/*" },
     });
   });
 
   it.each([
-    ["the port that it names", { host: "other", port: { number: 8080 } }, cluster("", "other.shop.svc.cluster.local", 8080)],
-    ["else the port of the request, even of an unknown host", { host: "unknown.example.com" }, cluster("", "unknown.example.com")],
+    [
+      "the port that it names",
+      { host: "other", port: { number: 8080 } },
+      cluster("", "other.shop.svc.cluster.local", 8080),
+    ],
+    [
+      "else the port of the request, even of an unknown host",
+      { host: "unknown.example.com" },
+      cluster("", "unknown.example.com"),
+    ],
     ["the target of an ExternalName service", { host: "alias" }, cluster("", "real.example.com")],
   ])("is %s", (_, destination, expected) => {
-    const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: "real.example.com", clusterIP: "" } });
-    const mesh = new RouteMesh(cart + serviceYaml("other", { ports: ["http:8080"] }) + alias + cartVirtualService([{ route: [{ destination }] }]));
+    const alias = serviceYaml("alias", {
+      spec: { type: "ExternalName", externalName: "real.example.com", clusterIP: "" },
+    });
+    const mesh = new RouteMesh(
+      cart +
+        serviceYaml("other", { ports: ["http:8080"] }) +
+        alias +
+        cartVirtualService([{ route: [{ destination }] }]),
+    );
     expect(mesh.sidecar().cartRoute()).toMatchObject({ route: { cluster: expected } });
   });
 
   it("is copied to mirrors, of which one with no share is none", () => {
-    expect(action({ mirror: { host: "a" }, mirrorPercentage: { value: 0 } })).not.toHaveProperty("requestMirrorPolicies");
+    expect(action({ mirror: { host: "a" }, mirrorPercentage: { value: 0 } })).not.toHaveProperty(
+      "requestMirrorPolicies",
+    );
     expect(
       action({
-        mirrors: [{ destination: { host: "a" }, percentage: { value: 12.5 } }, { destination: { host: "b" } }, { destination: { host: "c" }, percentage: { value: 0 } }],
+        mirrors: [
+          { destination: { host: "a" }, percentage: { value: 12.5 } },
+          { destination: { host: "b" } },
+          { destination: { host: "c" }, percentage: { value: 0 } },
+        ],
       })["requestMirrorPolicies"],
     ).toMatchObject([
-      { cluster: cluster("", "a.shop.svc.cluster.local"), runtimeFraction: { defaultValue: { numerator: 125_000, denominator: "MILLION" } }, traceSampled: false, disableShadowHostSuffixAppend: true },
+      {
+        cluster: cluster("", "a.shop.svc.cluster.local"),
+        runtimeFraction: { defaultValue: { numerator: 125_000, denominator: "MILLION" } },
+        traceSampled: false,
+        disableShadowHostSuffixAppend: true,
+      },
       { cluster: cluster("", "b.shop.svc.cluster.local"), runtimeFraction: { defaultValue: { numerator: 100 } } },
     ]);
   });
@@ -55,12 +96,28 @@ describe("a redirect", () => {
   const redirect = (spec: object) => routeFor({ redirect: spec } as never)["redirect"];
 
   it.each([
-    ["to a path and host", { uri: "/b", authority: "x.example.com" }, { pathRedirect: "/b", hostRedirect: "x.example.com" }],
+    [
+      "to a path and host",
+      { uri: "/b", authority: "x.example.com" },
+      { pathRedirect: "/b", hostRedirect: "x.example.com" },
+    ],
     ["to a prefix", { prefixRewrite: "/b" }, { prefixRewrite: "/b" }],
-    ["with another code and scheme", { uri: "/b", scheme: "https", redirectCode: 307 }, { pathRedirect: "/b", schemeRedirect: "https", responseCode: "TEMPORARY_REDIRECT" }],
+    [
+      "with another code and scheme",
+      { uri: "/b", scheme: "https", redirectCode: 307 },
+      { pathRedirect: "/b", schemeRedirect: "https", responseCode: "TEMPORARY_REDIRECT" },
+    ],
     ["to a port", { uri: "/b", port: 8443 }, { pathRedirect: "/b", portRedirect: 8443 }],
-    ["to the scheme's own port", { uri: "/b", scheme: "https", port: 443 }, { pathRedirect: "/b", schemeRedirect: "https" }],
-    ["to the request's port, which is the scheme's own", { uri: "/b", derivePort: "FROM_REQUEST_PORT" }, { pathRedirect: "/b" }],
+    [
+      "to the scheme's own port",
+      { uri: "/b", scheme: "https", port: 443 },
+      { pathRedirect: "/b", schemeRedirect: "https" },
+    ],
+    [
+      "to the request's port, which is the scheme's own",
+      { uri: "/b", derivePort: "FROM_REQUEST_PORT" },
+      { pathRedirect: "/b" },
+    ],
   ])("goes %s", (_, spec, expected) => {
     expect(redirect(spec)).toEqual(expected);
   });
@@ -80,7 +137,11 @@ describe("a rewrite", () => {
   it.each([
     ["of the prefix", { uri: "/v1" }, { prefixRewrite: "/v1" }],
     ["of the host", { authority: "a.example.com" }, { hostRewriteLiteral: "a.example.com" }],
-    ["by regex", { uriRegexRewrite: { match: "^/(.*)$", rewrite: "/x/\\1" } }, { regexRewrite: { pattern: { regex: "^/(.*)$" }, substitution: "/x/\\1" } }],
+    [
+      "by regex",
+      { uriRegexRewrite: { match: "^/(.*)$", rewrite: "/x/\\1" } },
+      { regexRewrite: { pattern: { regex: "^/(.*)$" }, substitution: "/x/\\1" } },
+    ],
   ])("%s", (_, rewrite, expected) => {
     expect(action({ rewrite })).toMatchObject(expected);
   });
@@ -115,24 +176,63 @@ describe("headers of a route", () => {
   it("of a single destination follow the route's; of several stand with their cluster", () => {
     const headers = (key: string) => ({ headers: { request: { set: { [key]: "1", host: `${key}.example.com` } } } });
     const single = routeFor({ ...headers("route"), route: [{ destination: { host: "cart" }, ...headers("own") }] });
-    expect(single).toMatchObject({ requestHeadersToAdd: [{ header: { key: "route" } }, { header: { key: "own" } }], route: { hostRewriteLiteral: "route.example.com" } });
-    const several = routeFor({ route: [{ destination: { host: "cart" }, weight: 1, ...headers("own") }, { destination: { host: "b" }, weight: 1 }] });
-    expect(several).toMatchObject({ route: { weightedClusters: { clusters: [{ requestHeadersToAdd: [{ header: { key: "own" } }], hostRewriteLiteral: "own.example.com" }, {}] } } });
+    expect(single).toMatchObject({
+      requestHeadersToAdd: [{ header: { key: "route" } }, { header: { key: "own" } }],
+      route: { hostRewriteLiteral: "route.example.com" },
+    });
+    const several = routeFor({
+      route: [
+        { destination: { host: "cart" }, weight: 1, ...headers("own") },
+        { destination: { host: "b" }, weight: 1 },
+      ],
+    });
+    expect(several).toMatchObject({
+      route: {
+        weightedClusters: {
+          clusters: [{ requestHeadersToAdd: [{ header: { key: "own" } }], hostRewriteLiteral: "own.example.com" }, {}],
+        },
+      },
+    });
   });
 });
 
 describe("timeouts and retries", () => {
-  const defaults = { numRetries: 2, retryOn: "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes", hostSelectionRetryMaxAttempts: "5" };
+  const defaults = {
+    numRetries: 2,
+    retryOn: "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes",
+    hostSelectionRetryMaxAttempts: "5",
+  };
 
   it("are none and two, where nothing is said", () => {
-    expect(action({})).toMatchObject({ timeout: "0s", maxGrpcTimeout: "0s", retryPolicy: { ...defaults, retryHostPredicate: [{ name: "envoy.retry_host_predicates.previous_hosts" }] } });
+    expect(action({})).toMatchObject({
+      timeout: "0s",
+      maxGrpcTimeout: "0s",
+      retryPolicy: { ...defaults, retryHostPredicate: [{ name: "envoy.retry_host_predicates.previous_hosts" }] },
+    });
   });
 
   it.each([
     ["a timeout", { timeout: "3s" }, { timeout: "3s", maxGrpcTimeout: "3s" }],
-    ["attempts and a limit for each", { retries: { attempts: 4, perTryTimeout: "1s" } }, { retryPolicy: { ...defaults, numRetries: 4, perTryTimeout: "1s" } }],
-    ["status codes among conditions", { retries: { attempts: 1, retryOn: "reset,503,429" } }, { retryPolicy: { retryOn: "reset,retriable-status-codes", retriableStatusCodes: [503, 429] } }],
-    ["backoff and remote localities", { retries: { attempts: 1, backoff: "0.1s", retryRemoteLocalities: true } }, { retryPolicy: { retryBackOff: { baseInterval: "0.100s" }, retryPriority: { name: "envoy.retry_priorities.previous_priorities" } } }],
+    [
+      "attempts and a limit for each",
+      { retries: { attempts: 4, perTryTimeout: "1s" } },
+      { retryPolicy: { ...defaults, numRetries: 4, perTryTimeout: "1s" } },
+    ],
+    [
+      "status codes among conditions",
+      { retries: { attempts: 1, retryOn: "reset,503,429" } },
+      { retryPolicy: { retryOn: "reset,retriable-status-codes", retriableStatusCodes: [503, 429] } },
+    ],
+    [
+      "backoff and remote localities",
+      { retries: { attempts: 1, backoff: "0.1s", retryRemoteLocalities: true } },
+      {
+        retryPolicy: {
+          retryBackOff: { baseInterval: "0.100s" },
+          retryPriority: { name: "envoy.retry_priorities.previous_priorities" },
+        },
+      },
+    ],
   ])("with %s", (_, http, expected) => {
     expect(action(http)).toMatchObject(expected);
   });
@@ -142,22 +242,35 @@ describe("timeouts and retries", () => {
   });
 
   it("do not avoid hosts that failed where that is not wanted", () => {
-    expect(action({ retries: { attempts: 1, retryIgnorePreviousHosts: false } })["retryPolicy"]).not.toHaveProperty("retryHostPredicate");
+    expect(action({ retries: { attempts: 1, retryIgnorePreviousHosts: false } })["retryPolicy"]).not.toHaveProperty(
+      "retryHostPredicate",
+    );
   });
 
   it("are the mesh's where a route says nothing, with or without a VirtualService", () => {
     const options = { settings: { defaultHttpRetryPolicy: { attempts: 7 } } };
     expect(routeFor({ ...toCart }, options)).toMatchObject({ route: { retryPolicy: { numRetries: 7 } } });
-    expect(new RouteMesh(cart, options).sidecar().cartRoute()).toMatchObject({ route: { retryPolicy: { numRetries: 7 } } });
+    expect(new RouteMesh(cart, options).sidecar().cartRoute()).toMatchObject({
+      route: { retryPolicy: { numRetries: 7 } },
+    });
   });
 });
 
 describe("faults and CORS", () => {
-  const config = (http: object, filter: string) => (routeFor({ ...toCart, ...http } as never)["typedPerFilterConfig"] as Record<string, unknown>)[filter];
+  const config = (http: object, filter: string) =>
+    (routeFor({ ...toCart, ...http } as never)["typedPerFilterConfig"] as Record<string, unknown>)[filter];
 
   it.each([
-    ["a delay of a share", { delay: { fixedDelay: "2s", percentage: { value: 0.5 } } }, { delay: { fixedDelay: "2s", percentage: { numerator: 5000, denominator: "MILLION" } } }],
-    ["a status", { abort: { httpStatus: 418, percentage: { value: 100 } } }, { abort: { httpStatus: 418, percentage: { numerator: 1_000_000 } } }],
+    [
+      "a delay of a share",
+      { delay: { fixedDelay: "2s", percentage: { value: 0.5 } } },
+      { delay: { fixedDelay: "2s", percentage: { numerator: 5000, denominator: "MILLION" } } },
+    ],
+    [
+      "a status",
+      { abort: { httpStatus: 418, percentage: { value: 100 } } },
+      { abort: { httpStatus: 418, percentage: { numerator: 1_000_000 } } },
+    ],
     ["a gRPC status", { abort: { grpcStatus: "UNAVAILABLE" } }, { abort: { grpcStatus: 14 } }],
   ])("inject %s", (_, fault, expected) => {
     expect(config({ fault }, "envoy.filters.http.fault")).toMatchObject(expected);
@@ -165,7 +278,19 @@ describe("faults and CORS", () => {
 
   it("answer preflights", () => {
     expect(
-      config({ corsPolicy: { allowOrigins: [{ exact: "https://a" }], allowMethods: ["GET", "PUT"], allowHeaders: ["x"], maxAge: "24h", allowCredentials: true, unmatchedPreflights: "IGNORE" } }, "envoy.filters.http.cors"),
+      config(
+        {
+          corsPolicy: {
+            allowOrigins: [{ exact: "https://a" }],
+            allowMethods: ["GET", "PUT"],
+            allowHeaders: ["x"],
+            maxAge: "24h",
+            allowCredentials: true,
+            unmatchedPreflights: "IGNORE",
+          },
+        },
+        "envoy.filters.http.cors",
+      ),
     ).toMatchObject({
       allowOriginStringMatch: [{ exact: "https://a" }],
       allowMethods: "GET,PUT",
@@ -181,15 +306,24 @@ describe("faults and CORS", () => {
 describe("a consistent hash", () => {
   const hashed = (spec: object) => destinationRule("cart", spec);
   const by = (consistentHash: object) => ({ trafficPolicy: { loadBalancer: { consistentHash } } });
-  const routed = cartVirtualService([{ route: [{ destination: { host: "cart", subset: "v1", port: { number: 80 } } }] }]);
+  const routed = cartVirtualService([
+    { route: [{ destination: { host: "cart", subset: "v1", port: { number: 80 } } }] },
+  ]);
 
   it.each([
     ["a header", { httpHeaderName: "x" }, { header: { headerName: "x" } }],
-    ["a cookie", { httpCookie: { name: "c", path: "/", ttl: "60s" } }, { cookie: { name: "c", path: "/", ttl: "60s" } }],
+    [
+      "a cookie",
+      { httpCookie: { name: "c", path: "/", ttl: "60s" } },
+      { cookie: { name: "c", path: "/", ttl: "60s" } },
+    ],
     ["the source", { useSourceIp: true }, { connectionProperties: { sourceIp: true } }],
     ["a query parameter", { httpQueryParameterName: "q" }, { queryParameter: { name: "q" } }],
   ])("of %s is the route's, which then does not avoid hosts", (_, consistentHash, expected) => {
-    const route = new RouteMesh(cart + routed + hashed(by(consistentHash))).sidecar().cartRoute()["route"] as Record<string, unknown>;
+    const route = new RouteMesh(cart + routed + hashed(by(consistentHash))).sidecar().cartRoute()["route"] as Record<
+      string,
+      unknown
+    >;
     expect(route["hashPolicy"]).toEqual([expected]);
     expect(route["retryPolicy"]).not.toHaveProperty("retryHostPredicate");
   });
@@ -197,16 +331,29 @@ describe("a consistent hash", () => {
   it("is that of the subset's port, the subset, the port, the service", () => {
     const header = (name: string) => ({ loadBalancer: { consistentHash: { httpHeaderName: name } } });
     const port = (name: string) => ({ portLevelSettings: [{ port: { number: 80 }, ...header(name) }] });
-    const found = (spec: object) => (new RouteMesh(cart + routed + hashed(spec)).sidecar().cartRoute()["route"] as { hashPolicy: unknown }).hashPolicy;
+    const found = (spec: object) =>
+      (new RouteMesh(cart + routed + hashed(spec)).sidecar().cartRoute()["route"] as { hashPolicy: unknown })
+        .hashPolicy;
     const expected = (name: string) => [{ header: { headerName: name } }];
-    expect(found({ trafficPolicy: { ...header("a"), ...port("b") }, subsets: [{ name: "v1", trafficPolicy: { ...header("c"), ...port("d") } }] })).toEqual(expected("d"));
-    expect(found({ trafficPolicy: { ...header("a"), ...port("b") }, subsets: [{ name: "v1", trafficPolicy: header("c") }] })).toEqual(expected("c"));
-    expect(found({ trafficPolicy: { ...header("a"), ...port("b") }, subsets: [{ name: "v1" }] })).toEqual(expected("b"));
+    expect(
+      found({
+        trafficPolicy: { ...header("a"), ...port("b") },
+        subsets: [{ name: "v1", trafficPolicy: { ...header("c"), ...port("d") } }],
+      }),
+    ).toEqual(expected("d"));
+    expect(
+      found({ trafficPolicy: { ...header("a"), ...port("b") }, subsets: [{ name: "v1", trafficPolicy: header("c") }] }),
+    ).toEqual(expected("c"));
+    expect(found({ trafficPolicy: { ...header("a"), ...port("b") }, subsets: [{ name: "v1" }] })).toEqual(
+      expected("b"),
+    );
     expect(found({ trafficPolicy: header("a") })).toEqual(expected("a"));
   });
 
   it("counts for a service without a VirtualService too", () => {
-    expect(new RouteMesh(cart + hashed(by({ httpHeaderName: "x" }))).sidecar().cartRoute()).toMatchObject({ route: { hashPolicy: [{ header: { headerName: "x" } }] } });
+    expect(new RouteMesh(cart + hashed(by({ httpHeaderName: "x" }))).sidecar().cartRoute()).toMatchObject({
+      route: { hashPolicy: [{ header: { headerName: "x" } }] },
+    });
   });
 });
 
@@ -215,22 +362,34 @@ describe("a service whose sessions persist", () => {
   const filter = "envoy.filters.http.stateful_session";
 
   it("has a cookie at its virtual host and its routes, once the feature is on", () => {
-    const sessions = new RouteMesh(labelled + cartVirtualService([toCart]), { variables: { PILOT_ENABLE_PERSISTENT_SESSION_FILTER: "true" } }).sidecar();
+    const sessions = new RouteMesh(labelled + cartVirtualService([toCart]), {
+      variables: { PILOT_ENABLE_PERSISTENT_SESSION_FILTER: "true" },
+    }).sidecar();
     expect(sessions.hosts("80")["cart.shop.svc.cluster.local:80"]).toMatchObject({
-      typedPerFilterConfig: { [filter]: { statefulSession: { sessionState: { typedConfig: { cookie: { name: "session", path: "/cart" } } } } } },
+      typedPerFilterConfig: {
+        [filter]: {
+          statefulSession: { sessionState: { typedConfig: { cookie: { name: "session", path: "/cart" } } } },
+        },
+      },
       routes: [{ typedPerFilterConfig: { [filter]: expect.anything() } }],
     });
   });
 
   it("has none while it is off", () => {
-    expect(new RouteMesh(labelled).sidecar().hosts("80")["cart.shop.svc.cluster.local:80"]).not.toHaveProperty("typedPerFilterConfig");
+    expect(new RouteMesh(labelled).sidecar().hosts("80")["cart.shop.svc.cluster.local:80"]).not.toHaveProperty(
+      "typedPerFilterConfig",
+    );
   });
 });
 
 describe("delegates", () => {
   it("are routes of the root's virtual host", () => {
     const leaf = istioYaml("VirtualService", "leaf", { http: [{ name: "leaf", ...toCart }] });
-    const mesh = new RouteMesh(cart + leaf + cartVirtualService([{ name: "root", match: [{ uri: { prefix: "/a" } }], delegate: { name: "leaf" } }]));
+    const mesh = new RouteMesh(
+      cart +
+        leaf +
+        cartVirtualService([{ name: "root", match: [{ uri: { prefix: "/a" } }], delegate: { name: "leaf" } }]),
+    );
     expect(mesh.sidecar().cartRoute()).toMatchObject({ name: "root-leaf", match: { prefix: "/a" } });
   });
 });
@@ -238,9 +397,15 @@ describe("delegates", () => {
 describe("requests to the own workload", () => {
   const inbound = (protocol: "HTTP" | "GRPC", settings = {}) => {
     const asked = query("test.inbound", (q) =>
-      inboundRouteConfiguration(q, { cluster: "inbound|8080||", port: 80, protocol, operation: "cart.shop.svc.cluster.local:80/*" }),
+      inboundRouteConfiguration(q, {
+        cluster: "inbound|8080||",
+        port: 80,
+        protocol,
+        operation: "cart.shop.svc.cluster.local:80/*",
+      }),
     );
-    return fromBinary(RouteConfigurationSchema, new RouteMesh("", { settings }).sidecar().view.call(asked)).virtualHosts[0]!;
+    return fromBinary(RouteConfigurationSchema, new RouteMesh("", { settings }).sidecar().view.call(asked))
+      .virtualHosts[0]!;
   };
 
   it("go to its port without timeout, and again where they were reset before they were sent", () => {
@@ -248,14 +413,25 @@ describe("requests to the own workload", () => {
     expect(host).toMatchObject({ name: "inbound|http|80", domains: ["*"] });
     expect(host.routes[0]).toMatchObject({
       name: "default",
-      action: { value: { clusterSpecifier: { value: "inbound|8080||" }, timeout: { seconds: 0n }, retryPolicy: { numRetries: 2, retryOn: "reset-before-request" } } },
+      action: {
+        value: {
+          clusterSpecifier: { value: "inbound|8080||" },
+          timeout: { seconds: 0n },
+          retryPolicy: { numRetries: 2, retryOn: "reset-before-request" },
+        },
+      },
     });
   });
 
   it.each([
     ["never where they are gRPC", "GRPC", {}, undefined],
     ["never where the mesh wants no retries", "HTTP", { defaultInboundHttpRetryPolicy: {} }, undefined],
-    ["as the mesh says", "HTTP", { defaultInboundHttpRetryPolicy: { attempts: 5, retryOn: "503" } }, { numRetries: 5, retriableStatusCodes: [503] }],
+    [
+      "as the mesh says",
+      "HTTP",
+      { defaultInboundHttpRetryPolicy: { attempts: 5, retryOn: "503" } },
+      { numRetries: 5, retriableStatusCodes: [503] },
+    ],
   ] as const)("are retried %s", (_, protocol, settings, expected) => {
     const { action } = inbound(protocol, settings).routes[0]!;
     const policy = action.case === "route" ? action.value.retryPolicy : undefined;

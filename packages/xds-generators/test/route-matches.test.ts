@@ -9,10 +9,19 @@ describe("a route's match", () => {
     ["a prefix", { uri: { prefix: "/a" } }, { prefix: "/a", caseSensitive: true }],
     ["a regex", { uri: { regex: "/a.*" } }, { safeRegex: { regex: "/a.*" }, caseSensitive: true }],
     ["a path in any case", { uri: { prefix: "/a" }, ignoreUriCase: true }, { prefix: "/a", caseSensitive: false }],
-    ["no path", { method: { exact: "GET" } }, { prefix: "/", caseSensitive: true, headers: [{ name: ":method", ...string({ exact: "GET" }) }] }],
+    [
+      "no path",
+      { method: { exact: "GET" } },
+      { prefix: "/", caseSensitive: true, headers: [{ name: ":method", ...string({ exact: "GET" }) }] },
+    ],
     [
       "scheme, method and authority, after other headers",
-      { scheme: { exact: "https" }, authority: { prefix: "a" }, method: { regex: "G.*" }, headers: { x: { exact: "1" }, a: { prefix: "p" } } },
+      {
+        scheme: { exact: "https" },
+        authority: { prefix: "a" },
+        method: { regex: "G.*" },
+        headers: { x: { exact: "1" }, a: { prefix: "p" } },
+      },
       {
         prefix: "/",
         caseSensitive: true,
@@ -41,7 +50,14 @@ describe("a route's match", () => {
     [
       "query parameters",
       { queryParams: { q: { exact: "1" }, a: { regex: "x+" } } },
-      { prefix: "/", caseSensitive: true, queryParameters: [{ name: "a", ...string({ safeRegex: { regex: "x+" } }) }, { name: "q", ...string({ exact: "1" }) }] },
+      {
+        prefix: "/",
+        caseSensitive: true,
+        queryParameters: [
+          { name: "a", ...string({ safeRegex: { regex: "x+" } }) },
+          { name: "q", ...string({ exact: "1" }) },
+        ],
+      },
     ],
   ])("of %s", (_, match, expected) => {
     expect(routeFor({ match: [match], ...toCart })["match"]).toEqual(expected);
@@ -77,7 +93,9 @@ describe("whom a route is for", () => {
   });
 
   it("leaves the service's own route to those for whom there is none", () => {
-    const some = new RouteMesh(cart + cartVirtualService([{ name: "labels", match: [{ sourceLabels: { app: "web" } }], ...toCart }]));
+    const some = new RouteMesh(
+      cart + cartVirtualService([{ name: "labels", match: [{ sourceLabels: { app: "web" } }], ...toCart }]),
+    );
     expect(names(some.sidecar("shop"))).toEqual(["default"]);
     expect(names(some.sidecar("shop", { LABELS: { app: "web" } }))).toEqual(["labels"]);
   });

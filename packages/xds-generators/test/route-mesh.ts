@@ -48,8 +48,13 @@ export class RouteClient {
     return this.view.call(routeOf, name);
   }
 
-  configuration(name: string): { readonly virtualHosts?: readonly JsonVirtualHost[]; readonly [field: string]: unknown } {
-    return toJson(RouteConfigurationSchema, fromBinary(RouteConfigurationSchema, this.resource(name).bytes), { registry }) as never;
+  configuration(name: string): {
+    readonly virtualHosts?: readonly JsonVirtualHost[];
+    readonly [field: string]: unknown;
+  } {
+    return toJson(RouteConfigurationSchema, fromBinary(RouteConfigurationSchema, this.resource(name).bytes), {
+      registry,
+    }) as never;
   }
 
   /** Name to virtual host. */

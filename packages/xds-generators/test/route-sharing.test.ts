@@ -2,15 +2,28 @@ import fc from "fast-check";
 import { query } from "@istiod/incremental";
 import { dnsNamespaceServing } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
-import { sidecarVirtualHosts, virtualHostsAfresh, type SidecarVirtualHosts } from "../src/routes/sidecar-virtual-hosts.js";
+import {
+  sidecarVirtualHosts,
+  virtualHostsAfresh,
+  type SidecarVirtualHosts,
+} from "../src/routes/sidecar-virtual-hosts.js";
 import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
 import { cart, cartVirtualService, RouteMesh } from "./route-mesh.js";
 
 const weighted = (weight: number) =>
-  cartVirtualService([{ route: [{ destination: { host: "cart", subset: "a" }, weight }, { destination: { host: "cart", subset: "b" }, weight: 100 - weight }] }]);
+  cartVirtualService([
+    {
+      route: [
+        { destination: { host: "cart", subset: "a" }, weight },
+        { destination: { host: "cart", subset: "b" }, weight: 100 - weight },
+      ],
+    },
+  ]);
 
 function mesh(services: number): RouteMesh {
-  const others = Array.from({ length: services }, (_, i) => serviceYaml(`s${i}`, { namespace: `n${i % 5}`, ip: `10.97.${i >> 8}.${i & 255}` }));
+  const others = Array.from({ length: services }, (_, i) =>
+    serviceYaml(`s${i}`, { namespace: `n${i % 5}`, ip: `10.97.${i >> 8}.${i & 255}` }),
+  );
   return new RouteMesh(cart + others.join("") + weighted(90));
 }
 
@@ -39,7 +52,9 @@ describe("a changed weight", () => {
     some.apply(weighted(80));
     const after = clients.map((client) => client.resource("80"));
     after.forEach((resource, i) => expect(resource.version).not.toBe(before[i]!.version));
-    expect(clients[0]!.cartRoute()).toMatchObject({ route: { weightedClusters: { clusters: [{ weight: 80 }, { weight: 20 }] } } });
+    expect(clients[0]!.cartRoute()).toMatchObject({
+      route: { weightedClusters: { clusters: [{ weight: 80 }, { weight: 20 }] } },
+    });
     expect(some.db.stats().recomputations - recomputations).toBeLessThan(30);
   });
 
@@ -53,30 +68,66 @@ describe("a changed weight", () => {
 });
 
 describe("taking virtual hosts from elsewhere", () => {
-  const at = query("test.port", (q) => ({ scope: {}, listener: 0, port: 80, localNamespace: q.ask(dnsNamespaceServing, 80) }));
-  const flat = ({ chunks, undotted }: SidecarVirtualHosts) => ({ hosts: chunks.flatMap(({ hosts }) => hosts), undotted });
+  const at = query("test.port", (q) => ({
+    scope: {},
+    listener: 0,
+    port: 80,
+    localNamespace: q.ask(dnsNamespaceServing, 80),
+  }));
+  const flat = ({ chunks, undotted }: SidecarVirtualHosts) => ({
+    hosts: chunks.flatMap(({ hosts }) => hosts),
+    undotted,
+  });
   const labels = ["a", "b", "n", "A"];
   const label = fc.constantFrom(...labels);
   const namespaces = ["n", "m"];
   const kubernetes = fc.record({ name: fc.constantFrom("a", "b", "n"), namespace: fc.constantFrom(...namespaces) });
-  const entryHost = fc.oneof(label.map((name) => name.toLowerCase()), fc.tuple(label, label).map(([x, y]) => `${x}.${y}`.toLowerCase()), label.map((x) => `${x.toLowerCase()}.n.svc`));
-  const routeHost = fc.oneof(label.map((name) => `${name}.example.com`), fc.tuple(label, fc.constantFrom(...namespaces)).map(([x, ns]) => `${x}.${ns}.svc.cluster.local`), fc.constant("*.n.svc.cluster.local"));
+  const entryHost = fc.oneof(
+    label.map((name) => name.toLowerCase()),
+    fc.tuple(label, label).map(([x, y]) => `${x}.${y}`.toLowerCase()),
+    label.map((x) => `${x.toLowerCase()}.n.svc`),
+  );
+  const routeHost = fc.oneof(
+    label.map((name) => `${name}.example.com`),
+    fc.tuple(label, fc.constantFrom(...namespaces)).map(([x, ns]) => `${x}.${ns}.svc.cluster.local`),
+    fc.constant("*.n.svc.cluster.local"),
+  );
 
   it("gives what is made afresh", () => {
     fc.assert(
-      fc.property(fc.array(kubernetes, { maxLength: 5 }), fc.uniqueArray(entryHost, { maxLength: 4 }), fc.array(routeHost, { maxLength: 3 }), (services, entries, routed) => {
-        const yaml = [
-          ...services.map(({ name, namespace }, i) => serviceYaml(name, { namespace, ip: `10.97.0.${i + 1}` })),
-          ...entries.map((host, i) => serviceEntry(`e${i}`, { hosts: [host], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }, "other")),
-          ...routed.map((host, i) => istioYaml("VirtualService", `v${i}`, { hosts: [host], http: [{ route: [{ destination: { host: "x.example.com" } }] }] }, "other")),
-        ];
-        const all = new RouteMesh(yaml.join(""));
-        for (const namespace of namespaces) {
-          const { view } = all.sidecar(namespace);
-          const port = view.call(at);
-          expect(flat(view.call(sidecarVirtualHosts, port)).hosts).toEqual(flat(view.call(virtualHostsAfresh, port)).hosts);
-        }
-      }),
+      fc.property(
+        fc.array(kubernetes, { maxLength: 5 }),
+        fc.uniqueArray(entryHost, { maxLength: 4 }),
+        fc.array(routeHost, { maxLength: 3 }),
+        (services, entries, routed) => {
+          const yaml = [
+            ...services.map(({ name, namespace }, i) => serviceYaml(name, { namespace, ip: `10.97.0.${i + 1}` })),
+            ...entries.map((host, i) =>
+              serviceEntry(
+                `e${i}`,
+                { hosts: [host], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" },
+                "other",
+              ),
+            ),
+            ...routed.map((host, i) =>
+              istioYaml(
+                "VirtualService",
+                `v${i}`,
+                { hosts: [host], http: [{ route: [{ destination: { host: "x.example.com" } }] }] },
+                "other",
+              ),
+            ),
+          ];
+          const all = new RouteMesh(yaml.join(""));
+          for (const namespace of namespaces) {
+            const { view } = all.sidecar(namespace);
+            const port = view.call(at);
+            expect(flat(view.call(sidecarVirtualHosts, port)).hosts).toEqual(
+              flat(view.call(virtualHostsAfresh, port)).hosts,
+            );
+          }
+        },
+      ),
       { numRuns: 60 },
     );
   });

@@ -12,7 +12,10 @@ const pod = podYaml("edge", "10.0.0.7", { ports: { "udp-quic": 9443, "http-web":
 
 describe("a number that ports for UDP and for TCP share is the port for TCP's", () => {
   it("in clusters and their endpoints", () => {
-    const proxy = new TestMesh(serviceYaml("edge", { ports: ["udp-quic:443:9443", "detected:443:8443"] }) + podYaml("edge", "10.0.0.7", { ports: { "udp-quic": 9443, detected: 8443 } })).proxy();
+    const proxy = new TestMesh(
+      serviceYaml("edge", { ports: ["udp-quic:443:9443", "detected:443:8443"] }) +
+        podYaml("edge", "10.0.0.7", { ports: { "udp-quic": 9443, detected: 8443 } }),
+    ).proxy();
     expect(proxy.names(clusterType).filter((name) => name.includes("edge"))).toEqual([edge]);
     expect(JSON.stringify(proxy.cluster(edge))).toContain("useDownstreamProtocolConfig");
     const { endpoints } = proxy.json(endpointType, edge) as Json;
@@ -21,11 +24,21 @@ describe("a number that ports for UDP and for TCP share is the port for TCP's", 
 
   it("in routes", () => {
     const mesh = new RouteMesh(service + pod);
-    expect(mesh.sidecar().hosts("443")["edge.shop.svc.cluster.local:443"]?.routes).toMatchObject([{ route: { cluster: edge } }]);
+    expect(mesh.sidecar().hosts("443")["edge.shop.svc.cluster.local:443"]?.routes).toMatchObject([
+      { route: { cluster: edge } },
+    ]);
   });
 
   it("where a scope takes only some of a service's ports", () => {
-    const routed = istioYaml("VirtualService", "front", { hosts: ["front.example.com"], http: [{ route: [{ destination: { host: "edge.shop.svc.cluster.local", port: { number: 443 } } }] }] }, "web");
+    const routed = istioYaml(
+      "VirtualService",
+      "front",
+      {
+        hosts: ["front.example.com"],
+        http: [{ route: [{ destination: { host: "edge.shop.svc.cluster.local", port: { number: 443 } } }] }],
+      },
+      "web",
+    );
     const own = istioYaml("Sidecar", "default", { egress: [{ hosts: ["./*"] }] }, "web");
     const proxy = new TestMesh(service + pod + routed + own).proxy({ namespace: "web" });
     expect(proxy.names(clusterType).filter((name) => name.includes("edge"))).toEqual([edge]);

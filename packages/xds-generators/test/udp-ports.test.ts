@@ -6,12 +6,18 @@ import { RouteMesh } from "./route-mesh.js";
 const host = "names.shop.svc.cluster.local";
 const assignmentType = "envoy.config.endpoint.v3.ClusterLoadAssignment";
 /** As cluster DNS has it: one number for datagrams, which comes first, and for connections. */
-const names = serviceYaml("names", { ports: ["udp:53:5353", "http-names:53:8053"] }) + podYaml("names", "10.2.0.1", { ports: { udp: 5353, "http-names": 8053 } });
+const names =
+  serviceYaml("names", { ports: ["udp:53:5353", "http-names:53:8053"] }) +
+  podYaml("names", "10.2.0.1", { ports: { udp: 5353, "http-names": 8053 } });
 const only = (...hosts: string[]): string => istioYaml("Sidecar", "default", { egress: [{ hosts }] });
 
 function portsOf(proxy: TestProxy): number[] {
-  const { endpoints } = proxy.json(assignmentType, `outbound|53||${host}`) as { endpoints: { lbEndpoints: { endpoint: { address: { socketAddress: { portValue: number } } } }[] }[] };
-  return endpoints.flatMap(({ lbEndpoints }) => lbEndpoints.map(({ endpoint }) => endpoint.address.socketAddress.portValue));
+  const { endpoints } = proxy.json(assignmentType, `outbound|53||${host}`) as {
+    endpoints: { lbEndpoints: { endpoint: { address: { socketAddress: { portValue: number } } } }[] }[];
+  };
+  return endpoints.flatMap(({ lbEndpoints }) =>
+    lbEndpoints.map(({ endpoint }) => endpoint.address.socketAddress.portValue),
+  );
 }
 
 describe("a service with a port for datagrams and one for connections, of one number", () => {
@@ -25,19 +31,38 @@ describe("a service with a port for datagrams and one for connections, of one nu
 
   it("has the protocol of that port", () => {
     const mesh = new RouteMesh(serviceYaml("names", { ports: ["udp:53", "grpc:53"] }));
-    expect(JSON.stringify(mesh.proxy().cluster(`outbound|53||${host}`).typedExtensionProtocolOptions)).toContain("http2ProtocolOptions");
+    expect(JSON.stringify(mesh.proxy().cluster(`outbound|53||${host}`).typedExtensionProtocolOptions)).toContain(
+      "http2ProtocolOptions",
+    );
   });
 
   it("has both where a route to that number imports it", () => {
     const more = serviceYaml("names", { ports: ["udp:53:5353", "http-names:53:8053", "http-admin:9000"] });
-    const route = istioYaml("VirtualService", "cart", { hosts: ["cart"], http: [{ route: [{ destination: { host: "names", port: { number: 53 } } }] }] });
-    const mesh = new RouteMesh(more + podYaml("names", "10.2.0.1", { ports: { "http-names": 8053 } }) + serviceYaml("cart", { ip: "10.96.0.2" }) + route + only("./cart.shop.svc.cluster.local"));
-    expect(mesh.proxy().names(clusterType).filter((name) => name.includes(host))).toEqual([`outbound|53||${host}`]);
+    const route = istioYaml("VirtualService", "cart", {
+      hosts: ["cart"],
+      http: [{ route: [{ destination: { host: "names", port: { number: 53 } } }] }],
+    });
+    const mesh = new RouteMesh(
+      more +
+        podYaml("names", "10.2.0.1", { ports: { "http-names": 8053 } }) +
+        serviceYaml("cart", { ip: "10.96.0.2" }) +
+        route +
+        only("./cart.shop.svc.cluster.local"),
+    );
+    expect(
+      mesh
+        .proxy()
+        .names(clusterType)
+        .filter((name) => name.includes(host)),
+    ).toEqual([`outbound|53||${host}`]);
     expect(portsOf(mesh.proxy())).toEqual([8053]);
   });
 
   it("has no virtual host at a number for datagrams alone", () => {
-    const mesh = new RouteMesh(serviceYaml("names", { ports: ["udp:53", "http:80"] }) + serviceYaml("other", { ip: "10.96.0.2", ports: ["http:53"] }));
+    const mesh = new RouteMesh(
+      serviceYaml("names", { ports: ["udp:53", "http:80"] }) +
+        serviceYaml("other", { ip: "10.96.0.2", ports: ["http:53"] }),
+    );
     expect(Object.keys(mesh.sidecar().hosts("53"))).toEqual(["other.shop.svc.cluster.local:53", "allow_any"]);
   });
 });

@@ -16,7 +16,9 @@ describe("the domains of a service", () => {
   it("are there for the port that is HTTP where UDP has the same number, and a VirtualService's own for a host with UDP alone", () => {
     const both = new RouteMesh(serviceYaml("cart", { ports: ["udp-quic:80", "http:80"] }));
     expect(both.sidecar().hosts("80")[`${host}:80`]?.domains).toContain("10.96.0.1");
-    const udp = new RouteMesh(serviceYaml("cart", { ports: ["udp-quic:80"] }) + cartVirtualService([{ directResponse: { status: 204 } }]));
+    const udp = new RouteMesh(
+      serviceYaml("cart", { ports: ["udp-quic:80"] }) + cartVirtualService([{ directResponse: { status: 204 } }]),
+    );
     expect(udp.sidecar().hosts("80")[`${host}:80`]?.domains).toEqual([host]);
   });
 
@@ -31,7 +33,9 @@ describe("the domains of a service", () => {
   it("include ExternalName services that lead to it", () => {
     const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: host, clusterIP: "" } });
     const hosts = new RouteMesh(cart + alias).sidecar().hosts("80");
-    expect(hosts[`${host}:80`]?.domains).toEqual(expect.arrayContaining(["alias", "alias.shop.svc.cluster.local", "cart"]));
+    expect(hosts[`${host}:80`]?.domains).toEqual(
+      expect.arrayContaining(["alias", "alias.shop.svc.cluster.local", "cart"]),
+    );
     expect(Object.keys(hosts)).toEqual([`${host}:80`, "allow_any"]);
   });
 
@@ -39,25 +43,51 @@ describe("the domains of a service", () => {
     const ports = [80, 9090].map((number) => ({ number, name: `http-${number}`, protocol: "HTTP" }));
     const entry = serviceEntry("api", { hosts: ["api.internal"], ports, resolution: "DNS" });
     const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: "api.internal", clusterIP: "" } });
-    const domains = (namespace: string) => new RouteMesh(entry + alias).sidecar(namespace).hosts("9090")["api.internal:9090"]?.domains;
+    const domains = (namespace: string) =>
+      new RouteMesh(entry + alias).sidecar(namespace).hosts("9090")["api.internal:9090"]?.domains;
     expect(domains("shop")).toContain("alias");
     expect(domains("payments")).not.toContain("alias");
     expect(domains("payments")).toContain("alias.shop");
   });
 
   it("have IPv6 addresses in brackets", () => {
-    const mesh = new RouteMesh(serviceEntry("v6", { hosts: ["six.example.com"], addresses: ["fd00::1"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
-    expect(mesh.sidecar().hosts("80")["six.example.com:80"]?.domains).toEqual(["six.example.com", "six.example.com.", "[fd00::1]"]);
+    const mesh = new RouteMesh(
+      serviceEntry("v6", {
+        hosts: ["six.example.com"],
+        addresses: ["fd00::1"],
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        resolution: "DNS",
+      }),
+    );
+    expect(mesh.sidecar().hosts("80")["six.example.com:80"]?.domains).toEqual([
+      "six.example.com",
+      "six.example.com.",
+      "[fd00::1]",
+    ]);
   });
 
   it("are each there once, also where an object repeats an address", () => {
     const twice = serviceYaml("cart", { ip: "10.96.0.1", spec: { clusterIPs: ["10.96.0.1", "10.96.0.1"] } });
-    expect(new RouteMesh(twice).sidecar().hosts("80")[`${host}:80`]?.domains.filter((domain) => domain === "10.96.0.1")).toHaveLength(1);
+    expect(
+      new RouteMesh(twice)
+        .sidecar()
+        .hosts("80")
+        [`${host}:80`]?.domains.filter((domain) => domain === "10.96.0.1"),
+    ).toHaveLength(1);
   });
 
   it("of a ServiceEntry are not shortened", () => {
-    const mesh = new RouteMesh(serviceEntry("e", { hosts: ["api.shop.example.com"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" }));
-    expect(mesh.sidecar().hosts("80")["api.shop.example.com:80"]?.domains).toEqual(["api.shop.example.com", "api.shop.example.com."]);
+    const mesh = new RouteMesh(
+      serviceEntry("e", {
+        hosts: ["api.shop.example.com"],
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        resolution: "DNS",
+      }),
+    );
+    expect(mesh.sidecar().hosts("80")["api.shop.example.com:80"]?.domains).toEqual([
+      "api.shop.example.com",
+      "api.shop.example.com.",
+    ]);
   });
 });
 
@@ -69,7 +99,11 @@ describe("a domain that two hosts claim", () => {
   });
 
   it("is not a short name's where a host has that very name", () => {
-    const entry = serviceEntry("short", { hosts: ["cart.shop"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "DNS" });
+    const entry = serviceEntry("short", {
+      hosts: ["cart.shop"],
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      resolution: "DNS",
+    });
     const hosts = new RouteMesh(cart + entry).sidecar("payments").hosts("80");
     expect(hosts[`${host}:80`]?.domains).not.toContain("cart.shop");
     expect(hosts["cart.shop:80"]?.domains).toContain("cart.shop");
@@ -80,14 +114,21 @@ describe("a domain that two hosts claim", () => {
     mesh.apply(istioYaml("VirtualService", "late", { hosts: ["cart"], http: [{ name: "second", ...toCart }] }));
     const client = mesh.sidecar();
     expect(client.cartRoutes().map((route) => route["name"])).toEqual(["first"]);
-    expect(client.view.call(shadowedHosts, "80")).toEqual([{ host, port: 80, winner: "shop/cart", loser: "shop/late" }]);
+    expect(client.view.call(shadowedHosts, "80")).toEqual([
+      { host, port: 80, winner: "shop/cart", loser: "shop/late" },
+    ]);
   });
 });
 
 describe("wildcard hosts", () => {
   it("route each service that no narrower host does", () => {
-    const wide = istioYaml("VirtualService", "wide", { hosts: ["*.shop.svc.cluster.local"], http: [{ name: "wide", ...toCart }] });
-    const mesh = new RouteMesh(cart + serviceYaml("other", { ip: "10.96.0.2" }) + wide + cartVirtualService([{ name: "own", ...toCart }]));
+    const wide = istioYaml("VirtualService", "wide", {
+      hosts: ["*.shop.svc.cluster.local"],
+      http: [{ name: "wide", ...toCart }],
+    });
+    const mesh = new RouteMesh(
+      cart + serviceYaml("other", { ip: "10.96.0.2" }) + wide + cartVirtualService([{ name: "own", ...toCart }]),
+    );
     const hosts = mesh.sidecar().hosts("80");
     expect(hosts[`${host}:80`]?.routes).toMatchObject([{ name: "own" }]);
     expect(hosts["other.shop.svc.cluster.local:80"]?.routes).toMatchObject([{ name: "wide" }]);
@@ -95,14 +136,20 @@ describe("wildcard hosts", () => {
   });
 
   it("are hosts themselves where they cover no service", () => {
-    const mesh = new RouteMesh(cart + istioYaml("VirtualService", "outside", { hosts: ["*.example.com"], http: [toCart] }));
+    const mesh = new RouteMesh(
+      cart + istioYaml("VirtualService", "outside", { hosts: ["*.example.com"], http: [toCart] }),
+    );
     expect(mesh.sidecar().hosts("80")["*.example.com:80"]?.domains).toEqual(["*.example.com"]);
   });
 });
 
 describe("hosts without a service", () => {
   it("are routed at port 80 and nowhere else", () => {
-    const mesh = new RouteMesh(cart + serviceYaml("other", { ports: ["http:81"] }) + istioYaml("VirtualService", "outside", { hosts: ["shop.example.com"], http: [toCart] }));
+    const mesh = new RouteMesh(
+      cart +
+        serviceYaml("other", { ports: ["http:81"] }) +
+        istioYaml("VirtualService", "outside", { hosts: ["shop.example.com"], http: [toCart] }),
+    );
     expect(mesh.sidecar().hosts("80")).toHaveProperty(["shop.example.com:80"]);
     expect(Object.keys(mesh.sidecar().hosts("81"))).toEqual(["other.shop.svc.cluster.local:81", "allow_any"]);
   });
@@ -110,16 +157,30 @@ describe("hosts without a service", () => {
 
 describe("the route configuration", () => {
   it("of a port ends with what becomes of unknown hosts", () => {
-    const last = (options: MeshOptions, yaml = "") => new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
-    expect(last({})).toMatchObject({ name: "allow_any", domains: ["*"], routes: [{ route: { cluster: "PassthroughCluster", timeout: "0s" } }] });
-    expect(last({ settings: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } } })).toMatchObject({ name: "block_all", routes: [{ directResponse: { status: 502 } }] });
-    const proxied = istioYaml("Sidecar", "s", { egress: [{ hosts: ["*/*"] }], outboundTrafficPolicy: { mode: "ALLOW_ANY", egressProxy: { host: "egress.example.com", port: { number: 9090 } } } });
+    const last = (options: MeshOptions, yaml = "") =>
+      new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
+    expect(last({})).toMatchObject({
+      name: "allow_any",
+      domains: ["*"],
+      routes: [{ route: { cluster: "PassthroughCluster", timeout: "0s" } }],
+    });
+    expect(last({ settings: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } } })).toMatchObject({
+      name: "block_all",
+      routes: [{ directResponse: { status: 502 } }],
+    });
+    const proxied = istioYaml("Sidecar", "s", {
+      egress: [{ hosts: ["*/*"] }],
+      outboundTrafficPolicy: { mode: "ALLOW_ANY", egressProxy: { host: "egress.example.com", port: { number: 9090 } } },
+    });
     expect(last({}, proxied)).toMatchObject({ routes: [{ route: { cluster: "outbound|9090||egress.example.com" } }] });
   });
 
   it("of a host whose protocol was detected takes every request to its address", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ports: ["any:9000"] }));
-    expect(mesh.sidecar().configuration(`${host}:9000`)).toMatchObject({ name: `${host}:9000`, virtualHosts: [{ name: `${host}:9000`, domains: ["*"] }] });
+    expect(mesh.sidecar().configuration(`${host}:9000`)).toMatchObject({
+      name: `${host}:9000`,
+      virtualHosts: [{ name: `${host}:9000`, domains: ["*"] }],
+    });
   });
 
   it("of a generic proxy tells ports apart", () => {
@@ -130,11 +191,15 @@ describe("the route configuration", () => {
   });
 
   it("of a name that says nothing is empty", () => {
-    expect(new RouteMesh(cart).sidecar().configuration("nonsense")).toEqual({ name: "nonsense", validateClusters: false });
+    expect(new RouteMesh(cart).sidecar().configuration("nonsense")).toEqual({
+      name: "nonsense",
+      validateClusters: false,
+    });
   });
 
   it("counts attempts unless the proxy's headers are configured otherwise", () => {
-    const counting = (metadata = {}) => new RouteMesh(cart).sidecar("shop", metadata).hosts("80")["allow_any"]?.["includeRequestAttemptCount"];
+    const counting = (metadata = {}) =>
+      new RouteMesh(cart).sidecar("shop", metadata).hosts("80")["allow_any"]?.["includeRequestAttemptCount"];
     expect(counting()).toBe(true);
     expect(counting({ PROXY_CONFIG: { proxyHeaders: { attemptCount: { disabled: true } } } })).toBeUndefined();
   });

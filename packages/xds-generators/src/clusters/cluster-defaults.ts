@@ -57,9 +57,15 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
     trackRemaining: !features.disableTrackRemaining(q),
     policy: settings.defaultTrafficPolicy,
     outboundStatName: settings.outboundClusterStatName,
-    sessionLabels: [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].filter((name) => name !== ""),
+    sessionLabels: [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].filter(
+      (name) => name !== "",
+    ),
     telemetryLabel: features.telemetryLabel(q),
-    unhealthyEndpoints: features.sendUnhealthyEndpoints(q) ? "always" : features.autoSendUnhealthyEndpoints(q) ? "usually" : "ifNeeded",
+    unhealthyEndpoints: features.sendUnhealthyEndpoints(q)
+      ? "always"
+      : features.autoSendUnhealthyEndpoints(q)
+        ? "usually"
+        : "ifNeeded",
     localityWeighted: features.localityWeightedLb(q),
     localityLbSetting: settings.localityLbSetting,
     zoneAwareLbSetting: settings.zoneAwareLbSetting,
@@ -75,7 +81,11 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
 function metadataExchangeFilter(q: QueryContext): Filter | undefined {
   if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return undefined;
   const labels = features.metadataExchangeAdditionalLabels(q);
-  const value = { protocol: "istio-peer-exchange", enable_discovery: true, ...(labels.length > 0 && { additional_labels: [...labels] }) };
+  const value = {
+    protocol: "istio-peer-exchange",
+    enable_discovery: true,
+    ...(labels.length > 0 && { additional_labels: [...labels] }),
+  };
   const typedConfig = typedStruct("type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange", value);
   return create(FilterSchema, { name: "istio.metadata_exchange", typedConfig });
 }
@@ -83,5 +93,9 @@ function metadataExchangeFilter(q: QueryContext): Filter | undefined {
 function ownCertificates(q: QueryContext): OwnCertificates | undefined {
   const clientCertificate = askMetadata(q, "TLS_CLIENT_CERT_CHAIN") ?? "";
   if (clientCertificate === "") return undefined;
-  return { clientCertificate, privateKey: askMetadata(q, "TLS_CLIENT_KEY") ?? "", caCertificates: askMetadata(q, "TLS_CLIENT_ROOT_CERT") ?? "" };
+  return {
+    clientCertificate,
+    privateKey: askMetadata(q, "TLS_CLIENT_KEY") ?? "",
+    caCertificates: askMetadata(q, "TLS_CLIENT_ROOT_CERT") ?? "",
+  };
 }

@@ -1,7 +1,11 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { type HttpProtocolOptions, HttpProtocolOptions_ExplicitHttpConfigSchema, HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
+import {
+  type HttpProtocolOptions,
+  HttpProtocolOptions_ExplicitHttpConfigSchema,
+  HttpProtocolOptionsSchema,
+} from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { type Resource, resource } from "@istiod/resources";
 import { delimitedStatPrefix } from "../resource-names.js";
 
@@ -16,8 +20,15 @@ export interface ClusterDraft {
 export const httpProtocolOptionsKey = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
 /** A draft whose statistics have the cluster's own name. */
-export function clusterDraft(init: MessageInitShape<typeof ClusterSchema> & { readonly name: string }, dynamicForwardProxy = false): ClusterDraft {
-  return { cluster: create(ClusterSchema, { altStatName: delimitedStatPrefix(init.name), ...init }), http: undefined, dynamicForwardProxy };
+export function clusterDraft(
+  init: MessageInitShape<typeof ClusterSchema> & { readonly name: string },
+  dynamicForwardProxy = false,
+): ClusterDraft {
+  return {
+    cluster: create(ClusterSchema, { altStatName: delimitedStatPrefix(init.name), ...init }),
+    http: undefined,
+    dynamicForwardProxy,
+  };
 }
 
 /** The options for HTTP, made where there are none. */
@@ -30,7 +41,9 @@ export function httpOptions(draft: ClusterDraft): HttpProtocolOptions {
 export function finished({ cluster, http }: ClusterDraft): Cluster {
   if (http === undefined) return cluster;
   if (http.upstreamProtocolOptions.case === undefined) {
-    const config = create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "httpProtocolOptions", value: {} } });
+    const config = create(HttpProtocolOptions_ExplicitHttpConfigSchema, {
+      protocolConfig: { case: "httpProtocolOptions", value: {} },
+    });
     http.upstreamProtocolOptions = { case: "explicitHttpConfig", value: config };
   }
   cluster.typedExtensionProtocolOptions[httpProtocolOptionsKey] = anyPack(HttpProtocolOptionsSchema, http);

@@ -3,7 +3,10 @@ import type { Cluster } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster"
 import { FilterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/filter";
 import { MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { QueryContext } from "@istiod/incremental";
-import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as Mode,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Service } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { clusterDefaults } from "./cluster-defaults.js";
@@ -23,7 +26,9 @@ export type NamedService = Pick<Service, "hostname" | "name" | "namespace">;
 /** The services that the cluster stands for, for the labels of metrics. */
 export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly NamedService[]): void {
   if (!q.call(clusterDefaults).telemetryLabel) return;
-  addMetadata(cluster, { services: services.map(({ hostname, name, namespace }): JsonValue => ({ host: hostname, name, namespace })) });
+  addMetadata(cluster, {
+    services: services.map(({ hostname, name, namespace }): JsonValue => ({ host: hostname, name, namespace })),
+  });
 }
 
 /** The path of the rule that shaped the cluster (`configPath`), and that its TLS must not get Istio's ALPN where the rule chose that of a plain server. */
@@ -45,7 +50,10 @@ export function addMetadataExchange(q: QueryContext, cluster: Cluster): void {
 /** The filter by which a waypoint's answers tell who they are from. */
 export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
   if (!q.call(clusterDefaults).baggage) return;
-  const typedConfig = typedStruct("type.googleapis.com/envoy.extensions.network_filters.peer_metadata.UpstreamConfig", {});
+  const typedConfig = typedStruct(
+    "type.googleapis.com/envoy.extensions.network_filters.peer_metadata.UpstreamConfig",
+    {},
+  );
   cluster.filters.push(create(FilterSchema, { name: "upstream_hbone_peer_metadata", typedConfig }));
 }
 

@@ -44,9 +44,18 @@ const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): Res
   const ports = service.ports.filter(({ protocol }) => protocol !== "UDP");
   if (service.resolution === "DynamicDNS" && isWildcardHost(service.hostname)) {
     const resolvable = ports.filter(({ protocol }) => resolvableProtocols.includes(protocol));
-    return ResourceSet.of(present(resolvable.map(({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }))));
+    return ResourceSet.of(
+      present(resolvable.map(({ number }) => q.call(dynamicDnsCluster, { service: scoped, port: number }))),
+    );
   }
-  return ResourceSet.of(outboundResources(q, scoped, ports.map(({ number }) => number), false));
+  return ResourceSet.of(
+    outboundResources(
+      q,
+      scoped,
+      ports.map(({ number }) => number),
+      false,
+    ),
+  );
 });
 
 /** The clusters of one service by which a gateway passes on TLS that it does not open. Names and subsets are those of the others. */
@@ -70,20 +79,41 @@ function sidecarClusters(q: QueryContext): ResourceSet[] {
   const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
   const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
   const tunnelled = terminatesTunnels(q) ? [q.call(mainInternalCluster)] : [];
-  return [ResourceSet.of([q.call(blackHole), q.call(passthrough), ...dynamic, ...inbound, ...tunnelled, q.call(inboundPassthrough)])];
+  return [
+    ResourceSet.of([
+      q.call(blackHole),
+      q.call(passthrough),
+      ...dynamic,
+      ...inbound,
+      ...tunnelled,
+      q.call(inboundPassthrough),
+    ]),
+  ];
 }
 
 function gatewayClusters(q: QueryContext): ResourceSet[] {
-  const sniDnat = q.call(mergedGateway)?.autoPassthroughHosts === undefined ? [] : q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(sniDnatClusters, scoped));
+  const sniDnat =
+    q.call(mergedGateway)?.autoPassthroughHosts === undefined
+      ? []
+      : q.call(scopeServices, scopeOf(q)).map((scoped) => q.call(sniDnatClusters, scoped));
   return [ResourceSet.of([q.call(blackHole)]), ...sniDnat];
 }
 
-function outboundResources(q: QueryContext, scoped: ScopedService, ports: readonly number[], sniDnat: boolean): readonly Resource[] {
+function outboundResources(
+  q: QueryContext,
+  scoped: ScopedService,
+  ports: readonly number[],
+  sniDnat: boolean,
+): readonly Resource[] {
   const service = q.call(scopedService, scoped);
   if (service === undefined) return [];
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const subsets = ["", ...(rule?.spec.subsets ?? []).map(({ name }) => name)];
-  return present(ports.flatMap((port) => subsets.map((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat }))));
+  return present(
+    ports.flatMap((port) =>
+      subsets.map((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat })),
+    ),
+  );
 }
 
 function present(resources: readonly (Resource | undefined)[]): readonly Resource[] {

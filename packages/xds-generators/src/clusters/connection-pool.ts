@@ -24,7 +24,12 @@ import { useDownstreamProtocol } from "./upstream-protocol.js";
 const unlimited = 0xffffffff;
 
 /** Limits, timeouts and keep-alive of connections, and the budget of retries. Source: DestinationRule, `ConnectionPoolSettings`. */
-export function applyConnectionPool(q: QueryContext, draft: ClusterDraft, pool?: ConnectionPoolSettings, retryBudget?: TrafficPolicy_RetryBudget): void {
+export function applyConnectionPool(
+  q: QueryContext,
+  draft: ClusterDraft,
+  pool?: ConnectionPoolSettings,
+  retryBudget?: TrafficPolicy_RetryBudget,
+): void {
   const { cluster } = draft;
   const defaults = q.call(clusterDefaults);
   const connectTimeout = pool?.tcp?.connectTimeout ?? defaults.connectTimeout;
@@ -49,7 +54,11 @@ export function defaultThresholds(q: QueryContext): CircuitBreakers_Thresholds {
   return thresholds(q, undefined, undefined);
 }
 
-function thresholds(q: QueryContext, http: ConnectionPoolSettings_HTTPSettings | undefined, tcp: ConnectionPoolSettings_TCPSettings | undefined): CircuitBreakers_Thresholds {
+function thresholds(
+  q: QueryContext,
+  http: ConnectionPoolSettings_HTTPSettings | undefined,
+  tcp: ConnectionPoolSettings_TCPSettings | undefined,
+): CircuitBreakers_Thresholds {
   return create(CircuitBreakers_ThresholdsSchema, {
     maxRetries: positive(http?.maxRetries) ?? unlimited,
     maxRequests: positive(http?.http2MaxRequests) ?? unlimited,
@@ -66,23 +75,37 @@ function applyHttpSettings(draft: ClusterDraft, pool: ConnectionPoolSettings | u
   const maxRequestsPerConnection = positive(http?.maxRequestsPerConnection);
   const maxConcurrentStreams = positive(http?.maxConcurrentStreams);
   const keepalive = http?.http2KeepAlive;
-  if ([idleTimeout, maxConnectionDuration, maxRequestsPerConnection, maxConcurrentStreams, keepalive].every((value) => value === undefined)) return;
+  if (
+    [idleTimeout, maxConnectionDuration, maxRequestsPerConnection, maxConcurrentStreams, keepalive].every(
+      (value) => value === undefined,
+    )
+  )
+    return;
   const options = httpOptions(draft);
   const common = (options.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema));
   if (idleTimeout !== undefined) common.idleTimeout = idleTimeout;
   if (maxRequestsPerConnection !== undefined) common.maxRequestsPerConnection = maxRequestsPerConnection;
   if (maxConnectionDuration !== undefined) common.maxConnectionDuration = maxConnectionDuration;
-  const explicit = options.upstreamProtocolOptions.case === "explicitHttpConfig" ? options.upstreamProtocolOptions.value.protocolConfig : undefined;
+  const explicit =
+    options.upstreamProtocolOptions.case === "explicitHttpConfig"
+      ? options.upstreamProtocolOptions.value.protocolConfig
+      : undefined;
   if (explicit?.case !== "http2ProtocolOptions") return;
   if (maxConcurrentStreams !== undefined) explicit.value.maxConcurrentStreams = maxConcurrentStreams;
   if (keepalive !== undefined) {
     const { interval, timeout } = keepalive;
-    explicit.value.connectionKeepalive = create(KeepaliveSettingsSchema, { ...(interval && { interval }), ...(timeout && { timeout }) });
+    explicit.value.connectionKeepalive = create(KeepaliveSettingsSchema, {
+      ...(interval && { interval }),
+      ...(timeout && { timeout }),
+    });
   }
 }
 
 /** Settings that are not given leave what was set before; none at all leaves the operating system's. */
-function applyTcpKeepalive(cluster: Cluster, settings: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined): void {
+function applyTcpKeepalive(
+  cluster: Cluster,
+  settings: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined,
+): void {
   if (settings === undefined) return;
   const options = (cluster.upstreamConnectionOptions ??= create(UpstreamConnectionOptionsSchema, { tcpKeepalive: {} }));
   const keepalive: TcpKeepalive = (options.tcpKeepalive ??= create(TcpKeepaliveSchema));

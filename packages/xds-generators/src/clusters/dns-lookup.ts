@@ -1,6 +1,9 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Cluster, Cluster_DnsLookupFamily } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { CaresDnsResolverConfigSchema } from "@istiod/envoy-api/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver";
 import type { QueryContext } from "@istiod/incremental";
 import { features, ipMode, mesh } from "@istiod/push-context";
@@ -38,5 +41,8 @@ export function dnsSettings(
 }
 
 export function caresResolver(init: MessageInitShape<typeof CaresDnsResolverConfigSchema>): TypedExtensionConfig {
-  return create(TypedExtensionConfigSchema, { name: "envoy.network.dns_resolver.cares", typedConfig: any(CaresDnsResolverConfigSchema, init) });
+  return create(TypedExtensionConfigSchema, {
+    name: "envoy.network.dns_resolver.cares",
+    typedConfig: any(CaresDnsResolverConfigSchema, init),
+  });
 }

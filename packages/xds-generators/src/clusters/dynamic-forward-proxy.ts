@@ -1,11 +1,11 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import {
-  type Cluster_DnsLookupFamily,
-  Cluster_LbPolicy,
-} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import { type Cluster_DnsLookupFamily, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { ClusterConfigSchema } from "@istiod/envoy-api/envoy/extensions/clusters/dynamic_forward_proxy/v3/cluster";
-import { type DnsCacheConfig, DnsCacheConfigSchema } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
+import {
+  type DnsCacheConfig,
+  DnsCacheConfigSchema,
+} from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { fact, query, type QueryContext } from "@istiod/incremental";
 import { ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
@@ -41,38 +41,44 @@ import { applyDeclaredProtocol, passthroughProtocolOptions } from "./upstream-pr
 export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", "HTTP2"];
 
 /** The cluster of a ServiceEntry for a wildcard whose hosts are resolved as they are asked for (DYNAMIC_DNS). */
-export const dynamicDnsCluster = query("dynamicDnsCluster", (q, ref: { readonly service: ScopedService; readonly port: number }): Resource | undefined => {
-  const service = q.call(scopedService, ref.service);
-  const port = service && portNumbered(service, ref.port);
-  if (service === undefined || port === undefined) return undefined;
-  const draft = forwardProxyDraft(outboundClusterName(service.hostname, port.number), {
-    name: dnsCacheName(service.hostname),
-    dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)),
-  });
-  applyDeclaredProtocol(q, draft, port.protocol);
-  const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
-  applyOutboundPolicy(q, draft, policy, {
-    protocol: port.protocol,
-    trafficDistribution: service.trafficDistribution,
-    tls: {
-      identities: [],
-      externalIdentities: [],
-      sni: "",
-      meshExternal: service.meshExternal,
-      serviceMode: serviceMutualTlsMode(q, service, port, passesThrough(rule?.spec.trafficPolicy)),
-      selectsWorkloads: rule?.spec.workloadSelector !== undefined,
-    },
-  });
-  // Envoy makes no difference between plaintext and TLS here once there are options for HTTP.
-  const { autoSni, autoSanValidation } = draft.http?.upstreamHttpProtocolOptions ?? {};
-  if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowFixedNames(draft);
-  const { cluster } = draft;
-  addMetadataExchange(q, cluster);
-  if (service.meshExternal) addMetadata(cluster, { external: true });
-  if (rule !== undefined) addRuleMetadata(cluster, configPath(rule), policy?.tls);
-  return encoded(finished(draft));
-});
+export const dynamicDnsCluster = query(
+  "dynamicDnsCluster",
+  (q, ref: { readonly service: ScopedService; readonly port: number }): Resource | undefined => {
+    const service = q.call(scopedService, ref.service);
+    const port = service && portNumbered(service, ref.port);
+    if (service === undefined || port === undefined) return undefined;
+    const draft = forwardProxyDraft(outboundClusterName(service.hostname, port.number), {
+      name: dnsCacheName(service.hostname),
+      dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)),
+    });
+    applyDeclaredProtocol(q, draft, port.protocol);
+    const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
+    const policy = withMeshDefaults(
+      q.call(clusterDefaults).policy,
+      policyOfPort(rule?.spec.trafficPolicy, port.number),
+    );
+    applyOutboundPolicy(q, draft, policy, {
+      protocol: port.protocol,
+      trafficDistribution: service.trafficDistribution,
+      tls: {
+        identities: [],
+        externalIdentities: [],
+        sni: "",
+        meshExternal: service.meshExternal,
+        serviceMode: serviceMutualTlsMode(q, service, port, passesThrough(rule?.spec.trafficPolicy)),
+        selectsWorkloads: rule?.spec.workloadSelector !== undefined,
+      },
+    });
+    // Envoy makes no difference between plaintext and TLS here once there are options for HTTP.
+    const { autoSni, autoSanValidation } = draft.http?.upstreamHttpProtocolOptions ?? {};
+    if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowFixedNames(draft);
+    const { cluster } = draft;
+    addMetadataExchange(q, cluster);
+    if (service.meshExternal) addMetadata(cluster, { external: true });
+    if (rule !== undefined) addRuleMetadata(cluster, configPath(rule), policy?.tls);
+    return encoded(finished(draft));
+  },
+);
 
 /** Where unknown hosts are resolved as they are asked for (ALLOW_ANY_DYNAMIC_DNS), over TLS if the mesh's policy has some. */
 export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource => {
@@ -84,7 +90,8 @@ export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource 
   applyConnectionPool(q, draft);
   if (!plaintext) {
     const context = upstreamTlsContext(q, draft, tls, { externalIdentities: [], selectsWorkloads: false });
-    if (context !== undefined) cluster.transportSocket = transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
+    if (context !== undefined)
+      cluster.transportSocket = transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
   }
   addMetadataExchange(q, cluster);
   return encoded(finished(draft));
@@ -104,13 +111,17 @@ export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
 const statedIpMode = fact("statedIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
 
 function agentResolver(q: QueryContext): ReturnType<typeof caresResolver> {
-  const [, host = "127.0.0.1", port = "15053"] = /^(?:\[?([^\]]*?)\]?):(\d+)$/.exec(askMetadata(q, "DNS_PROXY_ADDR") ?? "") ?? [];
+  const [, host = "127.0.0.1", port = "15053"] =
+    /^(?:\[?([^\]]*?)\]?):(\d+)$/.exec(askMetadata(q, "DNS_PROXY_ADDR") ?? "") ?? [];
   return caresResolver({
     resolvers: [
       {
         address: {
           case: "socketAddress",
-          value: { address: host === "localhost" ? "127.0.0.1" : host, portSpecifier: { case: "portValue", value: Number(port) } },
+          value: {
+            address: host === "localhost" ? "127.0.0.1" : host,
+            portSpecifier: { case: "portValue", value: Number(port) },
+          },
         },
       },
     ],

@@ -6,7 +6,12 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { ipMode, mesh } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { any } from "../envoy/any.js";
-import { blackHoleCluster, externalSdsCluster, inboundPassthroughCluster, passthroughCluster } from "../resource-names.js";
+import {
+  blackHoleCluster,
+  externalSdsCluster,
+  inboundPassthroughCluster,
+  passthroughCluster,
+} from "../resource-names.js";
 import { type ClusterDraft, clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./connection-pool.js";
@@ -19,11 +24,13 @@ export const loopFreeIpv6 = "::6";
 /** Where traffic goes that leads nowhere. */
 export const blackHole = query("blackHoleCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
-  return encoded(clusterDraft({
-    name: blackHoleCluster,
-    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
-    ...(connectTimeout && { connectTimeout }),
-  }).cluster);
+  return encoded(
+    clusterDraft({
+      name: blackHoleCluster,
+      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+      ...(connectTimeout && { connectTimeout }),
+    }).cluster,
+  );
 });
 
 /** Where outbound traffic goes that the mesh knows nothing of: to where it was meant. The mesh's default connection pool bounds it. */
@@ -49,20 +56,31 @@ export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resour
 export const externalSds = query("externalSdsCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
   const pipe = { path: "./var/run/secrets/credential-uds/socket" };
-  return encoded(clusterDraft({
-    name: externalSdsCluster,
-    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
-    ...(connectTimeout && { connectTimeout }),
-    loadAssignment: {
-      clusterName: externalSdsCluster,
-      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: { address: { address: { case: "pipe", value: pipe } } } } }] }],
-    },
-    typedExtensionProtocolOptions: {
-      [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
-        upstreamProtocolOptions: { case: "explicitHttpConfig", value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } } },
-      }),
-    },
-  }).cluster);
+  return encoded(
+    clusterDraft({
+      name: externalSdsCluster,
+      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+      ...(connectTimeout && { connectTimeout }),
+      loadAssignment: {
+        clusterName: externalSdsCluster,
+        endpoints: [
+          {
+            lbEndpoints: [
+              { hostIdentifier: { case: "endpoint", value: { address: { address: { case: "pipe", value: pipe } } } } },
+            ],
+          },
+        ],
+      },
+      typedExtensionProtocolOptions: {
+        [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
+          upstreamProtocolOptions: {
+            case: "explicitHttpConfig",
+            value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } },
+          },
+        }),
+      },
+    }).cluster,
+  );
 });
 
 /** An address to send from, at any port. */

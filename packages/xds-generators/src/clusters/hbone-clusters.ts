@@ -26,55 +26,73 @@ export const connectOriginateCluster = query("connectOriginateCluster", (q): Res
   const { connectTimeout, hboneIdleTimeout } = mesh(q);
   const streamWindow = features.hboneInitialStreamWindow(q);
   const connectionWindow = features.hboneInitialConnectionWindow(q);
-  return encoded(clusterDraft({
-    name: connectOriginate,
-    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
-    lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
-    ...(connectTimeout && { connectTimeout }),
-    cleanupInterval: duration(60_000),
-    circuitBreakers: openBreakers(q),
-    typedExtensionProtocolOptions: {
-      [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
-        commonHttpProtocolOptions: { idleTimeout: hboneIdleTimeout ?? duration(idleTunnel) },
-        upstreamProtocolOptions: {
-          case: "explicitHttpConfig",
-          value: {
-            protocolConfig: {
-              case: "http2ProtocolOptions",
-              value: {
-                allowConnect: true,
-                ...(streamWindow > 0 && { initialStreamWindowSize: streamWindow }),
-                ...(connectionWindow > 0 && { initialConnectionWindowSize: connectionWindow }),
+  return encoded(
+    clusterDraft({
+      name: connectOriginate,
+      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
+      lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
+      ...(connectTimeout && { connectTimeout }),
+      cleanupInterval: duration(60_000),
+      circuitBreakers: openBreakers(q),
+      typedExtensionProtocolOptions: {
+        [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
+          commonHttpProtocolOptions: { idleTimeout: hboneIdleTimeout ?? duration(idleTunnel) },
+          upstreamProtocolOptions: {
+            case: "explicitHttpConfig",
+            value: {
+              protocolConfig: {
+                case: "http2ProtocolOptions",
+                value: {
+                  allowConnect: true,
+                  ...(streamWindow > 0 && { initialStreamWindowSize: streamWindow }),
+                  ...(connectionWindow > 0 && { initialConnectionWindowSize: connectionWindow }),
+                },
               },
             },
           },
-        },
-      }),
-    },
-    lbConfig: {
-      case: "originalDstLbConfig",
-      value: {
-        upstreamPortOverride: hbonePort,
-        metadataKey: { key: originalDestination, path: [{ segment: { case: "key", value: "waypoint" } }] },
+        }),
       },
-    },
-    transportSocket: transportSocket("tls", any(UpstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q) })),
-  }).cluster);
+      lbConfig: {
+        case: "originalDstLbConfig",
+        value: {
+          upstreamPortOverride: hbonePort,
+          metadataKey: { key: originalDestination, path: [{ segment: { case: "key", value: "waypoint" } }] },
+        },
+      },
+      transportSocket: transportSocket("tls", any(UpstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q) })),
+    }).cluster,
+  );
 });
 
 /** From the end of a tunnel to the listener that takes what was in it. */
 export const mainInternalCluster = query("mainInternalCluster", (q): Resource => {
-  return encoded(clusterDraft({
-    name: mainInternal,
-    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
-    circuitBreakers: openBreakers(q),
-    loadAssignment: {
-      clusterName: mainInternal,
-      endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: { address: { address: { case: "envoyInternalAddress", value: internal } } } } }] }],
-    },
-    transportSocket: transportSocket("internal_upstream", any(InternalUpstreamTransportSchema, { transportSocket: rawBuffer("raw_buffer") })),
-    typedExtensionProtocolOptions: { [httpProtocolOptionsKey]: passthroughProtocolOptions(q) },
-  }).cluster);
+  return encoded(
+    clusterDraft({
+      name: mainInternal,
+      clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
+      circuitBreakers: openBreakers(q),
+      loadAssignment: {
+        clusterName: mainInternal,
+        endpoints: [
+          {
+            lbEndpoints: [
+              {
+                hostIdentifier: {
+                  case: "endpoint",
+                  value: { address: { address: { case: "envoyInternalAddress", value: internal } } },
+                },
+              },
+            ],
+          },
+        ],
+      },
+      transportSocket: transportSocket(
+        "internal_upstream",
+        any(InternalUpstreamTransportSchema, { transportSocket: rawBuffer("raw_buffer") }),
+      ),
+      typedExtensionProtocolOptions: { [httpProtocolOptionsKey]: passthroughProtocolOptions(q) },
+    }).cluster,
+  );
 });
 
 const internal = { addressNameSpecifier: { case: "serverListenerName" as const, value: mainInternal } };

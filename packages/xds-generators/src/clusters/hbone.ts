@@ -1,5 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { type Cluster_TransportSocketMatch, Cluster_TransportSocketMatchSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import {
+  type Cluster_TransportSocketMatch,
+  Cluster_TransportSocketMatchSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import { query, type QueryContext } from "@istiod/incremental";
@@ -16,7 +19,10 @@ export function sendsHbone(q: QueryContext): boolean {
   return q.call(tunnelling);
 }
 
-const tunnelling = query("sendsHbone", (q): boolean => features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint"));
+const tunnelling = query(
+  "sendsHbone",
+  (q): boolean => features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint"),
+);
 
 /** Reports whether the client opens tunnels to endpoints that accept them. */
 export function opensTunnels(q: QueryContext): boolean {
@@ -35,7 +41,11 @@ export function exchangesBaggage(q: QueryContext): boolean {
 
 /** Endpoints that are reached through a tunnel, with what goes inside of it. */
 export function hboneMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {
-  return create(Cluster_TransportSocketMatchSchema, { name: "hbone", match: { tunnel: "http" }, transportSocket: tunnelled(q, inner) });
+  return create(Cluster_TransportSocketMatchSchema, {
+    name: "hbone",
+    match: { tunnel: "http" },
+    transportSocket: tunnelled(q, inner),
+  });
 }
 
 /** A transport to an internal listener that takes along what the endpoint and the cluster say of the destination. */
@@ -44,7 +54,12 @@ function tunnelled(q: QueryContext, inner: TransportSocket): TransportSocket {
     { name: "envoy.filters.listener.original_dst", kind: "host" },
     { name: "istio", kind: "cluster" },
     { name: "istio", kind: "host" },
-    ...(features.ambientBaggage(q) ? [{ name: "istio.peer_metadata", kind: "cluster" } as const, { name: "istio.peer_metadata", kind: "host" } as const] : []),
+    ...(features.ambientBaggage(q)
+      ? [
+          { name: "istio.peer_metadata", kind: "cluster" } as const,
+          { name: "istio.peer_metadata", kind: "host" } as const,
+        ]
+      : []),
   ] as const;
   return transportSocket(
     "envoy.transport_sockets.internal_upstream",

@@ -62,7 +62,11 @@ export const inboundCluster = query("inboundCluster", (q, ref: InboundClusterRef
   return resource(name, bytes);
 });
 
-function statName(q: QueryContext, { port, servicePort, fallbackHost }: InboundClusterRef, primary: Service | undefined): string | undefined {
+function statName(
+  q: QueryContext,
+  { port, servicePort, fallbackHost }: InboundClusterRef,
+  primary: Service | undefined,
+): string | undefined {
   const pattern = mesh(q).inboundClusterStatName;
   if (pattern === "") return undefined;
   const named = primary ?? { hostname: fallbackHost, name: fallbackHost, namespace: "", registry: "External" as const };
@@ -71,7 +75,11 @@ function statName(q: QueryContext, { port, servicePort, fallbackHost }: InboundC
 
 function namesAt({ hostname, name, namespace }: Service, position: number): readonly (readonly [string, string])[] {
   const { host, service: of, namespace: within } = inboundBlank;
-  return [[host(position), hostname], [of(position), name], [within(position), namespace]];
+  return [
+    [host(position), hostname],
+    [of(position), name],
+    [within(position), namespace],
+  ];
 }
 
 /** The rule for the host, if the client's own scope imports it. */
@@ -83,7 +91,12 @@ function ruleFor(q: QueryContext, host: string): ConsolidatedRule | undefined {
 }
 
 /** The policy of the rule, with the mesh's defaults below, and the Sidecar's connection pool above. */
-function inboundPolicy(q: QueryContext, rule: ConsolidatedRule | undefined, servicePort: number, port: number): TrafficPolicy | undefined {
+function inboundPolicy(
+  q: QueryContext,
+  rule: ConsolidatedRule | undefined,
+  servicePort: number,
+  port: number,
+): TrafficPolicy | undefined {
   const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, servicePort));
   const connectionPool = sidecarConnectionPool(q, port);
   if (connectionPool === undefined) return policy;
@@ -93,6 +106,8 @@ function inboundPolicy(q: QueryContext, rule: ConsolidatedRule | undefined, serv
 
 function sidecarConnectionPool(q: QueryContext, port: number): ConnectionPoolSettings | undefined {
   const sidecar = q.call(sidecarSpec, scopeOf(q));
-  const ofPort = sidecar?.ingress.find((listener) => listener.port?.number === port && listener.connectionPool !== undefined);
+  const ofPort = sidecar?.ingress.find(
+    (listener) => listener.port?.number === port && listener.connectionPool !== undefined,
+  );
   return ofPort?.connectionPool ?? sidecar?.inboundConnectionPool;
 }

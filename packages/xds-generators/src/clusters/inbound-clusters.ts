@@ -12,7 +12,14 @@ import {
   scopeOf,
   serviceTargets,
 } from "@istiod/push-context";
-import { keyOfId, parseProtocol, service, splitKey, type ServicePort, type ServiceTarget } from "@istiod/service-discovery";
+import {
+  keyOfId,
+  parseProtocol,
+  service,
+  splitKey,
+  type ServicePort,
+  type ServiceTarget,
+} from "@istiod/service-discovery";
 import { isIPv4, isIPv6 } from "node:net";
 import type { InboundClusterRef } from "./inbound-cluster.js";
 
@@ -28,7 +35,11 @@ export const inboundClusters = query("inboundClusters", (q): readonly InboundClu
   return [...merged, ...ingress.flatMap((listener) => ofIngress(q, listener, targets, scope.sidecar ?? ""))];
 });
 
-function ofServices(q: QueryContext, targets: readonly ServiceTarget[], except: ReadonlySet<number>): readonly InboundClusterRef[] {
+function ofServices(
+  q: QueryContext,
+  targets: readonly ServiceTarget[],
+  except: ReadonlySet<number>,
+): readonly InboundClusterRef[] {
   const byPort = new Map<number, ServiceTarget[]>();
   for (const target of targets) {
     if (except.has(target.targetPort)) continue;
@@ -41,7 +52,9 @@ function ofServices(q: QueryContext, targets: readonly ServiceTarget[], except: 
   return [...byPort].flatMap(([port, group]) => {
     const servicePort = group[0] && portOf(q, group[0]);
     if (servicePort === undefined) return [];
-    const services = onePerHost(group.filter((target) => target.port.number === servicePort.number).map((target) => target.service));
+    const services = onePerHost(
+      group.filter((target) => target.port.number === servicePort.number).map((target) => target.service),
+    );
     return [{ port, bind, targetPort: port, servicePort, services, fallbackHost: "" }];
   });
 }
@@ -56,7 +69,12 @@ function onePerHost(services: readonly string[]): readonly string[] {
   return [...byHost.values()];
 }
 
-function ofIngress(q: QueryContext, listener: IstioIngressListener, targets: readonly ServiceTarget[], sidecar: string): readonly InboundClusterRef[] {
+function ofIngress(
+  q: QueryContext,
+  listener: IstioIngressListener,
+  targets: readonly ServiceTarget[],
+  sidecar: string,
+): readonly InboundClusterRef[] {
   if (listener.port === undefined) return [];
   const { number, name, protocol } = listener.port;
   const endpoint = parseEndpoint(listener.defaultEndpoint);
@@ -70,7 +88,8 @@ function ofIngress(q: QueryContext, listener: IstioIngressListener, targets: rea
       targetPort: endpoint.port,
       servicePort: { name, number, protocol: parseProtocol(protocol) },
       services: target === undefined ? [] : [target.service],
-      fallbackHost: target === undefined && mesh(q).inboundClusterStatName !== "" ? `${sidecarName}.${q.ask(namespace)}` : "",
+      fallbackHost:
+        target === undefined && mesh(q).inboundClusterStatName !== "" ? `${sidecarName}.${q.ask(namespace)}` : "",
     },
   ];
 }
@@ -105,5 +124,8 @@ function boundAddress(q: QueryContext, host: string): string {
 
 function portOf(q: QueryContext, { service: id, port }: ServiceTarget): ServicePort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
-  return ports.find(({ name, number }) => name === port.name && number === port.number) ?? ports.find(({ number }) => number === port.number);
+  return (
+    ports.find(({ name, number }) => name === port.name && number === port.number) ??
+    ports.find(({ number }) => number === port.number)
+  );
 }

@@ -1,5 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { type Cluster, Cluster_DiscoveryType, Cluster_OriginalDstLbConfigSchema, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
+import {
+  type Cluster,
+  Cluster_DiscoveryType,
+  Cluster_OriginalDstLbConfigSchema,
+  ClusterSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode } from "@istiod/push-context";
@@ -44,12 +49,21 @@ const never = 9_223_372_035n;
 /** The cluster of a form, with blanks. */
 export const inboundTemplate = query("inboundTemplate", (q, form: InboundForm): Template => {
   const { bind, targetPort, services } = form;
-  const draft = clusterDraft({ name: blank(inboundBlank.name), altStatName: blank(inboundBlank.statName), commonLbConfig: {} });
+  const draft = clusterDraft({
+    name: blank(inboundBlank.name),
+    altStatName: blank(inboundBlank.statName),
+    commonLbConfig: {},
+  });
   const { cluster } = draft;
   if (bind === "") toOriginalDestination(cluster, targetPort);
   else toAddress(cluster, bind, targetPort ?? 0);
   applyDeclaredProtocol(q, draft, form.protocol);
-  if (services > 0) addServicesMetadata(q, cluster, Array.from({ length: services }, (_, i) => namesOf(i)));
+  if (services > 0)
+    addServicesMetadata(
+      q,
+      cluster,
+      Array.from({ length: services }, (_, i) => namesOf(i)),
+    );
   if (form.byRule && cluster.metadata !== undefined) addMetadata(cluster, { config: blank(inboundBlank.rule) });
   applyInboundPolicy(q, draft, policyOfText(form.policy));
   if (bind !== "127.0.0.1" && bind !== "::1") sendLoopFree(q, cluster);
@@ -65,7 +79,10 @@ function toOriginalDestination(cluster: Cluster, override: number | undefined): 
   cluster.clusterDiscoveryType = { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST };
   cluster.cleanupInterval = { $typeName: "google.protobuf.Duration", seconds: never, nanos: 0 };
   if (override !== undefined) {
-    cluster.lbConfig = { case: "originalDstLbConfig", value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: override }) };
+    cluster.lbConfig = {
+      case: "originalDstLbConfig",
+      value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: override }),
+    };
   }
 }
 

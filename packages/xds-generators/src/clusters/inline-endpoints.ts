@@ -5,8 +5,16 @@ import { type EncodedMember, type EndpointTarget, inlineLocalities, type Localit
 import { clusterDefaults } from "./cluster-defaults.js";
 
 /** The endpoints of a cluster whose names the proxy resolves, by locality, as the client prefers them under the cluster's policy. */
-export function inlineEndpointsOf(q: QueryContext, target: EndpointTarget, policy: TrafficPolicy | undefined): readonly LocalityGroup<EncodedMember>[] {
-  const chosen = effectiveLocalitySetting(q.call(clusterDefaults), policy?.loadBalancer, target.service.trafficDistribution);
+export function inlineEndpointsOf(
+  q: QueryContext,
+  target: EndpointTarget,
+  policy: TrafficPolicy | undefined,
+): readonly LocalityGroup<EncodedMember>[] {
+  const chosen = effectiveLocalitySetting(
+    q.call(clusterDefaults),
+    policy?.loadBalancer,
+    target.service.trafficDistribution,
+  );
   const byLabels = target.subset === "" && !target.sniDnat;
   const setting = byLabels || !prefersByLabelsOnly(chosen) ? chosen : undefined;
   return inlineLocalities(q, target, { setting, detectsOutliers: policy?.outlierDetection !== undefined });

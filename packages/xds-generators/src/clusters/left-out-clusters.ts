@@ -8,7 +8,8 @@ import { outboundCluster } from "./outbound-cluster.js";
 export const duplicateClusters = query("duplicateClusters", (q): readonly string[] => {
   const seen = new Set<string>();
   const found = new Set<string>();
-  for (const name of q.call(clientServices).flatMap((scoped) => q.call(wantedClusters, scoped))) (seen.has(name) ? found : seen).add(name);
+  for (const name of q.call(clientServices).flatMap((scoped) => q.call(wantedClusters, scoped)))
+    (seen.has(name) ? found : seen).add(name);
   return [...found].sort();
 });
 
@@ -20,7 +21,8 @@ export const unresolvedClusters = query("unresolvedClusters", (q): readonly stri
 const unresolvedClustersOf = query("unresolvedClustersOf", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || !resolvedByProxy.has(service.resolution)) return [];
-  const subsets = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
+  const subsets =
+    q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
   return portsOf(service).flatMap((port) =>
     ["", ...subsets.map(({ name }) => name)]
       .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
@@ -33,8 +35,11 @@ const resolvedByProxy: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "D
 const wantedClusters = query("wantedClusters", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return [];
-  const subsets = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
-  return portsOf(service).flatMap((port) => ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)));
+  const subsets =
+    q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
+  return portsOf(service).flatMap((port) =>
+    ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)),
+  );
 });
 
 function portsOf({ ports }: Service): readonly number[] {

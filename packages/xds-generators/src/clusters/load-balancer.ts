@@ -43,14 +43,20 @@ export function applyLoadBalancer(cluster: Cluster, settings: LoadBalancerSettin
 function applyRoundRobin(cluster: Cluster, slowStartConfig: Cluster_SlowStartConfig | undefined): void {
   cluster.lbPolicy = Cluster_LbPolicy.ROUND_ROBIN;
   if (slowStartConfig !== undefined) {
-    cluster.lbConfig = { case: "roundRobinLbConfig", value: create(Cluster_RoundRobinLbConfigSchema, { slowStartConfig }) };
+    cluster.lbConfig = {
+      case: "roundRobinLbConfig",
+      value: create(Cluster_RoundRobinLbConfigSchema, { slowStartConfig }),
+    };
   }
 }
 
 function applyLeastRequest(cluster: Cluster, slowStartConfig: Cluster_SlowStartConfig | undefined): void {
   cluster.lbPolicy = Cluster_LbPolicy.LEAST_REQUEST;
   if (slowStartConfig !== undefined) {
-    cluster.lbConfig = { case: "leastRequestLbConfig", value: create(Cluster_LeastRequestLbConfigSchema, { slowStartConfig }) };
+    cluster.lbConfig = {
+      case: "leastRequestLbConfig",
+      value: create(Cluster_LeastRequestLbConfigSchema, { slowStartConfig }),
+    };
   }
 }
 
@@ -67,14 +73,27 @@ function slowStart(settings: LoadBalancerSettings | undefined): Cluster_SlowStar
   return warmupDurationSecs && create(Cluster_SlowStartConfigSchema, { slowStartWindow: warmupDurationSecs });
 }
 
-function applyConsistentHash(cluster: Cluster, { hashAlgorithm, minimumRingSize }: LoadBalancerSettings_ConsistentHashLB): void {
+function applyConsistentHash(
+  cluster: Cluster,
+  { hashAlgorithm, minimumRingSize }: LoadBalancerSettings_ConsistentHashLB,
+): void {
   if (hashAlgorithm.case === "maglev") {
     cluster.lbPolicy = Cluster_LbPolicy.MAGLEV;
     const { tableSize } = hashAlgorithm.value;
-    if (tableSize !== 0n) cluster.lbConfig = { case: "maglevLbConfig", value: create(Cluster_MaglevLbConfigSchema, { tableSize }) };
+    if (tableSize !== 0n)
+      cluster.lbConfig = { case: "maglevLbConfig", value: create(Cluster_MaglevLbConfigSchema, { tableSize }) };
     return;
   }
   cluster.lbPolicy = Cluster_LbPolicy.RING_HASH;
-  const size = hashAlgorithm.case === "ringHash" ? hashAlgorithm.value.minimumRingSize : minimumRingSize === 0n ? defaultRingSize : minimumRingSize;
-  if (size !== 0n) cluster.lbConfig = { case: "ringHashLbConfig", value: create(Cluster_RingHashLbConfigSchema, { minimumRingSize: size }) };
+  const size =
+    hashAlgorithm.case === "ringHash"
+      ? hashAlgorithm.value.minimumRingSize
+      : minimumRingSize === 0n
+        ? defaultRingSize
+        : minimumRingSize;
+  if (size !== 0n)
+    cluster.lbConfig = {
+      case: "ringHashLbConfig",
+      value: create(Cluster_RingHashLbConfigSchema, { minimumRingSize: size }),
+    };
 }

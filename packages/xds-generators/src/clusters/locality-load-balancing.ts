@@ -13,7 +13,12 @@ import { clusterDefaults } from "./cluster-defaults.js";
  * Without a choice it does not, since weights would disturb the load balancer. Waypoints know no zones.
  * Source: pilot/pkg/networking/core/loadbalancer, ApplyToCluster.
  */
-export function applyLocalitySetting(q: QueryContext, commonLb: Cluster_CommonLbConfig, chosen: LocalitySetting | undefined, detectsOutliers: boolean): void {
+export function applyLocalitySetting(
+  q: QueryContext,
+  commonLb: Cluster_CommonLbConfig,
+  chosen: LocalitySetting | undefined,
+  detectsOutliers: boolean,
+): void {
   if (chosen?.kind === "zoneAware" && q.ask(proxyType) !== "waypoint") {
     const { enabled, minClusterSize } = chosen.setting;
     commonLb.localityConfigSpecifier = {
@@ -29,6 +34,9 @@ export function applyLocalitySetting(q: QueryContext, commonLb: Cluster_CommonLb
   const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
   const byChoice = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
   if (q.call(clusterDefaults).localityWeighted || byChoice || (setting?.distribute.length ?? 0) > 0) {
-    commonLb.localityConfigSpecifier = { case: "localityWeightedLbConfig", value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema) };
+    commonLb.localityConfigSpecifier = {
+      case: "localityWeightedLbConfig",
+      value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema),
+    };
   }
 }

@@ -13,7 +13,13 @@ import {
   withMeshDefaults,
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
-import { everyEndpointAcceptsTunnels, portNumbered, type Service, serviceIdentities, type ServicePort } from "@istiod/service-discovery";
+import {
+  everyEndpointAcceptsTunnels,
+  portNumbered,
+  type Service,
+  serviceIdentities,
+  type ServicePort,
+} from "@istiod/service-discovery";
 import { encodedAssignment } from "../endpoints/index.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { filled } from "../envoy/template.js";
@@ -50,7 +56,8 @@ export const outboundCluster = query("outboundCluster", (q, ref: OutboundCluster
   if (ref.subset !== "" && subset === undefined) return undefined;
   const target: Target = { ref, service, port, rule, subset };
   const ofService = discoveryTypeOf(q, service);
-  if (subset !== undefined && isResolved(ofService) && q.call(outboundCluster, { ...ref, subset: "" }) === undefined) return undefined;
+  if (subset !== undefined && isResolved(ofService) && q.call(outboundCluster, { ...ref, subset: "" }) === undefined)
+    return undefined;
   return encodedCluster(q, target, ofService);
 });
 
@@ -65,16 +72,30 @@ interface Target {
 
 function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_DiscoveryType): Resource | undefined {
   const { ref, service, port, rule, subset } = target;
-  const destinationPolicy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, port.number));
-  const policy = subset === undefined ? destinationPolicy : policyOfSubset(destinationPolicy, subset.trafficPolicy, port.number);
-  const type = subset === undefined ? ofService : discoveryTypeOfSubset(typeUnderPolicy(q, ofService, destinationPolicy, port.protocol), subset);
-  const endpoints = isResolved(type) ? inlineEndpointsOf(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy) : [];
+  const destinationPolicy = withMeshDefaults(
+    q.call(clusterDefaults).policy,
+    policyOfPort(rule?.spec.trafficPolicy, port.number),
+  );
+  const policy =
+    subset === undefined ? destinationPolicy : policyOfSubset(destinationPolicy, subset.trafficPolicy, port.number);
+  const type =
+    subset === undefined
+      ? ofService
+      : discoveryTypeOfSubset(typeUnderPolicy(q, ofService, destinationPolicy, port.protocol), subset);
+  const endpoints = isResolved(type)
+    ? inlineEndpointsOf(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy)
+    : [];
   if (isResolved(type) && endpoints.length === 0) return undefined;
   const identities = ref.sniDnat ? [] : q.call(serviceIdentities, service.key);
   const { cluster, hasEndpoints } = q.call(outboundTemplate, formOf(q, target, type, policy, identities));
   const blanks = blanksOf(q, target, identities);
   const bytes = filled(cluster, { ...blanks });
-  return resource(blanks.name, hasEndpoints ? joinEncoded([bytes, encodedField(loadAssignment, [encodedAssignment(blanks.name, endpoints)])]) : bytes);
+  return resource(
+    blanks.name,
+    hasEndpoints
+      ? joinEncoded([bytes, encodedField(loadAssignment, [encodedAssignment(blanks.name, endpoints)])])
+      : bytes,
+  );
 }
 
 function formOf(
@@ -94,7 +115,8 @@ function formOf(
     meshExternal: service.meshExternal,
     tunnelled: isTunnelled(q, target),
     raceFirstTcpConnect: isResolved(type) && service.raceFirstTcpConnect,
-    passthroughPort: type === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
+    passthroughPort:
+      type === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
     keepsDraining: subset === undefined && !ref.sniDnat && supportsDraining(q, service),
     byRule: rule !== undefined,
     ofSubset: subset !== undefined,
@@ -108,7 +130,11 @@ function formOf(
   };
 }
 
-function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target, identities: readonly string[]): OutboundBlanks {
+function blanksOf(
+  q: QueryContext,
+  { ref, service, port, rule, subset }: Target,
+  identities: readonly string[],
+): OutboundBlanks {
   const sni = sniDnatClusterName(service.hostname, port.number, ref.subset);
   const name = ref.sniDnat ? sni : outboundClusterName(service.hostname, port.number, ref.subset);
   const pattern = q.call(clusterDefaults).outboundStatName;
@@ -127,7 +153,12 @@ function blanksOf(q: QueryContext, { ref, service, port, rule, subset }: Target,
 
 /** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
 function isTunnelled(q: QueryContext, { ref, service, port, subset }: Target): boolean {
-  return q.call(clusterDefaults).tunnels && subset === undefined && !ref.sniDnat && q.call(everyEndpointAcceptsTunnels, { service: service.key, port: { name: port.name, number: port.number } });
+  return (
+    q.call(clusterDefaults).tunnels &&
+    subset === undefined &&
+    !ref.sniDnat &&
+    q.call(everyEndpointAcceptsTunnels, { service: service.key, port: { name: port.name, number: port.number } })
+  );
 }
 
 function supportsDraining(q: QueryContext, { labels }: Service): boolean {

@@ -13,7 +13,13 @@ import type { MutualTlsMode } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
 import { blank, blankEach, type Template, template } from "../envoy/template.js";
 import { type ClusterDraft, clusterDraft, finished } from "./cluster-draft.js";
-import { addBaggageDiscovery, addMetadata, addMetadataExchange, addRuleMetadata, addServicesMetadata } from "./cluster-metadata.js";
+import {
+  addBaggageDiscovery,
+  addMetadata,
+  addMetadataExchange,
+  addRuleMetadata,
+  addServicesMetadata,
+} from "./cluster-metadata.js";
 import { dnsSettings } from "./dns-lookup.js";
 import { policyOfText } from "./policy-text.js";
 import { applyOutboundPolicy, commonLbOf, isDiscoveredBy, type OutboundTarget } from "./traffic-policy.js";
@@ -103,14 +109,20 @@ function newCluster(q: QueryContext, form: OutboundForm): ClusterDraft {
   });
   const { cluster } = draft;
   if (passthroughPort !== undefined) {
-    cluster.lbConfig = { case: "originalDstLbConfig", value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: passthroughPort }) };
+    cluster.lbConfig = {
+      case: "originalDstLbConfig",
+      value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: passthroughPort }),
+    };
   }
   applyDeclaredProtocol(q, draft, form.protocol);
   addServicesMetadata(q, cluster, [{ hostname: blank("host"), name: blank("service"), namespace: blank("namespace") }]);
   return draft;
 }
 
-function tlsOf({ meshExternal }: OutboundForm, { serviceMode, identities, selectsWorkloads }: NonNullable<OutboundForm["tls"]>): NonNullable<OutboundTarget["tls"]> {
+function tlsOf(
+  { meshExternal }: OutboundForm,
+  { serviceMode, identities, selectsWorkloads }: NonNullable<OutboundForm["tls"]>,
+): NonNullable<OutboundTarget["tls"]> {
   const names = [blankEach("identities")];
   return {
     identities: identities === "none" ? [] : names,
@@ -128,7 +140,11 @@ function addSharedParts(q: QueryContext, cluster: Cluster): void {
   if (eds) {
     cluster.edsClusterConfig = create(Cluster_EdsClusterConfigSchema, {
       serviceName: cluster.name,
-      edsConfig: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: {}, resourceApiVersion: ApiVersion.V3 },
+      edsConfig: {
+        configSourceSpecifier: { case: "ads", value: {} },
+        initialFetchTimeout: {},
+        resourceApiVersion: ApiVersion.V3,
+      },
     });
   }
   addMetadataExchange(q, cluster);

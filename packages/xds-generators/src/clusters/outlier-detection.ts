@@ -1,6 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import { Cluster_CommonLbConfigSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { type OutlierDetection as EnvoyOutlierDetection, OutlierDetectionSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/outlier_detection";
+import {
+  type OutlierDetection as EnvoyOutlierDetection,
+  OutlierDetectionSchema,
+} from "@istiod/envoy-api/envoy/config/cluster/v3/outlier_detection";
 import { type MatchPredicate, MatchPredicateSchema } from "@istiod/envoy-api/envoy/config/common/matcher/v3/matcher";
 import { HttpProtocolOptions_OutlierDetectionSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
@@ -12,16 +15,24 @@ import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
  * Ejection of endpoints that fail. Without a minimum of healthy ones, Envoy's panic threshold is off: with the few endpoints that
  * services have it would send to unhealthy ones. It is off too where `unhealthyAreSent`. Source: DestinationRule, `OutlierDetection`.
  */
-export function applyOutlierDetection(draft: ClusterDraft, settings: OutlierDetection | undefined, unhealthyAreSent: boolean): void {
+export function applyOutlierDetection(
+  draft: ClusterDraft,
+  settings: OutlierDetection | undefined,
+  unhealthyAreSent: boolean,
+): void {
   if (settings === undefined) return;
   draft.cluster.outlierDetection = outlierDetection(settings);
   if (settings.minHealthPercent >= 0) {
     draft.cluster.commonLbConfig ??= create(Cluster_CommonLbConfigSchema);
-    draft.cluster.commonLbConfig.healthyPanicThreshold = create(PercentSchema, { value: unhealthyAreSent ? 0 : settings.minHealthPercent });
+    draft.cluster.commonLbConfig.healthyPanicThreshold = create(PercentSchema, {
+      value: unhealthyAreSent ? 0 : settings.minHealthPercent,
+    });
   }
   const codes = settings.outlierDetectionHttpErrorCodes;
   if (codes.length > 0) {
-    httpOptions(draft).outlierDetection = create(HttpProtocolOptions_OutlierDetectionSchema, { errorMatcher: anyStatus(codes) });
+    httpOptions(draft).outlierDetection = create(HttpProtocolOptions_OutlierDetectionSchema, {
+      errorMatcher: anyStatus(codes),
+    });
   }
 }
 
@@ -55,10 +66,14 @@ function anyStatus(codes: readonly number[]): MatchPredicate {
     create(MatchPredicateSchema, {
       rule: {
         case: "httpResponseHeadersMatch",
-        value: { headers: [{ name: ":status", headerMatchSpecifier: { case: "stringMatch", value: exactly(String(code)) } }] },
+        value: {
+          headers: [{ name: ":status", headerMatchSpecifier: { case: "stringMatch", value: exactly(String(code)) } }],
+        },
       },
     }),
   );
   const [only] = rules;
-  return only !== undefined && rules.length === 1 ? only : create(MatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+  return only !== undefined && rules.length === 1
+    ? only
+    : create(MatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
 }

@@ -5,7 +5,8 @@ import { type TrafficPolicy, TrafficPolicySchema } from "@istiod/istio-api/netwo
 export function textOfPolicy(policy: TrafficPolicy | undefined): string {
   if (policy === undefined) return "";
   let text = texts.get(policy);
-  if (text === undefined) texts.set(policy, (text = marker + Buffer.from(toBinary(TrafficPolicySchema, policy)).toString("base64")));
+  if (text === undefined)
+    texts.set(policy, (text = marker + Buffer.from(toBinary(TrafficPolicySchema, policy)).toString("base64")));
   return text;
 }
 

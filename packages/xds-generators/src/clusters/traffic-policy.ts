@@ -29,7 +29,12 @@ export interface OutboundTarget {
 }
 
 /** The whole policy, for what is sent. Source: pilot/pkg/networking/core/cluster_traffic_policy.go. */
-export function applyOutboundPolicy(q: QueryContext, draft: ClusterDraft, policy: TrafficPolicy | undefined, target: OutboundTarget): void {
+export function applyOutboundPolicy(
+  q: QueryContext,
+  draft: ClusterDraft,
+  policy: TrafficPolicy | undefined,
+  target: OutboundTarget,
+): void {
   const { cluster } = draft;
   const { tls } = target;
   if (wantsHttp2Upgrade(q, target.protocol, policy?.connectionPool)) useHttp2(draft);
@@ -57,7 +62,12 @@ export function isDiscoveredBy(cluster: Cluster, type: Cluster_DiscoveryType): b
   return cluster.clusterDiscoveryType.case === "type" && cluster.clusterDiscoveryType.value === type;
 }
 
-function applyBalancing(q: QueryContext, cluster: Cluster, settings: LoadBalancerSettings | undefined, target: OutboundTarget): void {
+function applyBalancing(
+  q: QueryContext,
+  cluster: Cluster,
+  settings: LoadBalancerSettings | undefined,
+  target: OutboundTarget,
+): void {
   if (cluster.lbPolicy === Cluster_LbPolicy.CLUSTER_PROVIDED) return;
   const commonLb = commonLbOf(cluster);
   if (commonLb.healthyPanicThreshold === undefined && supportsUnhealthyEndpoints(q, target)) {

@@ -7,7 +7,10 @@ import {
   Cluster_TransportSocketMatchSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { ProxyProtocolConfig_Version, ProxyProtocolConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/proxy_protocol";
+import {
+  ProxyProtocolConfig_Version,
+  ProxyProtocolConfigSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/proxy_protocol";
 import { ProxyProtocolUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/proxy_protocol/v3/upstream_proxy_protocol";
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
@@ -31,10 +34,16 @@ const istioMutualMatch: JsonObject = { tlsMode: "istio" };
  * The transport of the cluster. Where istiod itself chose mutual TLS, each endpoint has it or not, as its metadata says; so it is with
  * HBONE. Connections to original destinations have no endpoints, and are all alike. Source: pilot/pkg/networking/core/cluster_tls.go.
  */
-export function applyTransportSockets(q: QueryContext, draft: ClusterDraft, { settings, automatic }: UpstreamTlsChoice, options: UpstreamTlsOptions): void {
+export function applyTransportSockets(
+  q: QueryContext,
+  draft: ClusterDraft,
+  { settings, automatic }: UpstreamTlsChoice,
+  options: UpstreamTlsOptions,
+): void {
   const { cluster } = draft;
   const context = settings === undefined ? undefined : upstreamTlsContext(q, draft, settings, options);
-  const tls = context === undefined ? undefined : transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
+  const tls =
+    context === undefined ? undefined : transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
   if (tls !== undefined) cluster.transportSocket = tls;
   const perEndpoint = automatic && settings?.mode === Mode.ISTIO_MUTUAL;
   if (sendsHbone(q)) {
@@ -45,7 +54,13 @@ export function applyTransportSockets(q: QueryContext, draft: ClusterDraft, { se
   }
 }
 
-function applyHboneMatches(q: QueryContext, cluster: Cluster, mode: Mode | undefined, tls: TransportSocket | undefined, perEndpoint: boolean): void {
+function applyHboneMatches(
+  q: QueryContext,
+  cluster: Cluster,
+  mode: Mode | undefined,
+  tls: TransportSocket | undefined,
+  perEndpoint: boolean,
+): void {
   if (mode === undefined) {
     cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
     return;
@@ -55,7 +70,11 @@ function applyHboneMatches(q: QueryContext, cluster: Cluster, mode: Mode | undef
   if (tls === undefined) {
     cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
   } else if (perEndpoint) {
-    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), socketMatch("tlsMode-istio", istioMutualMatch, tls), plaintextMatch()];
+    cluster.transportSocketMatches = [
+      hboneMatch(q, rawBuffer()),
+      socketMatch("tlsMode-istio", istioMutualMatch, tls),
+      plaintextMatch(),
+    ];
   } else if (mode === Mode.ISTIO_MUTUAL) {
     cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), socketMatch("tlsMode-istio", undefined, tls)];
   } else {
@@ -66,14 +85,24 @@ function applyHboneMatches(q: QueryContext, cluster: Cluster, mode: Mode | undef
 }
 
 /** Puts the PROXY protocol's header in front of what each transport sends. */
-export function applyProxyProtocol(q: QueryContext, cluster: Cluster, settings: TrafficPolicy_ProxyProtocol | undefined): void {
+export function applyProxyProtocol(
+  q: QueryContext,
+  cluster: Cluster,
+  settings: TrafficPolicy_ProxyProtocol | undefined,
+): void {
   if (settings === undefined) return;
   disableBaggageDiscovery(q, cluster);
   const config = create(ProxyProtocolConfigSchema, {
-    version: settings.version === TrafficPolicy_ProxyProtocol_VERSION.V2 ? ProxyProtocolConfig_Version.V2 : ProxyProtocolConfig_Version.V1,
+    version:
+      settings.version === TrafficPolicy_ProxyProtocol_VERSION.V2
+        ? ProxyProtocolConfig_Version.V2
+        : ProxyProtocolConfig_Version.V1,
   });
   const wrapped = (inner: TransportSocket): TransportSocket =>
-    transportSocket("envoy.transport_sockets.upstream_proxy_protocol", any(ProxyProtocolUpstreamTransportSchema, { config, transportSocket: inner }));
+    transportSocket(
+      "envoy.transport_sockets.upstream_proxy_protocol",
+      any(ProxyProtocolUpstreamTransportSchema, { config, transportSocket: inner }),
+    );
   if (cluster.transportSocket === undefined && cluster.transportSocketMatches.length === 0) {
     cluster.transportSocket = wrapped(rawBuffer("raw_buffer"));
     return;
@@ -92,6 +121,10 @@ function plaintextMatch(): Cluster_TransportSocketMatch {
   return socketMatch("tlsMode-disabled", {}, rawBuffer());
 }
 
-function socketMatch(name: string, match: JsonObject | undefined, transport: TransportSocket): Cluster_TransportSocketMatch {
+function socketMatch(
+  name: string,
+  match: JsonObject | undefined,
+  transport: TransportSocket,
+): Cluster_TransportSocketMatch {
   return create(Cluster_TransportSocketMatchSchema, { name, ...(match && { match }), transportSocket: transport });
 }

@@ -1,6 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type Http1ProtocolOptions, Http1ProtocolOptionsSchema, Http2ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import {
+  type Http1ProtocolOptions,
+  Http1ProtocolOptionsSchema,
+  Http2ProtocolOptionsSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/protocol";
 import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
 import {
   HttpProtocolOptions_ExplicitHttpConfigSchema,
@@ -29,7 +33,9 @@ export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, prot
   if ((undeclared || isHttp(protocol)) && q.call(preservesHeaderCase)) {
     httpOptions(draft).upstreamProtocolOptions = {
       case: "explicitHttpConfig",
-      value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "httpProtocolOptions", value: preservingCase() } }),
+      value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, {
+        protocolConfig: { case: "httpProtocolOptions", value: preservingCase() },
+      }),
     };
   }
   if (undeclared && q.ask(proxyType) !== "router") useDownstreamProtocol(draft);
@@ -41,7 +47,9 @@ export function useHttp2(draft: ClusterDraft): void {
   if (options.upstreamProtocolOptions.case !== undefined) return;
   options.upstreamProtocolOptions = {
     case: "explicitHttpConfig",
-    value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, { protocolConfig: { case: "http2ProtocolOptions", value: create(Http2ProtocolOptionsSchema) } }),
+    value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, {
+      protocolConfig: { case: "http2ProtocolOptions", value: create(Http2ProtocolOptionsSchema) },
+    }),
   };
 }
 
@@ -65,7 +73,11 @@ export function useDownstreamProtocol(draft: ClusterDraft): void {
 }
 
 /** Whether a policy, or the mesh for a port that declares HTTP, wants HTTP/2 between proxies. */
-export function wantsHttp2Upgrade(q: QueryContext, protocol: Protocol, pool: ConnectionPoolSettings | undefined): boolean {
+export function wantsHttp2Upgrade(
+  q: QueryContext,
+  protocol: Protocol,
+  pool: ConnectionPoolSettings | undefined,
+): boolean {
   const http = pool?.http;
   if (http !== undefined) {
     if (http.useClientProtocol) return false;
@@ -86,9 +98,14 @@ export function passthroughProtocolOptions(q: QueryContext): Any {
   });
 }
 
-const preservesHeaderCase = query("preservesHeaderCase", (q): boolean => proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true);
+const preservesHeaderCase = query(
+  "preservesHeaderCase",
+  (q): boolean => proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true,
+);
 
 function preservingCase(): Http1ProtocolOptions {
   const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };
-  return create(Http1ProtocolOptionsSchema, { headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } } });
+  return create(Http1ProtocolOptionsSchema, {
+    headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } },
+  });
 }

@@ -14,7 +14,10 @@ import {
   UpstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
-import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as Mode,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
 import { exactly } from "../envoy/string-matcher.js";
 import { enforceCompliance } from "../security/compliance.js";
@@ -43,7 +46,12 @@ export interface UpstreamTlsOptions {
  * The TLS of connections to the cluster; undefined for none. Sets what HTTP needs for it on the draft: SNI and the check of the
  * certificate by the host of the request. Source: pilot/pkg/networking/core/cluster_tls.go.
  */
-export function upstreamTlsContext(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSettings, options: UpstreamTlsOptions): UpstreamTlsContext | undefined {
+export function upstreamTlsContext(
+  q: QueryContext,
+  draft: ClusterDraft,
+  settings: ClientTLSSettings,
+  options: UpstreamTlsOptions,
+): UpstreamTlsContext | undefined {
   if (settings.mode === Mode.DISABLE) return undefined;
   if (settings.mode === Mode.ISTIO_MUTUAL) {
     const context = istioMutual(q, draft, settings);
@@ -52,9 +60,16 @@ export function upstreamTlsContext(q: QueryContext, draft: ClusterDraft, setting
   }
   const { credentialName } = settings;
   // Sidecars that cannot read the secret would wait for it, so it is left to policies that say whom they mean.
-  if (credentialName !== "" && !isConfigMapCredential(credentialName) && !options.selectsWorkloads && q.ask(proxyType) === "sidecar") return undefined;
+  if (
+    credentialName !== "" &&
+    !isConfigMapCredential(credentialName) &&
+    !options.selectsWorkloads &&
+    q.ask(proxyType) === "sidecar"
+  )
+    return undefined;
   const mutual = settings.mode === Mode.MUTUAL;
-  if (mutual && credentialName === "" && (settings.clientCertificate === "" || settings.privateKey === "")) return undefined;
+  if (mutual && credentialName === "" && (settings.clientCertificate === "" || settings.privateKey === ""))
+    return undefined;
   followRequestHost(draft, settings);
   const names = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : options.externalIdentities;
   const context = tlsContext(settings.sni);
@@ -82,15 +97,25 @@ function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSe
     }),
   };
   const exchanges = q.call(clusterDefaults).offersExchange;
-  common.alpnProtocols = [...(exchanges ? ["istio-peer-exchange"] : []), "istio", ...(speaksHttp2Only(draft) ? ["h2"] : [])];
+  common.alpnProtocols = [
+    ...(exchanges ? ["istio-peer-exchange"] : []),
+    "istio",
+    ...(speaksHttp2Only(draft) ? ["h2"] : []),
+  ];
   if (draft.dynamicForwardProxy) followRequestHost(draft, settings);
   return context;
 }
 
-function applyCredential(q: QueryContext, common: CommonTlsContext, settings: ClientTLSSettings, names: readonly string[]): void {
+function applyCredential(
+  q: QueryContext,
+  common: CommonTlsContext,
+  settings: ClientTLSSettings,
+  names: readonly string[],
+): void {
   const { credentialName } = settings;
   const ownServer = credentialName.startsWith(externalSecretPrefix) && q.ask(rawMetadata, "credential") === "true";
-  if (settings.mode === Mode.MUTUAL) common.tlsCertificateSdsSecretConfigs = [credentialSecret(credentialName, ownServer)];
+  if (settings.mode === Mode.MUTUAL)
+    common.tlsCertificateSdsSecretConfigs = [credentialSecret(credentialName, ownServer)];
   if (settings.insecureSkipVerify === true) return;
   common.validationContextType = {
     case: "combinedValidationContext",
@@ -102,10 +127,18 @@ function applyCredential(q: QueryContext, common: CommonTlsContext, settings: Cl
 }
 
 /** Files of the proxy, which the agent reads and serves so that they can be rotated; without roots, those of the system. */
-function applyFiles(q: QueryContext, common: CommonTlsContext, settings: ClientTLSSettings, names: readonly string[], mutual: boolean): void {
+function applyFiles(
+  q: QueryContext,
+  common: CommonTlsContext,
+  settings: ClientTLSSettings,
+  names: readonly string[],
+  mutual: boolean,
+): void {
   const ownFileServer = q.ask(rawMetadata, "file-credential") === "true";
   if (mutual) {
-    common.tlsCertificateSdsSecretConfigs = [fileSecret(`file-cert:${settings.clientCertificate}~${settings.privateKey}`, ownFileServer)];
+    common.tlsCertificateSdsSecretConfigs = [
+      fileSecret(`file-cert:${settings.clientCertificate}~${settings.privateKey}`, ownFileServer),
+    ];
   }
   if (settings.insecureSkipVerify === true) {
     common.validationContextType = { case: "validationContext", value: create(ValidationSchema) };
@@ -149,7 +182,9 @@ export function allowFixedNames({ cluster }: ClusterDraft): void {
 function tlsContext(sni: string): UpstreamTlsContext {
   return create(UpstreamTlsContextSchema, {
     sni,
-    commonTlsContext: { tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_2, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 } },
+    commonTlsContext: {
+      tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_2, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 },
+    },
   });
 }
 

@@ -28,24 +28,46 @@ export interface UpstreamTlsTarget {
  * lies outside of the mesh or turns it off. A proxy that brings its own certificates uses them in every mutual TLS.
  * Source: pilot/pkg/networking/core/cluster_tls.go, buildUpstreamTLSSettings.
  */
-export function chooseUpstreamTls(q: QueryContext, policy: ClientTLSSettings | undefined, target: UpstreamTlsTarget): UpstreamTlsChoice {
+export function chooseUpstreamTls(
+  q: QueryContext,
+  policy: ClientTLSSettings | undefined,
+  target: UpstreamTlsTarget,
+): UpstreamTlsChoice {
   if (policy !== undefined) return { settings: completed(q, policy, target), automatic: false };
   const { serviceMode, identities, sni } = target;
-  if (target.meshExternal || !q.call(clusterDefaults).autoMutualTls || serviceMode === "UNKNOWN" || serviceMode === "DISABLE") {
+  if (
+    target.meshExternal ||
+    !q.call(clusterDefaults).autoMutualTls ||
+    serviceMode === "UNKNOWN" ||
+    serviceMode === "DISABLE"
+  ) {
     return { settings: undefined, automatic: false };
   }
   const own = ownCertificates(q);
-  const settings = create(ClientTLSSettingsSchema, { ...(own ?? { mode: Mode.ISTIO_MUTUAL }), subjectAltNames: [...identities], sni });
+  const settings = create(ClientTLSSettingsSchema, {
+    ...(own ?? { mode: Mode.ISTIO_MUTUAL }),
+    subjectAltNames: [...identities],
+    sni,
+  });
   return { settings, automatic: true };
 }
 
-function completed(q: QueryContext, policy: ClientTLSSettings, { meshExternal, sni, identities }: UpstreamTlsTarget): ClientTLSSettings {
+function completed(
+  q: QueryContext,
+  policy: ClientTLSSettings,
+  { meshExternal, sni, identities }: UpstreamTlsTarget,
+): ClientTLSSettings {
   if (policy.mode === Mode.DISABLE || policy.mode === Mode.SIMPLE) return policy;
   const insecure = policy.insecureSkipVerify === undefined ? {} : { insecureSkipVerify: policy.insecureSkipVerify };
   const own = ownCertificates(q);
   if (own !== undefined) {
     if (meshExternal && features.preferDestinationRuleTlsForExternal(q)) return policy;
-    return create(ClientTLSSettingsSchema, { ...own, subjectAltNames: policy.subjectAltNames, sni: policy.sni, ...insecure });
+    return create(ClientTLSSettingsSchema, {
+      ...own,
+      subjectAltNames: policy.subjectAltNames,
+      sni: policy.sni,
+      ...insecure,
+    });
   }
   if (policy.mode !== Mode.ISTIO_MUTUAL) return policy;
   return create(ClientTLSSettingsSchema, {

@@ -7,7 +7,12 @@ const known = new WeakMap<ResourceSet, readonly string[]>();
 export function emptyAssignments(set: ResourceSet): readonly string[] {
   let names = known.get(set);
   if (names === undefined) {
-    names = set.isUnion ? set.parts.flatMap(emptyAssignments) : set.toArray().filter(isEmpty).map(({ name }) => name);
+    names = set.isUnion
+      ? set.parts.flatMap(emptyAssignments)
+      : set
+          .toArray()
+          .filter(isEmpty)
+          .map(({ name }) => name);
     known.set(set, names);
   }
   return names;

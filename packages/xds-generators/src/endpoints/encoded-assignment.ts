@@ -1,6 +1,11 @@
 import type { DescMessage } from "@bufbuild/protobuf";
 import { StructSchema, UInt32ValueSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
-import { AddressSchema, EnvoyInternalAddressSchema, PipeSchema, SocketAddressSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import {
+  AddressSchema,
+  EnvoyInternalAddressSchema,
+  PipeSchema,
+  SocketAddressSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { LocalitySchema, MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import {
@@ -45,7 +50,14 @@ const writer = new BackwardWriter();
 
 /** A group with its members encoded. */
 export function withEncodedMembers(group: LocalityGroup): LocalityGroup<EncodedMember> {
-  return { ...group, members: group.members.map((member) => ({ labels: member.labels, weight: member.weight, bytes: encodedMember(member) })) };
+  return {
+    ...group,
+    members: group.members.map((member) => ({
+      labels: member.labels,
+      weight: member.weight,
+      bytes: encodedMember(member),
+    })),
+  };
 }
 
 /** The `ClusterLoadAssignment` of these groups. */
@@ -144,5 +156,8 @@ function writeWeight(field: number, weight: number): void {
 
 /** The numbers of a message's fields, by name. */
 function numbersOf<Desc extends DescMessage>(schema: Desc): Readonly<Record<keyof Desc["field"], number>> {
-  return Object.fromEntries(schema.fields.map(({ localName, number }) => [localName, number])) as Record<keyof Desc["field"], number>;
+  return Object.fromEntries(schema.fields.map(({ localName, number }) => [localName, number])) as Record<
+    keyof Desc["field"],
+    number
+  >;
 }

@@ -32,10 +32,12 @@ export interface EndpointFacts {
 export function factsOf(q: QueryContext, service: Service, endpoint: Endpoint, mutualTls: boolean): EndpointFacts {
   const { workloadName, namespace, labels, cluster } = endpoint;
   const tlsMode = mutualTls ? endpoint.tlsMode : "";
-  if (!service.meshExternal || !features.canonicalServiceForMeshExternal(q)) return { tlsMode, workloadName, namespace, labels, cluster };
+  if (!service.meshExternal || !features.canonicalServiceForMeshExternal(q))
+    return { tlsMode, workloadName, namespace, labels, cluster };
   const name = service.labels[CANONICAL_NAME_LABEL];
   const revision = service.labels[CANONICAL_REVISION_LABEL];
-  const canonical = name === undefined ? {} : { [CANONICAL_NAME_LABEL]: name, [CANONICAL_REVISION_LABEL]: revision ?? "" };
+  const canonical =
+    name === undefined ? {} : { [CANONICAL_NAME_LABEL]: name, [CANONICAL_REVISION_LABEL]: revision ?? "" };
   return { tlsMode, workloadName, namespace: service.namespace, labels: { ...labels, ...canonical }, cluster };
 }
 
@@ -45,10 +47,15 @@ export function factsOf(q: QueryContext, service: Service, endpoint: Endpoint, m
  */
 export function endpointMetadata(q: QueryContext, facts: EndpointFacts): EndpointMetadata {
   const out: Record<string, Readonly<Record<string, string>>> = {};
-  if (facts.tlsMode !== "" && facts.tlsMode !== DISABLED_TLS_MODE) out[transportSocketMatch] = { tlsMode: facts.tlsMode };
+  if (facts.tlsMode !== "" && facts.tlsMode !== DISABLED_TLS_MODE)
+    out[transportSocketMatch] = { tlsMode: facts.tlsMode };
   if (features.telemetryLabel(q) && features.endpointTelemetryLabel(q)) {
     const { name, revision } = canonicalServiceOf(facts.labels, facts.workloadName);
-    out["istio"] = { workload: [facts.workloadName, facts.namespace, name, revision === "latest" ? "" : revision, facts.cluster].join(";") };
+    out["istio"] = {
+      workload: [facts.workloadName, facts.namespace, name, revision === "latest" ? "" : revision, facts.cluster].join(
+        ";",
+      ),
+    };
   }
   return out;
 }

@@ -25,8 +25,13 @@ const EDS = Cluster_DiscoveryType.EDS;
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
   const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
-  const passedOn = passesTlsOn(q) ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true })) : [];
-  const local = askMetadata(q, "ENABLE_SELF_DISCOVERY") === true ? [ResourceSet.of([q.call(endpointsOf, selfDiscoveryCluster)])] : [];
+  const passedOn = passesTlsOn(q)
+    ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true }))
+    : [];
+  const local =
+    askMetadata(q, "ENABLE_SELF_DISCOVERY") === true
+      ? [ResourceSet.of([q.call(endpointsOf, selfDiscoveryCluster)])]
+      : [];
   return ResourceSet.union([...own, ...passedOn, ...local]);
 });
 
@@ -39,16 +44,22 @@ const assignmentsOfService = query(
 /** The EDS clusters of a service. Where a policy passes connections through to where they were meant to go, there are no endpoints to send. */
 const edsClusters = query(
   "edsClusters",
-  (q, { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean }): readonly EdsCluster[] => {
+  (
+    q,
+    { service: scoped, sniDnat }: { readonly service: ScopedService; readonly sniDnat: boolean },
+  ): readonly EdsCluster[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
     if (sniDnat ? service.meshExternal : hasNoCluster(service)) return [];
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
     return service.ports.flatMap(({ number: port, protocol }) => {
       const ofService = policyOfPort(rule?.trafficPolicy, port);
-      const sentApart = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean => typeUnderPolicy(q, type, policy, protocol) === EDS;
+      const sentApart = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
+        typeUnderPolicy(q, type, policy, protocol) === EDS;
       if (protocol === "UDP" || !sentApart(EDS, ofService)) return [];
-      const subsets = (rule?.subsets ?? []).filter((subset) => sentApart(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)));
+      const subsets = (rule?.subsets ?? []).filter((subset) =>
+        sentApart(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)),
+      );
       return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
     });
   },

@@ -18,7 +18,11 @@ export interface InlinePreference {
  * The endpoints of a cluster that is sent with them (STRICT_DNS, LOGICAL_DNS), for the client. Labels set priorities in a service's own
  * cluster only, not in those of its subsets (as in the original).
  */
-export function inlineLocalities(q: QueryContext, target: EndpointTarget, preference: InlinePreference): readonly LocalityGroup<EncodedMember>[] {
+export function inlineLocalities(
+  q: QueryContext,
+  target: EndpointTarget,
+  preference: InlinePreference,
+): readonly LocalityGroup<EncodedMember>[] {
   const { service, port, subset, sniDnat } = target;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(inlineEndpoints, { service: service.key, port: { name: port.name, number: port.number } });

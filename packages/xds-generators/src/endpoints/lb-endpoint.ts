@@ -1,7 +1,13 @@
 import { HealthStatus } from "@istiod/envoy-api/envoy/config/core/v3/health_check";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
-import { type Endpoint, type Health, ISTIO_MUTUAL_TLS_MODE, type NetworkGateway, type Service } from "@istiod/service-discovery";
+import {
+  type Endpoint,
+  type Health,
+  ISTIO_MUTUAL_TLS_MODE,
+  type NetworkGateway,
+  type Service,
+} from "@istiod/service-discovery";
 import { type EndpointMetadata, endpointMetadata, factsOf } from "./endpoint-metadata.js";
 import { isDraining } from "./visible-endpoints.js";
 import { isTunnelled, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./tunnel.js";
@@ -26,9 +32,15 @@ export function lbEndpoint(q: QueryContext, service: Service, endpoint: Endpoint
   const health = isDraining(q, endpoint) ? HealthStatus.DRAINING : healthStatuses[endpoint.health];
   const { addresses, port } = endpoint;
   if (isTunnelled(q, endpoint)) {
-    return { address: tunnelAddress(endpoint), others: none, health, metadata: { ...metadata, ...tunnelMetadata(endpoint) } };
+    return {
+      address: tunnelAddress(endpoint),
+      others: none,
+      health,
+      metadata: { ...metadata, ...tunnelMetadata(endpoint) },
+    };
   }
-  const others = addresses.length > 1 && features.dualStack(q) ? addresses.slice(1).map((host) => ({ host, port })) : none;
+  const others =
+    addresses.length > 1 && features.dualStack(q) ? addresses.slice(1).map((host) => ({ host, port })) : none;
   return { address: { host: addresses[0] ?? "", port }, others, health, metadata };
 }
 

@@ -23,7 +23,8 @@ import { hasUsableAddress } from "./visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {
-  if (clusterName === selfDiscoveryCluster) return assignmentResource(clusterName, ownWorkload(q).map(withEncodedMembers));
+  if (clusterName === selfDiscoveryCluster)
+    return assignmentResource(clusterName, ownWorkload(q).map(withEncodedMembers));
   const name = parseClusterName(clusterName);
   const service = name && q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
   if (name === undefined || service === undefined) return assignmentResource(clusterName, []);
@@ -41,7 +42,9 @@ export interface EdsCluster {
 }
 
 /** The endpoints of an EDS cluster for the client. Clients that prefer the same ones share it, whatever else they import. */
-export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): Resource => assignmentTo(q, nameOf(cluster), cluster));
+export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): Resource =>
+  assignmentTo(q, nameOf(cluster), cluster),
+);
 
 function assignmentTo(q: QueryContext, name: string, cluster: EdsCluster): Resource {
   const { preference, groups } = q.call(reachableEndpoints, cluster);
@@ -78,7 +81,10 @@ interface ReachableEndpoints {
   readonly groups: readonly LocalityGroup<EncodedMember>[];
 }
 
-const none: ReachableEndpoints = { preference: { setting: undefined, detectsOutliers: false, byLabels: false }, groups: [] };
+const none: ReachableEndpoints = {
+  preference: { setting: undefined, detectsOutliers: false, byLabels: false },
+  groups: [],
+};
 
 /** How a registry lists endpoints means nothing to a load balancer: in order of address, a list that is only shuffled is no change. */
 function byAddress(a: Endpoint, b: Endpoint): number {

@@ -28,11 +28,16 @@ export const maxWeight = 0xffff_ffff;
 
 /** The sum of the members' weights, as far as it can be expressed. */
 export function totalWeight(members: readonly Weighted[]): number {
-  return Math.min(maxWeight, members.reduce((sum, { weight }) => sum + weight, 0));
+  return Math.min(
+    maxWeight,
+    members.reduce((sum, { weight }) => sum + weight, 0),
+  );
 }
 
 /** Members by the locality of their endpoints, in order of the localities' names. */
-export function groupByLocality(members: readonly (Member & { readonly endpoint: Endpoint })[]): readonly LocalityGroup[] {
+export function groupByLocality(
+  members: readonly (Member & { readonly endpoint: Endpoint })[],
+): readonly LocalityGroup[] {
   return [...groupedBy(members, ({ endpoint }) => endpoint.locality)]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([locality, group]) => ({ locality, members: group, weight: totalWeight(group), priority: 0 }));

@@ -78,7 +78,15 @@ function byDistance<M extends Weighted>(
     groups.map((group) => {
       const { region, zone, subzone } = localityOf(group);
       const distance =
-        region !== own.region ? (preferred === undefined || region === preferred ? 3 : 4) : zone !== own.zone ? 2 : subzone !== own.subzone ? 1 : 0;
+        region !== own.region
+          ? preferred === undefined || region === preferred
+            ? 3
+            : 4
+          : zone !== own.zone
+            ? 2
+            : subzone !== own.subzone
+              ? 1
+              : 0;
       return { ...group, priority: group.priority * 5 + distance };
     }),
   );
@@ -104,7 +112,11 @@ function byRegion<M extends Weighted>(
  * Splits groups by how many of some labels, in order, their members share with the client; the first label that differs decides. `name=value`
  * compares with that value. A client without any label prefers nothing by labels. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
  */
-function byLabels<M extends Weighted>(q: QueryContext, groups: readonly LocalityGroup<M>[], priorityLabels: readonly string[]): readonly LocalityGroup<M>[] {
+function byLabels<M extends Weighted>(
+  q: QueryContext,
+  groups: readonly LocalityGroup<M>[],
+  priorityLabels: readonly string[],
+): readonly LocalityGroup<M>[] {
   const wanted = priorityLabels.map((entry) => {
     const parts = entry.split("=");
     const [name = "", value] = parts;

@@ -1,5 +1,9 @@
 import type { QueryContext } from "@istiod/incremental";
-import { ClientTLSSettings_TLSmode, type DestinationRule, type TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  ClientTLSSettings_TLSmode,
+  type DestinationRule,
+  type TrafficPolicy,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { modeOfPort, peerModesIn, subsetNamed } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, type Labels } from "@istiod/service-discovery";
 import type { PeerModes } from "@istiod/push-context";
@@ -9,7 +13,11 @@ import type { EndpointTarget } from "./endpoint-target.js";
  * Whether the client speaks Istio's mutual TLS to each endpoint of a target: as its DestinationRule says, else where the endpoint's proxy takes it
  * and no PeerAuthentication disables it. Source: pilot/pkg/xds/endpoints/mtls_checker.go.
  */
-export function mutualTlsOf(q: QueryContext, target: EndpointTarget, rule: DestinationRule | undefined): (endpoint: Endpoint) => boolean {
+export function mutualTlsOf(
+  q: QueryContext,
+  target: EndpointTarget,
+  rule: DestinationRule | undefined,
+): (endpoint: Endpoint) => boolean {
   const declared = tlsModeOfRule(rule, target.subset, target.port.number);
   if (declared !== undefined) return () => declared === ClientTLSSettings_TLSmode.ISTIO_MUTUAL;
   const modesIn = new Map<string, (labels: Labels) => PeerModes>();
@@ -22,13 +30,19 @@ export function mutualTlsOf(q: QueryContext, target: EndpointTarget, rule: Desti
 }
 
 /** The mode that a rule sets for a port of a subset, or else of the service; undefined where it sets none, or has no such subset. */
-function tlsModeOfRule(rule: DestinationRule | undefined, subset: string, port: number): ClientTLSSettings_TLSmode | undefined {
+function tlsModeOfRule(
+  rule: DestinationRule | undefined,
+  subset: string,
+  port: number,
+): ClientTLSSettings_TLSmode | undefined {
   const own = subset === "" ? undefined : subsetNamed(rule, subset);
   if (subset !== "" && own === undefined) return undefined;
   return tlsModeOfPolicy(own?.trafficPolicy, port) ?? tlsModeOfPolicy(rule?.trafficPolicy, port);
 }
 
 function tlsModeOfPolicy(policy: TrafficPolicy | undefined, port: number): ClientTLSSettings_TLSmode | undefined {
-  const ofPort = policy?.portLevelSettings.find((settings) => settings.port?.number === port && settings.tls !== undefined);
+  const ofPort = policy?.portLevelSettings.find(
+    (settings) => settings.port?.number === port && settings.tls !== undefined,
+  );
   return (ofPort?.tls ?? policy?.tls)?.mode;
 }

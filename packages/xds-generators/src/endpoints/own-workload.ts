@@ -1,5 +1,13 @@
 import type { QueryContext } from "@istiod/incremental";
-import { askMetadata, label, locality, scopedService, scopeOf, serviceInScope, serviceTargets } from "@istiod/push-context";
+import {
+  askMetadata,
+  label,
+  locality,
+  scopedService,
+  scopeOf,
+  serviceInScope,
+  serviceTargets,
+} from "@istiod/push-context";
 import { type Endpoint, endpoints, keyOfId, portNumbered, splitKey, splitLocality } from "@istiod/service-discovery";
 import type { LocalityGroup } from "./locality-group.js";
 import { reachableGroups } from "./reachable-groups.js";
@@ -26,6 +34,8 @@ export function ownWorkload(q: QueryContext): readonly LocalityGroup[] {
     endpoint.workloadName === workloadName &&
     splitLocality(endpoint.locality)[0] === region &&
     revisionLabels.every((name) => endpoint.labels[name] === q.ask(label, name));
-  const own = q.call(endpoints, { service: service.key, port: port.name }).filter((endpoint) => hasUsableAddress(endpoint) && isOwn(endpoint));
+  const own = q
+    .call(endpoints, { service: service.key, port: port.name })
+    .filter((endpoint) => hasUsableAddress(endpoint) && isOwn(endpoint));
   return reachableGroups(q, { service, port, subset: "", sniDnat: false }, undefined, own, "resolved");
 }

@@ -20,7 +20,11 @@ import { type LocalityGroup, maxWeight, type Member, totalWeight } from "./local
  * network has a gateway, every endpoint is taken to be reachable.
  * Source: pilot/pkg/xds/endpoints/ep_filters.go.
  */
-export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[], form: GatewayForm): readonly LocalityGroup[] {
+export function acrossNetworks(
+  q: QueryContext,
+  groups: readonly LocalityGroup[],
+  form: GatewayForm,
+): readonly LocalityGroup[] {
   if (groups.length === 0 || !q.call(hasNetworkGateways, form)) return groups;
   const scale = q.call(gatewayWeightScale, form);
   return groups.map((group) => {
@@ -42,7 +46,10 @@ export function acrossNetworks(q: QueryContext, groups: readonly LocalityGroup[]
     }
     const sorted = [...gateways.values()].sort((a, b) => byAddress(a.gateway, b.gateway));
     for (const { gateway, weight } of sorted) {
-      const labels = withTopology({}, { cluster: gateway.cluster, locality: "", nodeName: "", network: gateway.network });
+      const labels = withTopology(
+        {},
+        { cluster: gateway.cluster, locality: "", nodeName: "", network: gateway.network },
+      );
       const counted = Math.max(1, weight);
       members.push({ labels, lb: gatewayEndpoint(q, gateway), weight: counted });
     }

@@ -2,7 +2,15 @@ import { isIP } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { askMetadata, cluster, features, inCluster, policyOfSubset, subsetNamed } from "@istiod/push-context";
-import { type Endpoint, type GatewayForm, hasLabels, hasNetworkGateways, isClusterLocal, type Labels, type Service } from "@istiod/service-discovery";
+import {
+  type Endpoint,
+  type GatewayForm,
+  hasLabels,
+  hasNetworkGateways,
+  isClusterLocal,
+  type Labels,
+  type Service,
+} from "@istiod/service-discovery";
 import type { EndpointTarget } from "./endpoint-target.js";
 
 /** Those of a target's endpoints that the client is sent. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, filterIstioEndpoint. */
@@ -50,7 +58,11 @@ function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: Serv
 }
 
 /** A share of hosts that must be healthy, set by the rule, speaks against sending others: in panic Envoy would use them. */
-function sendsUnhealthyEndpoints(q: QueryContext, { service, subset, port }: EndpointTarget, rule: DestinationRule | undefined): boolean {
+function sendsUnhealthyEndpoints(
+  q: QueryContext,
+  { service, subset, port }: EndpointTarget,
+  rule: DestinationRule | undefined,
+): boolean {
   if (forcesUnhealthyEndpoints(q, service)) return true;
   if (!supportsUnhealthyEndpoints(q, service)) return false;
   const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);

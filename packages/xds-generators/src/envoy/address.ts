@@ -1,5 +1,9 @@
 import { create } from "@bufbuild/protobuf";
-import { type Address, AddressSchema, SocketAddress_Protocol as Transport } from "@istiod/envoy-api/envoy/config/core/v3/address";
+import {
+  type Address,
+  AddressSchema,
+  SocketAddress_Protocol as Transport,
+} from "@istiod/envoy-api/envoy/config/core/v3/address";
 
 const unixPrefix = "unix://";
 
@@ -8,12 +12,19 @@ export function address(bind: string, port: number): Address {
   if (port === 0) {
     return create(AddressSchema, { address: { case: "pipe", value: { path: unixPath(bind) } } });
   }
-  return create(AddressSchema, { address: { case: "socketAddress", value: { address: bind, portSpecifier: { case: "portValue", value: port } } } });
+  return create(AddressSchema, {
+    address: { case: "socketAddress", value: { address: bind, portSpecifier: { case: "portValue", value: port } } },
+  });
 }
 
 /** A UDP socket address. */
 export function udpAddress(bind: string, port: number): Address {
-  return create(AddressSchema, { address: { case: "socketAddress", value: { protocol: Transport.UDP, address: bind, portSpecifier: { case: "portValue", value: port } } } });
+  return create(AddressSchema, {
+    address: {
+      case: "socketAddress",
+      value: { protocol: Transport.UDP, address: bind, portSpecifier: { case: "portValue", value: port } },
+    },
+  });
 }
 
 /** The path of a Unix domain socket that may be written as `unix://…`. */

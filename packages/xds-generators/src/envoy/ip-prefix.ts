@@ -44,7 +44,8 @@ function addressBytes(host: string): Uint8Array | undefined {
   if (isIPv4(host)) return Uint8Array.from(host.split("."), Number);
   if (!isIPv6(host) || host.includes("%")) return undefined;
   const [head = "", tail] = embeddedIpv4ToHex(host).split("::");
-  const groups = (part: string): number[] => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
+  const groups = (part: string): number[] =>
+    part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16));
   const before = groups(head);
   const after = tail === undefined ? [] : groups(tail);
   const all = [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
@@ -61,7 +62,8 @@ function embeddedIpv4ToHex(host: string): string {
 /** RFC 5952; IPv4-mapped addresses end in dotted decimal. */
 function shortIpv6(bytes: Uint8Array): string {
   const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] ?? 0) << 8) | (bytes[2 * i + 1] ?? 0));
-  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) return `::ffff:${bytes.slice(12).join(".")}`;
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)
+    return `::ffff:${bytes.slice(12).join(".")}`;
   let start = -1;
   let length = 1;
   for (let i = 0; i < 8; i++) {

@@ -62,7 +62,7 @@ const writer = new BackwardWriter();
 function partsOf(message: Buffer): Part[] {
   const parts: Part[] = [];
   let from = 0;
-  for (let at = 0; at < message.length; ) {
+  for (let at = 0; at < message.length;) {
     const [tag, value] = readNumber(message, at);
     const end = skipValue(message, tag % 8, value);
     if (tag % 8 === wireTypes.delimited) {
@@ -96,7 +96,9 @@ function textParts(text: Buffer): Part[] {
 /** The name of the blank for texts that a field begins with. */
 function repeatedBy(part: Part): string | undefined {
   const [first] = "parts" in part ? part.parts : [];
-  return first !== undefined && "blank" in first && first.blank.startsWith(every) ? first.blank.slice(every.length) : undefined;
+  return first !== undefined && "blank" in first && first.blank.startsWith(every)
+    ? first.blank.slice(every.length)
+    : undefined;
 }
 
 /** Parts, the last one first; `current` is the text of the message that stands for each of some. */

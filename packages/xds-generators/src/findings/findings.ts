@@ -27,8 +27,16 @@ export const findings = query("findings", (q): Findings => {
   return {
     duplicateClusters: q.call(duplicateClusters),
     unresolvedClusters: q.call(unresolvedClusters),
-    repeatedDomains: sidecar ? sorted(q.call(sidecarRouteNames, scope).flatMap((name) => q.call(repeatedDomains, name))) : [],
-    outboundConflicts: sidecar ? sorted(q.call(outboundPorts, scope).flatMap((port) => q.call(lostConnections, { scope, port }).map(({ bind }) => `${bind}_${port}`))) : [],
+    repeatedDomains: sidecar
+      ? sorted(q.call(sidecarRouteNames, scope).flatMap((name) => q.call(repeatedDomains, name)))
+      : [],
+    outboundConflicts: sidecar
+      ? sorted(
+          q
+            .call(outboundPorts, scope)
+            .flatMap((port) => q.call(lostConnections, { scope, port }).map(({ bind }) => `${bind}_${port}`)),
+        )
+      : [],
     inboundConflict: sidecar && q.call(inboundConflict),
   };
 });

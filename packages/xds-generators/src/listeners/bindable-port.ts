@@ -25,7 +25,10 @@ export interface WantedPort {
 }
 
 /** Whether a listener of the client may have a port: it may be taken by the bootstrap, or be privileged. Source: `CanBindToPort` of pilot/pkg/model/context.go. */
-export function canHavePort(q: QueryContext, { port, protocol, bind, bindToPort, capturePortsTaken }: WantedPort): boolean {
+export function canHavePort(
+  q: QueryContext,
+  { port, protocol, bind, bindToPort, capturePortsTaken }: WantedPort,
+): boolean {
   if (bindToPort && port > 0 && port < 1024 && q.ask(unprivileged)) return false;
   const onAll = bind === "" ? isHttp(protocol) : bind === wildcards[q.ask(ipMode)][0];
   if (!onAll) return true;

@@ -9,5 +9,7 @@ const kinds = {
 /** Metadata that names the object, `namespace/name`, which something was made from. */
 export function configMetadata(kind: keyof typeof kinds, key: string): Metadata {
   const [namespace = "", name = ""] = key.split("/");
-  return create(MetadataSchema, { filterMetadata: { istio: { config: `/apis/${kinds[kind].replace("NS", namespace)}/${name}` } } });
+  return create(MetadataSchema, {
+    filterMetadata: { istio: { config: `/apis/${kinds[kind].replace("NS", namespace)}/${name}` } },
+  });
 }

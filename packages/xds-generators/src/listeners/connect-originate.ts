@@ -1,7 +1,11 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { type TcpProxy_TunnelingConfig, TcpProxy_TunnelingConfigSchema, TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import {
+  type TcpProxy_TunnelingConfig,
+  TcpProxy_TunnelingConfigSchema,
+  TcpProxySchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type ListenerClass, proxyType } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
@@ -31,7 +35,9 @@ export const connectOriginateListener = query("connectOriginateListener", (q): R
     useOriginalDst: false,
     listenerSpecifier: { case: "internalListener", value: {} },
     listenerFilters: [originalDestination],
-    filterChains: [{ filters: [...(exchangesBaggage(q) ? [tunnelPeerMetadata] : []), networkFilter(tcpProxyName, proxy)] }],
+    filterChains: [
+      { filters: [...(exchangesBaggage(q) ? [tunnelPeerMetadata] : []), networkFilter(tcpProxyName, proxy)] },
+    ],
     accessLog: [...accessLogs(q, listenerClass, "listener")],
   });
   return resource(connectOriginate, toBinary(ListenerSchema, listener));

@@ -1,7 +1,10 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import type { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
-import { type HttpConnectionManager, HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import {
+  type HttpConnectionManager,
+  HttpConnectionManagerSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { DownstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
@@ -34,7 +37,10 @@ const keepalive = { interval: 10_000, timeout: 20_000 };
  */
 export const connectTerminateListener = query("connectTerminateListener", (q): Resource => {
   const [bind, ...others] = wildcards[q.ask(ipMode)];
-  const tls = any(DownstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q), requireClientCertificate: true });
+  const tls = any(DownstreamTlsContextSchema, {
+    commonTlsContext: tunnelTlsContext(q),
+    requireClientCertificate: true,
+  });
   const listener = create(ListenerSchema, {
     name: connectTerminate,
     address: address(bind, hbonePort),

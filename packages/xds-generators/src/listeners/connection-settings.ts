@@ -1,6 +1,13 @@
 import { create } from "@bufbuild/protobuf";
-import { HttpProtocolOptions_HeadersWithUnderscoresAction as EnvoyUnderscores, HttpProtocolOptionsSchema, Http2ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
-import { type HttpConnectionManager, HttpConnectionManager_PathWithEscapedSlashesAction as EnvoySlashes } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import {
+  HttpProtocolOptions_HeadersWithUnderscoresAction as EnvoyUnderscores,
+  HttpProtocolOptionsSchema,
+  Http2ProtocolOptionsSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import {
+  type HttpConnectionManager,
+  HttpConnectionManager_PathWithEscapedSlashesAction as EnvoySlashes,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import type { QueryContext } from "@istiod/incremental";
 import {
   type ProxyConfig_ConnectionSettings as ConnectionSettings,
@@ -29,7 +36,8 @@ function withEdgeLimits(set: ConnectionSettings): ConnectionSettings {
     httpMaxConcurrentStreams: set.httpMaxConcurrentStreams ?? 100,
     http2InitialStreamWindowSize: set.http2InitialStreamWindowSize ?? 65_536,
     http2InitialConnectionWindowSize: set.http2InitialConnectionWindowSize ?? 1_048_576,
-    httpHeadersWithUnderscoresAction: set.httpHeadersWithUnderscoresAction || Underscores.HEADERS_WITH_UNDERSCORES_REJECT_REQUEST,
+    httpHeadersWithUnderscoresAction:
+      set.httpHeadersWithUnderscoresAction || Underscores.HEADERS_WITH_UNDERSCORES_REJECT_REQUEST,
     httpMergeSlashes: set.httpMergeSlashes ?? true,
     httpPathWithEscapedSlashesAction: set.httpPathWithEscapedSlashesAction || Slashes.UNESCAPE_AND_REDIRECT,
   };
@@ -53,15 +61,23 @@ export function applyConnectionSettings(manager: HttpConnectionManager, set: Con
   if (set.httpRequestHeadersTimeout) manager.requestHeadersTimeout = set.httpRequestHeadersTimeout;
   if (set.httpDrainTimeout) manager.drainTimeout = set.httpDrainTimeout;
 
-  if ((set.httpMaxConcurrentStreams ?? set.http2InitialStreamWindowSize ?? set.http2InitialConnectionWindowSize) !== undefined) {
+  if (
+    (set.httpMaxConcurrentStreams ?? set.http2InitialStreamWindowSize ?? set.http2InitialConnectionWindowSize) !==
+    undefined
+  ) {
     const http2 = (manager.http2ProtocolOptions ??= create(Http2ProtocolOptionsSchema));
-    const [streams, streamWindow, connectionWindow] = [set.httpMaxConcurrentStreams, set.http2InitialStreamWindowSize, set.http2InitialConnectionWindowSize].map(unsigned);
+    const [streams, streamWindow, connectionWindow] = [
+      set.httpMaxConcurrentStreams,
+      set.http2InitialStreamWindowSize,
+      set.http2InitialConnectionWindowSize,
+    ].map(unsigned);
     if (streams !== undefined) http2.maxConcurrentStreams = streams;
     if (streamWindow !== undefined) http2.initialStreamWindowSize = streamWindow;
     if (connectionWindow !== undefined) http2.initialConnectionWindowSize = connectionWindow;
   }
   if (set.httpHeadersWithUnderscoresAction !== Underscores.HEADERS_WITH_UNDERSCORES_UNSPECIFIED) {
-    (manager.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema)).headersWithUnderscoresAction = underscores(set.httpHeadersWithUnderscoresAction);
+    (manager.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema)).headersWithUnderscoresAction =
+      underscores(set.httpHeadersWithUnderscoresAction);
   }
   if (set.httpMergeSlashes !== undefined) manager.mergeSlashes = set.httpMergeSlashes;
   if (set.httpPathWithEscapedSlashesAction !== Slashes.PATH_WITH_ESCAPED_SLASHES_UNSPECIFIED) {
@@ -71,7 +87,9 @@ export function applyConnectionSettings(manager: HttpConnectionManager, set: Con
 
 function underscores(action: Underscores): EnvoyUnderscores {
   if (action === Underscores.HEADERS_WITH_UNDERSCORES_REJECT_REQUEST) return EnvoyUnderscores.REJECT_REQUEST;
-  return action === Underscores.HEADERS_WITH_UNDERSCORES_DROP_HEADER ? EnvoyUnderscores.DROP_HEADER : EnvoyUnderscores.ALLOW;
+  return action === Underscores.HEADERS_WITH_UNDERSCORES_DROP_HEADER
+    ? EnvoyUnderscores.DROP_HEADER
+    : EnvoyUnderscores.ALLOW;
 }
 
 function slashes(action: Slashes): EnvoySlashes {

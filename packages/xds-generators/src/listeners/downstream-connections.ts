@@ -1,14 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { type Listener, Listener_ConnectionBalanceConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import {
+  type Listener,
+  Listener_ConnectionBalanceConfigSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
 
 /** Each worker takes its share of connections, whatever the kernel hands out. */
-export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = create(Listener_ConnectionBalanceConfigSchema, {
-  balanceType: { case: "exactBalance", value: {} },
-});
+export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = create(
+  Listener_ConnectionBalanceConfigSchema,
+  {
+    balanceType: { case: "exactBalance", value: {} },
+  },
+);
 
 /** How many connections one turn of the event loop accepts; undefined leaves it to Envoy. */
 export function acceptedAtOnce(q: QueryContext): number | undefined {

@@ -1,5 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { type FilterChainMatch, FilterChainMatchSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  type FilterChainMatch,
+  FilterChainMatchSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { cidrRange } from "../envoy/cidr.js";
 import { maskedPrefix, parseIpPrefix } from "../envoy/ip-prefix.js";
 
@@ -15,9 +18,17 @@ export interface ChainMatch {
 const unspecified = "0.0.0.0";
 
 /** Whether a chain takes every connection that no other one takes. */
-export function matchesAll({ sniHosts = [], destinations = [], applicationProtocols = [], transportProtocol = "" }: ChainMatch): boolean {
+export function matchesAll({
+  sniHosts = [],
+  destinations = [],
+  applicationProtocols = [],
+  transportProtocol = "",
+}: ChainMatch): boolean {
   return (
-    (sniHosts.length === 0 || sniHosts.includes("*")) && applicationProtocols.length === 0 && transportProtocol === "" && destinations.length === 0
+    (sniHosts.length === 0 || sniHosts.includes("*")) &&
+    applicationProtocols.length === 0 &&
+    transportProtocol === "" &&
+    destinations.length === 0
   );
 }
 

@@ -19,8 +19,15 @@ export interface FilterChainTemplate {
 type ChainField = "filterChains" | "defaultFilterChain";
 
 /** The chain as one part of a listener, with requests traced as `tracing` says, which is asked for only where there are requests. */
-export function listenerPart({ chain, manager }: FilterChainTemplate, tracing: () => Uint8Array, field: ChainField = "filterChains"): Uint8Array {
-  return encodedField(ListenerSchema.field[field].number, manager === undefined ? [chain] : [chain, managerElement(manager, tracing())]);
+export function listenerPart(
+  { chain, manager }: FilterChainTemplate,
+  tracing: () => Uint8Array,
+  field: ChainField = "filterChains",
+): Uint8Array {
+  return encodedField(
+    ListenerSchema.field[field].number,
+    manager === undefined ? [chain] : [chain, managerElement(manager, tracing())],
+  );
 }
 
 /** A chain, or a part of one, encoded. */

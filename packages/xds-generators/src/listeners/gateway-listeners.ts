@@ -4,7 +4,17 @@ import { AdditionalAddressSchema, ListenerSchema } from "@istiod/envoy-api/envoy
 import { UdpListenerConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/udp_listener_config";
 import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import { askMetadata, type BoundServer, features, ipMode, mergedGateway, proxyConfig, type ServerGroup, terminatesHttps, unprivileged } from "@istiod/push-context";
+import {
+  askMetadata,
+  type BoundServer,
+  features,
+  ipMode,
+  mergedGateway,
+  proxyConfig,
+  type ServerGroup,
+  terminatesHttps,
+  unprivileged,
+} from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import { address, udpAddress } from "../envoy/address.js";
@@ -24,22 +34,28 @@ import { additionalAddresses, listenerName, wildcards } from "./listener-address
 import { proxyProtocol, tlsInspector } from "./listener-filters.js";
 
 /** The listeners of a gateway proxy: one for each port and bind of its Gateways, and beside it one for HTTP/3 where that is served. Source: pilot/pkg/networking/core/gateway.go. */
-export const gatewayListeners = query(
-  "gatewayListeners",
-  (q): ResourceSet => {
-    const byName = new Map<string, { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }>();
-    for (const group of q.call(mergedGateway)?.groups ?? []) {
-      if (group.port < 1024 && q.ask(unprivileged)) continue;
-      const binds = bindsOf(q, group);
-      const name = listenerName(binds[0] ?? "", group.port);
-      const listener = byName.get(name);
-      if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
-      else listener.groups.push(group);
-    }
-    const sni = new Map<number, SniHosts>();
-    return ResourceSet.of([...byName].flatMap(([name, { binds, port, groups }]) => [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter((found) => found !== undefined)));
-  },
-);
+export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
+  const byName = new Map<
+    string,
+    { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }
+  >();
+  for (const group of q.call(mergedGateway)?.groups ?? []) {
+    if (group.port < 1024 && q.ask(unprivileged)) continue;
+    const binds = bindsOf(q, group);
+    const name = listenerName(binds[0] ?? "", group.port);
+    const listener = byName.get(name);
+    if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
+    else listener.groups.push(group);
+  }
+  const sni = new Map<number, SniHosts>();
+  return ResourceSet.of(
+    [...byName].flatMap(([name, { binds, port, groups }]) =>
+      [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter(
+        (found) => found !== undefined,
+      ),
+    ),
+  );
+});
 
 /** Connections at a gateway's listener that a route of a VirtualService wanted and another one has. */
 export const lostAtGateway = query("lostAtGateway", (q, name: string): readonly LostClaim[] => {
@@ -47,7 +63,8 @@ export const lostAtGateway = query("lostAtGateway", (q, name: string): readonly 
   return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
     if (isHttp(parseProtocol(group.protocol))) return [];
     const claims = new Claims();
-    for (const server of group.servers) if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
+    for (const server of group.servers)
+      if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
     return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.lost : [];
   });
 });
@@ -58,7 +75,14 @@ function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
   return features.dualStack(q) ? all : [all[0]];
 }
 
-function gatewayListener(q: QueryContext, name: string, binds: readonly string[], port: number, groups: readonly ServerGroup[], sni: Map<number, SniHosts>): Resource | undefined {
+function gatewayListener(
+  q: QueryContext,
+  name: string,
+  binds: readonly string[],
+  port: number,
+  groups: readonly ServerGroup[],
+  sni: Map<number, SniHosts>,
+): Resource | undefined {
   const chains = groups.flatMap((group) => chainsOf(q, group, sni));
   if (chains.length === 0) return undefined;
   const [bind = "", ...others] = binds;
@@ -89,7 +113,12 @@ function commonParts(q: QueryContext, name: string): MessageInitShape<typeof Lis
 }
 
 /** The listener on UDP for the servers of a port that take HTTP/3; undefined where none does. */
-function http3Listener(q: QueryContext, binds: readonly string[], port: number, groups: readonly ServerGroup[]): Resource | undefined {
+function http3Listener(
+  q: QueryContext,
+  binds: readonly string[],
+  port: number,
+  groups: readonly ServerGroup[],
+): Resource | undefined {
   const servers = groups.flatMap((group) => group.servers.filter(({ http3 }) => http3));
   if (servers.length === 0) return undefined;
   const [bind = "", ...others] = binds;
@@ -117,12 +146,19 @@ function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayCha
 
 function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHosts>): readonly GatewayChain[] {
   if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
-  return group.servers.flatMap((server) => (terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni)));
+  return group.servers.flatMap((server) =>
+    terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
+  );
 }
 
 function httpChain(q: QueryContext, protocol: string, routeName: string): GatewayChain {
   const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
-  return { match: {}, filters: (listener) => [managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName })] };
+  return {
+    match: {},
+    filters: (listener) => [
+      managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName }),
+    ],
+  };
 }
 
 function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
@@ -132,13 +168,29 @@ function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
 
 function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
   const tls = quicTlsOf(q, server);
-  return { ...(tls && { tls }), http3: true, ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })) };
+  return {
+    ...(tls && { tls }),
+    http3: true,
+    ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })),
+  };
 }
 
 /** A server's name is that of its statistics, if it has one. */
-function secureChain(q: QueryContext, server: BoundServer, manager: Uint8Array): Pick<GatewayChain, "match" | "filters"> {
+function secureChain(
+  q: QueryContext,
+  server: BoundServer,
+  manager: Uint8Array,
+): Pick<GatewayChain, "match" | "filters"> {
   return {
     match: { sniHosts: server.sniHosts },
-    filters: (listener) => [managerFilter(q, "gateway", manager, server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`), { rds: server.routeName })],
+    filters: (listener) => [
+      managerFilter(
+        q,
+        "gateway",
+        manager,
+        server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`),
+        { rds: server.routeName },
+      ),
+    ],
   };
 }

@@ -24,7 +24,13 @@ import { type GatewayChain, tlsOf } from "./gateway-chain.js";
 import type { Filter } from "./named-filter.js";
 import { metadataExchange } from "./network-filters.js";
 import type { TcpProxyPlan } from "./outbound-plan.js";
-import { layer4Routes, type Layer4Routes, type ListenerPort, outboundStatPrefix, routedProxy } from "./tcp-destinations.js";
+import {
+  layer4Routes,
+  type Layer4Routes,
+  type ListenerPort,
+  outboundStatPrefix,
+  routedProxy,
+} from "./tcp-destinations.js";
 import { plannedTcpProxy, terminalFilters } from "./tcp-proxy.js";
 
 /** The SNI hosts that chains of one port have by now, each with the bind that it was last taken for. */
@@ -45,7 +51,13 @@ export class SniHosts {
 }
 
 /** The chains of a server that sees bytes: after TLS that it ends, inside of TLS that it passes on, or without TLS. */
-export function gatewayTcpChains(q: QueryContext, server: BoundServer, port: number, sni: Map<number, SniHosts>, claims?: Claims): readonly GatewayChain[] {
+export function gatewayTcpChains(
+  q: QueryContext,
+  server: BoundServer,
+  port: number,
+  sni: Map<number, SniHosts>,
+  claims?: Claims,
+): readonly GatewayChain[] {
   if (server.tls !== undefined && passesTlsThrough(server)) {
     if (server.tls.mode === Mode.AUTO_PASSTHROUGH) return autoPassthroughChains(q, server);
     return passthroughChains(q, server, hostsOfPort(sni, port), claims);
@@ -54,7 +66,13 @@ export function gatewayTcpChains(q: QueryContext, server: BoundServer, port: num
   if (proxy === undefined) return [];
   const tls = tlsOf(q, server);
   const filters = proxyFilters(q, proxy, server.tls?.mode === Mode.ISTIO_MUTUAL);
-  return [{ match: server.tls === undefined ? {} : { sniHosts: server.sniHosts }, ...(tls && { tls }), filters: () => filters }];
+  return [
+    {
+      match: server.tls === undefined ? {} : { sniHosts: server.sniHosts },
+      ...(tls && { tls }),
+      filters: () => filters,
+    },
+  ];
 }
 
 function hostsOfPort(sni: Map<number, SniHosts>, port: number): SniHosts {
@@ -70,7 +88,13 @@ function tcpRoute(q: QueryContext, server: BoundServer, claims?: Claims): TcpPro
     for (const [i, { match, route }] of routes.tcp.entries()) {
       if (route.length === 0 || (match.length > 0 && !match.some((each) => concerns(each, server)))) continue;
       const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
-      if (first !== undefined) claims?.lose(server.bind, by, first.by, `the first route has all of port ${server.port.number} of Gateway ${server.gateway}`);
+      if (first !== undefined)
+        claims?.lose(
+          server.bind,
+          by,
+          first.by,
+          `the first route has all of port ${server.port.number} of Gateway ${server.gateway}`,
+        );
       else {
         first = { proxy: routeOf(q, server, route, routes), by };
         if (claims === undefined) return first.proxy;
@@ -81,7 +105,12 @@ function tcpRoute(q: QueryContext, server: BoundServer, claims?: Claims): TcpPro
 }
 
 /** A chain for each match of each TLS route; SNI hosts that are taken are left out. */
-function passthroughChains(q: QueryContext, server: BoundServer, taken: SniHosts, claims?: Claims): readonly GatewayChain[] {
+function passthroughChains(
+  q: QueryContext,
+  server: BoundServer,
+  taken: SniHosts,
+  claims?: Claims,
+): readonly GatewayChain[] {
   return boundRoutes(q, server).flatMap((routes) =>
     routes.tls.flatMap(({ match: matches, route }, i) =>
       matches.flatMap((match, j): readonly GatewayChain[] => {
@@ -90,7 +119,12 @@ function passthroughChains(q: QueryContext, server: BoundServer, taken: SniHosts
         const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
         const before = taken.owner(match.sniHosts, server.bind);
         if (!taken.claim(match.sniHosts, server.bind, by)) {
-          claims?.lose(server.bind, by, before, `SNI ${match.sniHosts.join(", ")} at port ${server.port.number} is taken`);
+          claims?.lose(
+            server.bind,
+            by,
+            before,
+            `SNI ${match.sniHosts.join(", ")} at port ${server.port.number} is taken`,
+          );
           return [];
         }
         const filters = proxyFilters(q, proxy, false);
@@ -110,7 +144,12 @@ const meshAlpn = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/
 function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly GatewayChain[] {
   return q.call(scopeServices, scopeOf(q)).flatMap((scoped) => {
     const service = q.call(scopedService, scoped);
-    if (service === undefined || service.meshExternal || !server.sniHosts.some((host) => hostWithin(service.hostname, host))) return [];
+    if (
+      service === undefined ||
+      service.meshExternal ||
+      !server.sniHosts.some((host) => hostWithin(service.hostname, host))
+    )
+      return [];
     const rule = { host: service.hostname, serviceNamespace: service.namespace };
     return service.ports.flatMap((port) => {
       if (port.protocol === "UDP") return [];
@@ -126,7 +165,10 @@ function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly G
           protocol: port.protocol,
           port: port.number,
         };
-        const filters = [...tcpStatsFilters(q, "gateway"), ...terminalFilters(q, plannedTcpProxy(q, "gateway", plan), plan.protocol)];
+        const filters = [
+          ...tcpStatsFilters(q, "gateway"),
+          ...terminalFilters(q, plannedTcpProxy(q, "gateway", plan), plan.protocol),
+        ];
         return { match: { sniHosts: [name], applicationProtocols: meshAlpn }, filters: () => filters };
       });
     });
@@ -138,15 +180,25 @@ function boundRoutes(q: QueryContext, server: BoundServer): readonly Layer4Route
   return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
     const routes = q.call(layer4Routes, key);
     const served = hostsForNamespace(server.hosts, splitKey(key)[0]);
-    return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsMeet(own, host))) ? [routes] : [];
+    return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsMeet(own, host)))
+      ? [routes]
+      : [];
   });
 }
 
-function concerns({ port, gateways }: { readonly port: number; readonly gateways: readonly string[] }, server: BoundServer): boolean {
+function concerns(
+  { port, gateways }: { readonly port: number; readonly gateways: readonly string[] },
+  server: BoundServer,
+): boolean {
   return (port === 0 || port === server.port.number) && (gateways.length === 0 || gateways.includes(server.gateway));
 }
 
-function routeOf(q: QueryContext, server: BoundServer, routes: readonly RouteDestination[], { key }: Layer4Routes): TcpProxyPlan | undefined {
+function routeOf(
+  q: QueryContext,
+  server: BoundServer,
+  routes: readonly RouteDestination[],
+  { key }: Layer4Routes,
+): TcpProxyPlan | undefined {
   const { number, name, protocol } = server.port;
   const port: ListenerPort = { number, name, protocol: parseProtocol(protocol) };
   return routedProxy(q, scopeOf(q), routes, key, port);
@@ -163,4 +215,3 @@ function proxyFilters(q: QueryContext, plan: TcpProxyPlan, exchanges: boolean): 
     ...terminalFilters(q, plannedTcpProxy(q, "gateway", plan), plan.protocol),
   ];
 }
-

@@ -44,7 +44,10 @@ export type RouteSource = { readonly rds: string } | { readonly inline: Uint8Arr
  * and {@link managerElement} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
  * encoded once.
  */
-export function encodedManager(q: QueryContext, { listener, useRemoteAddress, filters, own }: ManagerOptions): Uint8Array {
+export function encodedManager(
+  q: QueryContext,
+  { listener, useRemoteAddress, filters, own }: ManagerOptions,
+): Uint8Array {
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
   const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
   const manager = create(HttpConnectionManagerSchema, own);
@@ -76,19 +79,34 @@ export function routingManager(common: Uint8Array, statPrefix: string, routes: R
 
 const fromAds = toBinary(
   RdsSchema,
-  create(RdsSchema, { configSource: { configSourceSpecifier: { case: "ads", value: {} }, initialFetchTimeout: duration(0), resourceApiVersion: ApiVersion.V3 } }),
+  create(RdsSchema, {
+    configSource: {
+      configSourceSpecifier: { case: "ads", value: {} },
+      initialFetchTimeout: duration(0),
+      resourceApiVersion: ApiVersion.V3,
+    },
+  }),
 );
 
 /** The filter of a manager that was left open, with its tracing: encoded, as one element of a filter chain's filters. */
 export function managerElement(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
   return encodedField(FilterChainSchema.field.filters.number, [
     filterName,
-    encodedField(FilterSchema.field.typedConfig.number, [anyType, encodedField(AnySchema.field.value.number, [manager, tracing])]),
+    encodedField(FilterSchema.field.typedConfig.number, [
+      anyType,
+      encodedField(AnySchema.field.value.number, [manager, tracing]),
+    ]),
   ]);
 }
 
 /** The same filter as a message. */
-export function managerFilter(q: QueryContext, listener: ListenerClass, common: Uint8Array, statPrefix: string, routes: RouteSource): Filter {
+export function managerFilter(
+  q: QueryContext,
+  listener: ListenerClass,
+  common: Uint8Array,
+  statPrefix: string,
+  routes: RouteSource,
+): Filter {
   const value = joinEncoded([routingManager(common, statPrefix, routes), q.call(encodedTracing, listener)]);
   return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
 }
@@ -105,11 +123,14 @@ export function acceptsHttp10(q: QueryContext): boolean {
 
 function normalizePaths(q: QueryContext, manager: HttpConnectionManager): void {
   const normalization = mesh(q).pathNormalization?.normalization ?? Normalization.DEFAULT;
-  const merges = normalization === Normalization.MERGE_SLASHES || normalization === Normalization.DECODE_AND_MERGE_SLASHES;
+  const merges =
+    normalization === Normalization.MERGE_SLASHES || normalization === Normalization.DECODE_AND_MERGE_SLASHES;
   manager.normalizePath = normalization !== Normalization.NONE;
   manager.mergeSlashes = merges;
   manager.pathWithEscapedSlashesAction =
-    normalization === Normalization.DECODE_AND_MERGE_SLASHES ? EscapedSlashes.UNESCAPE_AND_FORWARD : EscapedSlashes.KEEP_UNCHANGED;
+    normalization === Normalization.DECODE_AND_MERGE_SLASHES
+      ? EscapedSlashes.UNESCAPE_AND_FORWARD
+      : EscapedSlashes.KEEP_UNCHANGED;
 }
 
 function preserveHeaderCase(q: QueryContext, manager: HttpConnectionManager): void {
@@ -118,7 +139,8 @@ function preserveHeaderCase(q: QueryContext, manager: HttpConnectionManager): vo
   const { headerKeyFormat } = create(Http1ProtocolOptionsSchema, {
     headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } },
   });
-  if (headerKeyFormat) (manager.httpProtocolOptions ??= create(Http1ProtocolOptionsSchema)).headerKeyFormat = headerKeyFormat;
+  if (headerKeyFormat)
+    (manager.httpProtocolOptions ??= create(Http1ProtocolOptionsSchema)).headerKeyFormat = headerKeyFormat;
 }
 
 /** The ranges that the mesh's networks name, whose requests keep Envoy's internal headers. */

@@ -7,7 +7,10 @@ import { FilterConfigSchema as GrpcStatsSchema } from "@istiod/envoy-api/envoy/e
 import { GrpcWebSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_web/v3/grpc_web";
 import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
 import { StatefulSessionSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
-import { FilterConfig_Protocol as UpstreamProtocol, FilterConfigSchema as AlpnSchema } from "@istiod/istio-api/envoy/config/filter/http/alpn/v2alpha1/config";
+import {
+  FilterConfig_Protocol as UpstreamProtocol,
+  FilterConfigSchema as AlpnSchema,
+} from "@istiod/istio-api/envoy/config/filter/http/alpn/v2alpha1/config";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { any } from "../envoy/any.js";
@@ -19,7 +22,10 @@ export const fault = httpFilter("envoy.filters.http.fault", any(HTTPFaultSchema)
 export const grpcWeb = httpFilter("envoy.filters.http.grpc_web", any(GrpcWebSchema));
 export const grpcStats = httpFilter(
   "envoy.filters.http.grpc_stats",
-  any(GrpcStatsSchema, { emitFilterState: true, perMethodStatSpecifier: { case: "statsForAllMethods", value: { value: false } } }),
+  any(GrpcStatsSchema, {
+    emitFilterState: true,
+    perMethodStatSpecifier: { case: "statsForAllMethods", value: { value: false } },
+  }),
 );
 /** Without a session of its own; routes give it one. */
 export const statefulSession = httpFilter("envoy.filters.http.stateful_session", any(StatefulSessionSchema));
@@ -39,7 +45,8 @@ export const alpn = httpFilter(
   }),
 );
 
-const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter => httpFilter("envoy.filters.http.router", any(RouterSchema, { suppressEnvoyHeaders }));
+const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter =>
+  httpFilter("envoy.filters.http.router", any(RouterSchema, { suppressEnvoyHeaders }));
 export const router = routerFilter(false);
 export const routerWithoutDebugHeaders = routerFilter(true);
 
@@ -73,7 +80,10 @@ export function dnsCache(name: string, dnsLookupFamily: DnsCacheConfig["dnsLooku
 }
 
 function peerMetadata(config: JsonObject): HttpFilter {
-  return httpFilter("istio.metadata_exchange", typedStruct("type.googleapis.com/io.istio.http.peer_metadata.Config", config));
+  return httpFilter(
+    "istio.metadata_exchange",
+    typedStruct("type.googleapis.com/io.istio.http.peer_metadata.Config", config),
+  );
 }
 
 function labels(additional: readonly string[]): JsonObject {

@@ -1,13 +1,21 @@
 import { toBinary } from "@bufbuild/protobuf";
 import { CidrRangeSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
-import { FilterChainMatchSchema, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  FilterChainMatchSchema,
+  FilterChainSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
 import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
 import { cidrRange } from "../envoy/cidr.js";
 import { encodedField, encodedNumber, encodedText, joinEncoded } from "../envoy/encode.js";
-import { inboundClusterName, inboundPassthroughCluster, virtualInboundCatchAllHttpChain, virtualInboundListener } from "../resource-names.js";
+import {
+  inboundClusterName,
+  inboundPassthroughCluster,
+  virtualInboundCatchAllHttpChain,
+  virtualInboundListener,
+} from "../resource-names.js";
 import { downstreamTlsSocket, type InsideTls, meshTlsSocket } from "../security/downstream-tls.js";
 import { serverTlsContext } from "../security/server-tls.js";
 import { configMetadata } from "./config-metadata.js";
@@ -31,12 +39,17 @@ export function portChains(q: QueryContext, port: InboundPort): readonly Inbound
   const declared = port.servicePort.protocol;
   const protocol = userTls === undefined ? declared : afterTlsTermination(declared);
   const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [terminatedMatch(protocol)];
-  const socket = userTls && encodedChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
+  const socket =
+    userTls && encodedChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
   return chainsOfPort(q, port, { protocol, matches, socket, ...direct });
 }
 
 /** The chains of one port for connections that an HBONE tunnel carried. */
-export function tunnelledPortChains(q: QueryContext, port: InboundPort, destinations: readonly string[]): readonly InboundChainTemplate[] {
+export function tunnelledPortChains(
+  q: QueryContext,
+  port: InboundPort,
+  destinations: readonly string[],
+): readonly InboundChainTemplate[] {
   const { protocol } = port.servicePort;
   const matches = tunnelledMatches(q, protocol, destinations);
   return chainsOfPort(q, port, { protocol, matches, socket: undefined, ...tunnelled });
@@ -56,7 +69,11 @@ interface PortTraffic extends PeerDiscovery {
   readonly socket: Uint8Array | undefined;
 }
 
-function chainsOfPort(q: QueryContext, port: InboundPort, { protocol, matches, socket, ...discovery }: PortTraffic): readonly InboundChainTemplate[] {
+function chainsOfPort(
+  q: QueryContext,
+  port: InboundPort,
+  { protocol, matches, socket, ...discovery }: PortTraffic,
+): readonly InboundChainTemplate[] {
   const { targetPort, servicePort, binds, sidecar } = port;
   const name = listenerName(binds[0] ?? "", targetPort);
   const chain: InboundChain = {
@@ -70,20 +87,32 @@ function chainsOfPort(q: QueryContext, port: InboundPort, { protocol, matches, s
   };
   const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
   const metadata = sidecar === undefined ? [] : [encodedChain({ metadata: configMetadata("Sidecar", sidecar) })];
-  return matches.map((match) => template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: metadata, socket }));
+  return matches.map((match) =>
+    template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: metadata, socket }),
+  );
 }
 
 /** For ports that no service and no Sidecar declares; policies of single ports among those have chains of their own. */
 export const passthroughChains = query("inboundPassthroughChains", (q): readonly InboundChainTemplate[] => {
   const modes = q.call(clientPeerModes);
-  const ports = Object.keys(modes.ports).map(Number).filter((port) => !isDeclared(q, port));
+  const ports = Object.keys(modes.ports)
+    .map(Number)
+    .filter((port) => !isDeclared(q, port));
   return [0, ...ports.sort((a, b) => a - b)].flatMap((targetPort) =>
-    undeclaredPortChains(q, targetPort, inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol"), direct),
+    undeclaredPortChains(
+      q,
+      targetPort,
+      inboundMatches(q, modeOfPort(modes, targetPort), "UnsupportedProtocol"),
+      direct,
+    ),
   );
 });
 
 /** The chains for undeclared ports of connections that an HBONE tunnel carried; unlike at declared ports, requests exchange peers. */
-export function tunnelledPassthroughChains(q: QueryContext, destinations: readonly string[]): readonly InboundChainTemplate[] {
+export function tunnelledPassthroughChains(
+  q: QueryContext,
+  destinations: readonly string[],
+): readonly InboundChainTemplate[] {
   const matches = tunnelledMatches(q, "UnsupportedProtocol", destinations);
   return undeclaredPortChains(q, 0, matches, { ...tunnelled, requestsExchangePeers: true });
 }
@@ -129,19 +158,32 @@ interface TemplateParts {
   readonly socket?: Uint8Array | undefined;
 }
 
-function template(q: QueryContext, { name, targetPort, match, filters, more, socket }: TemplateParts): InboundChainTemplate {
+function template(
+  q: QueryContext,
+  { name, targetPort, match, filters, more, socket }: TemplateParts,
+): InboundChainTemplate {
   const fields = FilterChainSchema.field;
-  const parts = [encodedText(fields.name.number, name), encodedField(fields.filterChainMatch.number, encodedMatch(match, targetPort)), filters.chain, ...more];
+  const parts = [
+    encodedText(fields.name.number, name),
+    encodedField(fields.filterChainMatch.number, encodedMatch(match, targetPort)),
+    filters.chain,
+    ...more,
+  ];
   if (match.endsTls) parts.push(socket ?? q.call(encodedMeshTls, match.inside));
   const http = match.applicationProtocols.some((protocol) => protocol === "http/1.1" || protocol === "h2c");
   const inspected = { port: targetPort, tls: match.transportProtocol === "tls", http };
   return { inspected, chain: joinEncoded(parts), ...(filters.manager && { manager: filters.manager }) };
 }
 
-function encodedMatch({ applicationProtocols, transportProtocol, destinations = [] }: InboundMatch, targetPort: number): readonly Uint8Array[] {
+function encodedMatch(
+  { applicationProtocols, transportProtocol, destinations = [] }: InboundMatch,
+  targetPort: number,
+): readonly Uint8Array[] {
   const fields = FilterChainMatchSchema.field;
   return [
-    ...(targetPort > 0 ? [encodedField(fields.destinationPort.number, [encodedNumber(UInt32ValueSchema.field.value.number, targetPort)])] : []),
+    ...(targetPort > 0
+      ? [encodedField(fields.destinationPort.number, [encodedNumber(UInt32ValueSchema.field.value.number, targetPort)])]
+      : []),
     ...destinations.flatMap((address) => {
       const range = cidrRange(address);
       return range === undefined ? [] : [encodedField(fields.prefixRanges.number, [toBinary(CidrRangeSchema, range)])];
@@ -151,7 +193,9 @@ function encodedMatch({ applicationProtocols, transportProtocol, destinations = 
   ];
 }
 
-const encodedMeshTls = query("encodedMeshTlsSocket", (q, inside: InsideTls): Uint8Array => encodedChain({ transportSocket: q.call(meshTlsSocket, inside) }));
+const encodedMeshTls = query("encodedMeshTlsSocket", (q, inside: InsideTls): Uint8Array =>
+  encodedChain({ transportSocket: q.call(meshTlsSocket, inside) }),
+);
 
 /** Chains of one port differ in their matches: what is inside is made once. */
 function onceEach<T>(make: (inside: InsideTls) => T): (inside: InsideTls) => T {

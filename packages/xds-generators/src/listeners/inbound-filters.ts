@@ -13,7 +13,15 @@ import type { PeerIdentitySource } from "../security/principal.js";
 import { httpStatsFilters, tcpStatsFilters } from "../telemetry/stats-filters.js";
 import { encodedChain, type FilterChainTemplate } from "./filter-chain-template.js";
 import { acceptsHttp10, encodedManager, routingManager } from "./http-connection-manager.js";
-import { cors, fault, grpcStats, grpcWeb, inboundPeerMetadata, router, routerWithoutDebugHeaders } from "./http-filters.js";
+import {
+  cors,
+  fault,
+  grpcStats,
+  grpcWeb,
+  inboundPeerMetadata,
+  router,
+  routerWithoutDebugHeaders,
+} from "./http-filters.js";
 import type { Filter, HttpFilter } from "./named-filter.js";
 import { metadataExchange } from "./network-filters.js";
 import { proxyHeaders } from "./proxy-headers.js";
@@ -43,7 +51,9 @@ export function inboundFilters(q: QueryContext, chain: InboundChain, inside: Ins
 
 const noFilters = new Uint8Array(0);
 
-const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array => encodedChain({ filters: [...inboundMetadataExchange(q)] }));
+const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array =>
+  encodedChain({ filters: [...inboundMetadataExchange(q)] }),
+);
 
 /** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
 export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
@@ -51,9 +61,17 @@ export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
   return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
 }
 
-function manager(q: QueryContext, { cluster, statPrefix, servicePort, hostname, identity, requestsExchangePeers }: InboundChain): Uint8Array {
+function manager(
+  q: QueryContext,
+  { cluster, statPrefix, servicePort, hostname, identity, requestsExchangePeers }: InboundChain,
+): Uint8Array {
   const { number, protocol } = servicePort;
-  const common = q.call(inboundManager, { grpcWeb: protocol === "GRPC-Web", http2: isHttp2(protocol), identity, exchangesPeers: requestsExchangePeers });
+  const common = q.call(inboundManager, {
+    grpcWeb: protocol === "GRPC-Web",
+    http2: isHttp2(protocol),
+    identity,
+    exchangesPeers: requestsExchangePeers,
+  });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
   return routingManager(common, delimitedStatPrefix(statPrefix), { inline: routes });
@@ -93,7 +111,10 @@ const inboundManager = query("inboundManager", (q, options: InboundManager): Uin
 });
 
 /** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
-function inboundHttpFilters(q: QueryContext, { grpcWeb: web, identity, exchangesPeers }: InboundManager): readonly HttpFilter[] {
+function inboundHttpFilters(
+  q: QueryContext,
+  { grpcWeb: web, identity, exchangesPeers }: InboundManager,
+): readonly HttpFilter[] {
   const exchanges = exchangesPeers && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
   const authorization = q.call(httpAuthorization, identity);
   return [
@@ -112,13 +133,18 @@ function inboundHttpFilters(q: QueryContext, { grpcWeb: web, identity, exchanges
 
 function bytesFilters(q: QueryContext, chain: InboundChain): Uint8Array {
   const proxy = plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
-  return joinEncoded([q.call(filtersOfBytes, chain.identity), encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] })]);
+  return joinEncoded([
+    q.call(filtersOfBytes, chain.identity),
+    encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
+  ]);
 }
 
 /** The filters that connections to all ports pass, as an encoded part of a chain. */
 const filtersOfBytes = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
   const { custom, local } = q.call(tcpAuthorization, identity);
-  return encodedChain({ filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")] });
+  return encodedChain({
+    filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")],
+  });
 });
 
 function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servicePort }: InboundChain): string {

@@ -1,4 +1,11 @@
-import { httpInspector, offAtPorts, onlyAtPorts, originalDestination, originalSource, tlsInspector } from "./listener-filters.js";
+import {
+  httpInspector,
+  offAtPorts,
+  onlyAtPorts,
+  originalDestination,
+  originalSource,
+  tlsInspector,
+} from "./listener-filters.js";
 import type { ListenerFilter } from "./named-filter.js";
 
 /** What must be known of connections to a destination port before a chain is chosen for them. */
@@ -27,14 +34,30 @@ export function inboundListenerFilters(
     need.http ||= http;
   }
   const portsWhere = (holds: (need: { tls: boolean; http: boolean }) => boolean): readonly number[] =>
-    [...needs].filter(([, need]) => holds(need)).map(([port]) => port).sort((a, b) => a - b);
+    [...needs]
+      .filter(([, need]) => holds(need))
+      .map(([port]) => port)
+      .sort((a, b) => a - b);
   const declared = (ports: readonly number[]): readonly number[] => ports.filter((port) => port !== 0);
   const tls = portsWhere((need) => need.tls);
   const http = portsWhere((need) => need.http);
   return [
     ...(kept.originalDestination ? [originalDestination] : []),
     ...(kept.originalSource ? [originalSource] : []),
-    ...(tls.length === 0 ? [] : [tls.includes(0) ? offAtPorts(tlsInspector, declared(portsWhere((need) => !need.tls))) : onlyAtPorts(tlsInspector, tls)]),
-    ...(http.length === 0 ? [] : [offAtPorts(httpInspector, portsWhere((need) => !need.http))]),
+    ...(tls.length === 0
+      ? []
+      : [
+          tls.includes(0)
+            ? offAtPorts(tlsInspector, declared(portsWhere((need) => !need.tls)))
+            : onlyAtPorts(tlsInspector, tls),
+        ]),
+    ...(http.length === 0
+      ? []
+      : [
+          offAtPorts(
+            httpInspector,
+            portsWhere((need) => !need.http),
+          ),
+        ]),
   ];
 }

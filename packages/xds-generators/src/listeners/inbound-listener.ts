@@ -21,7 +21,10 @@ import { blackHoleChain } from "./virtual-outbound.js";
 
 /** The listeners for what the client's workload receives. Source: pilot/pkg/networking/core/listener_inbound.go. */
 export function inboundListeners(q: QueryContext): readonly Resource[] {
-  const bound = q.call(inboundPorts).filter(({ bindToPort }) => bindToPort).map(({ targetPort }) => q.call(boundListener, targetPort));
+  const bound = q
+    .call(inboundPorts)
+    .filter(({ bindToPort }) => bindToPort)
+    .map(({ targetPort }) => q.call(boundListener, targetPort));
   return q.ask(interceptionMode) === "NONE" ? bound : [q.call(virtualInbound), ...bound];
 }
 
@@ -30,12 +33,19 @@ const virtualInbound = query("virtualInbound", (q): Resource => {
   const ports = q.call(inboundPorts).filter(({ bindToPort }) => !bindToPort);
   const chains = [q.call(blackHole), ...q.call(passthroughChains), ...ports.flatMap((port) => portChains(q, port))];
   const { proxyInboundListenPort: port } = mesh(q);
-  return inboundListener(q, { name: virtualInboundListener, binds: wildcards[q.ask(ipMode)], port, bindToPort: false }, chains);
+  return inboundListener(
+    q,
+    { name: virtualInboundListener, binds: wildcards[q.ask(ipMode)], port, bindToPort: false },
+    chains,
+  );
 });
 
 const blackHole = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
   const port = mesh(q).proxyInboundListenPort;
-  const chain = blackHoleChain(virtualInboundBlackHoleChain, port, [...inboundMetadataExchange(q), ...tcpStatsFilters(q, "sidecar-inbound")]);
+  const chain = blackHoleChain(virtualInboundBlackHoleChain, port, [
+    ...inboundMetadataExchange(q),
+    ...tcpStatsFilters(q, "sidecar-inbound"),
+  ]);
   return { ...chain, inspected: { port, tls: false, http: false } };
 });
 
@@ -43,7 +53,11 @@ const blackHole = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
 const boundListener = query("boundInboundListener", (q, targetPort: number): Resource => {
   const port = q.call(inboundPorts).find((candidate) => candidate.targetPort === targetPort);
   if (port === undefined) throw new Error(`the workload has no port ${targetPort}`);
-  return inboundListener(q, { name: listenerName(port.binds[0] ?? "", targetPort), binds: port.binds, port: targetPort, bindToPort: true }, portChains(q, port));
+  return inboundListener(
+    q,
+    { name: listenerName(port.binds[0] ?? "", targetPort), binds: port.binds, port: targetPort, bindToPort: true },
+    portChains(q, port),
+  );
 });
 
 interface Listening {
@@ -60,24 +74,29 @@ function inboundListener(q: QueryContext, listening: Listening, chains: readonly
 }
 
 /** A listener without its chains, encoded. Most workloads have ports alike, and share it. */
-const listenerHead = query("inboundListenerHead", (q, at: Listening & { readonly inspected: readonly InspectedPort[] }): Uint8Array => {
-  const { name, binds, port, bindToPort, inspected } = at;
-  const [bind = "", ...others] = binds;
-  const limit = acceptedAtOnce(q);
-  const transparent = !bindToPort && q.ask(interceptionMode) === "TPROXY";
-  const { protocolDetectionTimeout } = mesh(q);
-  const listener = create(ListenerSchema, {
-    name,
-    address: address(bind, port),
-    additionalAddresses: features.dualStack(q) ? additionalAddresses(others, port) : [],
-    trafficDirection: TrafficDirection.INBOUND,
-    continueOnListenerFiltersTimeout: true,
-    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
-    ...(askMetadata(q, "INBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
-    ...(transparent && { transparent: true }),
-    accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
-    listenerFilters: [...inboundListenerFilters(inspected, { originalDestination: !bindToPort, originalSource: transparent })],
-    ...(protocolDetectionTimeout && { listenerFiltersTimeout: protocolDetectionTimeout }),
-  });
-  return toBinary(ListenerSchema, listener);
-});
+const listenerHead = query(
+  "inboundListenerHead",
+  (q, at: Listening & { readonly inspected: readonly InspectedPort[] }): Uint8Array => {
+    const { name, binds, port, bindToPort, inspected } = at;
+    const [bind = "", ...others] = binds;
+    const limit = acceptedAtOnce(q);
+    const transparent = !bindToPort && q.ask(interceptionMode) === "TPROXY";
+    const { protocolDetectionTimeout } = mesh(q);
+    const listener = create(ListenerSchema, {
+      name,
+      address: address(bind, port),
+      additionalAddresses: features.dualStack(q) ? additionalAddresses(others, port) : [],
+      trafficDirection: TrafficDirection.INBOUND,
+      continueOnListenerFiltersTimeout: true,
+      ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+      ...(askMetadata(q, "INBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
+      ...(transparent && { transparent: true }),
+      accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
+      listenerFilters: [
+        ...inboundListenerFilters(inspected, { originalDestination: !bindToPort, originalSource: transparent }),
+      ],
+      ...(protocolDetectionTimeout && { listenerFiltersTimeout: protocolDetectionTimeout }),
+    });
+    return toBinary(ListenerSchema, listener);
+  },
+);

@@ -34,7 +34,8 @@ export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: P
     case "STRICT":
       return detects ? [mutual("http", peerHttp), mutual("tcp")] : [mutual(inside)];
     case "PERMISSIVE":
-      if (detects) return [mutual("http", peerHttp), clear("http", plain), mutual("tcp", peerTcp), clear("tcp"), otherTls];
+      if (detects)
+        return [mutual("http", peerHttp), clear("http", plain), mutual("tcp", peerTcp), clear("tcp"), otherTls];
       return http ? [mutual("http", peerAny), clear("http")] : [mutual("tcp", peerAny), otherTls, clear("tcp")];
     default:
       return detects ? [clear("http", plain), clear("tcp")] : [clear(inside)];
@@ -50,7 +51,11 @@ export function terminatedMatch(protocol: Protocol): InboundMatch {
  * The matches for connections to a port that an HBONE tunnel carried to one of the client's own addresses. The tunnel ended mutual TLS.
  * Source: pilot/pkg/networking/core/listener_inbound.go, sanitizeFilterChainForHBONE.
  */
-export function tunnelledMatches(q: QueryContext, protocol: Protocol, destinations: readonly string[]): readonly InboundMatch[] {
+export function tunnelledMatches(
+  q: QueryContext,
+  protocol: Protocol,
+  destinations: readonly string[],
+): readonly InboundMatch[] {
   return inboundMatches(q, "DISABLE", protocol).map((match) => ({ ...match, transportProtocol: "", destinations }));
 }
 

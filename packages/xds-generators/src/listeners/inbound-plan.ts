@@ -1,8 +1,25 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { CaptureMode } from "@istiod/istio-api/networking/v1alpha3/sidecar";
-import { features, globalUnicastAddress, ingressListeners, interceptionMode, ipMode, namespace, scopeOf, serviceTargets } from "@istiod/push-context";
-import { afterTlsTermination, keyOfId, parseProtocol, service, type ServicePort, type ServiceTarget, splitKey } from "@istiod/service-discovery";
+import {
+  features,
+  globalUnicastAddress,
+  ingressListeners,
+  interceptionMode,
+  ipMode,
+  namespace,
+  scopeOf,
+  serviceTargets,
+} from "@istiod/push-context";
+import {
+  afterTlsTermination,
+  keyOfId,
+  parseProtocol,
+  service,
+  type ServicePort,
+  type ServiceTarget,
+  splitKey,
+} from "@istiod/service-discovery";
 import { canHavePort } from "./bindable-port.js";
 import { wildcards } from "./listener-address.js";
 
@@ -48,7 +65,8 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
   const sidecar = scope.sidecar ?? "";
   for (const { port, bind, captureMode, tls } of ingress) {
     if (port === undefined) continue;
-    const bindToPort = captureMode === CaptureMode.DEFAULT ? q.ask(interceptionMode) === "NONE" : captureMode === CaptureMode.NONE;
+    const bindToPort =
+      captureMode === CaptureMode.DEFAULT ? q.ask(interceptionMode) === "NONE" : captureMode === CaptureMode.NONE;
     const protocol = parseProtocol(port.protocol);
     if (!canHavePort(q, { port: port.number, protocol, bind, bindToPort, capturePortsTaken: false })) continue;
     const ends = tls !== undefined && features.tlsOnSidecarIngress(q);
@@ -72,19 +90,33 @@ export const inboundConflict = query("inboundConflict", (q): boolean => {
   return q.ask(serviceTargets).some((target) => {
     const port = declared.has(target.targetPort) ? undefined : portOfService(q, target);
     const taken = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
-    return taken !== undefined && taken.servicePort.protocol !== port?.servicePort.protocol && taken.hostname !== port?.hostname;
+    return (
+      taken !== undefined &&
+      taken.servicePort.protocol !== port?.servicePort.protocol &&
+      taken.hostname !== port?.hostname
+    );
   });
 });
 
 function portOfService(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
-  const servicePort = ports.find(({ name, number }) => name === port.name && number === port.number) ?? ports.find(({ number }) => number === port.number);
+  const servicePort =
+    ports.find(({ name, number }) => name === port.name && number === port.number) ??
+    ports.find(({ number }) => number === port.number);
   // Connections arrive at no port 0, and a chain without a port would match them all.
   if (servicePort === undefined || targetPort === 0) return undefined;
   const binds = wildcards[q.ask(ipMode)];
   const bindToPort = q.ask(interceptionMode) === "NONE";
-  const wanted = { port: targetPort, protocol: servicePort.protocol, bind: binds[0], bindToPort, capturePortsTaken: true };
-  return canHavePort(q, wanted) ? { targetPort, servicePort, binds, bindToPort, hostname: splitKey(keyOfId(id))[1], service: id } : undefined;
+  const wanted = {
+    port: targetPort,
+    protocol: servicePort.protocol,
+    bind: binds[0],
+    bindToPort,
+    capturePortsTaken: true,
+  };
+  return canHavePort(q, wanted)
+    ? { targetPort, servicePort, binds, bindToPort, hostname: splitKey(keyOfId(id))[1], service: id }
+    : undefined;
 }
 
 function ownBinds(q: QueryContext): readonly string[] {

@@ -1,5 +1,8 @@
 import { create } from "@bufbuild/protobuf";
-import { type ListenerFilterChainMatchPredicate, ListenerFilterChainMatchPredicateSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  type ListenerFilterChainMatchPredicate,
+  ListenerFilterChainMatchPredicateSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { HttpInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/http_inspector/v3/http_inspector";
 import { OriginalDstSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_dst/v3/original_dst";
 import { OriginalSrcSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_src/v3/original_src";
@@ -9,12 +12,18 @@ import { any } from "../envoy/any.js";
 import { type ListenerFilter, listenerFilter } from "./named-filter.js";
 
 /** Finds SNI and ALPN. It begins with a buffer of 512 bytes, not with Envoy's 64 KiB, since every connection has one. */
-export const tlsInspector = listenerFilter("envoy.filters.listener.tls_inspector", any(TlsInspectorSchema, { initialReadBufferSize: 512 }));
+export const tlsInspector = listenerFilter(
+  "envoy.filters.listener.tls_inspector",
+  any(TlsInspectorSchema, { initialReadBufferSize: 512 }),
+);
 /** Tells HTTP in the clear from other bytes. */
 export const httpInspector = listenerFilter("envoy.filters.listener.http_inspector", any(HttpInspectorSchema));
 export const originalDestination = listenerFilter("envoy.filters.listener.original_dst", any(OriginalDstSchema));
 /** Connects onwards from the client's own address; the mark keeps such packets from being captured again. */
-export const originalSource = listenerFilter("envoy.filters.listener.original_src", any(OriginalSrcSchema, { mark: 1337 }));
+export const originalSource = listenerFilter(
+  "envoy.filters.listener.original_src",
+  any(OriginalSrcSchema, { mark: 1337 }),
+);
 export const proxyProtocol = listenerFilter("envoy.filters.listener.proxy_protocol", any(ProxyProtocolSchema));
 
 /** The filter, switched off at some destination ports. */
@@ -25,12 +34,19 @@ export function offAtPorts(filter: ListenerFilter, ports: readonly number[]): Li
 /** The filter, switched off at all destination ports but some. */
 export function onlyAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
   if (ports.length === 0) return filter;
-  return { ...filter, filterDisabled: create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "notMatch", value: destinedTo(ports) } }) };
+  return {
+    ...filter,
+    filterDisabled: create(ListenerFilterChainMatchPredicateSchema, {
+      rule: { case: "notMatch", value: destinedTo(ports) },
+    }),
+  };
 }
 
 function destinedTo(ports: readonly number[]): ListenerFilterChainMatchPredicate {
   const rules = ports.map((port) =>
-    create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } } }),
+    create(ListenerFilterChainMatchPredicateSchema, {
+      rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } },
+    }),
   );
   const [only] = rules;
   if (only !== undefined && rules.length === 1) return only;

@@ -11,21 +11,18 @@ import { outboundListeners } from "./outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
 
 /** All listeners of the client (LDS). */
-export const listeners = query(
-  "listeners",
-  (q): ResourceSet => {
-    // An application that speaks gRPC itself names the listeners that it wants.
-    if (q.ask(proxylessGrpc)) return ResourceSet.empty;
-    switch (q.ask(proxyType)) {
-      case "sidecar":
-        return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));
-      case "router":
-        return withTunnels(q, q.call(gatewayListeners));
-      default:
-        return ResourceSet.empty;
-    }
-  },
-);
+export const listeners = query("listeners", (q): ResourceSet => {
+  // An application that speaks gRPC itself names the listeners that it wants.
+  if (q.ask(proxylessGrpc)) return ResourceSet.empty;
+  switch (q.ask(proxyType)) {
+    case "sidecar":
+      return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));
+    case "router":
+      return withTunnels(q, q.call(gatewayListeners));
+    default:
+      return ResourceSet.empty;
+  }
+});
 
 /** Adds the listener that opens tunnels, where the mesh sends through them. */
 function withTunnels(q: QueryContext, own: ResourceSet): ResourceSet {
@@ -34,6 +31,8 @@ function withTunnels(q: QueryContext, own: ResourceSet): ResourceSet {
 
 function sidecarListeners(q: QueryContext): ResourceSet {
   const terminating = terminatesTunnels(q) ? [q.call(connectTerminateListener), q.call(mainInternalListener)] : [];
-  const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...inboundListeners(q), ...terminating].filter((found) => found !== undefined);
+  const own = [q.call(httpProxyListener), q.call(virtualOutbound), ...inboundListeners(q), ...terminating].filter(
+    (found) => found !== undefined,
+  );
   return ResourceSet.union([...outboundListeners(q), ResourceSet.of(own)]);
 }

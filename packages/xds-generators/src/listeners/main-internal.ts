@@ -25,7 +25,10 @@ import { tcpProxyName } from "./tcp-proxy.js";
 export const mainInternalListener = query("mainInternalListener", (q): Resource => {
   const own = q.ask(ipAddresses).filter((address) => !isLoopback(address));
   const chains = own.length === 0 ? [nowhere] : chainsTo(q, own);
-  const head = q.call(mainInternalHead, chains.map(({ inspected }) => inspected));
+  const head = q.call(
+    mainInternalHead,
+    chains.map(({ inspected }) => inspected),
+  );
   const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-inbound")));
   return resource(mainInternal, joinEncoded([head, ...parts]));
 });
@@ -44,7 +47,15 @@ function chainsTo(q: QueryContext, addresses: readonly string[]): readonly Inbou
 const nowhere: InboundChainTemplate = {
   chain: encodedChain({
     name: virtualInboundBlackHoleChain,
-    filters: [networkFilter(tcpProxyName, any(TcpProxySchema, { statPrefix: blackHoleCluster, clusterSpecifier: { case: "cluster", value: blackHoleCluster } }))],
+    filters: [
+      networkFilter(
+        tcpProxyName,
+        any(TcpProxySchema, {
+          statPrefix: blackHoleCluster,
+          clusterSpecifier: { case: "cluster", value: blackHoleCluster },
+        }),
+      ),
+    ],
   }),
   inspected: { port: 0, tls: false, http: false },
 };
@@ -57,7 +68,10 @@ const mainInternalHead = query("mainInternalHead", (q, inspected: readonly Inspe
     trafficDirection: TrafficDirection.INBOUND,
     continueOnListenerFiltersTimeout: true,
     accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
-    listenerFilters: [originalDestination, ...inboundListenerFilters(inspected, { originalDestination: false, originalSource: false })],
+    listenerFilters: [
+      originalDestination,
+      ...inboundListenerFilters(inspected, { originalDestination: false, originalSource: false }),
+    ],
   });
   return toBinary(ListenerSchema, listener);
 });

@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type ListenerFilter, ListenerFilterSchema, type Filter, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
-import { type HttpFilter, HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import {
+  type ListenerFilter,
+  ListenerFilterSchema,
+  type Filter,
+  FilterSchema,
+} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  type HttpFilter,
+  HttpFilterSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 
 export type { Filter, HttpFilter, ListenerFilter };
 

@@ -5,7 +5,9 @@ import { type Filter, networkFilter } from "./named-filter.js";
 /** Learns of peers from the baggage in the response to CONNECT, and provides the client's own for the request. */
 export const tunnelPeerMetadata = networkFilter(
   "upstream_hbone_peer_metadata",
-  typedStruct("type.googleapis.com/envoy.extensions.network_filters.peer_metadata.Config", { baggage_key: "io.istio.baggage" }),
+  typedStruct("type.googleapis.com/envoy.extensions.network_filters.peer_metadata.Config", {
+    baggage_key: "io.istio.baggage",
+  }),
 );
 
 const metadataExchangeTypeUrl = "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange";

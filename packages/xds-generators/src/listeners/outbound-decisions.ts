@@ -29,27 +29,43 @@ import type { ListenerPort } from "./tcp-destinations.js";
  * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
  * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
  */
-const outboundPlans = query("outboundPlans", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at), {
-  key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
-});
+const outboundPlans = query(
+  "outboundPlans",
+  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at),
+  {
+    key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
+  },
+);
 
 /** Connections to one port that a service, a route or an egress listener wanted and another one has. */
-export const lostConnections = query("lostConnections", (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly LostClaim[] => {
-  const claims = new Claims();
-  plansAt(q, at, claims);
-  return claims.lost;
-});
+export const lostConnections = query(
+  "lostConnections",
+  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly LostClaim[] => {
+    const claims = new Claims();
+    plansAt(q, at, claims);
+    return claims.lost;
+  },
+);
 
-function plansAt(q: QueryContext, { scope, port }: { readonly scope: ScopeRef; readonly port: number }, claims?: Claims): readonly OutboundPlan[] {
+function plansAt(
+  q: QueryContext,
+  { scope, port }: { readonly scope: ScopeRef; readonly port: number },
+  claims?: Claims,
+): readonly OutboundPlan[] {
   const listeners = new OutboundListeners(q, claims);
   for (const { at, declared } of numberedEgressListeners(q, scope)) {
     const listening = listeningAt(q, declared);
-    if (declared.port?.number === port) declaredListener(q, listeners, at, listening, { ...declared.port, protocol: parseProtocol(declared.port.protocol) });
+    if (declared.port?.number === port)
+      declaredListener(q, listeners, at, listening, {
+        ...declared.port,
+        protocol: parseProtocol(declared.port.protocol),
+      });
     else if (declared.port === undefined) {
       listeners.lock();
       for (const { scoped, port: servicePort } of q.call(servicesAtPort, { ...at, port })) {
         const service = q.call(scopedService, scoped);
-        if (service !== undefined) serviceListener(q, listeners, { at, scoped, service, port: servicePort, ...listening });
+        if (service !== undefined)
+          serviceListener(q, listeners, { at, scoped, service, port: servicePort, ...listening });
       }
     }
   }
@@ -64,21 +80,33 @@ export interface OutboundPlans {
   readonly ofRequests: readonly OutboundPlan[];
 }
 
-export const outboundPlansOfScope = query("outboundPlansOfScope", (q, scope: ScopeRef): OutboundPlans => {
-  const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
-  return { ofBytes: plans.filter((plan) => !seesRequests(plan)), ofRequests: plans.filter(seesRequests) };
-}, { key: scopeKey });
+export const outboundPlansOfScope = query(
+  "outboundPlansOfScope",
+  (q, scope: ScopeRef): OutboundPlans => {
+    const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
+    return { ofBytes: plans.filter((plan) => !seesRequests(plan)), ofRequests: plans.filter(seesRequests) };
+  },
+  { key: scopeKey },
+);
 
 function listeningAt(q: QueryContext, { bind, captureMode }: EgressListener): Listening {
-  const bindToPort = captureMode === CaptureMode.NONE || bind.startsWith("unix://") || q.ask(interceptionMode) === "NONE";
+  const bindToPort =
+    captureMode === CaptureMode.NONE || bind.startsWith("unix://") || q.ask(interceptionMode) === "NONE";
   return { binds: bind !== "" ? [bind] : bindToPort ? localhosts[q.ask(ipMode)] : [], bindToPort };
 }
 
-function declaredListener(q: QueryContext, listeners: OutboundListeners, at: ScopeListener, listening: Listening, port: ListenerPort): void {
+function declaredListener(
+  q: QueryContext,
+  listeners: OutboundListeners,
+  at: ScopeListener,
+  listening: Listening,
+  port: ListenerPort,
+): void {
   if (!mayListen(q, listening, port)) return;
   for (const scoped of q.call(servicesOf, at)) {
     const service = q.call(scopedService, scoped);
-    if (service !== undefined && service.resolution !== "Alias") listeners.add({ at, scoped, service, port, declared: true, ...listening });
+    if (service !== undefined && service.resolution !== "Alias")
+      listeners.add({ at, scoped, service, port, declared: true, ...listening });
   }
 }
 
@@ -113,7 +141,10 @@ function serviceListener(q: QueryContext, listeners: OutboundListeners, wanted: 
 }
 
 /** Whether the client is an endpoint of a service: what it sends to itself leaves through no outbound listener. */
-const isEndpointOf = fact("isEndpointOf", (proxy: Proxy, at: PortOfService, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true);
+const isEndpointOf = fact(
+  "isEndpointOf",
+  (proxy: Proxy, at: PortOfService, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,
+);
 
 interface PortOfService {
   readonly service: string;
@@ -121,5 +152,9 @@ interface PortOfService {
 }
 
 const endpointAddresses = query("endpointAddresses", (q, at: PortOfService): Readonly<Record<string, true>> =>
-  Object.fromEntries(q.call(inlineEndpoints, at).flatMap(({ addresses: [first] }: Endpoint) => (first === undefined ? [] : [[first, true as const]]))),
+  Object.fromEntries(
+    q
+      .call(inlineEndpoints, at)
+      .flatMap(({ addresses: [first] }: Endpoint) => (first === undefined ? [] : [[first, true as const]])),
+  ),
 );

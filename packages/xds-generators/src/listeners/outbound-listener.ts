@@ -9,7 +9,14 @@ import { dnsLookupFamily } from "../clusters/dns-lookup.js";
 import { address } from "../envoy/address.js";
 import { duration } from "../envoy/duration.js";
 import { joinEncoded } from "../envoy/encode.js";
-import { blackHoleCluster, delimitedStatPrefix, dnsCacheName, outboundClusterName, passthroughCluster, passthroughFilterChain } from "../resource-names.js";
+import {
+  blackHoleCluster,
+  delimitedStatPrefix,
+  dnsCacheName,
+  outboundClusterName,
+  passthroughCluster,
+  passthroughFilterChain,
+} from "../resource-names.js";
 import { tcpAuthorization } from "../security/client-authorization.js";
 import { tcpStatsFilters } from "../telemetry/stats-filters.js";
 import { encodedTracing } from "../telemetry/tracing.js";
@@ -22,7 +29,13 @@ import { additionalAddresses, listenerName } from "./listener-address.js";
 import { httpInspector, tlsInspector } from "./listener-filters.js";
 import type { Filter } from "./named-filter.js";
 import { outboundManager } from "./outbound-managers.js";
-import { type ChainPlan, type HttpChainPlan, type OutboundPlan, seesRequests, type TcpProxyPlan } from "./outbound-plan.js";
+import {
+  type ChainPlan,
+  type HttpChainPlan,
+  type OutboundPlan,
+  seesRequests,
+  type TcpProxyPlan,
+} from "./outbound-plan.js";
 import { plainTcpProxy, plannedTcpProxy, sniForwardProxy, terminalFilters } from "./tcp-proxy.js";
 
 /** A listener as planned. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
@@ -55,7 +68,10 @@ function template(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
   const name = listenerName(bind, plan.port);
   const last = plan.chains.findLast((chain) => matchesAll(chain.match));
   const chains = plan.chains.filter((chain) => !matchesAll(chain.match)).map((chain) => filterChain(q, chain, name));
-  const needsTls = plan.chains.some((chain) => (chain.match.sniHosts ?? []).length > 0 || (chain.kind === "tcp" && chain.proxy.dynamicHost !== undefined));
+  const needsTls = plan.chains.some(
+    (chain) =>
+      (chain.match.sniHosts ?? []).length > 0 || (chain.kind === "tcp" && chain.proxy.dynamicHost !== undefined),
+  );
   const needsHttp = plan.chains.some((chain) => (chain.match.applicationProtocols ?? []).length > 0);
   const detectionTimeout = needsHttp ? mesh(q).protocolDetectionTimeout : duration(0);
   const limit = acceptedAtOnce(q);
@@ -66,13 +82,17 @@ function template(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
     trafficDirection: TrafficDirection.OUTBOUND,
     continueOnListenerFiltersTimeout: true,
     ...(askMetadata(q, "OUTBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
-    ...(plan.bindToPort ? limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit } : { bindToPort: false }),
+    ...(plan.bindToPort
+      ? limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }
+      : { bindToPort: false }),
     listenerFilters: [...(needsTls ? [tlsInspector] : []), ...(needsHttp ? [httpInspector] : [])],
     ...(detectionTimeout && { listenerFiltersTimeout: detectionTimeout }),
   });
   const fallback = last === undefined ? passthroughChain(q) : filterChain(q, last, name);
   const head = toBinary(ListenerSchema, listener);
-  return last !== undefined && chains.length === 0 ? { name, head, chains: [fallback] } : { name, head, chains, fallback };
+  return last !== undefined && chains.length === 0
+    ? { name, head, chains: [fallback] }
+    : { name, head, chains, fallback };
 }
 
 function filterChain(q: QueryContext, plan: ChainPlan, listener: string): FilterChainTemplate {
@@ -81,14 +101,19 @@ function filterChain(q: QueryContext, plan: ChainPlan, listener: string): Filter
   const chain = encodedChain({
     ...(match && { filterChainMatch: match }),
     ...(timeout && { transportSocketConnectTimeout: timeout }),
-    ...(plan.kind === "tcp" && plan.virtualService !== undefined && { metadata: configMetadata("VirtualService", plan.virtualService) }),
+    ...(plan.kind === "tcp" &&
+      plan.virtualService !== undefined && { metadata: configMetadata("VirtualService", plan.virtualService) }),
     filters: plan.kind === "http" ? [] : [...tcpFilters(q, plan.proxy)],
   });
   return plan.kind === "http" ? { chain, manager: manager(q, plan, listener) } : { chain };
 }
 
 function manager(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChainPlan, listener: string): Uint8Array {
-  const common = q.call(outboundManager, { grpcWeb: protocol === "GRPC-Web", dynamicHost: dynamicHost ?? null, proxiesUrls: routeName === "http_proxy" });
+  const common = q.call(outboundManager, {
+    grpcWeb: protocol === "GRPC-Web",
+    dynamicHost: dynamicHost ?? null,
+    proxiesUrls: routeName === "http_proxy",
+  });
   return routingManager(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
 }
 
@@ -105,12 +130,16 @@ function passthroughChain(q: QueryContext): FilterChainTemplate {
   return { chain: joinEncoded([passthroughHead, q.call(unknownTrafficFilters)]) };
 }
 
-const passthroughHead = encodedChain({ filterChainMatch: create(FilterChainMatchSchema), name: passthroughFilterChain });
+const passthroughHead = encodedChain({
+  filterChainMatch: create(FilterChainMatchSchema),
+  name: passthroughFilterChain,
+});
 
 /** What becomes of outbound connections that no chain is for: filters, as an encoded part of a chain. Source: pilot/pkg/networking/core/listener_builder.go, buildOutboundCatchAllNetworkFiltersOnly. */
 export const unknownTrafficFilters = query("unknownTrafficFilters", (q): Uint8Array => {
   const { mode, egressProxy } = q.call(outboundTraffic, scopeOf(q));
-  const proxied = egressProxy && outboundClusterName(egressProxy.host, egressProxy.port?.number ?? 0, egressProxy.subset);
+  const proxied =
+    egressProxy && outboundClusterName(egressProxy.host, egressProxy.port?.number ?? 0, egressProxy.subset);
   const cluster = mode === "REGISTRY_ONLY" ? blackHoleCluster : (proxied ?? passthroughCluster);
   const proxy = plainTcpProxy(q, "sidecar-outbound", cluster);
   return encodedChain({ filters: [...tcpStatsFilters(q, "sidecar-outbound"), ...terminalFilters(q, proxy, "TCP")] });

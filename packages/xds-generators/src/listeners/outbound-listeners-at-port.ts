@@ -1,5 +1,12 @@
 import type { QueryContext } from "@istiod/incremental";
-import { clientAddress, clientAddresses, ipMode, type IpMode, type ScopedService, type ScopeListener } from "@istiod/push-context";
+import {
+  clientAddress,
+  clientAddresses,
+  ipMode,
+  type IpMode,
+  type ScopedService,
+  type ScopeListener,
+} from "@istiod/push-context";
 import { isHttp, isTcp, type Protocol, type Service } from "@istiod/service-discovery";
 import type { Claimant, Claims } from "./connection-claims.js";
 import { type ChainMatch, matchTheSame } from "./filter-chain-match.js";
@@ -50,7 +57,9 @@ export class OutboundListeners {
   ) {}
 
   get plans(): readonly OutboundPlan[] {
-    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) => outboundPlan({ binds, bindToPort, port, chains }));
+    return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) =>
+      outboundPlan({ binds, bindToPort, port, chains }),
+    );
   }
 
   /** What there is stays as it is: later egress listeners add nothing to it. */
@@ -63,11 +72,18 @@ export class OutboundListeners {
     const { protocol } = wanted.port;
     if (protocol === "UDP") return;
     const all = wildcards[q.ask(ipMode)];
-    const place = isHttp(protocol) ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] } : ownPlace(q, wanted, all);
+    const place = isHttp(protocol)
+      ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] }
+      : ownPlace(q, wanted, all);
     const [bind = ""] = place.binds;
     const current = this.#entries.get(bind);
     if (current?.locked === true) {
-      claims?.lose(bind, claimOf(wanted), current.by, `a Sidecar's egress listener has ${bind}:${wanted.port.number} for the hosts that it names`);
+      claims?.lose(
+        bind,
+        claimOf(wanted),
+        current.by,
+        `a Sidecar's egress listener has ${bind}:${wanted.port.number} for the hosts that it names`,
+      );
       return;
     }
     const target = { ...wanted, bind, destinations: place.destinations, ofPods: wanted.ofPods === true };
@@ -77,11 +93,24 @@ export class OutboundListeners {
       return chain;
     };
     const tcp = (): readonly ChainPlan[] => tcpChains(q, target, claims);
-    const cannotMix = (): void => claims?.lose(bind, claimOf(wanted), current?.by, `at ${bind}:${wanted.port.number} it speaks ${current?.protocol}, which ${protocol} cannot share a port with: its servers speak first`);
+    const cannotMix = (): void =>
+      claims?.lose(
+        bind,
+        claimOf(wanted),
+        current?.by,
+        `at ${bind}:${wanted.port.number} it speaks ${current?.protocol}, which ${protocol} cannot share a port with: its servers speak first`,
+      );
 
     if (protocol === "HTTP_PROXY") this.#set(bind, wanted, place.binds, [http(false)], protocol);
     else if (isHttp(protocol)) {
-      if (current === undefined) this.#set(bind, wanted, place.binds, [http(bind === all[0])], bind === all[0] ? "UnsupportedProtocol" : protocol);
+      if (current === undefined)
+        this.#set(
+          bind,
+          wanted,
+          place.binds,
+          [http(bind === all[0])],
+          bind === all[0] ? "UnsupportedProtocol" : protocol,
+        );
       else if (isTcp(current.protocol)) {
         if (!canMix(protocol, current.protocol)) return cannotMix();
         this.#merge(current, [http(bind === all[0])]);
@@ -104,7 +133,15 @@ export class OutboundListeners {
 
   #set(bind: string, wanted: Wanted, binds: readonly string[], chains: readonly ChainPlan[], protocol: Protocol): void {
     const { bindToPort, port } = wanted;
-    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false, by: claimOf(wanted) });
+    this.#entries.set(bind, {
+      binds,
+      bindToPort,
+      port: port.number,
+      chains,
+      protocol,
+      locked: false,
+      by: claimOf(wanted),
+    });
   }
 
   /** Adds chains, but for those that Envoy could not tell from one that is there. */
@@ -113,7 +150,13 @@ export class OutboundListeners {
     for (const chain of chains) {
       const same = merged.find((other) => matchTheSame(other.match, chain.match));
       if (same === undefined) merged.push(chain);
-      else if (chain.kind === "tcp") this.claims?.lose(entry.binds[0] ?? "", this.claims.maker(chain), this.claims.maker(same), `connections to ${entry.binds[0] ?? ""}:${entry.port} cannot be told apart`);
+      else if (chain.kind === "tcp")
+        this.claims?.lose(
+          entry.binds[0] ?? "",
+          this.claims.maker(chain),
+          this.claims.maker(same),
+          `connections to ${entry.binds[0] ?? ""}:${entry.port} cannot be told apart`,
+        );
     }
     entry.chains = merged;
   }
@@ -121,21 +164,36 @@ export class OutboundListeners {
 
 /** An egress listener with a port stands for itself, whichever service it leads to. */
 function claimOf({ at, declared, service, port }: Wanted): Claimant {
-  return declared === true ? { kind: "egress", sidecar: at.scope.sidecar ?? "", listener: at.listener } : { kind: "service", id: service.id, port: port.number };
+  return declared === true
+    ? { kind: "egress", sidecar: at.scope.sidecar ?? "", listener: at.listener }
+    : { kind: "service", id: service.id, port: port.number };
 }
 
 /** Where connections to a service that are no HTTP are taken: at its address; at all addresses, by range, where it has a range. */
-function ownPlace(q: QueryContext, { binds, service, destinations = [] }: Wanted, all: readonly string[]): { readonly binds: readonly string[]; readonly destinations: readonly string[] } {
+function ownPlace(
+  q: QueryContext,
+  { binds, service, destinations = [] }: Wanted,
+  all: readonly string[],
+): { readonly binds: readonly string[]; readonly destinations: readonly string[] } {
   if (binds.length > 0) return { binds, destinations };
   const declared = clientAddress(q, service);
   const extra = clientAddresses(q, service).slice(1);
   if (declared.includes("/")) return { binds: all, destinations: [declared, ...extra] };
   if (service.registry !== "External" || declared !== "0.0.0.0") return { binds: [declared, ...extra], destinations };
   const mode: IpMode = q.ask(ipMode);
-  return { binds: mode === "IPv6" ? ["::", ...extra] : mode === "Dual" ? [declared, ...extra, "::"] : [declared, ...extra], destinations };
+  return {
+    binds: mode === "IPv6" ? ["::", ...extra] : mode === "Dual" ? [declared, ...extra, "::"] : [declared, ...extra],
+    destinations,
+  };
 }
 
-function httpChain(q: QueryContext, { service, port }: Wanted, bind: string, all: string, sniffed: boolean): HttpChainPlan {
+function httpChain(
+  q: QueryContext,
+  { service, port }: Wanted,
+  bind: string,
+  all: string,
+  sniffed: boolean,
+): HttpChainPlan {
   const undeclared = !isHttp(port.protocol);
   const match: ChainMatch = sniffed ? { applicationProtocols: plaintextHttp(q), transportProtocol: "raw_buffer" } : {};
   const ofService = undeclared && bind !== all;

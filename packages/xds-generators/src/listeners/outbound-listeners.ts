@@ -10,12 +10,16 @@ export function outboundListeners(q: QueryContext): readonly ResourceSet[] {
   return [q.call(listenersOfBytes, scope), q.call(listenersOfRequests, scope)];
 }
 
-const listenersOfBytes = query("outboundListenersOfBytes", (q, scope: ScopeRef): ResourceSet =>
-  ResourceSet.of(q.call(outboundPlansOfScope, scope).ofBytes.map((plan) => q.call(outboundListener, plan))),
+const listenersOfBytes = query(
+  "outboundListenersOfBytes",
+  (q, scope: ScopeRef): ResourceSet =>
+    ResourceSet.of(q.call(outboundPlansOfScope, scope).ofBytes.map((plan) => q.call(outboundListener, plan))),
   { key: scopeKey },
 );
 
-const listenersOfRequests = query("outboundListenersOfRequests", (q, scope: ScopeRef): ResourceSet =>
-  ResourceSet.of(q.call(outboundPlansOfScope, scope).ofRequests.map((plan) => q.call(outboundListener, plan))),
+const listenersOfRequests = query(
+  "outboundListenersOfRequests",
+  (q, scope: ScopeRef): ResourceSet =>
+    ResourceSet.of(q.call(outboundPlansOfScope, scope).ofRequests.map((plan) => q.call(outboundListener, plan))),
   { key: scopeKey },
 );

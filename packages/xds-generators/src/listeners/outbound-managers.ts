@@ -6,7 +6,19 @@ import { hasIstioExtension } from "../extensions/istio-extensions.js";
 import { dnsCacheName } from "../resource-names.js";
 import { httpStatsFilters } from "../telemetry/stats-filters.js";
 import { acceptsHttp10, encodedManager } from "./http-connection-manager.js";
-import { alpn, cors, dnsCache, dynamicForwardProxy, fault, grpcStats, grpcWeb, outboundPeerMetadata, router, routerWithoutDebugHeaders, statefulSession } from "./http-filters.js";
+import {
+  alpn,
+  cors,
+  dnsCache,
+  dynamicForwardProxy,
+  fault,
+  grpcStats,
+  grpcWeb,
+  outboundPeerMetadata,
+  router,
+  routerWithoutDebugHeaders,
+  statefulSession,
+} from "./http-filters.js";
 import type { HttpFilter } from "./named-filter.js";
 import { proxyHeaders } from "./proxy-headers.js";
 
@@ -22,7 +34,10 @@ export interface OutboundManager {
 /** The encoded connection manager of outbound listeners, without its name and routes. */
 export const outboundManager = query("outboundManager", (q, options: OutboundManager): Uint8Array => {
   const headers = proxyHeaders(q, "sidecar-outbound");
-  const http1 = { ...(acceptsHttp10(q) && { acceptHttp10: true }), ...(options.proxiesUrls && { allowAbsoluteUrl: true }) };
+  const http1 = {
+    ...(acceptsHttp10(q) && { acceptHttp10: true }),
+    ...(options.proxiesUrls && { allowAbsoluteUrl: true }),
+  };
   return encodedManager(q, {
     listener: "sidecar-outbound",
     useRemoteAddress: !options.proxiesUrls && features.useRemoteAddress(q),
@@ -52,7 +67,9 @@ function outboundFilters(q: QueryContext, options: OutboundManager): readonly Ht
     ...httpStatsFilters(q, "sidecar-outbound"),
     ...(features.persistentSessionFilter(q) ? [statefulSession] : []),
     ...(options.dynamicHost === null ? [] : [dynamicForwardProxy(dnsCache(dnsCacheName(options.dynamicHost), family))]),
-    ...(q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [dynamicForwardProxy(allowAnyDnsCacheConfig(q))] : []),
+    ...(q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS"
+      ? [dynamicForwardProxy(allowAnyDnsCacheConfig(q))]
+      : []),
     headers.suppressDebugHeaders ? routerWithoutDebugHeaders : router,
   ];
 }

@@ -1,5 +1,15 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { type EgressListener, egressListeners, listenerKey, scopeKey, type ScopeListener, type ScopedService, scopedService, type ScopeRef, servicesOf } from "@istiod/push-context";
+import {
+  type EgressListener,
+  egressListeners,
+  listenerKey,
+  scopeKey,
+  type ScopeListener,
+  type ScopedService,
+  scopedService,
+  type ScopeRef,
+  servicesOf,
+} from "@istiod/push-context";
 import { type Protocol } from "@istiod/service-discovery";
 
 /** A service that is reached at a port of an egress listener. */
@@ -9,35 +19,48 @@ export interface ServiceAtPort {
 }
 
 /** All ports at which a scope's outbound listeners may be, ascending. */
-export const outboundPorts = query("outboundPorts", (q, scope: ScopeRef): readonly number[] => {
-  const ports = new Set<number>();
-  for (const [listener, { port }] of q.call(egressListeners, scope).entries()) {
-    if (port !== undefined) ports.add(port.number);
-    else for (const number of Object.keys(q.call(servicesByPort, { scope, listener }))) ports.add(Number(number));
-  }
-  return [...ports].sort((a, b) => a - b);
-}, { key: scopeKey });
+export const outboundPorts = query(
+  "outboundPorts",
+  (q, scope: ScopeRef): readonly number[] => {
+    const ports = new Set<number>();
+    for (const [listener, { port }] of q.call(egressListeners, scope).entries()) {
+      if (port !== undefined) ports.add(port.number);
+      else for (const number of Object.keys(q.call(servicesByPort, { scope, listener }))) ports.add(Number(number));
+    }
+    return [...ports].sort((a, b) => a - b);
+  },
+  { key: scopeKey },
+);
 
 /** The services of an egress listener that have a port, in order. */
 export const servicesAtPort = query(
   "servicesAtPort",
-  (q, { port, ...at }: ScopeListener & { readonly port: number }): readonly ServiceAtPort[] => q.call(servicesByPort, at)[port] ?? [],
+  (q, { port, ...at }: ScopeListener & { readonly port: number }): readonly ServiceAtPort[] =>
+    q.call(servicesByPort, at)[port] ?? [],
   { key: (at) => `${at.port} ${listenerKey(at)}` },
 );
 
 /** An egress listener with its place among those of its scope. */
-export function numberedEgressListeners(q: QueryContext, scope: ScopeRef): readonly { readonly at: ScopeListener; readonly declared: EgressListener }[] {
+export function numberedEgressListeners(
+  q: QueryContext,
+  scope: ScopeRef,
+): readonly { readonly at: ScopeListener; readonly declared: EgressListener }[] {
   return q.call(egressListeners, scope).map((declared, listener) => ({ at: { scope, listener }, declared }));
 }
 
 /** Port number to the services that have it. An edit of a service is seen only by the ports that it has or had. */
-const servicesByPort = query("servicesByPort", (q, at: ScopeListener): Readonly<Record<number, readonly ServiceAtPort[]>> => {
-  const out: Record<number, ServiceAtPort[]> = {};
-  for (const scoped of q.call(servicesOf, at)) {
-    const service = q.call(scopedService, scoped);
-    // Names that stand for other services have no listeners of their own.
-    if (service === undefined || service.resolution === "Alias") continue;
-    for (const { number, name, protocol } of service.ports) (out[number] ??= []).push({ scoped, port: { number, name, protocol } });
-  }
-  return out;
-}, { key: listenerKey });
+const servicesByPort = query(
+  "servicesByPort",
+  (q, at: ScopeListener): Readonly<Record<number, readonly ServiceAtPort[]>> => {
+    const out: Record<number, ServiceAtPort[]> = {};
+    for (const scoped of q.call(servicesOf, at)) {
+      const service = q.call(scopedService, scoped);
+      // Names that stand for other services have no listeners of their own.
+      if (service === undefined || service.resolution === "Alias") continue;
+      for (const { number, name, protocol } of service.ports)
+        (out[number] ??= []).push({ scoped, port: { number, name, protocol } });
+    }
+    return out;
+  },
+  { key: listenerKey },
+);

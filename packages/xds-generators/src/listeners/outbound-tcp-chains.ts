@@ -1,6 +1,18 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { L4MatchAttributes, TLSMatchAttributes } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { clientAddress, hasDnsDomain, inNamespace, ipMode, kubernetesDnsSuffix, namespaceOfHostname, type ScopeListener, scopedAliases, type ScopedService, type ScopeRef, selects } from "@istiod/push-context";
+import {
+  clientAddress,
+  hasDnsDomain,
+  inNamespace,
+  ipMode,
+  kubernetesDnsSuffix,
+  namespaceOfHostname,
+  type ScopeListener,
+  scopedAliases,
+  type ScopedService,
+  type ScopeRef,
+  selects,
+} from "@istiod/push-context";
 import { isTls, type Service, splitKey } from "@istiod/service-discovery";
 import { otherNames } from "../routes/domains.js";
 import type { Claimant, Claims } from "./connection-claims.js";
@@ -41,10 +53,20 @@ function tlsChains(q: QueryContext, target: OutboundTarget, claims?: Claims): re
         if (match.destinationSubnets.length > 0 && port.number > 0) destinations = match.destinationSubnets;
         const seenAtRunTime = `${match.sniHosts.join(",")}|${match.destinationSubnets.join(",")}`;
         const proxy = routedProxy(q, at.scope, route, key, port);
-        const chain: TcpChainPlan | undefined = proxy && { kind: "tcp", match: { sniHosts: match.sniHosts, destinations }, virtualService: key, proxy };
+        const chain: TcpChainPlan | undefined = proxy && {
+          kind: "tcp",
+          match: { sniHosts: match.sniHosts, destinations },
+          virtualService: key,
+          proxy,
+        };
         const by: Claimant = { kind: "route", virtualService: key, field: `spec.tls[${i}].match[${j}]` };
         if (handled.has(seenAtRunTime)) {
-          claims?.lose(target.bind, by, claims.maker(handled.get(seenAtRunTime)), `for SNI ${match.sniHosts.join(", ")} at port ${port.number} the first match counts`);
+          claims?.lose(
+            target.bind,
+            by,
+            claims.maker(handled.get(seenAtRunTime)),
+            `for SNI ${match.sniHosts.join(", ")} at port ${port.number} the first match counts`,
+          );
           continue;
         }
         handled.set(seenAtRunTime, chain);
@@ -55,12 +77,20 @@ function tlsChains(q: QueryContext, target: OutboundTarget, claims?: Claims): re
     }
   }
   if (chains.length > 0) return chains;
-  const sniHosts = needsSni(q, target, destinations) ? [service.hostname, ...scopedAliases(q, target.scoped).flatMap((alias) => aliasNames(q, splitKey(alias)[1]))] : [];
+  const sniHosts = needsSni(q, target, destinations)
+    ? [service.hostname, ...scopedAliases(q, target.scoped).flatMap((alias) => aliasNames(q, splitKey(alias)[1]))]
+    : [];
   return [ownChain(q, at.scope, target, { sniHosts, destinations }, claims)];
 }
 
 /** The chain of a service that no route is for. */
-function ownChain(q: QueryContext, scope: ScopeRef, { service, port }: OutboundTarget, match: ChainMatch, claims: Claims | undefined): TcpChainPlan {
+function ownChain(
+  q: QueryContext,
+  scope: ScopeRef,
+  { service, port }: OutboundTarget,
+  match: ChainMatch,
+  claims: Claims | undefined,
+): TcpChainPlan {
   const chain: TcpChainPlan = { kind: "tcp", match, proxy: serviceProxy(q, scope, service, port) };
   claims?.made(chain, { kind: "service", id: service.id, port: port.number });
   return chain;
@@ -75,12 +105,20 @@ function aliasNames(q: QueryContext, hostname: string): readonly string[] {
 }
 
 /** Whether the address that is listened on does not tell which service is meant. */
-function needsSni(q: QueryContext, { service, bind, ofPods }: OutboundTarget, destinations: readonly string[]): boolean {
+function needsSni(
+  q: QueryContext,
+  { service, bind, ofPods }: OutboundTarget,
+  destinations: readonly string[],
+): boolean {
   if (ofPods) return false;
   const mode = q.ask(ipMode);
   const all = mode === "IPv6" ? "::" : wildcards.IPv4[0];
   const declared = clientAddress(q, service);
-  const own = declared.includes("/") ? "" : service.registry === "External" && mode === "IPv6" && declared === "0.0.0.0" ? "::" : declared;
+  const own = declared.includes("/")
+    ? ""
+    : service.registry === "External" && mode === "IPv6" && declared === "0.0.0.0"
+      ? "::"
+      : declared;
   return destinations.length > 0 || own === "" || (own === all && bind === all) || isDynamic(service);
 }
 
@@ -96,9 +134,16 @@ function plainChains(q: QueryContext, target: OutboundTarget, claims?: Claims): 
       const proxy = routedProxy(q, at.scope, route, key, port);
       if (proxy === undefined) continue;
       const mine = matches.filter((match) => concernsClient(q, match, port.number));
-      const terminal = matches.length === 0 || mine.some((match) => match.destinationSubnets.length === 0 || port.number === 0);
+      const terminal =
+        matches.length === 0 || mine.some((match) => match.destinationSubnets.length === 0 || port.number === 0);
       if (last !== undefined) {
-        if (matches.length === 0 || mine.length > 0) claims?.lose(target.bind, by, claims.maker(last), `its route takes every connection to ${service.hostname}:${port.number}`);
+        if (matches.length === 0 || mine.length > 0)
+          claims?.lose(
+            target.bind,
+            by,
+            claims.maker(last),
+            `its route takes every connection to ${service.hostname}:${port.number}`,
+          );
         continue;
       }
       if (terminal) {

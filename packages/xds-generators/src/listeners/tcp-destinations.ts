@@ -1,6 +1,16 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { RouteDestination, TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { hostsMeet, listenerKey, mesh, type ScopeListener, scopedService, type ScopeRef, serviceInScope, virtualService, virtualServicesOf } from "@istiod/push-context";
+import {
+  hostsMeet,
+  listenerKey,
+  mesh,
+  type ScopeListener,
+  scopedService,
+  type ScopeRef,
+  serviceInScope,
+  virtualService,
+  virtualServicesOf,
+} from "@istiod/push-context";
 import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
 import { statNameOf } from "../clusters/stat-pattern.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -17,12 +27,16 @@ export interface Layer4Routes {
 /** The TCP and TLS routes of a VirtualService; undefined where it has none. A change of its HTTP routes changes nothing here. */
 export const layer4Routes = query("layer4Routes", (q, key: string): Layer4Routes | undefined => {
   const spec = q.call(virtualService, key)?.spec;
-  return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0) ? undefined : { key, hosts: spec.hosts, tcp: spec.tcp, tls: spec.tls };
+  return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0)
+    ? undefined
+    : { key, hosts: spec.hosts, tcp: spec.tcp, tls: spec.tls };
 });
 
 /** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
-const layer4VirtualServices = query("layer4VirtualServices", (q, at: ScopeListener): readonly Layer4Routes[] =>
-  q.call(virtualServicesOf, at).flatMap((key) => q.call(layer4Routes, key) ?? []),
+const layer4VirtualServices = query(
+  "layer4VirtualServices",
+  (q, at: ScopeListener): readonly Layer4Routes[] =>
+    q.call(virtualServicesOf, at).flatMap((key) => q.call(layer4Routes, key) ?? []),
   { key: listenerKey },
 );
 
@@ -38,7 +52,13 @@ export interface ListenerPort {
 }
 
 /** Where a route of a VirtualService (`namespace/name`) sends what comes to a port; undefined for one without destinations. */
-export function routedProxy(q: QueryContext, scope: ScopeRef, routes: readonly RouteDestination[], from: string, port: ListenerPort): TcpProxyPlan | undefined {
+export function routedProxy(
+  q: QueryContext,
+  scope: ScopeRef,
+  routes: readonly RouteDestination[],
+  from: string,
+  port: ListenerPort,
+): TcpProxyPlan | undefined {
   const [first] = routes;
   if (first === undefined) return undefined;
   const service = serviceOf(q, scope, first);
@@ -51,14 +71,21 @@ export function routedProxy(q: QueryContext, scope: ScopeRef, routes: readonly R
   if (routes.length === 1) {
     const name = clusterOf(first, service, port.number);
     const subset = first.destination?.subset ?? "";
-    return { ...common, statPrefix: outboundStatPrefix(q, name, service, port, subset), clusters: [{ name, weight: 0 }], subset };
+    return {
+      ...common,
+      statPrefix: outboundStatPrefix(q, name, service, port, subset),
+      clusters: [{ name, weight: 0 }],
+      subset,
+    };
   }
   const [namespace, name] = from.split("/");
   return {
     ...common,
     statPrefix: `${name}.${namespace}`,
     clusters: routes.flatMap((route) =>
-      route.weight > 0 ? [{ name: clusterOf(route, serviceOf(q, scope, route), port.number), weight: route.weight }] : [],
+      route.weight > 0
+        ? [{ name: clusterOf(route, serviceOf(q, scope, route), port.number), weight: route.weight }]
+        : [],
     ),
     subset: "",
   };
@@ -93,7 +120,13 @@ export function isDynamic(service: Service): boolean {
 }
 
 /** The name of statistics by the mesh's pattern; the given one where there is no pattern. */
-export function outboundStatPrefix(q: QueryContext, name: string, service: Service | undefined, port: ListenerPort, subset = ""): string {
+export function outboundStatPrefix(
+  q: QueryContext,
+  name: string,
+  service: Service | undefined,
+  port: ListenerPort,
+  subset = "",
+): string {
   const pattern = mesh(q).outboundClusterStatName;
   return pattern === "" || service === undefined ? name : statNameOf(pattern, { service, port, subset });
 }

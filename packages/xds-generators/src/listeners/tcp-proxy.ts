@@ -3,11 +3,21 @@ import { FilterConfigSchema as SniForwardProxySchema } from "@istiod/envoy-api/e
 import { MongoProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy";
 import { MySQLProxySchema } from "@istiod/envoy-api/contrib/envoy/extensions/filters/network/mysql_proxy/v3/mysql_proxy";
 import { RedisProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy";
-import { type TcpProxy, TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import {
+  type TcpProxy,
+  TcpProxySchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { askMetadata, destinationRuleFor, features, hasExtension, type ListenerClass, subsetNamed } from "@istiod/push-context";
+import {
+  askMetadata,
+  destinationRuleFor,
+  features,
+  hasExtension,
+  type ListenerClass,
+  subsetNamed,
+} from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
@@ -20,7 +30,12 @@ export const tcpProxyName = "envoy.filters.network.tcp_proxy";
 const mysqlProxyName = "envoy.filters.network.mysql_proxy";
 
 /** A proxy to one cluster. Idle connections are closed after the time that the client's node states, if any. */
-export function plainTcpProxy(q: QueryContext, listener: ListenerClass, cluster: string, statPrefix = cluster): TcpProxy {
+export function plainTcpProxy(
+  q: QueryContext,
+  listener: ListenerClass,
+  cluster: string,
+  statPrefix = cluster,
+): TcpProxy {
   const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
   return create(TcpProxySchema, {
     statPrefix,
@@ -41,28 +56,37 @@ export function plannedTcpProxy(q: QueryContext, listener: ListenerClass, plan: 
     clusterSpecifier:
       only !== undefined && only.weight === 0
         ? { case: "cluster", value: only.name }
-        : { case: "weightedClusters", value: { clusters: plan.clusters.map(({ name, weight }) => ({ name, weight })) } },
+        : {
+            case: "weightedClusters",
+            value: { clusters: plan.clusters.map(({ name, weight }) => ({ name, weight })) },
+          },
     ...(idleTimeout && { idleTimeout }),
     ...(tcp?.maxConnectionDuration && { maxDownstreamConnectionDuration: tcp.maxConnectionDuration }),
     accessLog: [...accessLogs(q, listener, "tcp")],
   });
   if (rule === undefined) return proxy;
   if (hashesSource(rule, plan.subset)) proxy.hashPolicy = [hashSource];
-  const tunnel = plan.subset === "" ? rule.trafficPolicy?.tunnel : subsetNamed(rule, plan.subset)?.trafficPolicy?.tunnel;
+  const tunnel =
+    plan.subset === "" ? rule.trafficPolicy?.tunnel : subsetNamed(rule, plan.subset)?.trafficPolicy?.tunnel;
   if (plan.tunnels && tunnel !== undefined) {
     const host = tunnel.targetHost.includes(":") ? `[${tunnel.targetHost}]` : tunnel.targetHost;
-    proxy.tunnelingConfig = create(TcpProxySchema, { tunnelingConfig: { hostname: `${host}:${tunnel.targetPort}`, usePost: tunnel.protocol === "POST" } }).tunnelingConfig;
+    proxy.tunnelingConfig = create(TcpProxySchema, {
+      tunnelingConfig: { hostname: `${host}:${tunnel.targetPort}`, usePost: tunnel.protocol === "POST" },
+    }).tunnelingConfig;
   }
   return proxy;
 }
 
-const [hashSource] = create(TcpProxySchema, { hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }] }).hashPolicy as [TcpProxy["hashPolicy"][number]];
+const [hashSource] = create(TcpProxySchema, { hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }] })
+  .hashPolicy as [TcpProxy["hashPolicy"][number]];
 
 /** Whether connections of one source go to one endpoint: a subset's own balancing takes precedence. */
 function hashesSource(rule: DestinationRule, subset: string): boolean {
   const own = subsetNamed(rule, subset)?.trafficPolicy?.loadBalancer;
   const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
-  return lbPolicy?.case === "consistentHash" && lbPolicy.value.hashKey.case === "useSourceIp" && lbPolicy.value.hashKey.value;
+  return (
+    lbPolicy?.case === "consistentHash" && lbPolicy.value.hashKey.case === "useSourceIp" && lbPolicy.value.hashKey.value
+  );
 }
 
 /** The last filters of a chain: the proxy, and before it what its protocol adds; Redis takes the proxy's place. */
@@ -81,7 +105,10 @@ export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Prot
 }
 
 function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
-  const cluster = clusterSpecifier.case === "weightedClusters" ? (clusterSpecifier.value.clusters[0]?.name ?? "") : (clusterSpecifier.value ?? "");
+  const cluster =
+    clusterSpecifier.case === "weightedClusters"
+      ? (clusterSpecifier.value.clusters[0]?.name ?? "")
+      : (clusterSpecifier.value ?? "");
   return networkFilter(
     "envoy.filters.network.redis_proxy",
     any(RedisProxySchema, {
@@ -94,7 +121,10 @@ function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
 }
 
 /** Resolves the host in the SNI, with a cache that the cluster shares by name. */
-export function sniForwardProxy(port: number, cache: { readonly name: string; readonly dnsLookupFamily: number }): Filter {
+export function sniForwardProxy(
+  port: number,
+  cache: { readonly name: string; readonly dnsLookupFamily: number },
+): Filter {
   return networkFilter(
     "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
     any(SniForwardProxySchema, { dnsCacheConfig: cache, portSpecifier: { case: "portValue", value: port } }),

@@ -37,7 +37,10 @@ function state(key: string, format: string, factoryKey = ""): MessageInitShape<t
   return {
     key: { case: "objectKey", value: key },
     factoryKey,
-    value: { case: "formatString", value: { format: { case: "textFormatSource", value: { specifier: { case: "inlineString", value: format } } } } },
+    value: {
+      case: "formatString",
+      value: { format: { case: "textFormatSource", value: { specifier: { case: "inlineString", value: format } } } },
+    },
     sharedWithUpstream: Shared.ONCE,
   };
 }
@@ -47,7 +50,8 @@ function state(key: string, format: string, factoryKey = ""): MessageInitShape<t
  * that hashes is preferred: Istio's own, from 1.29.2 on, or that of newer stock builds.
  */
 function stringFactory(q: QueryContext): string {
-  if (q.ask(hasExtension, "istio.hashable_string")) return q.ask(versionAtLeast, [1, 29, 2]) ? "istio.hashable_string" : "envoy.string";
+  if (q.ask(hasExtension, "istio.hashable_string"))
+    return q.ask(versionAtLeast, [1, 29, 2]) ? "istio.hashable_string" : "envoy.string";
   return q.ask(hasExtension, "envoy.hashable_string") ? "envoy.hashable_string" : "envoy.string";
 }
 
@@ -61,5 +65,10 @@ export function tunnelDownstreamPeerMetadata(q: QueryContext): readonly HttpFilt
         shared_with_upstream: true,
       }
     : { downstream_discovery: [{ workload_discovery: {} }], shared_with_upstream: true };
-  return [httpFilter("waypoint_downstream_peer_metadata", typedStruct("type.googleapis.com/io.istio.http.peer_metadata.Config", config))];
+  return [
+    httpFilter(
+      "waypoint_downstream_peer_metadata",
+      typedStruct("type.googleapis.com/io.istio.http.peer_metadata.Config", config),
+    ),
+  ];
 }

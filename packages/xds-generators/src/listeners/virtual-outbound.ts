@@ -43,7 +43,12 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   const { proxyListenPort } = mesh(q);
   const mode = q.ask(ipMode);
   const [bind, ...others] = wildcards[mode];
-  const extra = others.length > 0 && features.dualStack(q) ? others : mode === "IPv6" && features.additionalIpv4OutboundListener(q) ? wildcards.IPv4 : [];
+  const extra =
+    others.length > 0 && features.dualStack(q)
+      ? others
+      : mode === "IPv6" && features.additionalIpv4OutboundListener(q)
+        ? wildcards.IPv4
+        : [];
   const limit = acceptedAtOnce(q);
   const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const head = create(ListenerSchema, {
@@ -68,19 +73,29 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
 
 /** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
 function unknownHttpChain(q: QueryContext): FilterChainTemplate {
-  const head = { name: allowAnyDynamicDnsRoute, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
+  const head = {
+    name: allowAnyDynamicDnsRoute,
+    maxDirectResponseBodySizeBytes: maxDirectResponseBytes,
+    ignorePortInHostMatching: true,
+  };
   const { bytes } = encodedRouteConfiguration(head, [q.call(catchAllHost, scopeOf(q))]);
   const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
   const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
   return {
-    chain: encodedChain({ name: `${virtualOutboundCatchAllChain}-http`, filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] } }),
+    chain: encodedChain({
+      name: `${virtualOutboundCatchAllChain}-http`,
+      filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] },
+    }),
     manager: routingManager(common, statPrefix, { inline: bytes }),
   };
 }
 
 /** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
 export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChainTemplate {
-  const proxy = any(TcpProxySchema, { statPrefix: blackHoleCluster, clusterSpecifier: { case: "cluster", value: blackHoleCluster } });
+  const proxy = any(TcpProxySchema, {
+    statPrefix: blackHoleCluster,
+    clusterSpecifier: { case: "cluster", value: blackHoleCluster },
+  });
   return {
     chain: encodedChain({
       name,
@@ -95,7 +110,10 @@ export const httpProxyListener = query("httpProxyListener", (q): Resource | unde
   const port = statedPort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
   if (port === 0) return undefined;
   const chain = { kind: "http", match: {}, routeName: "http_proxy", protocol: "HTTP_PROXY" } as const;
-  return q.call(outboundListener, outboundPlan({ binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] }));
+  return q.call(
+    outboundListener,
+    outboundPlan({ binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] }),
+  );
 });
 
 /** A port in decimal, 0 for none; undefined for a text that is no port, so that it counts as unsaid. */

@@ -49,5 +49,9 @@ export function headlessNames(q: QueryContext, service: Service): HeadlessNames 
 }
 
 function isAnswered({ publishNotReadyAddresses }: Service, { addresses, health }: Endpoint): boolean {
-  return addresses.length > 0 && addresses.every((address) => isIP(address) !== 0) && (publishNotReadyAddresses || health === "Healthy");
+  return (
+    addresses.length > 0 &&
+    addresses.every((address) => isIP(address) !== 0) &&
+    (publishNotReadyAddresses || health === "Healthy")
+  );
 }

@@ -1,8 +1,19 @@
 import { isIP } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { query } from "@istiod/incremental";
-import { type NameTable_NameInfo, NameTable_NameInfoSchema, NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
-import { clientAddresses, egressListeners, scopedService, type ScopedService, scopeOf, servicesOf } from "@istiod/push-context";
+import {
+  type NameTable_NameInfo,
+  NameTable_NameInfoSchema,
+  NameTableSchema,
+} from "@istiod/istio-api/networking/nds/v1/nds";
+import {
+  clientAddresses,
+  egressListeners,
+  scopedService,
+  type ScopedService,
+  scopeOf,
+  servicesOf,
+} from "@istiod/push-context";
 import { resource, ResourceSet } from "@istiod/resources";
 import { UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
 import { headlessNames } from "./headless-names.js";
@@ -34,11 +45,23 @@ const namesOfService = query("namesOfService", (q, scoped: ScopedService): reado
   const { hostname, namespace, registry } = service;
   const own = clientAddresses(q, service);
   const headless = own.includes(UNSPECIFIED_ADDRESS);
-  const pods = headless && service.resolution === "Passthrough" && service.ports.length > 0 ? headlessNames(q, service) : undefined;
-  const addresses = [...own.filter((address) => address !== UNSPECIFIED_ADDRESS && isIP(address) !== 0), ...(pods?.addresses ?? [])];
+  const pods =
+    headless && service.resolution === "Passthrough" && service.ports.length > 0
+      ? headlessNames(q, service)
+      : undefined;
+  const addresses = [
+    ...own.filter((address) => address !== UNSPECIFIED_ADDRESS && isIP(address) !== 0),
+    ...(pods?.addresses ?? []),
+  ];
   if (addresses.length === 0) return pods?.names ?? [];
   const shortened = registry === "Kubernetes" && !hostname.endsWith(clusterSetDomain);
-  const named = { name: hostname, addresses, registry, shortName: shortened ? service.name : "", namespace: shortened ? namespace : "" };
+  const named = {
+    name: hostname,
+    addresses,
+    registry,
+    shortName: shortened ? service.name : "",
+    namespace: shortened ? namespace : "",
+  };
   return [...(pods?.names ?? []), named];
 });
 
@@ -47,7 +70,12 @@ function enter(table: Record<string, NameTable_NameInfo>, named: NamedAddresses,
   const known = isService ? table[named.name] : undefined;
   if (known === undefined || (known.registry !== "Kubernetes" && named.registry === "Kubernetes")) {
     const { addresses, registry, shortName, namespace } = named;
-    table[named.name] = create(NameTable_NameInfoSchema, { ips: [...addresses], registry, shortname: shortName, namespace });
+    table[named.name] = create(NameTable_NameInfoSchema, {
+      ips: [...addresses],
+      registry,
+      shortname: shortName,
+      namespace,
+    });
   } else if (known.registry !== "Kubernetes") {
     known.ips.push(...named.addresses);
   }

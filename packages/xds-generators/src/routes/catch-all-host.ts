@@ -15,19 +15,36 @@ import { anyRequest } from "./route-match.js";
 import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
 
 /** The virtual host of requests to hosts that the scope does not know, encoded: they are let through, or answered with 502. */
-export const catchAllHost = query("catchAllHost", (q, scope: ScopeRef): Uint8Array => {
-  const route = catchAllRoute(q, q.call(outboundTraffic, scope));
-  return encodedVirtualHost({ name: route.name, domains: ["*"], routes: [route], includeRequestAttemptCount: countsAttempts(q) });
-}, { key: scopeKey });
+export const catchAllHost = query(
+  "catchAllHost",
+  (q, scope: ScopeRef): Uint8Array => {
+    const route = catchAllRoute(q, q.call(outboundTraffic, scope));
+    return encodedVirtualHost({
+      name: route.name,
+      domains: ["*"],
+      routes: [route],
+      includeRequestAttemptCount: countsAttempts(q),
+    });
+  },
+  { key: scopeKey },
+);
 
 function catchAllRoute(q: QueryContext, { mode, egressProxy }: OutboundTraffic): Route {
   const appendsHost = mode !== "REGISTRY_ONLY" && proxyConfig(q, "proxyHeaders")?.xForwardedHost?.enabled === true;
   switch (mode) {
     case "ALLOW_ANY":
-      return passThroughRoute(allowAnyRoute, egressProxy === undefined ? passthroughCluster : destinationCluster(egressProxy, undefined, 0), appendsHost);
+      return passThroughRoute(
+        allowAnyRoute,
+        egressProxy === undefined ? passthroughCluster : destinationCluster(egressProxy, undefined, 0),
+        appendsHost,
+      );
     case "ALLOW_ANY_DYNAMIC_DNS":
       return passThroughRoute(allowAnyDynamicDnsRoute, allowAnyDynamicDnsCluster, appendsHost);
     case "REGISTRY_ONLY":
-      return create(RouteSchema, { name: blockAllRoute, match: anyRequest(), action: { case: "directResponse", value: { status: 502 } } });
+      return create(RouteSchema, {
+        name: blockAllRoute,
+        match: anyRequest(),
+        action: { case: "directResponse", value: { status: 502 } },
+      });
   }
 }

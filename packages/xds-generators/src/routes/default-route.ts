@@ -16,12 +16,25 @@ import { noTimeout, setTimeouts } from "./route-action.js";
 import { anyRequest } from "./route-match.js";
 
 /** The one route to a service that no VirtualService routes, encoded: no timeout, and the mesh's retries. */
-export function defaultOutboundRoute(q: QueryContext, cluster: string, operation: string, hash?: RouteAction_HashPolicy): Uint8Array {
-  return defaultRoute(cluster, operation, [q.call(outboundAction), ...(hash === undefined ? [] : [encodedAction({ hashPolicy: [hash] })])]);
+export function defaultOutboundRoute(
+  q: QueryContext,
+  cluster: string,
+  operation: string,
+  hash?: RouteAction_HashPolicy,
+): Uint8Array {
+  return defaultRoute(cluster, operation, [
+    q.call(outboundAction),
+    ...(hash === undefined ? [] : [encodedAction({ hashPolicy: [hash] })]),
+  ]);
 }
 
 /** The one route to a port of the own workload, encoded; requests over gRPC are not retried, as their streams may have begun. */
-export function defaultInboundRoute(q: QueryContext, cluster: string, operation: string, protocol: Protocol): Uint8Array {
+export function defaultInboundRoute(
+  q: QueryContext,
+  cluster: string,
+  operation: string,
+  protocol: Protocol,
+): Uint8Array {
   return defaultRoute(cluster, operation, [q.call(inboundAction, { retries: !isGrpc(protocol) })]);
 }
 
@@ -46,7 +59,10 @@ const inboundAction = query("defaultInboundAction", (q, { retries }: { readonly 
   const retryPolicy = retries ? inboundRetry(mesh(q).defaultInboundHttpRetryPolicy) : undefined;
   return encodedAction({
     timeout: noTimeout(),
-    maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: noTimeout(), grpcTimeoutHeaderMax: noTimeout() }),
+    maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, {
+      maxStreamDuration: noTimeout(),
+      grpcTimeoutHeaderMax: noTimeout(),
+    }),
     ...(retryPolicy && { retryPolicy }),
   });
 });

@@ -1,5 +1,8 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import type { LoadBalancerSettings_ConsistentHashLB as ConsistentHash, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type {
+  LoadBalancerSettings_ConsistentHashLB as ConsistentHash,
+  TrafficPolicy,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { destinationRuleFor, subsetNamed } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
@@ -25,7 +28,13 @@ export interface DestinationTraits {
  * The traits of a destination; undefined where it has none that matter. `service` is what its host stands for in the routes' context;
  * `hashedIn` is the namespace of what it stands for in the client's scope, where requests to it are hashed.
  */
-export function destinationTraits(q: QueryContext, host: string, port: number, service: Service | undefined, hashedIn: string | undefined): DestinationTraits | undefined {
+export function destinationTraits(
+  q: QueryContext,
+  host: string,
+  port: number,
+  service: Service | undefined,
+  hashedIn: string | undefined,
+): DestinationTraits | undefined {
   const [only] = service?.ports ?? [];
   const session = service && sessionKeyOf(q, service);
   const traits = {
@@ -38,7 +47,11 @@ export function destinationTraits(q: QueryContext, host: string, port: number, s
 }
 
 /** The cluster that a destination means, of a request that came to `listenerPort`. */
-export function destinationCluster({ host, port, subset }: Destination, traits: DestinationTraits | undefined, listenerPort: number): string {
+export function destinationCluster(
+  { host, port, subset }: Destination,
+  traits: DestinationTraits | undefined,
+  listenerPort: number,
+): string {
   if (host === "") {
     return "UnknownService";
   }
@@ -46,34 +59,56 @@ export function destinationCluster({ host, port, subset }: Destination, traits: 
 }
 
 /** How requests to a destination are hashed: as its subset's port says, else its subset, else its port, else its rule. */
-export function destinationHash(q: QueryContext, { host, port, subset }: Destination, traits: DestinationTraits | undefined): ConsistentHash | undefined {
+export function destinationHash(
+  q: QueryContext,
+  { host, port, subset }: Destination,
+  traits: DestinationTraits | undefined,
+): ConsistentHash | undefined {
   if (traits?.hashedIn === undefined) {
     return undefined;
   }
   const rule = q.call(destinationRuleFor, { host, serviceNamespace: traits.hashedIn })?.spec;
   const ofSubset = subsetNamed(rule, subset)?.trafficPolicy;
-  return portHash(ofSubset, port?.number) ?? ownHash(ofSubset) ?? portHash(rule?.trafficPolicy, port?.number) ?? ownHash(rule?.trafficPolicy);
+  return (
+    portHash(ofSubset, port?.number) ??
+    ownHash(ofSubset) ??
+    portHash(rule?.trafficPolicy, port?.number) ??
+    ownHash(rule?.trafficPolicy)
+  );
 }
 
 /** How requests to a port of a service are hashed, where no VirtualService routes them. */
-export function serviceHash(q: QueryContext, host: string, serviceNamespace: string, port: number): ConsistentHash | undefined {
+export function serviceHash(
+  q: QueryContext,
+  host: string,
+  serviceNamespace: string,
+  port: number,
+): ConsistentHash | undefined {
   const policy = q.call(destinationRuleFor, { host, serviceNamespace })?.spec.trafficPolicy;
   return portHash(policy, port) ?? ownHash(policy);
 }
 
 /** Whether the rule for a service hashes any requests. */
-export const hashesRequests = query("destinationHashes", (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
-  const rule = q.call(destinationRuleFor, of)?.spec;
-  const policies = [rule?.trafficPolicy, ...(rule?.subsets.map((subset) => subset.trafficPolicy) ?? [])];
-  return policies.some((policy) => ownHash(policy) !== undefined || policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined));
-}, { key: ({ host, serviceNamespace }) => `${serviceNamespace}/${host}` });
+export const hashesRequests = query(
+  "destinationHashes",
+  (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
+    const rule = q.call(destinationRuleFor, of)?.spec;
+    const policies = [rule?.trafficPolicy, ...(rule?.subsets.map((subset) => subset.trafficPolicy) ?? [])];
+    return policies.some(
+      (policy) =>
+        ownHash(policy) !== undefined || policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined),
+    );
+  },
+  { key: ({ host, serviceNamespace }) => `${serviceNamespace}/${host}` },
+);
 
 function ownHash(policy: TrafficPolicy | undefined): ConsistentHash | undefined {
   return policy && hashOf(policy);
 }
 
 function portHash(policy: TrafficPolicy | undefined, port: number | undefined): ConsistentHash | undefined {
-  const settings = port === undefined ? undefined : policy?.portLevelSettings.find((candidate) => candidate.port?.number === port);
+  const settings =
+    port === undefined ? undefined : policy?.portLevelSettings.find((candidate) => candidate.port?.number === port);
   return settings && hashOf(settings);
 }
 

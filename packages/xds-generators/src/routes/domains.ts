@@ -1,6 +1,13 @@
 import { isIP } from "node:net";
 import { query, type QueryContext } from "@istiod/incremental";
-import { clientAddress, clientAddresses, dnsDomain, features, kubernetesDnsSuffix, namespaceOfHostname } from "@istiod/push-context";
+import {
+  clientAddress,
+  clientAddresses,
+  dnsDomain,
+  features,
+  kubernetesDnsSuffix,
+  namespaceOfHostname,
+} from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey, UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
 
 /** The domains of a virtual host. */
@@ -25,24 +32,32 @@ export interface DomainRequest {
 }
 
 /** The names and addresses at which the client means a service (pilot/pkg/networking/core/httproute.go, generateVirtualHostDomains). */
-export const serviceDomains = query("serviceDomains", (q, request: DomainRequest): Domains => {
-  const found = q.call(service, request.service);
-  if (found === undefined) {
-    return { all: [], expanded: [] };
-  }
-  const { appendedPort, anyPort = false } = request;
-  const hostname = anyPort ? found.hostname : found.hostname.toLowerCase();
-  const names: string[] = [];
-  const expanded: string[] = [];
-  for (const host of [hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
-    const others = otherNames(q, host, request);
-    names.push(...withPort(host, appendedPort), ...others);
-    expanded.push(...others);
-  }
-  const ofInstances = found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
-  const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
-  return { all: [...new Set([...names, ...ofInstances, ...addresses])], expanded };
-}, { key: ({ service: id, aliases, localNamespace = "", appendedPort = "", anyPort = "" }) => `${id} ${localNamespace} ${appendedPort} ${anyPort} ${aliases.join(" ")}` });
+export const serviceDomains = query(
+  "serviceDomains",
+  (q, request: DomainRequest): Domains => {
+    const found = q.call(service, request.service);
+    if (found === undefined) {
+      return { all: [], expanded: [] };
+    }
+    const { appendedPort, anyPort = false } = request;
+    const hostname = anyPort ? found.hostname : found.hostname.toLowerCase();
+    const names: string[] = [];
+    const expanded: string[] = [];
+    for (const host of [hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
+      const others = otherNames(q, host, request);
+      names.push(...withPort(host, appendedPort), ...others);
+      expanded.push(...others);
+    }
+    const ofInstances =
+      found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
+    const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
+    return { all: [...new Set([...names, ...ofInstances, ...addresses])], expanded };
+  },
+  {
+    key: ({ service: id, aliases, localNamespace = "", appendedPort = "", anyPort = "" }) =>
+      `${id} ${localNamespace} ${appendedPort} ${anyPort} ${aliases.join(" ")}`,
+  },
+);
 
 /** `host:port`, with brackets around an IPv6 address. */
 export function hostPort(host: string, port: number): string {
@@ -66,13 +81,19 @@ function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonl
 }
 
 /** Other forms of a host: with the root's dot, and shortened as far as the client's DNS domain completes it. */
-export function otherNames(q: QueryContext, host: string, { localNamespace, appendedPort }: Pick<DomainRequest, "localNamespace" | "appendedPort">): readonly string[] {
+export function otherNames(
+  q: QueryContext,
+  host: string,
+  { localNamespace, appendedPort }: Pick<DomainRequest, "localNamespace" | "appendedPort">,
+): readonly string[] {
   const absolute = features.absoluteFqdnDomains(q) ? absoluteNames(host, appendedPort) : [];
   const suffix = q.ask(kubernetesDnsSuffix);
   if (suffix === undefined) {
     return [...absolute, ...sharedSuffixNames(host, q.ask(dnsDomain)).flatMap((name) => withPort(name, appendedPort))];
   }
-  return host.endsWith(suffix) ? [...absolute, ...kubernetesNames(host, localNamespace).flatMap((name) => withPort(name, appendedPort))] : absolute;
+  return host.endsWith(suffix)
+    ? [...absolute, ...kubernetesNames(host, localNamespace).flatMap((name) => withPort(name, appendedPort))]
+    : absolute;
 }
 
 function absoluteNames(host: string, port: number | undefined): readonly string[] {
@@ -87,7 +108,9 @@ function kubernetesNames(host: string, localNamespace: string | undefined): read
     return [];
   }
   const qualified = host.slice(0, host.indexOf(".svc."));
-  return namespace === localNamespace ? [host.slice(0, host.indexOf(".")), `${qualified}.svc`, qualified] : [qualified, `${qualified}.svc`];
+  return namespace === localNamespace
+    ? [host.slice(0, host.indexOf(".")), `${qualified}.svc`, qualified]
+    : [qualified, `${qualified}.svc`];
 }
 
 /** Outside of Kubernetes' naming: the host without the labels that it shares with the client's domain at the end. */

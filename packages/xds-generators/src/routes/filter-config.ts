@@ -1,7 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { grpcStatuses } from "@istiod/config-ingestion";
-import { type CorsPolicy as EnvoyCorsPolicy, CorsPolicySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
-import { FaultAbortSchema, type HTTPFault, HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
+import {
+  type CorsPolicy as EnvoyCorsPolicy,
+  CorsPolicySchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
+import {
+  FaultAbortSchema,
+  type HTTPFault,
+  HTTPFaultSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
 import { FaultDelaySchema } from "@istiod/envoy-api/envoy/extensions/filters/common/fault/v3/fault";
 import {
   type CorsPolicy,
@@ -20,7 +27,10 @@ export const corsFilter = "envoy.filters.http.cors";
 /** The fault filter's configuration for a route; without a delay or an abort that Envoy knows, it does nothing. */
 export function faultConfig({ delay, abort }: HTTPFaultInjection): HTTPFault {
   const [envoyDelay, envoyAbort] = [delay && delayConfig(delay), abort && abortConfig(abort)];
-  return create(HTTPFaultSchema, { ...(envoyDelay && { delay: envoyDelay }), ...(envoyAbort && { abort: envoyAbort }) });
+  return create(HTTPFaultSchema, {
+    ...(envoyDelay && { delay: envoyDelay }),
+    ...(envoyAbort && { abort: envoyAbort }),
+  });
 }
 
 function delayConfig({ httpDelayType, percentage, percent }: HTTPFaultInjection_Delay) {
@@ -38,7 +48,10 @@ function abortConfig({ errorType, percentage }: HTTPFaultInjection_Abort) {
     case "httpStatus":
       return create(FaultAbortSchema, { ...share, errorType: { case: "httpStatus", value: errorType.value } });
     case "grpcStatus":
-      return create(FaultAbortSchema, { ...share, errorType: { case: "grpcStatus", value: Math.max(0, grpcStatuses.indexOf(errorType.value)) } });
+      return create(FaultAbortSchema, {
+        ...share,
+        errorType: { case: "grpcStatus", value: Math.max(0, grpcStatuses.indexOf(errorType.value)) },
+      });
     default:
       return undefined;
   }
@@ -46,7 +59,10 @@ function abortConfig({ errorType, percentage }: HTTPFaultInjection_Abort) {
 
 /** The CORS filter's configuration for a route. */
 export function corsConfig(policy: CorsPolicy): EnvoyCorsPolicy {
-  const origins = policy.allowOrigins.length > 0 ? policy.allowOrigins.map(stringMatcher) : policy.allowOrigin.map((origin) => exactly(origin));
+  const origins =
+    policy.allowOrigins.length > 0
+      ? policy.allowOrigins.map(stringMatcher)
+      : policy.allowOrigin.map((origin) => exactly(origin));
   return create(CorsPolicySchema, {
     allowOriginStringMatch: origins.filter((origin) => origin !== undefined),
     allowMethods: policy.allowMethods.join(","),

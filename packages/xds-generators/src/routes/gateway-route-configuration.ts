@@ -42,23 +42,29 @@ export const hiddenRoutes = query("hiddenRoutes", (q, name: string): readonly Hi
   (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], routes }) => {
     const takeAll = routes.filter((request) => q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll));
     const winner = takeAll[0]?.virtualService ?? "";
-    const losers = new Map(takeAll.filter(({ virtualService }) => virtualService !== winner).map((request) => [request.virtualService, request]));
+    const losers = new Map(
+      takeAll
+        .filter(({ virtualService }) => virtualService !== winner)
+        .map((request) => [request.virtualService, request]),
+    );
     return [...losers.values()].map(({ virtualService, port }) => ({ host, port, winner, loser: virtualService }));
   }),
 );
 
 /** A virtual host of a gateway, encoded as one element of a route configuration's virtual hosts. */
-const gatewayVirtualHost = query("gatewayVirtualHost", (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
-  encodedVirtualHost(
-    {
-      name,
-      domains: [...domains],
-      includeRequestAttemptCount: countsAttempts(q),
-      requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
-      typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
-    },
-    catchAllsLast(routes.flatMap((request) => q.call(virtualServiceRoutes, request))).map(({ bytes }) => bytes),
-  ),
+const gatewayVirtualHost = query(
+  "gatewayVirtualHost",
+  (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
+    encodedVirtualHost(
+      {
+        name,
+        domains: [...domains],
+        includeRequestAttemptCount: countsAttempts(q),
+        requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
+        typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
+      },
+      catchAllsLast(routes.flatMap((request) => q.call(virtualServiceRoutes, request))).map(({ bytes }) => bytes),
+    ),
 );
 
 /** Routes of several VirtualServices in one virtual host: those that take every request would hide what follows them. */

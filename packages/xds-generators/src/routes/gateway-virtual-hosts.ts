@@ -38,60 +38,73 @@ export interface GatewayVirtualHost {
  * is bound to have in common, and for the other hosts of servers that redirect. Undefined where the gateway has no such servers
  * (pilot/pkg/networking/core/gateway.go, buildGatewayHTTPRouteConfig).
  */
-export const gatewayVirtualHosts = query("gatewayVirtualHosts", (q, routeName: string): readonly GatewayVirtualHost[] | undefined => {
-  const servers = q.call(serversOfRoute, routeName);
-  if (servers === undefined) {
-    return undefined;
-  }
-  const scope = scopeOf(q);
-  const byHost = new Map<string, DraftHost>();
-  const made = new Map<string, RouteRequest>();
-  const advertised = servers.some(({ http3 }) => http3);
-  for (const server of servers) {
-    for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
-      const header = q.call(virtualServiceHeader, virtualService);
-      const hosts = header === undefined ? [] : commonHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
-      const id = `${server.gateway} ${virtualService}`;
-      const place = { virtualService, port: server.port.number, gateway: server.gateway };
-      if (hosts.length === 0 || (!made.has(id) && !q.call(hasRoutes, place))) {
-        continue;
+export const gatewayVirtualHosts = query(
+  "gatewayVirtualHosts",
+  (q, routeName: string): readonly GatewayVirtualHost[] | undefined => {
+    const servers = q.call(serversOfRoute, routeName);
+    if (servers === undefined) {
+      return undefined;
+    }
+    const scope = scopeOf(q);
+    const byHost = new Map<string, DraftHost>();
+    const made = new Map<string, RouteRequest>();
+    const advertised = servers.some(({ http3 }) => http3);
+    for (const server of servers) {
+      for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
+        const header = q.call(virtualServiceHeader, virtualService);
+        const hosts =
+          header === undefined ? [] : commonHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
+        const id = `${server.gateway} ${virtualService}`;
+        const place = { virtualService, port: server.port.number, gateway: server.gateway };
+        if (hosts.length === 0 || (!made.has(id) && !q.call(hasRoutes, place))) {
+          continue;
+        }
+        const destinations = q.call(gatewayDestinations, { scope, virtualService, port: server.port.number });
+        const request = made.get(id) ?? {
+          ...place,
+          ...(server.tls === undefined ? {} : { tls: true as const }),
+          ...(advertised ? { http3: true as const } : {}),
+          ...(destinations.length === 0 ? {} : { destinations }),
+        };
+        made.set(id, request);
+        for (const host of new Set(hosts.map((each) => each.toLowerCase()))) {
+          const session = destinations.find((destination) => destination.host === host)?.session;
+          const draft = byHost.get(host) ?? newDraft(host, server, session);
+          byHost.set(host, draft);
+          draft.routes.push(request);
+          draft.requiresTls ||= redirects(server);
+        }
       }
-      const destinations = q.call(gatewayDestinations, { scope, virtualService, port: server.port.number });
-      const request = made.get(id) ?? {
-        ...place,
-        ...(server.tls === undefined ? {} : { tls: true as const }),
-        ...(advertised ? { http3: true as const } : {}),
-        ...(destinations.length === 0 ? {} : { destinations }),
-      };
-      made.set(id, request);
-      for (const host of new Set(hosts.map((each) => each.toLowerCase()))) {
-        const session = destinations.find((destination) => destination.host === host)?.session;
-        const draft = byHost.get(host) ?? newDraft(host, server, session);
+      for (const host of redirects(server) ? server.hosts.map((each) => each.toLowerCase()) : []) {
+        const draft = byHost.get(host) ?? newDraft(host, server);
         byHost.set(host, draft);
-        draft.routes.push(request);
-        draft.requiresTls ||= redirects(server);
+        draft.requiresTls = true;
       }
     }
-    for (const host of redirects(server) ? server.hosts.map((each) => each.toLowerCase()) : []) {
-      const draft = byHost.get(host) ?? newDraft(host, server);
-      byHost.set(host, draft);
-      draft.requiresTls = true;
-    }
-  }
-  const hosts = features.routeCollapse(q) ? collapsed(byHost) : [...byHost.values()];
-  return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-});
+    const hosts = features.routeCollapse(q) ? collapsed(byHost) : [...byHost.values()];
+    return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
+  },
+);
 
 /** What of the destinations of a VirtualService changes its routes at a gateway. A host means the service of the VirtualService's own namespace, if the gateway may see it. */
 const gatewayDestinations = query(
   "gatewayDestinations",
-  (q, { scope, virtualService, port }: { readonly scope: ScopeRef; readonly virtualService: string; readonly port: number }): readonly DestinationTraits[] => {
+  (
+    q,
+    {
+      scope,
+      virtualService,
+      port,
+    }: { readonly scope: ScopeRef; readonly virtualService: string; readonly port: number },
+  ): readonly DestinationTraits[] => {
     const [namespace] = splitKey(virtualService);
     return q.call(routedHosts, { virtualService }).flatMap(({ host }) => {
       const own = q.call(serviceHeader, `${namespace}/${host}`);
       const scoped = q.call(serviceInScope, { scope, hostname: host });
       const found: Service | undefined =
-        own !== undefined && isExportedTo(own.exportedTo, scope.namespace) ? q.call(service, own.id) : scoped && q.call(scopedService, scoped);
+        own !== undefined && isExportedTo(own.exportedTo, scope.namespace)
+          ? q.call(service, own.id)
+          : scoped && q.call(scopedService, scoped);
       const serviceNamespace = scoped && splitKey(keyOfId(scoped.service))[0];
       const hashed = serviceNamespace !== undefined && q.call(hashesRequests, { host, serviceNamespace });
       return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined) ?? [];
@@ -108,7 +121,13 @@ interface DraftHost {
 }
 
 function newDraft(host: string, { port }: BoundServer, session?: SessionKey): DraftHost {
-  return { name: hostPort(host, port.number), domains: [host], routes: [], requiresTls: false, ...(session && { session }) };
+  return {
+    name: hostPort(host, port.number),
+    domains: [host],
+    routes: [],
+    requiresTls: false,
+    ...(session && { session }),
+  };
 }
 
 function redirects({ tls }: BoundServer): boolean {

@@ -19,9 +19,15 @@ export interface HeaderOperations {
 /** Envoy's form of what a route does to headers; pseudo headers are left out, as Envoy refuses them. */
 export function headerOperations({ request, response }: Headers): HeaderOperations {
   return {
-    requestHeadersToAdd: [...additions(request?.set, AppendAction.OVERWRITE_IF_EXISTS_OR_ADD), ...additions(request?.add, AppendAction.APPEND_IF_EXISTS_OR_ADD)],
+    requestHeadersToAdd: [
+      ...additions(request?.set, AppendAction.OVERWRITE_IF_EXISTS_OR_ADD),
+      ...additions(request?.add, AppendAction.APPEND_IF_EXISTS_OR_ADD),
+    ],
     requestHeadersToRemove: (request?.remove ?? []).filter(isSettable),
-    responseHeadersToAdd: [...additions(response?.set, AppendAction.OVERWRITE_IF_EXISTS_OR_ADD), ...additions(response?.add, AppendAction.APPEND_IF_EXISTS_OR_ADD)],
+    responseHeadersToAdd: [
+      ...additions(response?.set, AppendAction.OVERWRITE_IF_EXISTS_OR_ADD),
+      ...additions(response?.add, AppendAction.APPEND_IF_EXISTS_OR_ADD),
+    ],
     responseHeadersToRemove: (response?.remove ?? []).filter(isSettable),
     authority: authorityAmong(request?.set) || authorityAmong(request?.add),
   };

@@ -19,7 +19,10 @@ export interface InboundPort {
 }
 
 /** The route configuration that an inbound filter chain holds, encoded: everything to the workload's port. */
-export function inboundRouteConfiguration(q: QueryContext, { cluster, port, protocol, operation, domains = ["*"] }: InboundPort): Uint8Array {
+export function inboundRouteConfiguration(
+  q: QueryContext,
+  { cluster, port, protocol, operation, domains = ["*"] }: InboundPort,
+): Uint8Array {
   const host = VirtualHostSchema.field;
   const { name, virtualHosts } = RouteConfigurationSchema.field;
   return joinEncoded([

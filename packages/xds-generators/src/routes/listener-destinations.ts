@@ -17,7 +17,11 @@ export const listenerTraits = query(
     for (const host of new Set([...Object.keys(known), ...Object.keys(hashed)])) {
       const id = known[host]?.service;
       const found = id === undefined ? undefined : q.call(service, id);
-      const atPort = found && (at.port === 0 ? found : { ...found, ports: [portNumbered(found, at.port)].filter((port) => port !== undefined) });
+      const atPort =
+        found &&
+        (at.port === 0
+          ? found
+          : { ...found, ports: [portNumbered(found, at.port)].filter((port) => port !== undefined) });
       const traits = destinationTraits(q, host, at.port, atPort, hashed[host]);
       if (traits !== undefined) out[host] = traits;
     }
@@ -29,7 +33,10 @@ export const listenerTraits = query(
 /** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
 export const listenerDestinations = query(
   "listenerDestinations",
-  (q, { virtualService, ...at }: PortOfListener & { readonly virtualService: string }): readonly DestinationTraits[] => {
+  (
+    q,
+    { virtualService, ...at }: PortOfListener & { readonly virtualService: string },
+  ): readonly DestinationTraits[] => {
     const traits = q.call(listenerTraits, at);
     return q.call(routedHosts, { virtualService }).flatMap(({ host }) => traits[host] ?? []);
   },

@@ -26,31 +26,36 @@ export interface PortService {
 }
 
 /** The services of an egress listener that have a port, by host in the order of the listener; of several with one host the last. */
-export const portServices = query("portServices", (q, { port, ...at }: PortOfListener): readonly PortService[] => {
-  const out = new Map<string, PortService>();
-  for (const scoped of q.call(servicesOf, at)) {
-    const found = q.call(scopedService, scoped);
-    const only = found && port !== 0 ? portNumbered(found, port) : undefined;
-    if (found === undefined || (port !== 0 && only === undefined)) {
-      continue;
+export const portServices = query(
+  "portServices",
+  (q, { port, ...at }: PortOfListener): readonly PortService[] => {
+    const out = new Map<string, PortService>();
+    for (const scoped of q.call(servicesOf, at)) {
+      const found = q.call(scopedService, scoped);
+      const only = found && port !== 0 ? portNumbered(found, port) : undefined;
+      if (found === undefined || (port !== 0 && only === undefined)) {
+        continue;
+      }
+      const ports = only === undefined ? found.ports : [only];
+      const hostname = port === 0 ? found.hostname : found.hostname.toLowerCase();
+      out.set(hostname, {
+        hostname,
+        service: found.id,
+        namespace: found.namespace,
+        aliases: scopedAliases(q, scoped),
+        httpPorts: ports.filter(({ protocol }) => isHttpOrDetected(protocol)).map(({ number }) => number),
+        isAlias: found.resolution === "Alias",
+      });
     }
-    const ports = only === undefined ? found.ports : [only];
-    const hostname = port === 0 ? found.hostname : found.hostname.toLowerCase();
-    out.set(hostname, {
-      hostname,
-      service: found.id,
-      namespace: found.namespace,
-      aliases: scopedAliases(q, scoped),
-      httpPorts: ports.filter(({ protocol }) => isHttpOrDetected(protocol)).map(({ number }) => number),
-      isAlias: found.resolution === "Alias",
-    });
-  }
-  return [...out.values()];
-}, { key: portKey });
+    return [...out.values()];
+  },
+  { key: portKey },
+);
 
 /** Host to the service of a port. */
 export const portServiceIndex = query(
   "portServiceIndex",
-  (q, at: PortOfListener): Readonly<Record<string, PortService>> => Object.fromEntries(q.call(portServices, at).map((found) => [found.hostname, found])),
+  (q, at: PortOfListener): Readonly<Record<string, PortService>> =>
+    Object.fromEntries(q.call(portServices, at).map((found) => [found.hostname, found])),
   { key: portKey },
 );

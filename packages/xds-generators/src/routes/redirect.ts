@@ -6,7 +6,11 @@ import {
   RedirectAction_RedirectResponseCode as ResponseCode,
   RedirectActionSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import { type HTTPDirectResponse, type HTTPRedirect, HTTPRedirect_RedirectPortSelection } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import {
+  type HTTPDirectResponse,
+  type HTTPRedirect,
+  HTTPRedirect_RedirectPortSelection,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
 /** Envoy's form of a redirect of requests that came to `port`; undefined for a status code that is no redirect. */
 export function redirectAction(redirect: HTTPRedirect, port: number, tls: boolean): RedirectAction | undefined {
@@ -16,8 +20,12 @@ export function redirectAction(redirect: HTTPRedirect, port: number, tls: boolea
     : create(RedirectActionSchema, {
         hostRedirect: redirect.authority,
         pathRewriteSpecifier:
-          redirect.prefixRewrite === "" ? { case: "pathRedirect", value: redirect.uri } : { case: "prefixRewrite", value: redirect.prefixRewrite },
-        ...(redirect.scheme === "" ? {} : { schemeRewriteSpecifier: { case: "schemeRedirect", value: redirect.scheme } }),
+          redirect.prefixRewrite === ""
+            ? { case: "pathRedirect", value: redirect.uri }
+            : { case: "prefixRewrite", value: redirect.prefixRewrite },
+        ...(redirect.scheme === ""
+          ? {}
+          : { schemeRewriteSpecifier: { case: "schemeRedirect", value: redirect.scheme } }),
         portRedirect: redirectPort(redirect, port, tls),
         responseCode,
       });
@@ -27,9 +35,15 @@ export function redirectAction(redirect: HTTPRedirect, port: number, tls: boolea
 export function directResponse({ status, body }: HTTPDirectResponse): DirectResponseAction {
   switch (body?.specifier.case) {
     case "string":
-      return create(DirectResponseActionSchema, { status, body: { specifier: { case: "inlineString", value: body.specifier.value } } });
+      return create(DirectResponseActionSchema, {
+        status,
+        body: { specifier: { case: "inlineString", value: body.specifier.value } },
+      });
     case "bytes":
-      return create(DirectResponseActionSchema, { status, body: { specifier: { case: "inlineBytes", value: body.specifier.value } } });
+      return create(DirectResponseActionSchema, {
+        status,
+        body: { specifier: { case: "inlineBytes", value: body.specifier.value } },
+      });
     default:
       return create(DirectResponseActionSchema, { status });
   }
@@ -38,7 +52,11 @@ export function directResponse({ status, body }: HTTPDirectResponse): DirectResp
 /** The port to state; 0 states none, and that is right for a scheme's own port. */
 function redirectPort({ redirectPort: wanted, scheme }: HTTPRedirect, port: number, tls: boolean): number {
   const asked =
-    wanted.case === "port" ? wanted.value : wanted.case === "derivePort" && wanted.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT ? port : 0;
+    wanted.case === "port"
+      ? wanted.value
+      : wanted.case === "derivePort" && wanted.value === HTTPRedirect_RedirectPortSelection.FROM_REQUEST_PORT
+        ? port
+        : 0;
   const usual = { http: 80, https: 443 }[scheme || (tls ? "https" : "http")];
   return asked === usual ? 0 : asked;
 }

@@ -67,11 +67,17 @@ const previousHosts: RetryPolicy_RetryHostPredicate = create(RetryPolicy_RetryHo
 });
 
 /** Envoy keeps conditions and status codes apart, where Istio writes both in one list. */
-function conditions(retryOn: string, fallback: string): { readonly retryOn: string; readonly retriableStatusCodes?: number[] } {
+function conditions(
+  retryOn: string,
+  fallback: string,
+): { readonly retryOn: string; readonly retriableStatusCodes?: number[] } {
   if (retryOn === "") {
     return { retryOn: fallback };
   }
-  const parts = retryOn.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  const parts = retryOn
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
   const codes = parts.filter(isHttpStatus);
   const words = parts.filter((part) => !isHttpStatus(part)).join(",");
   const needsCodes = codes.length > 0 && !words.includes("retriable-status-codes");

@@ -15,7 +15,13 @@ import {
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { RegexMatchAndSubstituteSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { QueryContext } from "@istiod/incremental";
-import type { Destination, HTTPRewrite, HTTPRoute, HTTPRouteDestination, Percent } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type {
+  Destination,
+  HTTPRewrite,
+  HTTPRoute,
+  HTTPRouteDestination,
+  Percent,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features, mesh, proxyConfig, proxylessGrpc, type RouteSemantics } from "@istiod/push-context";
 import { fractionalPercent, runtimePercent, wholePercent } from "../envoy/percent.js";
 import { quoteRegex } from "../security/value-matcher.js";
@@ -36,7 +42,13 @@ export interface DestinationContext {
  * Gives a route its action of forwarding: to one cluster or to several by weight, with timeout, retries, rewrites and mirrors.
  * Headers of a single destination are added to the route's own.
  */
-export function forward(q: QueryContext, out: Route, route: HTTPRoute, authorityOfHeaders: string, context: DestinationContext): void {
+export function forward(
+  q: QueryContext,
+  out: Route,
+  route: HTTPRoute,
+  authorityOfHeaders: string,
+  context: DestinationContext,
+): void {
   const action = create(RouteActionSchema);
   setTimeouts(action, route.timeout, q.ask(proxylessGrpc));
   if (context.semantics === "gateway-api") {
@@ -84,7 +96,12 @@ export function noTimeout(): Duration {
   return create(DurationSchema);
 }
 
-function rewritePath(action: RouteAction, { uri, uriRegexRewrite }: HTTPRewrite, { match }: Route, semantics: RouteSemantics): void {
+function rewritePath(
+  action: RouteAction,
+  { uri, uriRegexRewrite }: HTTPRewrite,
+  { match }: Route,
+  semantics: RouteSemantics,
+): void {
   if (uriRegexRewrite !== undefined) {
     setRegexRewrite(action, uriRegexRewrite.match, uriRegexRewrite.rewrite);
   } else if (uri === "/" && semantics === "gateway-api") {
@@ -99,7 +116,12 @@ function setRegexRewrite(action: RouteAction, regex: string, substitution: strin
   action.regexRewrite = create(RegexMatchAndSubstituteSchema, { pattern: { regex }, substitution });
 }
 
-function forwardToOne(out: Route, action: RouteAction, { destination, headers }: HTTPRouteDestination, context: DestinationContext): void {
+function forwardToOne(
+  out: Route,
+  action: RouteAction,
+  { destination, headers }: HTTPRouteDestination,
+  context: DestinationContext,
+): void {
   action.clusterSpecifier = { case: "cluster", value: clusterOf(destination, context) };
   if (headers === undefined) {
     return;
@@ -114,7 +136,10 @@ function forwardToOne(out: Route, action: RouteAction, { destination, headers }:
   }
 }
 
-function clusterWeight({ destination, headers, weight }: HTTPRouteDestination, context: DestinationContext): WeightedCluster_ClusterWeight {
+function clusterWeight(
+  { destination, headers, weight }: HTTPRouteDestination,
+  context: DestinationContext,
+): WeightedCluster_ClusterWeight {
   const out = create(WeightedCluster_ClusterWeightSchema, { name: clusterOf(destination, context), weight });
   if (headers !== undefined) {
     const { authority, ...operations } = headerOperations(headers);
@@ -126,7 +151,12 @@ function clusterWeight({ destination, headers, weight }: HTTPRouteDestination, c
   return out;
 }
 
-function addHashPolicy(q: QueryContext, action: RouteAction, { destination }: HTTPRouteDestination, context: DestinationContext): boolean {
+function addHashPolicy(
+  q: QueryContext,
+  action: RouteAction,
+  { destination }: HTTPRouteDestination,
+  context: DestinationContext,
+): boolean {
   const hash = destination && destinationHash(q, destination, context.traitsOf(destination.host));
   const policy = hash && hashPolicy(hash);
   if (policy !== undefined) {
@@ -135,9 +165,15 @@ function addHashPolicy(q: QueryContext, action: RouteAction, { destination }: HT
   return hash !== undefined;
 }
 
-function mirrorPolicies(q: QueryContext, route: HTTPRoute, context: DestinationContext): RouteAction_RequestMirrorPolicy[] {
+function mirrorPolicies(
+  q: QueryContext,
+  route: HTTPRoute,
+  context: DestinationContext,
+): RouteAction_RequestMirrorPolicy[] {
   const mirrors = [
-    ...(route.mirror === undefined ? [] : [{ destination: route.mirror, share: mirrorShare(route.mirrorPercentage, route.mirrorPercent) }]),
+    ...(route.mirror === undefined
+      ? []
+      : [{ destination: route.mirror, share: mirrorShare(route.mirrorPercentage, route.mirrorPercent) }]),
     ...route.mirrors.map(({ destination, percentage }) => ({ destination, share: mirrorShare(percentage) })),
   ];
   return mirrors.flatMap(({ destination, share }) =>
@@ -161,5 +197,7 @@ function mirrorShare(percentage: Percent | undefined, percent?: number): Runtime
 }
 
 function clusterOf(destination: Destination | undefined, { port, traitsOf }: DestinationContext): string {
-  return destination === undefined ? "UnknownService" : destinationCluster(destination, traitsOf(destination.host), port);
+  return destination === undefined
+    ? "UnknownService"
+    : destinationCluster(destination, traitsOf(destination.host), port);
 }

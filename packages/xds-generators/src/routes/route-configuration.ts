@@ -10,10 +10,7 @@ export const maxDirectResponseBytes = 1024 * 1024;
 type RouteConfigurationHead = MessageInitShape<typeof RouteConfigurationSchema> & { readonly name: string };
 
 /** A route configuration whose virtual hosts are encoded already. Clusters that it names need not exist. */
-export function encodedRouteConfiguration(
-  head: RouteConfigurationHead,
-  virtualHosts: readonly Uint8Array[],
-): Resource {
+export function encodedRouteConfiguration(head: RouteConfigurationHead, virtualHosts: readonly Uint8Array[]): Resource {
   return resource(head.name, joinEncoded([encodedHead(head), ...virtualHosts]));
 }
 

@@ -34,7 +34,11 @@ export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): 
     setPath(out, match.uri, semantics);
   }
   out.caseSensitive = !match.ignoreUriCase;
-  for (const [name, value] of [[":method", match.method], [":authority", match.authority], [":scheme", match.scheme]] as const) {
+  for (const [name, value] of [
+    [":method", match.method],
+    [":authority", match.authority],
+    [":scheme", match.scheme],
+  ] as const) {
     if (value !== undefined) {
       out.headers.push(headerMatcher(name, value));
     }
@@ -101,7 +105,9 @@ function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undef
   if (path.startsWith(".") && path.length > 1) {
     return claimHas(path.slice(1).split("."), matcher);
   }
-  return path.startsWith("[") && path.endsWith("]") && path.length > 2 ? claimHas(path.slice(1, -1).split("]["), matcher) : undefined;
+  return path.startsWith("[") && path.endsWith("]") && path.length > 2
+    ? claimHas(path.slice(1, -1).split("]["), matcher)
+    : undefined;
 }
 
 function headerMatcher(name: string, value: StringMatch): HeaderMatcher {

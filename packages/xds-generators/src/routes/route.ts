@@ -1,7 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { type HeaderValueOption, HeaderValueOptionSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { DecoratorSchema, type Route, type RouteMatch, RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import {
+  DecoratorSchema,
+  type Route,
+  type RouteMatch,
+  RouteSchema,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { CorsPolicySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
 import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
 import type { QueryContext } from "@istiod/incremental";
@@ -26,7 +31,13 @@ export interface RouteContext {
 }
 
 /** Envoy's form of one match of one HTTP route of a VirtualService. */
-export function envoyRoute(q: QueryContext, owner: ResolvedVirtualService, route: HTTPRoute, match: HTTPMatchRequest | undefined, context: RouteContext): Route {
+export function envoyRoute(
+  q: QueryContext,
+  owner: ResolvedVirtualService,
+  route: HTTPRoute,
+  match: HTTPMatchRequest | undefined,
+  context: RouteContext,
+): Route {
   const operations = route.headers && headerOperations(route.headers);
   const { authority = "", ...headers } = operations ?? {};
   const out = create(RouteSchema, {
@@ -69,7 +80,10 @@ function http3At(port: number): HeaderValueOption {
 
 /** How traces name the route: the host, port and path that it leads to; its VirtualService's name where that is several or none. */
 function operationOf({ match, action }: Route, owner: string, port: number): string {
-  const cluster = action.case === "route" && action.value.clusterSpecifier.case === "cluster" ? parseClusterName(action.value.clusterSpecifier.value) : undefined;
+  const cluster =
+    action.case === "route" && action.value.clusterSpecifier.case === "cluster"
+      ? parseClusterName(action.value.clusterSpecifier.value)
+      : undefined;
   return `${cluster?.hostname ?? owner}:${cluster?.port ?? port}${pathOf(match)}`;
 }
 

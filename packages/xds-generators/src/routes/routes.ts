@@ -7,7 +7,9 @@ import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
 
 /** All route configurations that the client's listeners refer to (RDS). */
-export const routes = query("routes", (q): ResourceSet => ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))));
+export const routes = query("routes", (q): ResourceSet =>
+  ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))),
+);
 
 /** The route configuration that the client means by a name; one without virtual hosts where the name is none of its own. */
 export const routeOf = query("routeOf", (q, name: string): Resource =>
@@ -19,16 +21,27 @@ function routeNames(q: QueryContext): readonly string[] {
     case "router":
       return q.call(gatewayRouteNames);
     case "sidecar":
-      return [...q.call(sidecarRouteNames, scopeOf(q)), ...(q.call(httpProxyListener) === undefined ? [] : [httpProxyRoute])];
+      return [
+        ...q.call(sidecarRouteNames, scopeOf(q)),
+        ...(q.call(httpProxyListener) === undefined ? [] : [httpProxyRoute]),
+      ];
     default:
       return [];
   }
 }
 
-const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] => Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort());
+const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] =>
+  Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort(),
+);
 
 /** The names of route configurations that a scope's outbound listeners refer to. */
-export const sidecarRouteNames = query("outboundRouteNames", (q, scope: ScopeRef): readonly string[] => {
-  const names = q.call(outboundPlansOfScope, scope).ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
-  return [...new Set(names)].sort();
-}, { key: scopeKey });
+export const sidecarRouteNames = query(
+  "outboundRouteNames",
+  (q, scope: ScopeRef): readonly string[] => {
+    const names = q
+      .call(outboundPlansOfScope, scope)
+      .ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
+    return [...new Set(names)].sort();
+  },
+  { key: scopeKey },
+);

@@ -32,7 +32,10 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
-  return routeConfigurationOf(settings, parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllHost, scope))] : hosts);
+  return routeConfigurationOf(
+    settings,
+    parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllHost, scope))] : hosts,
+  );
 });
 
 /** Hosts of the route configuration of this name for which a VirtualService is without effect, because an older one or the service itself has them. */
@@ -47,11 +50,19 @@ export const repeatedDomains = query("repeatedDomains", (q, name: string): reado
   const parsed = parseRouteName(name);
   const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
   if (listener === undefined) return [];
-  const { deprived } = q.call(sidecarVirtualHosts, { ...listener, localNamespace: q.ask(dnsNamespaceServing, listener.port) });
+  const { deprived } = q.call(sidecarVirtualHosts, {
+    ...listener,
+    localNamespace: q.ask(dnsNamespaceServing, listener.port),
+  });
   return [...q.call(virtualHostPlan, listener).repeated, ...deprived];
 });
 
-function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, detectedHost }: RouteName): readonly ResourcePart[] {
+function virtualHosts(
+  q: QueryContext,
+  scope: ScopeRef,
+  name: string,
+  { port, detectedHost }: RouteName,
+): readonly ResourcePart[] {
   const listener = listenerFor(q, scope, port, name);
   if (listener === undefined) {
     return [];
@@ -62,13 +73,18 @@ function virtualHosts(q: QueryContext, scope: ScopeRef, name: string, { port, de
   }
   const byDomain = q.call(virtualHostByDomain, at);
   const found = [...new Set([byDomain[name], byDomain[detectedHost]].filter((host) => host !== undefined))];
-  return found.map((host) => resourcePart(q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host)));
+  return found.map((host) =>
+    resourcePart(q.call(virtualHost, found.length === 1 ? { ...host, domains: ["*"] } : host)),
+  );
 }
 
 /** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */
 function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): PortOfListener | undefined {
   const listeners = q.call(egressListeners, scope);
-  const listener = listeners.findIndex((candidate) => candidate.port === undefined || (candidate.port.number === port && (port !== 0 || candidate.bind === name)));
+  const listener = listeners.findIndex(
+    (candidate) =>
+      candidate.port === undefined || (candidate.port.number === port && (port !== 0 || candidate.bind === name)),
+  );
   const found = listeners[listener];
   if (found === undefined) {
     return undefined;

@@ -31,21 +31,35 @@ export interface SidecarVirtualHosts {
  * From within a namespace, its services have one more name each. Unless another host has that name already, everything else is as it is
  * for all other clients, and is taken from there.
  */
-export const sidecarVirtualHosts = query("sidecarVirtualHosts", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
-  if (localNamespace === undefined || isOfNamespace(at.scope)) {
-    return q.call(virtualHostsAfresh, { ...at, localNamespace });
-  }
-  const elsewhere = q.call(virtualHostsAfresh, at);
-  const moved = q
-    .call(virtualHostPlan, at)
-    .hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace))
-    .map((host) => ({ name: host.name, there: domainsOf(q, host, at.port, undefined).all, here: domainsOf(q, host, at.port, localNamespace).all }));
-  const added = moved.flatMap(({ there, here }) => here.filter((domain) => !there.includes(domain))).map((domain) => domain.toLowerCase());
-  const unclaimed = new Set(added).size === added.length && added.every((domain) => !domain.includes(".") && !elsewhere.undotted.includes(domain));
-  const chunks =
-    appendsPorts(q, at.port) || !unclaimed ? undefined : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), relocated);
-  return chunks === undefined ? q.call(virtualHostsAfresh, { ...at, localNamespace }) : { ...elsewhere, chunks };
-}, { key: sidecarKey, equals: sameHosts });
+export const sidecarVirtualHosts = query(
+  "sidecarVirtualHosts",
+  (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
+    if (localNamespace === undefined || isOfNamespace(at.scope)) {
+      return q.call(virtualHostsAfresh, { ...at, localNamespace });
+    }
+    const elsewhere = q.call(virtualHostsAfresh, at);
+    const moved = q
+      .call(virtualHostPlan, at)
+      .hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace))
+      .map((host) => ({
+        name: host.name,
+        there: domainsOf(q, host, at.port, undefined).all,
+        here: domainsOf(q, host, at.port, localNamespace).all,
+      }));
+    const added = moved
+      .flatMap(({ there, here }) => here.filter((domain) => !there.includes(domain)))
+      .map((domain) => domain.toLowerCase());
+    const unclaimed =
+      new Set(added).size === added.length &&
+      added.every((domain) => !domain.includes(".") && !elsewhere.undotted.includes(domain));
+    const chunks =
+      appendsPorts(q, at.port) || !unclaimed
+        ? undefined
+        : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), relocated);
+    return chunks === undefined ? q.call(virtualHostsAfresh, { ...at, localNamespace }) : { ...elsewhere, chunks };
+  },
+  { key: sidecarKey, equals: sameHosts },
+);
 
 /** Keys of chunks tell as much as the thousands of hosts in them. */
 function sameHosts(a: SidecarVirtualHosts, b: SidecarVirtualHosts): boolean {
@@ -66,48 +80,71 @@ function isOfNamespace({ sidecar, namespace }: ScopeRef): boolean {
 }
 
 /** The same, without anything taken from elsewhere. */
-export const virtualHostsAfresh = query("virtualHostsAfresh", (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
-  const planned = q.call(virtualHostPlan, at).hosts;
-  const ownNames = new Set(planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])));
-  const taken = new Set<string>();
-  const hosts: VirtualHostRequest[] = [];
-  const deprived: string[] = [];
-  const destinationsMatter = Object.keys(q.call(listenerTraits, at)).length > 0;
-  for (const host of planned) {
-    const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
-    const free = all.filter((domain) => {
-      const name = domain.toLowerCase();
-      if (taken.has(name) || (ownNames.has(domain) && expanded.includes(domain))) {
-        return false;
+export const virtualHostsAfresh = query(
+  "virtualHostsAfresh",
+  (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
+    const planned = q.call(virtualHostPlan, at).hosts;
+    const ownNames = new Set(
+      planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])),
+    );
+    const taken = new Set<string>();
+    const hosts: VirtualHostRequest[] = [];
+    const deprived: string[] = [];
+    const destinationsMatter = Object.keys(q.call(listenerTraits, at)).length > 0;
+    for (const host of planned) {
+      const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
+      const free = all.filter((domain) => {
+        const name = domain.toLowerCase();
+        if (taken.has(name) || (ownNames.has(domain) && expanded.includes(domain))) {
+          return false;
+        }
+        taken.add(name);
+        return true;
+      });
+      if (free.length < all.length) deprived.push(host.name);
+      const kept = at.port === 0 && host.port !== http ? free.filter((domain) => domain.includes(":")) : free;
+      if (kept.length > 0) {
+        const destinations =
+          destinationsMatter && host.virtualService !== undefined
+            ? q.call(listenerDestinations, { ...at, virtualService: host.virtualService })
+            : [];
+        hosts.push(requestFor(host, at.port, kept.length === all.length ? all : kept, destinations));
       }
-      taken.add(name);
-      return true;
-    });
-    if (free.length < all.length) deprived.push(host.name);
-    const kept = at.port === 0 && host.port !== http ? free.filter((domain) => domain.includes(":")) : free;
-    if (kept.length > 0) {
-      const destinations = destinationsMatter && host.virtualService !== undefined ? q.call(listenerDestinations, { ...at, virtualService: host.virtualService }) : [];
-      hosts.push(requestFor(host, at.port, kept.length === all.length ? all : kept, destinations));
     }
-  }
-  return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort(), deprived };
-}, { key: sidecarKey, equals: sameHosts });
+    return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort(), deprived };
+  },
+  { key: sidecarKey, equals: sameHosts },
+);
 
 /** Domain to the virtual host of a port that has it. */
-export const virtualHostByDomain = query("virtualHostByDomain", (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
-  Object.fromEntries(q.call(sidecarVirtualHosts, at).chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host])))),
+export const virtualHostByDomain = query(
+  "virtualHostByDomain",
+  (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
+    Object.fromEntries(
+      q
+        .call(sidecarVirtualHosts, at)
+        .chunks.flatMap(({ hosts }) => hosts.flatMap((host) => host.domains.map((domain) => [domain, host]))),
+    ),
   { key: sidecarKey },
 );
 
 const http = 80;
 
 /** The same virtual host with the names that it has from within its namespace, but for those that it has lost to other hosts. */
-function relocated(kept: VirtualHostRequest, { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] }): VirtualHostRequest {
+function relocated(
+  kept: VirtualHostRequest,
+  { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] },
+): VirtualHostRequest {
   const lost = new Set(there.filter((domain) => !kept.domains.includes(domain)));
   return { ...kept, domains: lost.size === 0 ? here : here.filter((domain) => !lost.has(domain)) };
 }
 
-function domainsOf(q: QueryContext, host: PlannedHost, listenerPort: number, localNamespace: string | undefined): Domains {
+function domainsOf(
+  q: QueryContext,
+  host: PlannedHost,
+  listenerPort: number,
+  localNamespace: string | undefined,
+): Domains {
   if (host.service === undefined) {
     const named = bracketed(host.hostname);
     return { all: q.ask(proxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], expanded: [] };
@@ -132,7 +169,12 @@ function isLocal({ hostname, aliases }: PortService, namespace: string): boolean
   return hostname.includes(marker) || aliases.some((alias) => alias.includes(marker));
 }
 
-function requestFor({ name, hostname, port, service, virtualService }: PlannedHost, listenerPort: number, domains: readonly string[], destinations: readonly DestinationTraits[]): VirtualHostRequest {
+function requestFor(
+  { name, hostname, port, service, virtualService }: PlannedHost,
+  listenerPort: number,
+  domains: readonly string[],
+  destinations: readonly DestinationTraits[],
+): VirtualHostRequest {
   return {
     name,
     domains,

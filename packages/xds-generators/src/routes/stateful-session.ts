@@ -31,12 +31,21 @@ export function sessionKeyOf(q: QueryContext, { labels }: Pick<Service, "labels"
 
 /** The configuration of the session filter for a route or a virtual host. Session cookies expire with the browser's session. */
 export function sessionConfig({ by, value }: SessionKey): Any {
-  const sessionState = by === "cookie" ? cookieState(value) : { name: "envoy.http.stateful_session.header", typedConfig: any(HeaderBasedSessionStateSchema, { name: value }) };
+  const sessionState =
+    by === "cookie"
+      ? cookieState(value)
+      : {
+          name: "envoy.http.stateful_session.header",
+          typedConfig: any(HeaderBasedSessionStateSchema, { name: value }),
+        };
   return any(StatefulSessionPerRouteSchema, { override: { case: "statefulSession", value: { sessionState } } });
 }
 
 function cookieState(value: string) {
   const colon = value.indexOf(":");
   const [name, path] = colon < 0 ? [value, "/"] : [value.slice(0, colon), value.slice(colon + 1)];
-  return { name: "envoy.http.stateful_session.cookie", typedConfig: any(CookieBasedSessionStateSchema, { cookie: { name, path } }) };
+  return {
+    name: "envoy.http.stateful_session.cookie",
+    typedConfig: any(CookieBasedSessionStateSchema, { cookie: { name, path } }),
+  };
 }

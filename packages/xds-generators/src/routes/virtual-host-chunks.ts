@@ -17,7 +17,8 @@ export interface VirtualHostChunk {
 /** The virtual hosts of a chunk, encoded one after another. */
 export const encodedChunk = query(
   "virtualHostChunk",
-  (q, { hosts }: VirtualHostChunk): ResourcePart => resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
+  (q, { hosts }: VirtualHostChunk): ResourcePart =>
+    resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
   { key: (chunk) => chunk.key },
 );
 

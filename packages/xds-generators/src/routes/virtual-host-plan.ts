@@ -47,39 +47,51 @@ const routedWithoutService = 80;
  * Which virtual hosts the client's requests to a port have, those of VirtualServices first and then one for each other service
  * (pilot/pkg/networking/core/route/route.go, BuildSidecarVirtualHostWrapper).
  */
-export const virtualHostPlan = query("virtualHostPlan", (q, at: PortOfListener): VirtualHostPlan => {
-  const remaining = new Map(q.call(portServices, at).map((found) => [found.hostname, found]));
-  const wildcards = [...remaining.keys()].filter(isWildcard);
-  const plan = new Plan();
-  const routed: PortService[] = [];
-  for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
-    const header = q.call(virtualServiceHeader, key);
-    if (header === undefined || !concerns(header, remaining, wildcards, at.port) || !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })) {
-      continue;
+export const virtualHostPlan = query(
+  "virtualHostPlan",
+  (q, at: PortOfListener): VirtualHostPlan => {
+    const remaining = new Map(q.call(portServices, at).map((found) => [found.hostname, found]));
+    const wildcards = [...remaining.keys()].filter(isWildcard);
+    const plan = new Plan();
+    const routed: PortService[] = [];
+    for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
+      const header = q.call(virtualServiceHeader, key);
+      if (
+        header === undefined ||
+        !concerns(header, remaining, wildcards, at.port) ||
+        !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })
+      ) {
+        continue;
+      }
+      const { services, others } = hostsOf(q, header, remaining, at);
+      if (
+        header.semantics === "gateway-api" &&
+        !services.some((found) => found.namespace === header.namespace) &&
+        !q.ask(inNamespace, header.namespace)
+      ) {
+        continue;
+      }
+      const ports = new Set(services.flatMap(({ httpPorts }) => httpPorts));
+      if (ports.size === 0 && at.port === routedWithoutService) {
+        ports.add(routedWithoutService);
+      }
+      for (const port of ports) {
+        const served = services.filter(({ httpPorts }) => httpPorts.includes(port));
+        others.forEach((host) => plan.add({ hostname: host.toLowerCase(), port, virtualService: key }));
+        served.forEach((found) => plan.add({ hostname: found.hostname, port, service: found, virtualService: key }));
+        routed.push(...served);
+      }
     }
-    const { services, others } = hostsOf(q, header, remaining, at);
-    if (header.semantics === "gateway-api" && !services.some((found) => found.namespace === header.namespace) && !q.ask(inNamespace, header.namespace)) {
-      continue;
+    routed.forEach(({ hostname }) => remaining.delete(hostname));
+    for (const found of remaining.values()) {
+      for (const port of found.isAlias ? [] : found.httpPorts) {
+        plan.add({ hostname: found.hostname, port, service: found });
+      }
     }
-    const ports = new Set(services.flatMap(({ httpPorts }) => httpPorts));
-    if (ports.size === 0 && at.port === routedWithoutService) {
-      ports.add(routedWithoutService);
-    }
-    for (const port of ports) {
-      const served = services.filter(({ httpPorts }) => httpPorts.includes(port));
-      others.forEach((host) => plan.add({ hostname: host.toLowerCase(), port, virtualService: key }));
-      served.forEach((found) => plan.add({ hostname: found.hostname, port, service: found, virtualService: key }));
-      routed.push(...served);
-    }
-  }
-  routed.forEach(({ hostname }) => remaining.delete(hostname));
-  for (const found of remaining.values()) {
-    for (const port of found.isAlias ? [] : found.httpPorts) {
-      plan.add({ hostname: found.hostname, port, service: found });
-    }
-  }
-  return { hosts: plan.hosts, shadowed: plan.shadowed, repeated: [...plan.repeated] };
-}, { key: portKey });
+    return { hosts: plan.hosts, shadowed: plan.shadowed, repeated: [...plan.repeated] };
+  },
+  { key: portKey },
+);
 
 /** Virtual hosts by name: of two with one name, the second is left out. */
 class Plan {
@@ -107,13 +119,21 @@ class Plan {
 }
 
 /** Whether any of a VirtualService's hosts is one of the services'; at port 80 it counts even if none is. */
-function concerns({ hosts }: VirtualServiceHeader, services: ReadonlyMap<string, PortService>, wildcards: readonly string[], port: number): boolean {
+function concerns(
+  { hosts }: VirtualServiceHeader,
+  services: ReadonlyMap<string, PortService>,
+  wildcards: readonly string[],
+  port: number,
+): boolean {
   if (port === routedWithoutService) {
     return true;
   }
   return hosts.some((host) => {
     const name = host.toLowerCase();
-    return services.has(name) || (isWildcard(name) ? [...services.keys()] : wildcards).some((other) => hostsMeet(name, other));
+    return (
+      services.has(name) ||
+      (isWildcard(name) ? [...services.keys()] : wildcards).some((other) => hostsMeet(name, other))
+    );
   });
 }
 
@@ -135,11 +155,17 @@ function hostsOf(
     }
   }
   for (const host of hosts.filter(isWildcard).map((wildcard) => wildcard.toLowerCase())) {
-    const covered = semantics === "gateway-api" ? [] : [...services.values()].filter(({ hostname }) => hostsMeet(hostname, host));
+    const covered =
+      semantics === "gateway-api" ? [] : [...services.values()].filter(({ hostname }) => hostsMeet(hostname, host));
     if (covered.length === 0) {
       others.push(host);
     }
-    matched.push(...covered.filter(({ hostname }) => q.call(mostSpecificVirtualService, { scope: at.scope, listener: at.listener, hostname }) === key));
+    matched.push(
+      ...covered.filter(
+        ({ hostname }) =>
+          q.call(mostSpecificVirtualService, { scope: at.scope, listener: at.listener, hostname }) === key,
+      ),
+    );
   }
   return { services: matched, others };
 }

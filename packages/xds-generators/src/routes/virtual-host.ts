@@ -30,29 +30,35 @@ export interface VirtualHostRequest {
 const virtualHostsField = 2;
 
 /** A virtual host, encoded as one element of a route configuration's virtual hosts. */
-export const virtualHost = query("virtualHost", (q, request: VirtualHostRequest): Uint8Array => {
-  const routes =
-    request.virtualService === undefined
-      ? [encodedField(VirtualHostSchema.field.routes.number, [serviceRoute(q, request)])]
-      : q
-          .call(virtualServiceRoutes, {
-            virtualService: request.virtualService,
-            port: request.listenerPort,
-            gateway: meshGateway,
-            ...(request.destinations === undefined ? {} : { destinations: request.destinations }),
-          })
-          .map((route) => route.bytes);
-  const found = request.service === undefined ? undefined : q.call(service, request.service);
-  const session = found && sessionKeyOf(q, found);
-  const { name, domains } = VirtualHostSchema.field;
-  return encodedField(virtualHostsField, [
-    encodedText(name.number, request.name),
-    ...request.domains.map((domain) => encodedText(domains.number, domain)),
-    ...routes,
-    q.call(commonSettings),
-    ...(session === undefined ? [] : [encodedSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
-  ]);
-}, { key: virtualHostKey });
+export const virtualHost = query(
+  "virtualHost",
+  (q, request: VirtualHostRequest): Uint8Array => {
+    const routes =
+      request.virtualService === undefined
+        ? [encodedField(VirtualHostSchema.field.routes.number, [serviceRoute(q, request)])]
+        : q
+            .call(virtualServiceRoutes, {
+              virtualService: request.virtualService,
+              port: request.listenerPort,
+              gateway: meshGateway,
+              ...(request.destinations === undefined ? {} : { destinations: request.destinations }),
+            })
+            .map((route) => route.bytes);
+    const found = request.service === undefined ? undefined : q.call(service, request.service);
+    const session = found && sessionKeyOf(q, found);
+    const { name, domains } = VirtualHostSchema.field;
+    return encodedField(virtualHostsField, [
+      encodedText(name.number, request.name),
+      ...request.domains.map((domain) => encodedText(domains.number, domain)),
+      ...routes,
+      q.call(commonSettings),
+      ...(session === undefined
+        ? []
+        : [encodedSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
+    ]);
+  },
+  { key: virtualHostKey },
+);
 
 /** A text that only equal requests have. A chunk and the call for each of its hosts ask for it. */
 export function virtualHostKey(request: VirtualHostRequest): string {
@@ -64,14 +70,19 @@ export function virtualHostKey(request: VirtualHostRequest): string {
 const keys = new WeakMap<VirtualHostRequest, string>();
 
 /** What all virtual hosts of a sidecar have in common, encoded. */
-const commonSettings = query("virtualHostSettings", (q): Uint8Array => encodedSettings({ includeRequestAttemptCount: countsAttempts(q) }));
+const commonSettings = query("virtualHostSettings", (q): Uint8Array =>
+  encodedSettings({ includeRequestAttemptCount: countsAttempts(q) }),
+);
 
 function encodedSettings(settings: MessageInitShape<typeof VirtualHostSchema>): Uint8Array {
   return toBinary(VirtualHostSchema, create(VirtualHostSchema, settings));
 }
 
 /** A virtual host whose routes are encoded already. */
-export function encodedVirtualHost(head: MessageInitShape<typeof VirtualHostSchema>, routes: readonly Uint8Array[] = []): Uint8Array {
+export function encodedVirtualHost(
+  head: MessageInitShape<typeof VirtualHostSchema>,
+  routes: readonly Uint8Array[] = [],
+): Uint8Array {
   return encodedField(virtualHostsField, [encodedSettings(head), ...routes]);
 }
 
@@ -83,5 +94,10 @@ export function countsAttempts(q: QueryContext): boolean {
 /** The encoded route of a service's port without a VirtualService. */
 function serviceRoute(q: QueryContext, { hostname, port, service: id = "" }: VirtualHostRequest): Uint8Array {
   const hash = serviceHash(q, hostname, splitKey(keyOfId(id))[0], port);
-  return defaultOutboundRoute(q, outboundClusterName(hostname, port), `${hostPort(hostname, port)}/*`, hash && hashPolicy(hash));
+  return defaultOutboundRoute(
+    q,
+    outboundClusterName(hostname, port),
+    `${hostPort(hostname, port)}/*`,
+    hash && hashPolicy(hash),
+  );
 }

@@ -39,24 +39,37 @@ export interface EncodedRoute {
 const routesField = 3;
 
 /** The routes of a VirtualService that apply to the client at a port, encoded; none after one that takes every request. */
-export const virtualServiceRoutes = query("virtualServiceRoutes", (q, request: RouteRequest): readonly EncodedRoute[] => {
-  const owner = q.call(virtualService, request.virtualService);
-  if (owner === undefined) {
-    return [];
-  }
-  const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
-  const context = { port: request.port, tls: request.tls === true, http3: request.http3 === true, traitsOf: (host: string) => traits.get(host) };
-  return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
-    bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
-    catchAll,
-  }));
-}, { key: (request) => JSON.stringify(request) });
+export const virtualServiceRoutes = query(
+  "virtualServiceRoutes",
+  (q, request: RouteRequest): readonly EncodedRoute[] => {
+    const owner = q.call(virtualService, request.virtualService);
+    if (owner === undefined) {
+      return [];
+    }
+    const traits = new Map(request.destinations?.map((destination) => [destination.host, destination]));
+    const context = {
+      port: request.port,
+      tls: request.tls === true,
+      http3: request.http3 === true,
+      traitsOf: (host: string) => traits.get(host),
+    };
+    return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
+      bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
+      catchAll,
+    }));
+  },
+  { key: (request) => JSON.stringify(request) },
+);
 
 /** Whether any route of a VirtualService applies to the client at a port. */
-export const hasRoutes = query("hasRoutes", (q, place: RoutePlace): boolean => {
-  const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
-  return http.some(({ match }) => match.length === 0 || match.some((candidate) => applies(q, candidate, place)));
-}, { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` });
+export const hasRoutes = query(
+  "hasRoutes",
+  (q, place: RoutePlace): boolean => {
+    const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
+    return http.some(({ match }) => match.length === 0 || match.some((candidate) => applies(q, candidate, place)));
+  },
+  { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` },
+);
 
 interface ApplicableRoute {
   readonly route: HTTPRoute;
@@ -64,7 +77,11 @@ interface ApplicableRoute {
   readonly catchAll: boolean;
 }
 
-function applicable(q: QueryContext, { spec, semantics }: ResolvedVirtualService, place: RoutePlace): readonly ApplicableRoute[] {
+function applicable(
+  q: QueryContext,
+  { spec, semantics }: ResolvedVirtualService,
+  place: RoutePlace,
+): readonly ApplicableRoute[] {
   const out: ApplicableRoute[] = [];
   for (const route of spec.http) {
     if (route.match.length === 0) {
@@ -83,7 +100,11 @@ function applicable(q: QueryContext, { spec, semantics }: ResolvedVirtualService
 }
 
 /** Whether a match is for this port and gateway, or for this client by its labels and namespace where it names no gateways. */
-function applies(q: QueryContext, { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest, place: RoutePlace): boolean {
+function applies(
+  q: QueryContext,
+  { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest,
+  place: RoutePlace,
+): boolean {
   if (port !== 0 && port !== place.port) {
     return false;
   }

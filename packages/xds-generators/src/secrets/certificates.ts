@@ -23,7 +23,10 @@ export function keyPairIn(entries: Entries): KeyPair | undefined {
 
 /** Root certificates, and what they revoked: the entries `cacert` and `crl`, or `ca.crt` and `ca.crl`. */
 export function rootsIn(entries: Entries): Roots | undefined {
-  for (const [name, revoked] of [["cacert", "crl"], ["ca.crt", "ca.crl"]] as const) {
+  for (const [name, revoked] of [
+    ["cacert", "crl"],
+    ["ca.crt", "ca.crl"],
+  ] as const) {
     const certificates = filled(entries, name);
     const crl = filled(entries, revoked);
     if (certificates !== undefined) return crl === undefined ? { certificates } : { certificates, crl };

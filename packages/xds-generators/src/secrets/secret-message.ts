@@ -2,7 +2,11 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { CryptoMbPrivateKeyMethodConfigSchema } from "@istiod/envoy-api/contrib/envoy/extensions/private_key_providers/cryptomb/v3alpha/cryptomb";
 import { QatPrivateKeyMethodConfigSchema } from "@istiod/envoy-api/contrib/envoy/extensions/private_key_providers/qat/v3alpha/qat";
 import { type DataSource, DataSourceSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { CertificateValidationContextSchema, type TlsCertificate, TlsCertificateSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import {
+  CertificateValidationContextSchema,
+  type TlsCertificate,
+  TlsCertificateSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import { type Secret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { type Resource, resource } from "@istiod/resources";
@@ -13,7 +17,10 @@ import type { KeyPair, Roots } from "./certificates.js";
 export function rootsResource(name: string, { certificates, crl }: Roots): Resource {
   return encoded(name, {
     case: "validationContext",
-    value: create(CertificateValidationContextSchema, { trustedCa: inline(certificates), ...(crl && { crl: inline(crl) }) }),
+    value: create(CertificateValidationContextSchema, {
+      trustedCa: inline(certificates),
+      ...(crl && { crl: inline(crl) }),
+    }),
   });
 }
 
@@ -26,14 +33,22 @@ function certificateOf({ chain, key, ocspStaple }: KeyPair, provider: PrivateKey
   const certificateChain = inline(chain);
   const hardware = provider?.provider;
   if (hardware === undefined || hardware.case === undefined) {
-    return create(TlsCertificateSchema, { certificateChain, privateKey: inline(key), ...(ocspStaple && { ocspStaple: inline(ocspStaple) }) });
+    return create(TlsCertificateSchema, {
+      certificateChain,
+      privateKey: inline(key),
+      ...(ocspStaple && { ocspStaple: inline(ocspStaple) }),
+    });
   }
   const schema = hardware.case === "cryptomb" ? CryptoMbPrivateKeyMethodConfigSchema : QatPrivateKeyMethodConfigSchema;
   const { pollDelay, fallback } = hardware.value;
   const method = any(schema, { privateKey: inline(key), ...(pollDelay && { pollDelay }) });
   return create(TlsCertificateSchema, {
     certificateChain,
-    privateKeyProvider: { providerName: hardware.case, configType: { case: "typedConfig", value: method }, fallback: fallback ?? false },
+    privateKeyProvider: {
+      providerName: hardware.case,
+      configType: { case: "typedConfig", value: method },
+      fallback: fallback ?? false,
+    },
   });
 }
 

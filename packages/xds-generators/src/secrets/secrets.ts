@@ -1,6 +1,13 @@
 import { configMaps, secrets as secretObjects } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
-import { cluster, features, proxyConfig, refersToCredential, verifiedIn, verifiedNamespace } from "@istiod/push-context";
+import {
+  cluster,
+  features,
+  proxyConfig,
+  refersToCredential,
+  verifiedIn,
+  verifiedNamespace,
+} from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { type Entries, keyPairIn, rootsIn } from "./certificates.js";
 import { credentialReference, rootsSuffix } from "./credential-name.js";
@@ -30,19 +37,31 @@ export const secretAnswer = query("secretAnswer", (q, resourceName: string): Sec
   if (reference === undefined) return { refused: "no secret can have this name" };
   const { source, name } = reference;
   const namespace = reference.namespace ?? own;
-  if (source === "kubernetes" && !q.ask(verifiedIn, namespace)) return { refused: `it is in namespace ${namespace} and the proxy is not` };
-  if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName)) return { refused: "no Gateway of the proxy may refer to it" };
+  if (source === "kubernetes" && !q.ask(verifiedIn, namespace))
+    return { refused: `it is in namespace ${namespace} and the proxy is not` };
+  if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName))
+    return { refused: "no Gateway of the proxy may refer to it" };
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
   const roots = source === "configmap" || name.endsWith(rootsSuffix);
-  const found = source === "configmap" ? configMapEntries(q, clusters, namespace, withoutSuffix(name)) : secretEntries(q, clusters, namespace, name, roots);
-  if (found === undefined) return { refused: `there is no ${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}` };
+  const found =
+    source === "configmap"
+      ? configMapEntries(q, clusters, namespace, withoutSuffix(name))
+      : secretEntries(q, clusters, namespace, name, roots);
+  if (found === undefined)
+    return {
+      refused: `there is no ${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}`,
+    };
   if (roots) {
     const authority = rootsIn(found);
-    return authority ? { resource: rootsResource(resourceName, authority) } : { refused: lacking("cacert or ca.crt", found) };
+    return authority
+      ? { resource: rootsResource(resourceName, authority) }
+      : { refused: lacking("cacert or ca.crt", found) };
   }
   const pair = keyPairIn(found);
-  return pair ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) } : { refused: lacking("cert and key, or tls.crt and tls.key", found) };
+  return pair
+    ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) }
+    : { refused: lacking("cert and key, or tls.crt and tls.key", found) };
 });
 
 /** Where Secrets are looked for: in the proxy's cluster, then in istiod's own. */
@@ -53,17 +72,33 @@ function clustersOfProxy(q: QueryContext): readonly string[] {
 }
 
 /** The entries of a Secret; roots may stand beside the key, in the Secret without the suffix. */
-function secretEntries(q: QueryContext, clusters: readonly string[], namespace: string, name: string, roots: boolean): Entries | undefined {
+function secretEntries(
+  q: QueryContext,
+  clusters: readonly string[],
+  namespace: string,
+  name: string,
+  roots: boolean,
+): Entries | undefined {
   for (const id of clusters) {
-    const secret = q.read(secretObjects, `${id}/${namespace}/${name}`) ?? (roots ? q.read(secretObjects, `${id}/${namespace}/${withoutSuffix(name)}`) : undefined);
+    const secret =
+      q.read(secretObjects, `${id}/${namespace}/${name}`) ??
+      (roots ? q.read(secretObjects, `${id}/${namespace}/${withoutSuffix(name)}`) : undefined);
     if (secret !== undefined) return secret.spec.data;
   }
   return undefined;
 }
 
-function configMapEntries(q: QueryContext, clusters: readonly string[], namespace: string, name: string): Entries | undefined {
+function configMapEntries(
+  q: QueryContext,
+  clusters: readonly string[],
+  namespace: string,
+  name: string,
+): Entries | undefined {
   const found = clusters.flatMap((id) => q.read(configMaps, `${id}/${namespace}/${name}`) ?? [])[0];
-  return found && Object.fromEntries(Object.entries(found.spec.data).map(([entry, text]) => [entry, new TextEncoder().encode(text)]));
+  return (
+    found &&
+    Object.fromEntries(Object.entries(found.spec.data).map(([entry, text]) => [entry, new TextEncoder().encode(text)]))
+  );
 }
 
 function withoutSuffix(name: string): string {

@@ -1,15 +1,30 @@
 import { create } from "@bufbuild/protobuf";
-import { type Policy, PolicySchema, type RBAC, RBAC_Action, RBACSchema } from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
+import {
+  type Policy,
+  PolicySchema,
+  type RBAC,
+  RBAC_Action,
+  RBACSchema,
+} from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
 import { type Filter, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { ExtAuthzSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz";
 import { RBACSchema as HttpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac";
 import { ExtAuthzSchema as TcpExtAuthzSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/ext_authz/v3/ext_authz";
-import { type HttpFilter, HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import {
+  type HttpFilter,
+  HttpFilterSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { RBACSchema as TcpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ApplicablePolicies, ApplicablePolicy } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
-import { customPolicyPrefix, customShadowPrefix, type ExternalAuthorization, httpRbacFilter, networkRbacFilter } from "./external-authorization.js";
+import {
+  customPolicyPrefix,
+  customShadowPrefix,
+  type ExternalAuthorization,
+  httpRbacFilter,
+  networkRbacFilter,
+} from "./external-authorization.js";
 import { anyPermission, notPermission } from "./permission.js";
 import { anyPrincipal, notPrincipal, type PeerIdentitySource } from "./principal.js";
 import { rulePolicy } from "./rule-policy.js";
@@ -27,13 +42,23 @@ export interface CustomAuthorizationOptions extends AuthorizationOptions {
 }
 
 /** RBAC filters of AUDIT, DENY and ALLOW policies, in that order, for chains with an HTTP connection manager. */
-export function httpAuthorizationFilters(policies: ApplicablePolicies, options: AuthorizationOptions): readonly HttpFilter[] {
-  return authorizations(policies, options, false).map((rules) => httpFilter(httpRbacFilter, any(HttpRbacSchema, rules)));
+export function httpAuthorizationFilters(
+  policies: ApplicablePolicies,
+  options: AuthorizationOptions,
+): readonly HttpFilter[] {
+  return authorizations(policies, options, false).map((rules) =>
+    httpFilter(httpRbacFilter, any(HttpRbacSchema, rules)),
+  );
 }
 
 /** The same for chains of plain TCP. */
-export function tcpAuthorizationFilters(policies: ApplicablePolicies, options: AuthorizationOptions): readonly Filter[] {
-  return authorizations(policies, options, true).map((rules) => tcpFilter(networkRbacFilter, any(TcpRbacSchema, { ...rules, statPrefix: "tcp." })));
+export function tcpAuthorizationFilters(
+  policies: ApplicablePolicies,
+  options: AuthorizationOptions,
+): readonly Filter[] {
+  return authorizations(policies, options, true).map((rules) =>
+    tcpFilter(networkRbacFilter, any(TcpRbacSchema, { ...rules, statPrefix: "tcp." })),
+  );
 }
 
 /**
@@ -41,22 +66,41 @@ export function tcpAuthorizationFilters(policies: ApplicablePolicies, options: A
  * acts on the note. A provider that cannot be asked denies what its policies select.
  * Source: pilot/pkg/security/authz/builder.
  */
-export function httpCustomAuthorizationFilters(policies: readonly ApplicablePolicy[], options: CustomAuthorizationOptions): readonly HttpFilter[] {
+export function httpCustomAuthorizationFilters(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+): readonly HttpFilter[] {
   return customAuthorizations(policies, options, false).flatMap(({ denied, noted, dryRun, external }) => {
     if (denied !== undefined) return [httpFilter(httpRbacFilter, any(HttpRbacSchema, { rules: denied }))];
     return [
-      httpFilter(httpRbacFilter, any(HttpRbacSchema, { shadowRules: noted, shadowRulesStatPrefix: customShadowPrefix, ...(dryRun && { rules: dryRun }) })),
+      httpFilter(
+        httpRbacFilter,
+        any(HttpRbacSchema, {
+          shadowRules: noted,
+          shadowRulesStatPrefix: customShadowPrefix,
+          ...(dryRun && { rules: dryRun }),
+        }),
+      ),
       httpFilter("envoy.filters.http.ext_authz", anyPack(ExtAuthzSchema, external.http)),
     ];
   });
 }
 
 /** The same for chains of plain TCP; policies of providers over HTTP do not apply there. */
-export function tcpCustomAuthorizationFilters(policies: readonly ApplicablePolicy[], options: CustomAuthorizationOptions): readonly Filter[] {
+export function tcpCustomAuthorizationFilters(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+): readonly Filter[] {
   return customAuthorizations(policies, options, true).flatMap(({ denied, noted, dryRun, external }) => {
-    if (denied !== undefined) return [tcpFilter(networkRbacFilter, any(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
+    if (denied !== undefined)
+      return [tcpFilter(networkRbacFilter, any(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
     if (external.tcp === undefined) return [];
-    const shadow = { shadowRules: noted, statPrefix: "tcp.", shadowRulesStatPrefix: customShadowPrefix, ...(dryRun && { rules: dryRun }) };
+    const shadow = {
+      shadowRules: noted,
+      statPrefix: "tcp.",
+      shadowRulesStatPrefix: customShadowPrefix,
+      ...(dryRun && { rules: dryRun }),
+    };
     return [
       tcpFilter(networkRbacFilter, any(TcpRbacSchema, shadow)),
       tcpFilter("envoy.filters.network.ext_authz", anyPack(TcpExtAuthzSchema, external.tcp)),
@@ -64,7 +108,10 @@ export function tcpCustomAuthorizationFilters(policies: readonly ApplicablePolic
   });
 }
 
-const neverMatches: Policy = create(PolicySchema, { permissions: [notPermission(anyPermission)], principals: [notPrincipal(anyPrincipal)] });
+const neverMatches: Policy = create(PolicySchema, {
+  permissions: [notPermission(anyPermission)],
+  principals: [notPrincipal(anyPrincipal)],
+});
 
 interface EnforcedAndDryRun {
   readonly rules?: RBAC;
@@ -72,7 +119,11 @@ interface EnforcedAndDryRun {
   readonly shadowRulesStatPrefix: string;
 }
 
-function authorizations(policies: ApplicablePolicies, options: AuthorizationOptions, tcp: boolean): readonly EnforcedAndDryRun[] {
+function authorizations(
+  policies: ApplicablePolicies,
+  options: AuthorizationOptions,
+  tcp: boolean,
+): readonly EnforcedAndDryRun[] {
   const kinds = [
     { action: RBAC_Action.LOG, of: policies.audit, shadowPrefix: "" },
     { action: RBAC_Action.DENY, of: policies.deny, shadowPrefix: "istio_dry_run_deny_" },
@@ -96,27 +147,56 @@ function authorizations(policies: ApplicablePolicies, options: AuthorizationOpti
 
 type CustomAuthorization =
   | { readonly denied: RBAC; readonly noted?: undefined; readonly dryRun?: undefined; readonly external?: undefined }
-  | { readonly denied?: undefined; readonly noted: RBAC; readonly dryRun: RBAC | undefined; readonly external: ExternalAuthorization };
+  | {
+      readonly denied?: undefined;
+      readonly noted: RBAC;
+      readonly dryRun: RBAC | undefined;
+      readonly external: ExternalAuthorization;
+    };
 
-function customAuthorizations(policies: readonly ApplicablePolicy[], options: CustomAuthorizationOptions, tcp: boolean): readonly CustomAuthorization[] {
+function customAuthorizations(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+  tcp: boolean,
+): readonly CustomAuthorization[] {
   const names = [...new Set(policies.map(({ provider }) => provider))].sort();
   return names.map((name) => {
     const own = policies.filter(({ provider }) => provider === name);
     const prefix = name === "" ? "istio-ext-authz-" : `${customPolicyPrefix(name)}-`;
-    const noted = rbac(RBAC_Action.DENY, own.filter((policy) => !policy.dryRun), prefix, options, tcp);
+    const noted = rbac(
+      RBAC_Action.DENY,
+      own.filter((policy) => !policy.dryRun),
+      prefix,
+      options,
+      tcp,
+    );
     const external = names.length > 1 && !options.severalProviders ? undefined : options.provider(name);
     if (external === undefined) return { denied: denying(noted) };
-    const dryRun = rbac(RBAC_Action.DENY, own.filter((policy) => policy.dryRun), prefix, options, tcp);
+    const dryRun = rbac(
+      RBAC_Action.DENY,
+      own.filter((policy) => policy.dryRun),
+      prefix,
+      options,
+      tcp,
+    );
     return { noted, dryRun: Object.keys(dryRun.policies).length > 0 ? dryRun : undefined, external };
   });
 }
 
 function denying(rules: RBAC): RBAC {
-  const policies = Object.fromEntries(Object.entries(rules.policies).map(([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy]));
+  const policies = Object.fromEntries(
+    Object.entries(rules.policies).map(([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy]),
+  );
   return create(RBACSchema, { action: RBAC_Action.DENY, policies });
 }
 
-function rbac(action: RBAC_Action, policies: readonly ApplicablePolicy[], prefix: string, options: AuthorizationOptions, tcp: boolean): RBAC {
+function rbac(
+  action: RBAC_Action,
+  policies: readonly ApplicablePolicy[],
+  prefix: string,
+  options: AuthorizationOptions,
+  tcp: boolean,
+): RBAC {
   const out: Record<string, Policy> = {};
   for (const { namespace, name, rules } of policies) {
     const nameOf = (rule: number): string => `${prefix}ns[${namespace}]-policy[${name}]-rule[${rule}]`;

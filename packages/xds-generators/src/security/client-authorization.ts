@@ -20,18 +20,30 @@ export interface AuthorizationFilters<F> {
 }
 
 /** What authorizes requests that the client receives. */
-export const httpAuthorization = query("httpAuthorization", (q, identity: PeerIdentitySource): AuthorizationFilters<HttpFilter> => {
-  const policies = q.call(applicableAuthorizationPolicies);
-  const options = optionsOf(q, identity);
-  return { custom: httpCustomAuthorizationFilters(policies.custom, options), local: httpAuthorizationFilters(policies, options) };
-});
+export const httpAuthorization = query(
+  "httpAuthorization",
+  (q, identity: PeerIdentitySource): AuthorizationFilters<HttpFilter> => {
+    const policies = q.call(applicableAuthorizationPolicies);
+    const options = optionsOf(q, identity);
+    return {
+      custom: httpCustomAuthorizationFilters(policies.custom, options),
+      local: httpAuthorizationFilters(policies, options),
+    };
+  },
+);
 
 /** What authorizes connections that the client receives. */
-export const tcpAuthorization = query("tcpAuthorization", (q, identity: PeerIdentitySource): AuthorizationFilters<Filter> => {
-  const policies = q.call(applicableAuthorizationPolicies);
-  const options = optionsOf(q, identity);
-  return { custom: tcpCustomAuthorizationFilters(policies.custom, options), local: tcpAuthorizationFilters(policies, options) };
-});
+export const tcpAuthorization = query(
+  "tcpAuthorization",
+  (q, identity: PeerIdentitySource): AuthorizationFilters<Filter> => {
+    const policies = q.call(applicableAuthorizationPolicies);
+    const options = optionsOf(q, identity);
+    return {
+      custom: tcpCustomAuthorizationFilters(policies.custom, options),
+      local: tcpAuthorizationFilters(policies, options),
+    };
+  },
+);
 
 function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthorizationOptions {
   return {

@@ -1,7 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import {
-  type CommonTlsContext,
-} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import { type CommonTlsContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import {
   TlsParameters_CompliancePolicy,
   TlsParameters_TlsProtocol as TlsProtocol,
@@ -10,7 +8,12 @@ import {
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 
-const approvedCiphers = ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"];
+const approvedCiphers = [
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+];
 
 /** Holds TLS to the policy of `COMPLIANCE_POLICY`, over all that was set before. To be called last. */
 export function enforceCompliance(q: QueryContext, context: CommonTlsContext): void {

@@ -51,13 +51,17 @@ export const meshTlsSocket = query("meshTlsSocket", (q, inside: InsideTls): Tran
     },
   });
   const files: FileCredentials = {
-    certificates: [{ certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" }],
+    certificates: [
+      { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" },
+    ],
     roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
   };
   const trusted = trustDomainsForValidation(q).map((domain) => withPrefix(`spiffe://${domain}/`));
   applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }));
   enforceCompliance(q, common);
-  return downstreamTlsSocket(create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: true }));
+  return downstreamTlsSocket(
+    create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: true }),
+  );
 });
 
 export const httpAlpn = ["h2", "http/1.1"];
@@ -73,7 +77,10 @@ export function downstreamTlsSocket(context: DownstreamTlsContext): TransportSoc
 }
 
 export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSocket {
-  return transportSocket("envoy.transport_sockets.quic", any(QuicDownstreamTransportSchema, { downstreamTlsContext: context }));
+  return transportSocket(
+    "envoy.transport_sockets.quic",
+    any(QuicDownstreamTransportSchema, { downstreamTlsContext: context }),
+  );
 }
 
 /** Files that the proxy finds beside itself; empty: the workload's own certificate and roots. */
@@ -83,9 +90,15 @@ export interface FileCredentials {
 }
 
 /** Certificates of files or of the workload itself, and, with `validation`, roots by which peers are checked. */
-export function applyFiles(q: QueryContext, common: CommonTlsContext, { certificates, roots }: FileCredentials, validation: CertificateValidationContext | undefined): void {
+export function applyFiles(
+  q: QueryContext,
+  common: CommonTlsContext,
+  { certificates, roots }: FileCredentials,
+  validation: CertificateValidationContext | undefined,
+): void {
   const ownFileServer = q.ask(rawMetadata, "file-credential") === "true";
-  const secret = (file: string, own: string): SdsSecretConfig => (file === "" ? agentSecret(own) : fileSecret(file, ownFileServer));
+  const secret = (file: string, own: string): SdsSecretConfig =>
+    file === "" ? agentSecret(own) : fileSecret(file, ownFileServer);
   common.tlsCertificateSdsSecretConfigs = certificates.map(({ certificate, key }) =>
     secret(certificate === "" || key === "" ? "" : `file-cert:${certificate}~${key}`, workloadCertificate),
   );

@@ -1,8 +1,16 @@
 import { create } from "@bufbuild/protobuf";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { type GrpcService, GrpcServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/grpc_service";
-import { type ExtAuthz, type HttpService, ExtAuthzSchema, HttpServiceSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz";
-import { type ExtAuthz as TcpExtAuthz, ExtAuthzSchema as TcpExtAuthzSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/ext_authz/v3/ext_authz";
+import {
+  type ExtAuthz,
+  type HttpService,
+  ExtAuthzSchema,
+  HttpServiceSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz";
+import {
+  type ExtAuthz as TcpExtAuthz,
+  ExtAuthzSchema as TcpExtAuthzSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/ext_authz/v3/ext_authz";
 import { type ListStringMatcher, ListStringMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
 import { StatusCode } from "@istiod/envoy-api/envoy/type/v3/http_status";
 import type {
@@ -45,9 +53,14 @@ const nameForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
  * The filters that ask the provider of this name; undefined where there is none, or it is not usable as stated: then requests are to
  * be denied. Source: pilot/pkg/security/authz/builder/extauthz.go.
  */
-export function externalAuthorization(name: string, providers: readonly ExtensionProvider[], lookup: ProviderLookup): ExternalAuthorization | undefined {
+export function externalAuthorization(
+  name: string,
+  providers: readonly ExtensionProvider[],
+  lookup: ProviderLookup,
+): ExternalAuthorization | undefined {
   const named = providers.filter(
-    ({ name: other, provider }) => other === name && (provider.case === "envoyExtAuthzHttp" || provider.case === "envoyExtAuthzGrpc"),
+    ({ name: other, provider }) =>
+      other === name && (provider.case === "envoyExtAuthzHttp" || provider.case === "envoyExtAuthzGrpc"),
   );
   const [only] = named;
   if (only === undefined || named.length > 1 || !nameForm.test(name)) return undefined;
@@ -66,8 +79,14 @@ function overHttp(name: string, provider: HttpProvider, lookup: ProviderLookup):
     provider.headersToDownstreamOnAllow,
     provider.headersToUpstreamOnAllow,
   ];
-  if (address === undefined || (pathPrefix !== "" && !pathPrefix.startsWith("/")) || headerLists.some((list) => list.includes("*"))) return undefined;
-  const allowedHeaders = headerNames(provider.includeRequestHeadersInCheck) ?? headerNames(provider.includeHeadersInCheck);
+  if (
+    address === undefined ||
+    (pathPrefix !== "" && !pathPrefix.startsWith("/")) ||
+    headerLists.some((list) => list.includes("*"))
+  )
+    return undefined;
+  const allowedHeaders =
+    headerNames(provider.includeRequestHeadersInCheck) ?? headerNames(provider.includeHeadersInCheck);
   return {
     http: create(ExtAuthzSchema, {
       ...common(name, provider),
@@ -127,14 +146,22 @@ function common(name: string, provider: HttpProvider | GrpcProvider) {
     transportApiVersion: ApiVersion.V3,
     filterEnabledMetadata: enabledBy(httpRbacFilter, name),
     ...(body && {
-      withRequestBody: { maxRequestBytes: body.maxRequestBytes, allowPartialMessage: body.allowPartialMessage, packAsBytes: body.packAsBytes },
+      withRequestBody: {
+        maxRequestBytes: body.maxRequestBytes,
+        allowPartialMessage: body.allowPartialMessage,
+        packAsBytes: body.packAsBytes,
+      },
     }),
   };
 }
 
 /** The filter runs for what the RBAC filter before it found a policy of the provider for. */
 function enabledBy(rbacFilter: string, name: string) {
-  return metadataMatcher(rbacFilter, [`${customShadowPrefix}shadow_effective_policy_id`], stringValue(withPrefix(customPolicyPrefix(name))));
+  return metadataMatcher(
+    rbacFilter,
+    [`${customShadowPrefix}shadow_effective_policy_id`],
+    stringValue(withPrefix(customPolicyPrefix(name))),
+  );
 }
 
 function addressOf(provider: HttpProvider | GrpcProvider, lookup: ProviderLookup): ProviderAddress | undefined {
@@ -151,7 +178,11 @@ function headerNames(names: readonly string[]): ListStringMatcher | undefined {
   if (names.length === 0) return undefined;
   return create(ListStringMatcherSchema, {
     patterns: names.map((name) =>
-      name.startsWith("*") ? withSuffix(name.slice(1), true) : name.endsWith("*") ? withPrefix(name.slice(0, -1), true) : exactly(name, true),
+      name.startsWith("*")
+        ? withSuffix(name.slice(1), true)
+        : name.endsWith("*")
+          ? withPrefix(name.slice(0, -1), true)
+          : exactly(name, true),
     ),
   });
 }

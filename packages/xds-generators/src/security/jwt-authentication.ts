@@ -36,7 +36,12 @@ function authentication(providers: readonly JwtProvider[]): JwtAuthentication {
   // Tokens of several issuers in one place can satisfy only one of them, so one that is good suffices.
   const requires = only !== undefined && each.length === 1 ? only : some([...names.map(named), every(each)]);
   return create(JwtAuthenticationSchema, {
-    rules: [{ match: { pathSpecifier: { case: "prefix", value: "/" } }, requirementType: { case: "requires", value: requires } }],
+    rules: [
+      {
+        match: { pathSpecifier: { case: "prefix", value: "/" } },
+        requirementType: { case: "requires", value: requires },
+      },
+    ],
     providers: Object.fromEntries(providers.map((value, i) => [`origins-${i}`, value])),
     bypassCorsPreflight: true,
   });
@@ -49,13 +54,18 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
     forward: rule.forwardOriginalToken,
     forwardPayloadHeader: rule.outputPayloadToHeader,
     payloadInMetadata: jwtPayloadKey,
-    normalizePayloadInMetadata: { spaceDelimitedClaims: [...new Set([...rule.spaceDelimitedClaims, "permission", "scope"])].sort() },
+    normalizePayloadInMetadata: {
+      spaceDelimitedClaims: [...new Set([...rule.spaceDelimitedClaims, "permission", "scope"])].sort(),
+    },
     clearRouteCache,
     claimToHeaders: rule.outputClaimToHeaders.map(({ header, claim }) => ({ headerName: header, claimName: claim })),
     fromHeaders: rule.fromHeaders.map(({ name, prefix }) => ({ name, valuePrefix: prefix })),
     fromParams: rule.fromParams,
     fromCookies: rule.fromCookies,
-    jwksSourceSpecifier: remoteKeys(q, rule) ?? { case: "localJwks", value: { specifier: { case: "inlineString", value: localJwks(q, rule) } } },
+    jwksSourceSpecifier: remoteKeys(q, rule) ?? {
+      case: "localJwks",
+      value: { specifier: { case: "inlineString", value: localJwks(q, rule) } },
+    },
   });
 }
 
@@ -83,9 +93,13 @@ function named(value: string): JwtRequirement {
 const allowMissing = create(JwtRequirementSchema, { requiresType: { case: "allowMissing", value: {} } });
 
 function some(requirements: readonly JwtRequirement[]): JwtRequirement {
-  return create(JwtRequirementSchema, { requiresType: { case: "requiresAny", value: { requirements: [...requirements] } } });
+  return create(JwtRequirementSchema, {
+    requiresType: { case: "requiresAny", value: { requirements: [...requirements] } },
+  });
 }
 
 function every(requirements: readonly JwtRequirement[]): JwtRequirement {
-  return create(JwtRequirementSchema, { requiresType: { case: "requiresAll", value: { requirements: [...requirements] } } });
+  return create(JwtRequirementSchema, {
+    requiresType: { case: "requiresAll", value: { requirements: [...requirements] } },
+  });
 }

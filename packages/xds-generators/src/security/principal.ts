@@ -35,8 +35,12 @@ export type PeerIdentitySource = "certificate" | "filterState";
 
 /** A peer with this SPIFFE ID. */
 export function authenticatedPeer(name: StringMatcher, source: PeerIdentitySource): Principal {
-  if (source === "certificate") return create(PrincipalSchema, { identifier: { case: "authenticated", value: { principalName: name } } });
+  if (source === "certificate")
+    return create(PrincipalSchema, { identifier: { case: "authenticated", value: { principalName: name } } });
   return create(PrincipalSchema, {
-    identifier: { case: "filterState", value: { key: peerPrincipalKey, matcher: { case: "stringMatch", value: name } } },
+    identifier: {
+      case: "filterState",
+      value: { key: peerPrincipalKey, matcher: { case: "stringMatch", value: name } },
+    },
   });
 }

@@ -7,8 +7,24 @@ import { cidrRange } from "../envoy/cidr.js";
 import { exactly, matchingRegex, withPrefix, withSuffix } from "../envoy/string-matcher.js";
 import { claimHas, claimIs } from "./jwt-claims.js";
 import { type Permission, permission } from "./permission.js";
-import { authenticatedPeer, everyPrincipal, type PeerIdentitySource, type Principal, principal, somePrincipal } from "./principal.js";
-import { anyText, anyValueOf, headerMatcher, listWith, metadataMatcher, quoteRegex, stringValue, valueMatcher } from "./value-matcher.js";
+import {
+  authenticatedPeer,
+  everyPrincipal,
+  type PeerIdentitySource,
+  type Principal,
+  principal,
+  somePrincipal,
+} from "./principal.js";
+import {
+  anyText,
+  anyValueOf,
+  headerMatcher,
+  listWith,
+  metadataMatcher,
+  quoteRegex,
+  stringValue,
+  valueMatcher,
+} from "./value-matcher.js";
 
 /** Where a rule is translated for. */
 export interface RuleContext {
@@ -25,7 +41,8 @@ export type Attribute<T> = { readonly httpOnly?: boolean } & (
 );
 
 export const destinationPort: Attribute<Permission> = {
-  each: (value) => (/^\d+$/.test(value) && Number(value) <= 65535 ? permission("destinationPort", Number(value)) : undefined),
+  each: (value) =>
+    /^\d+$/.test(value) && Number(value) <= 65535 ? permission("destinationPort", Number(value)) : undefined,
 };
 
 export const path: Attribute<Permission> = {
@@ -40,9 +57,15 @@ export const path: Attribute<Permission> = {
   },
 };
 
-export const method: Attribute<Permission> = { httpOnly: true, each: (value) => permission("header", headerMatcher(":method", value)) };
+export const method: Attribute<Permission> = {
+  httpOnly: true,
+  each: (value) => permission("header", headerMatcher(":method", value)),
+};
 
-export const host: Attribute<Permission> = { httpOnly: true, each: (value) => permission("header", headerMatcher(":authority", value, true)) };
+export const host: Attribute<Permission> = {
+  httpOnly: true,
+  each: (value) => permission("header", headerMatcher(":authority", value, true)),
+};
 
 const destinationIp: Attribute<Permission> = {
   each: (value) => {
@@ -81,7 +104,10 @@ export const sourceServiceAccount: Attribute<Principal> = {
     const slash = value.indexOf("/");
     const namespace = slash < 0 ? policyNamespace : value.slice(0, slash);
     const name = value.slice(slash + 1);
-    return authenticatedPeer(matchingRegex(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`), identity);
+    return authenticatedPeer(
+      matchingRegex(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`),
+      identity,
+    );
   },
 };
 
@@ -89,7 +115,12 @@ export const sourceTrustDomain: Attribute<Principal> = {
   each: (value, { identity }) => {
     const star = value.indexOf("*");
     const pattern = `${quoteRegex(value.slice(0, star))}[^/]*${quoteRegex(value.slice(star + 1))}`;
-    const match = value === "*" ? withPrefix("spiffe://") : star < 0 ? withPrefix(`spiffe://${value}/`) : matchingRegex(`spiffe://${pattern}/.*`);
+    const match =
+      value === "*"
+        ? withPrefix("spiffe://")
+        : star < 0
+          ? withPrefix(`spiffe://${value}/`)
+          : matchingRegex(`spiffe://${pattern}/.*`);
     return authenticatedPeer(match, identity);
   },
 };
@@ -131,7 +162,11 @@ function issuerAndSubject(value: string): { issuer: ReturnType<typeof exactly>; 
 }
 
 function claim(path: readonly string[]): Attribute<Principal> {
-  return { httpOnly: true, all: (values) => principal("metadata", claimHas(path, anyValueOf(values.map((value) => stringValue(valueMatcher(value)))))) };
+  return {
+    httpOnly: true,
+    all: (values) =>
+      principal("metadata", claimHas(path, anyValueOf(values.map((value) => stringValue(valueMatcher(value)))))),
+  };
 }
 
 /** `[a][b]` is a path of claims; what is not of that form, but in brackets, is one claim. */
@@ -143,7 +178,10 @@ function nestedClaim(brackets: string): Attribute<Principal> | undefined {
 
 function requestHeader(brackets: string): Attribute<Principal> {
   const name = inBrackets(brackets);
-  return { httpOnly: true, each: (value) => (name === undefined ? undefined : principal("header", headerMatcher(name, value))) };
+  return {
+    httpOnly: true,
+    each: (value) => (name === undefined ? undefined : principal("header", headerMatcher(name, value))),
+  };
 }
 
 /** `envoy.filters.a.b[c]`: the metadata that any filter leaves; a value in brackets is looked for in a list. */
@@ -194,8 +232,10 @@ export function conditionAttribute(key: string): ConditionAttribute | undefined 
   const plain = plainConditions[key];
   if (plain !== undefined) return plain;
   const filters = "experimental.";
-  if (key.startsWith("experimental.envoy.filters.")) return { side: "permission", attribute: filterMetadata(key.slice(filters.length)) };
-  if (key.startsWith("request.headers")) return { side: "principal", attribute: requestHeader(key.slice("request.headers".length)) };
+  if (key.startsWith("experimental.envoy.filters."))
+    return { side: "permission", attribute: filterMetadata(key.slice(filters.length)) };
+  if (key.startsWith("request.headers"))
+    return { side: "principal", attribute: requestHeader(key.slice("request.headers".length)) };
   if (key.startsWith("request.auth.claims")) {
     return { side: "principal", attribute: nestedClaim(key.slice("request.auth.claims".length)) ?? never };
   }

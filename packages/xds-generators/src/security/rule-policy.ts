@@ -42,8 +42,18 @@ interface Algebra<T> {
   not(term: T): T;
 }
 
-const permissions: Algebra<Permission> = { any: anyPermission, every: everyPermission, some: somePermission, not: notPermission };
-const principals: Algebra<Principal> = { any: anyPrincipal, every: everyPrincipal, some: somePrincipal, not: notPrincipal };
+const permissions: Algebra<Permission> = {
+  any: anyPermission,
+  every: everyPermission,
+  some: somePermission,
+  not: notPermission,
+};
+const principals: Algebra<Principal> = {
+  any: anyPrincipal,
+  every: everyPrincipal,
+  some: somePrincipal,
+  not: notPrincipal,
+};
 
 /**
  * A rule of an AuthorizationPolicy as a policy of Envoy's RBAC. What cannot be said on the chain makes an ALLOW rule void
@@ -60,16 +70,24 @@ export function rulePolicy(rule: Rule, options: RuleOptions): Policy | undefined
       whenPermissions.push({ attribute: condition.attribute, values, notValues });
     } else {
       const expand = { principal: withTrustDomainAliases, domain: expandTrustDomains }[condition.trust ?? "principal"];
-      const trusted = (list: readonly string[]): readonly string[] => (condition.trust === undefined ? list : expand(list, options.trustDomains));
+      const trusted = (list: readonly string[]): readonly string[] =>
+        condition.trust === undefined ? list : expand(list, options.trustDomains);
       whenPrincipals.push({ attribute: condition.attribute, values: trusted(values), notValues: trusted(notValues) });
     }
   }
 
-  const from = rule.from.length === 0 ? [whenPrincipals] : rule.from.map(({ source }) => [...sourceRequirements(source, options), ...whenPrincipals]);
-  const to = rule.to.length === 0 ? [whenPermissions] : rule.to.map(({ operation }) => [...operationRequirements(operation), ...whenPermissions]);
+  const from =
+    rule.from.length === 0
+      ? [whenPrincipals]
+      : rule.from.map(({ source }) => [...sourceRequirements(source, options), ...whenPrincipals]);
+  const to =
+    rule.to.length === 0
+      ? [whenPermissions]
+      : rule.to.map(({ operation }) => [...operationRequirements(operation), ...whenPermissions]);
   const permitted = to.map((requirements) => conjunction(requirements, permissions, options));
   const identified = from.map((requirements) => conjunction(requirements, principals, options));
-  if (!permitted.every((term) => term !== undefined) || !identified.every((term) => term !== undefined)) return undefined;
+  if (!permitted.every((term) => term !== undefined) || !identified.every((term) => term !== undefined))
+    return undefined;
   return create(PolicySchema, { permissions: permitted, principals: identified });
 }
 
@@ -101,7 +119,11 @@ function operationRequirements(o: Operation | undefined): readonly Requirement<P
   ];
 }
 
-function conjunction<T>(requirements: readonly Requirement<T>[], algebra: Algebra<T>, options: RuleOptions): T | undefined {
+function conjunction<T>(
+  requirements: readonly Requirement<T>[],
+  algebra: Algebra<T>,
+  options: RuleOptions,
+): T | undefined {
   const terms: T[] = [];
   for (const { attribute, values, notValues } of requirements) {
     const positive = disjunction(attribute, values, algebra, options);
@@ -113,7 +135,12 @@ function conjunction<T>(requirements: readonly Requirement<T>[], algebra: Algebr
   return algebra.every(terms.length === 0 ? [algebra.any] : terms);
 }
 
-function disjunction<T>(attribute: Attribute<T>, values: readonly string[], algebra: Algebra<T>, options: RuleOptions): T | "void" | undefined {
+function disjunction<T>(
+  attribute: Attribute<T>,
+  values: readonly string[],
+  algebra: Algebra<T>,
+  options: RuleOptions,
+): T | "void" | undefined {
   if (values.length === 0) return undefined;
   const sayable = !(options.tcp && attribute.httpOnly === true);
   const strict = options.action === RBAC_Action.ALLOW;

@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { ApiConfigSource_ApiType, ApiVersion, type ConfigSource, ConfigSourceSchema } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
-import { type SdsSecretConfig, SdsSecretConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  ApiConfigSource_ApiType,
+  ApiVersion,
+  type ConfigSource,
+  ConfigSourceSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/config_source";
+import {
+  type SdsSecretConfig,
+  SdsSecretConfigSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { duration } from "../envoy/duration.js";
 import { externalSdsCluster } from "../resource-names.js";
 
@@ -54,17 +62,26 @@ export function credentialSecret(credential: string, ownServer: boolean): SdsSec
   if (credential === builtinPrefix) return agentSecret(workloadCertificate);
   if (credential === `${builtinPrefix}${rootsSuffix}`) return agentSecret(workloadRoots);
   if (!credential.startsWith(externalSecretPrefix)) return istiodSecret(credential);
-  return ownServer ? externalSecret(credential, externalSdsCluster) : istiodSecret(credential.slice(externalSecretPrefix.length));
+  return ownServer
+    ? externalSecret(credential, externalSdsCluster)
+    : istiodSecret(credential.slice(externalSecretPrefix.length));
 }
 
 /** The name under which istiod serves a credential: with the kind of its object in front. */
 function secretResourceName(credential: string): string {
   if (credential.startsWith(builtinPrefix)) return "default";
   if (credential.startsWith(invalidPrefix)) return invalidPrefix;
-  return [configMapPrefix, secretPrefix, gatewaySecretPrefix].some((prefix) => credential.startsWith(prefix)) ? credential : secretPrefix + credential;
+  return [configMapPrefix, secretPrefix, gatewaySecretPrefix].some((prefix) => credential.startsWith(prefix))
+    ? credential
+    : secretPrefix + credential;
 }
 
-function secretFrom(name: string, cluster: string, limit: { readonly initialFetchTimeout?: Duration } = {}, authority = ""): SdsSecretConfig {
+function secretFrom(
+  name: string,
+  cluster: string,
+  limit: { readonly initialFetchTimeout?: Duration } = {},
+  authority = "",
+): SdsSecretConfig {
   const sdsConfig: ConfigSource = create(ConfigSourceSchema, {
     ...limit,
     configSourceSpecifier: {

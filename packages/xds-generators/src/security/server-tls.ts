@@ -1,7 +1,15 @@
 import { create } from "@bufbuild/protobuf";
 import { isCipherSuite } from "@istiod/config-ingestion";
-import { CertificateValidationContextSchema, TlsParameters_TlsProtocol as TlsProtocol, TlsParametersSchema, type TlsParameters } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
-import { type SdsSecretConfig, SdsSecretConfigSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  CertificateValidationContextSchema,
+  TlsParameters_TlsProtocol as TlsProtocol,
+  TlsParametersSchema,
+  type TlsParameters,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import {
+  type SdsSecretConfig,
+  SdsSecretConfigSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import {
   type CommonTlsContext,
   CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
@@ -10,7 +18,11 @@ import {
   DownstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
-import { type ServerTLSSettings, ServerTLSSettings_TLSmode as Mode, ServerTLSSettings_TLSProtocol as ServerTlsProtocol } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  type ServerTLSSettings,
+  ServerTLSSettings_TLSmode as Mode,
+  ServerTLSSettings_TLSProtocol as ServerTlsProtocol,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-context";
 import { exactly } from "../envoy/string-matcher.js";
@@ -23,25 +35,36 @@ import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } f
  * How a server that a user declared ends TLS: of a Gateway, or of a Sidecar's ingress listener. Not for passthrough.
  * Source: pilot/pkg/networking/core/listener.go, BuildListenerTLSContext.
  */
-export function serverTlsContext(q: QueryContext, settings: ServerTLSSettings, inside: InsideTls): DownstreamTlsContext {
+export function serverTlsContext(
+  q: QueryContext,
+  settings: ServerTLSSettings,
+  inside: InsideTls,
+): DownstreamTlsContext {
   const { mode } = settings;
   const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, inside)] });
   // Envoy's QUIC cannot ask for a client's certificate.
   const required = inside !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
-    const own = { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" };
+    const own = {
+      certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "",
+      key: askMetadata(q, "TLS_SERVER_KEY") ?? "",
+    };
     const files = { certificates: [own], roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "" };
     applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
   } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
     applyCredentials(q, common, settings);
   } else {
-    const several = settings.tlsCertificates.map(({ serverCertificate, privateKey }) => ({ certificate: serverCertificate, key: privateKey }));
+    const several = settings.tlsCertificates.map(({ serverCertificate, privateKey }) => ({
+      certificate: serverCertificate,
+      key: privateKey,
+    }));
     const one = { certificate: settings.serverCertificate, key: settings.privateKey };
     const files = { certificates: several.length > 0 ? several : [one], roots: settings.caCertificates };
     applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
   }
-  if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) applyParameters(q, common, settings);
+  if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL)
+    applyParameters(q, common, settings);
   enforceCompliance(q, common);
   return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
 }
@@ -81,7 +104,10 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
       }),
     };
   } else if (subjectAltNames.length > 0) {
-    common.validationContextType = { case: "validationContext", value: create(CertificateValidationContextSchema, { matchSubjectAltNames }) };
+    common.validationContextType = {
+      case: "validationContext",
+      value: create(CertificateValidationContextSchema, { matchSubjectAltNames }),
+    };
   }
 }
 
@@ -93,7 +119,14 @@ function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | un
   const provider = mesh(q).extensionProviders.find(({ provider: { case: kind } }) => kind === "sds")?.provider;
   if (provider?.case !== "sds") return credentialSecret(credential, false);
   const at = q.call(providerAddress, { service: provider.value.service, port: provider.value.port });
-  return at && externalSecret(credential.slice(externalSecretPrefix.length), outboundClusterName(at.hostname, at.port), at.hostname);
+  return (
+    at &&
+    externalSecret(
+      credential.slice(externalSecretPrefix.length),
+      outboundClusterName(at.hostname, at.port),
+      at.hostname,
+    )
+  );
 }
 
 /** Versions, ciphers and curves: the server's own over the mesh's. */
@@ -105,11 +138,14 @@ function applyParameters(q: QueryContext, common: CommonTlsContext, settings: Se
   const suites = ciphers.length > 0 ? ciphers : (defaults?.cipherSuites ?? []);
   if (curves.length > 0) params().ecdhCurves = [...curves];
   if (suites.length > 0) params().cipherSuites = [...suites];
-  if (settings.minProtocolVersion !== ServerTlsProtocol.TLS_AUTO) params().tlsMinimumProtocolVersion = envoyVersion(settings.minProtocolVersion);
+  if (settings.minProtocolVersion !== ServerTlsProtocol.TLS_AUTO)
+    params().tlsMinimumProtocolVersion = envoyVersion(settings.minProtocolVersion);
   else if (defaults !== undefined && defaults.minProtocolVersion !== MeshTlsProtocol.TLS_AUTO) {
-    params().tlsMinimumProtocolVersion = defaults.minProtocolVersion === MeshTlsProtocol.TLSV1_3 ? TlsProtocol.TLSv1_3 : TlsProtocol.TLSv1_2;
+    params().tlsMinimumProtocolVersion =
+      defaults.minProtocolVersion === MeshTlsProtocol.TLSV1_3 ? TlsProtocol.TLSv1_3 : TlsProtocol.TLSv1_2;
   }
-  if (settings.maxProtocolVersion !== ServerTlsProtocol.TLS_AUTO) params().tlsMaximumProtocolVersion = envoyVersion(settings.maxProtocolVersion);
+  if (settings.maxProtocolVersion !== ServerTlsProtocol.TLS_AUTO)
+    params().tlsMaximumProtocolVersion = envoyVersion(settings.maxProtocolVersion);
 }
 
 function envoyVersion(version: ServerTlsProtocol): TlsProtocol {

@@ -4,7 +4,10 @@ import {
   SubjectAltNameMatcher_SanType,
   TlsParameters_TlsProtocol as TlsProtocol,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
-import { type CommonTlsContext, CommonTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
+import {
+  type CommonTlsContext,
+  CommonTlsContextSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata } from "@istiod/push-context";
 import { withPrefix } from "../envoy/string-matcher.js";
@@ -21,7 +24,9 @@ export function tunnelTlsContext(q: QueryContext): CommonTlsContext {
     tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_3, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 },
   });
   const files = {
-    certificates: [{ certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" }],
+    certificates: [
+      { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" },
+    ],
     roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
   };
   const matchTypedSubjectAltNames = trustDomainsForValidation(q).map((domain) => ({

@@ -27,7 +27,8 @@ export function valueMatcher(value: string, prefix = ""): StringMatcher {
 
 /** A header with such a value; `*` asks only that it is there. */
 export function headerMatcher(name: string, value: string, ignoreCase = false): HeaderMatcher {
-  if (value === "*") return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });
+  if (value === "*")
+    return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });
   const match = value.startsWith("*")
     ? withSuffix(value.slice(1), ignoreCase)
     : value.endsWith("*")
@@ -41,10 +42,14 @@ export function stringValue(match: StringMatcher): ValueMatcher {
 }
 
 /** Any single value: text, a number, true or false. */
-export const anyValue: ValueMatcher = create(ValueMatcherSchema, { matchPattern: { case: "presentMatch", value: true } });
+export const anyValue: ValueMatcher = create(ValueMatcherSchema, {
+  matchPattern: { case: "presentMatch", value: true },
+});
 
 export function listWith(value: ValueMatcher): ValueMatcher {
-  return create(ValueMatcherSchema, { matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value } } } });
+  return create(ValueMatcherSchema, {
+    matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value } } },
+  });
 }
 
 export function anyValueOf(values: readonly ValueMatcher[]): ValueMatcher {
@@ -55,5 +60,9 @@ export function anyValueOf(values: readonly ValueMatcher[]): ValueMatcher {
 
 /** The value found in a filter's dynamic metadata along a path of keys. */
 export function metadataMatcher(filter: string, path: readonly string[], value: ValueMatcher): MetadataMatcher {
-  return create(MetadataMatcherSchema, { filter, path: path.map((key) => ({ segment: { case: "key" as const, value: key } })), value });
+  return create(MetadataMatcherSchema, {
+    filter,
+    path: path.map((key) => ({ segment: { case: "key" as const, value: key } })),
+    value,
+  });
 }

@@ -1,7 +1,13 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type SubstitutionFormatString, SubstitutionFormatStringSchema } from "@istiod/envoy-api/envoy/config/core/v3/substitution_format_string";
-import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import {
+  type SubstitutionFormatString,
+  SubstitutionFormatStringSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/substitution_format_string";
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { ReqWithoutQuerySchema } from "@istiod/envoy-api/envoy/extensions/formatter/req_without_query/v3/req_without_query";
 import { FileAccessLogSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/file/v3/file";
 import { any } from "../envoy/any.js";
@@ -40,11 +46,20 @@ export const defaultTextFormat: string = (() => {
   return `${[
     `[${of["start_time"]}]`,
     `"${of["method"]} ${of["path"]} ${of["protocol"]}"`,
-    ...["response_code", "response_flags", "response_code_details", "connection_termination_details"].map((name) => of[name]),
+    ...["response_code", "response_flags", "response_code_details", "connection_termination_details"].map(
+      (name) => of[name],
+    ),
     quoted("upstream_transport_failure_reason"),
     ...["bytes_received", "bytes_sent", "duration", "upstream_service_time"].map((name) => of[name]),
     ...["x_forwarded_for", "user_agent", "request_id", "authority", "upstream_host"].map(quoted),
-    ...["upstream_cluster", "upstream_local_address", "downstream_local_address", "downstream_remote_address", "requested_server_name", "route_name"].map((name) => of[name]),
+    ...[
+      "upstream_cluster",
+      "upstream_local_address",
+      "downstream_local_address",
+      "downstream_remote_address",
+      "requested_server_name",
+      "route_name",
+    ].map((name) => of[name]),
   ].join(" ")}\n`;
 })();
 
@@ -55,7 +70,10 @@ export type LogFormat = { readonly text: string } | { readonly json: JsonObject 
 
 /** A log file in a format; an empty text or JSON is Istio's own. */
 export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
-  return any(FileAccessLogSchema, { path, accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) } });
+  return any(FileAccessLogSchema, {
+    path,
+    accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) },
+  });
 }
 
 function substitution(format: LogFormat, omitEmptyValues: boolean): SubstitutionFormatString {
@@ -79,7 +97,12 @@ function substitution(format: LogFormat, omitEmptyValues: boolean): Substitution
 /** The extensions that the operators in some texts need. */
 export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] {
   if (!texts.some((text) => text.includes("%REQ_WITHOUT_QUERY"))) return [];
-  return [create(TypedExtensionConfigSchema, { name: "envoy.formatter.req_without_query", typedConfig: any(ReqWithoutQuerySchema) })];
+  return [
+    create(TypedExtensionConfigSchema, {
+      name: "envoy.formatter.req_without_query",
+      typedConfig: any(ReqWithoutQuerySchema),
+    }),
+  ];
 }
 
 function wholeLine(text: string): string {

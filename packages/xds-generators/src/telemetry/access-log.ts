@@ -1,12 +1,26 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type AccessLog, AccessLogSchema, type AccessLogFilter, AccessLogFilterSchema, ComparisonFilter_Op } from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
+import {
+  type AccessLog,
+  AccessLogSchema,
+  type AccessLogFilter,
+  AccessLogFilterSchema,
+  ComparisonFilter_Op,
+} from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
-import { type CommonGrpcAccessLogConfig, CommonGrpcAccessLogConfigSchema, HttpGrpcAccessLogConfigSchema, TcpGrpcAccessLogConfigSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/grpc/v3/als";
+import {
+  type CommonGrpcAccessLogConfig,
+  CommonGrpcAccessLogConfigSchema,
+  HttpGrpcAccessLogConfigSchema,
+  TcpGrpcAccessLogConfigSchema,
+} from "@istiod/envoy-api/envoy/extensions/access_loggers/grpc/v3/als";
 import { ExpressionFilterSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/filters/cel/v3/cel";
 import { OpenTelemetryAccessLogConfigSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/open_telemetry/v3/logs_service";
 import { type QueryContext, query } from "@istiod/incremental";
-import { type MeshConfig_ExtensionProvider as ExtensionProvider, MeshConfig_AccessLogEncoding as Encoding } from "@istiod/istio-api/mesh/v1alpha1/config";
+import {
+  type MeshConfig_ExtensionProvider as ExtensionProvider,
+  MeshConfig_AccessLogEncoding as Encoding,
+} from "@istiod/istio-api/mesh/v1alpha1/config";
 import { accessLogTargets, type ListenerClass, mesh, providerAddress } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -23,28 +37,36 @@ export function accessLogs(q: QueryContext, listener: ListenerClass, logged: Log
   return q.call(logs, { listener, logged });
 }
 
-const logs = query("accessLogs", (q, { listener, logged }: { readonly listener: ListenerClass; readonly logged: Logged }): readonly AccessLog[] => {
-  if (logged === "listener" && mesh(q).disableEnvoyListenerLog) return [];
-  // Providers that are unknown, or no logs, or have no address say nothing.
-  const targets = q.call(accessLogTargets, listener).flatMap((target) => {
-    const log = providerLog(q, target.provider);
-    return log === undefined ? [] : [{ ...target, log }];
-  });
-  if (targets.length === 0) return meshLogs(q, logged);
-  return targets.filter(({ disabled }) => !disabled).map(({ log, filter }) => {
-    const own = ownFilters[logged];
-    const filters = [...(own === undefined ? [] : [own]), ...(filter === "" ? [] : [celFilter(filter)])];
-    return accessLog(log.name, log.config, every(filters));
-  });
-});
+const logs = query(
+  "accessLogs",
+  (q, { listener, logged }: { readonly listener: ListenerClass; readonly logged: Logged }): readonly AccessLog[] => {
+    if (logged === "listener" && mesh(q).disableEnvoyListenerLog) return [];
+    // Providers that are unknown, or no logs, or have no address say nothing.
+    const targets = q.call(accessLogTargets, listener).flatMap((target) => {
+      const log = providerLog(q, target.provider);
+      return log === undefined ? [] : [{ ...target, log }];
+    });
+    if (targets.length === 0) return meshLogs(q, logged);
+    return targets
+      .filter(({ disabled }) => !disabled)
+      .map(({ log, filter }) => {
+        const own = ownFilters[logged];
+        const filters = [...(own === undefined ? [] : [own]), ...(filter === "" ? [] : [celFilter(filter)])];
+        return accessLog(log.name, log.config, every(filters));
+      });
+  },
+);
 
 /** As MeshConfig's own fields say: where neither Telemetry nor the default providers name a log for such a listener. */
 function meshLogs(q: QueryContext, logged: Logged): readonly AccessLog[] {
   const settings = mesh(q);
   const filter = ownFilters[logged];
-  const sendsToService = settings.enableEnvoyAccessLogService && logged !== "hbone-origination" && logged !== "hbone-termination";
+  const sendsToService =
+    settings.enableEnvoyAccessLogService && logged !== "hbone-origination" && logged !== "hbone-termination";
   return [
-    ...(settings.accessLogFile === "" ? [] : [accessLog(fileLogName, fileAccessLog(settings.accessLogFile, meshFormat(q)), filter)]),
+    ...(settings.accessLogFile === ""
+      ? []
+      : [accessLog(fileLogName, fileAccessLog(settings.accessLogFile, meshFormat(q)), filter)]),
     ...(sendsToService ? [meshService(logged, filter)] : []),
   ];
 }
@@ -71,24 +93,40 @@ const tcpServiceLogName = "envoy.tcp_grpc_access_log";
 /** What the filters that exchange peers leave behind. */
 const peerState = ["upstream_peer", "downstream_peer"];
 /** The same, and what proxies before Istio 1.24 leave. */
-const allPeerState = [...peerState, "wasm.upstream_peer", "wasm.upstream_peer_id", "wasm.downstream_peer", "wasm.downstream_peer_id"];
+const allPeerState = [
+  ...peerState,
+  "wasm.upstream_peer",
+  "wasm.upstream_peer_id",
+  "wasm.downstream_peer",
+  "wasm.downstream_peer_id",
+];
 
 /** The service that the bootstrap configures (`envoyAccessLogService`). */
 function meshService(logged: "http" | "tcp" | "listener", filter: AccessLogFilter | undefined): AccessLog {
-  const logName = { http: "http_envoy_accesslog", tcp: "tcp_envoy_accesslog", listener: "listener_envoy_accesslog" }[logged];
+  const logName = { http: "http_envoy_accesslog", tcp: "tcp_envoy_accesslog", listener: "listener_envoy_accesslog" }[
+    logged
+  ];
   const commonConfig = serviceConfig(logName, "envoy_accesslog_service", "", allPeerState);
   return logged === "http"
     ? accessLog(httpServiceLogName, any(HttpGrpcAccessLogConfigSchema, { commonConfig }), filter)
     : accessLog(tcpServiceLogName, any(TcpGrpcAccessLogConfigSchema, { commonConfig }), filter);
 }
 
-function providerLog(q: QueryContext, { name, provider }: ExtensionProvider): { readonly name: string; readonly config: Any } | undefined {
+function providerLog(
+  q: QueryContext,
+  { name, provider }: ExtensionProvider,
+): { readonly name: string; readonly config: Any } | undefined {
   switch (provider.case) {
     case "envoyFileAccessLog": {
       const { path, logFormat, omitEmptyValues } = provider.value;
-      if (name === "envoy" && logFormat === undefined && !omitEmptyValues) return { name: fileLogName, config: fileAccessLog(path, meshFormat(q)) };
+      if (name === "envoy" && logFormat === undefined && !omitEmptyValues)
+        return { name: fileLogName, config: fileAccessLog(path, meshFormat(q)) };
       const format = logFormat?.logFormat;
-      const config = fileAccessLog(path || "/dev/stdout", format?.case === "labels" ? { json: format.value } : { text: format?.value ?? "" }, omitEmptyValues);
+      const config = fileAccessLog(
+        path || "/dev/stdout",
+        format?.case === "labels" ? { json: format.value } : { text: format?.value ?? "" },
+        omitEmptyValues,
+      );
       return { name: fileLogName, config };
     }
     case "envoyHttpAls": {
@@ -99,20 +137,45 @@ function providerLog(q: QueryContext, { name, provider }: ExtensionProvider): { 
         logName: logName || "http_envoy_accesslog",
         state: filterStateObjectsToLog.length > 0 ? filterStateObjectsToLog : peerState,
       });
-      const { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog } = settings;
-      const headers = { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog };
-      return commonConfig && { name: httpServiceLogName, config: any(HttpGrpcAccessLogConfigSchema, { commonConfig, ...headers }) };
+      const { additionalRequestHeadersToLog, additionalResponseHeadersToLog, additionalResponseTrailersToLog } =
+        settings;
+      const headers = {
+        additionalRequestHeadersToLog,
+        additionalResponseHeadersToLog,
+        additionalResponseTrailersToLog,
+      };
+      return (
+        commonConfig && {
+          name: httpServiceLogName,
+          config: any(HttpGrpcAccessLogConfigSchema, { commonConfig, ...headers }),
+        }
+      );
     }
     case "envoyTcpAls": {
       const { logName, filterStateObjectsToLog, service, port } = provider.value;
       const state = filterStateObjectsToLog.length > 0 ? filterStateObjectsToLog : peerState;
-      const commonConfig = q.call(providerServiceConfig, { service, port, logName: logName || "tcp_envoy_accesslog", state });
+      const commonConfig = q.call(providerServiceConfig, {
+        service,
+        port,
+        logName: logName || "tcp_envoy_accesslog",
+        state,
+      });
       return commonConfig && { name: tcpServiceLogName, config: any(TcpGrpcAccessLogConfigSchema, { commonConfig }) };
     }
     case "envoyOtelAls": {
       const { logName, service, port, logFormat } = provider.value;
-      const commonConfig = q.call(providerServiceConfig, { service, port, logName: logName || "otel_envoy_accesslog", state: allPeerState });
-      return commonConfig && { name: "envoy.access_loggers.open_telemetry", config: openTelemetryLog(commonConfig, logFormat?.text || defaultTextFormat, logFormat?.labels ?? {}) };
+      const commonConfig = q.call(providerServiceConfig, {
+        service,
+        port,
+        logName: logName || "otel_envoy_accesslog",
+        state: allPeerState,
+      });
+      return (
+        commonConfig && {
+          name: "envoy.access_loggers.open_telemetry",
+          config: openTelemetryLog(commonConfig, logFormat?.text || defaultTextFormat, logFormat?.labels ?? {}),
+        }
+      );
     }
     default:
       return undefined;
@@ -127,7 +190,12 @@ function openTelemetryLog(commonConfig: CommonGrpcAccessLogConfig, body: string,
     disableBuiltinLabels: true,
     body: { value: { case: "stringValue", value: body } },
     ...(attributes.length > 0 && {
-      attributes: { values: attributes.map(([key, value]) => ({ key, value: { value: { case: "stringValue" as const, value: text(value) } } })) },
+      attributes: {
+        values: attributes.map(([key, value]) => ({
+          key,
+          value: { value: { case: "stringValue" as const, value: text(value) } },
+        })),
+      },
     }),
     formatters: formattersFor([body, ...attributes.map(([, value]) => text(value))]),
   });
@@ -140,12 +208,22 @@ interface ProviderService {
   readonly state: readonly string[];
 }
 
-const providerServiceConfig = query("accessLogServiceConfig", (q, { service, port, logName, state }: ProviderService): CommonGrpcAccessLogConfig | undefined => {
-  const address = q.call(providerAddress, { service, port });
-  return address && serviceConfig(logName, outboundClusterName(address.hostname, address.port), address.hostname, state);
-});
+const providerServiceConfig = query(
+  "accessLogServiceConfig",
+  (q, { service, port, logName, state }: ProviderService): CommonGrpcAccessLogConfig | undefined => {
+    const address = q.call(providerAddress, { service, port });
+    return (
+      address && serviceConfig(logName, outboundClusterName(address.hostname, address.port), address.hostname, state)
+    );
+  },
+);
 
-function serviceConfig(logName: string, clusterName: string, authority: string, state: readonly string[]): CommonGrpcAccessLogConfig {
+function serviceConfig(
+  logName: string,
+  clusterName: string,
+  authority: string,
+  state: readonly string[],
+): CommonGrpcAccessLogConfig {
   return create(CommonGrpcAccessLogConfigSchema, {
     logName,
     grpcService: { targetSpecifier: { case: "envoyGrpc", value: { clusterName, authority } } },
@@ -155,7 +233,11 @@ function serviceConfig(logName: string, clusterName: string, authority: string, 
 }
 
 function accessLog(name: string, typedConfig: Any, filter: AccessLogFilter | undefined): AccessLog {
-  return create(AccessLogSchema, { name, configType: { case: "typedConfig", value: typedConfig }, ...(filter && { filter }) });
+  return create(AccessLogSchema, {
+    name,
+    configType: { case: "typedConfig", value: typedConfig },
+    ...(filter && { filter }),
+  });
 }
 
 function responseFlag(flag: string): AccessLogFilter {
@@ -180,10 +262,18 @@ const ownFilters: Readonly<Partial<Record<Logged, AccessLogFilter>>> = {
 function celFilter(expression: string): AccessLogFilter {
   const typedConfig = any(ExpressionFilterSchema, { expression });
   return create(AccessLogFilterSchema, {
-    filterSpecifier: { case: "extensionFilter", value: { name: "envoy.access_loggers.extension_filters.cel", configType: { case: "typedConfig", value: typedConfig } } },
+    filterSpecifier: {
+      case: "extensionFilter",
+      value: {
+        name: "envoy.access_loggers.extension_filters.cel",
+        configType: { case: "typedConfig", value: typedConfig },
+      },
+    },
   });
 }
 
 function every(filters: readonly AccessLogFilter[]): AccessLogFilter | undefined {
-  return filters.length < 2 ? filters[0] : create(AccessLogFilterSchema, { filterSpecifier: { case: "andFilter", value: { filters: [...filters] } } });
+  return filters.length < 2
+    ? filters[0]
+    : create(AccessLogFilterSchema, { filterSpecifier: { case: "andFilter", value: { filters: [...filters] } } });
 }

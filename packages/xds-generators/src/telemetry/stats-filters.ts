@@ -20,7 +20,9 @@ export function tcpStatsFilters(q: QueryContext, listener: ListenerClass): reado
 
 const configs = query("statsConfigs", (q, listener: ListenerClass): readonly Any[] => {
   const settings = q.call(metricsSettings, listener);
-  return settings.length === 0 || !hasIstioExtension(q, "stats") ? [] : settings.map((each) => pluginConfig(each, listener));
+  return settings.length === 0 || !hasIstioExtension(q, "stats")
+    ? []
+    : settings.map((each) => pluginConfig(each, listener));
 });
 
 /** Names of Istio's metrics in Prometheus. */

@@ -1,6 +1,9 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { HttpConnectionManager_TracingSchema as TracingSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { CustomTag_LiteralSchema as LiteralSchema, CustomTagSchema } from "@istiod/envoy-api/envoy/type/tracing/v3/custom_tag";
+import {
+  CustomTag_LiteralSchema as LiteralSchema,
+  CustomTagSchema,
+} from "@istiod/envoy-api/envoy/type/tracing/v3/custom_tag";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
@@ -54,7 +57,9 @@ export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, Tel
       case "header":
         return [encoded({ tag, type: { case: "requestHeader", value: named(type.value) } })];
       case "formatter":
-        return q.ask(versionAtLeast, [1, 29, 0]) ? [encoded({ tag, type: { case: "value", value: type.value.value } })] : [];
+        return q.ask(versionAtLeast, [1, 29, 0])
+          ? [encoded({ tag, type: { case: "value", value: type.value.value } })]
+          : [];
       default:
         return [encoded({ tag })];
     }
@@ -86,7 +91,13 @@ function encoded(tag: MessageInitShape<typeof CustomTagSchema> & { readonly tag:
 /** Joined by hand, since every workload has some of its own. */
 function literal(name: string, value: string): TraceTag {
   const { tag, literal: text } = CustomTagSchema.field;
-  return { name, bytes: encodedField(tagsField, [encodedText(tag.number, name), encodedField(text.number, [encodedText(LiteralSchema.field.value.number, value)])]) };
+  return {
+    name,
+    bytes: encodedField(tagsField, [
+      encodedText(tag.number, name),
+      encodedField(text.number, [encodedText(LiteralSchema.field.value.number, value)]),
+    ]),
+  };
 }
 
 function named({ name, defaultValue }: { readonly name: string; readonly defaultValue: string }) {

@@ -2,12 +2,19 @@ import { create } from "@bufbuild/protobuf";
 import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 import { environment } from "@istiod/config-ingestion";
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
-import { type TypedExtensionConfig, TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
+import {
+  type TypedExtensionConfig,
+  TypedExtensionConfigSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { type HttpService, HttpServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/http_service";
 import { DatadogConfigSchema } from "@istiod/envoy-api/envoy/config/trace/v3/datadog";
 import { OpenTelemetryConfigSchema } from "@istiod/envoy-api/envoy/config/trace/v3/opentelemetry";
 import { SkyWalkingConfigSchema } from "@istiod/envoy-api/envoy/config/trace/v3/skywalking";
-import { ZipkinConfig_CollectorEndpointVersion as EndpointVersion, ZipkinConfig_TraceContextOption as TraceContextOption, ZipkinConfigSchema } from "@istiod/envoy-api/envoy/config/trace/v3/zipkin";
+import {
+  ZipkinConfig_CollectorEndpointVersion as EndpointVersion,
+  ZipkinConfig_TraceContextOption as TraceContextOption,
+  ZipkinConfigSchema,
+} from "@istiod/envoy-api/envoy/config/trace/v3/zipkin";
 import { DynatraceResourceDetectorConfigSchema } from "@istiod/envoy-api/envoy/extensions/tracers/opentelemetry/resource_detectors/v3/dynatrace_resource_detector";
 import { EnvironmentResourceDetectorConfigSchema } from "@istiod/envoy-api/envoy/extensions/tracers/opentelemetry/resource_detectors/v3/environment_resource_detector";
 import { DynatraceSamplerConfigSchema } from "@istiod/envoy-api/envoy/extensions/tracers/opentelemetry/samplers/v3/dynatrace_sampler";
@@ -21,7 +28,15 @@ import {
   MeshConfig_ExtensionProvider_ZipkinTracingProvider_TraceContextOption as ProviderContextOption,
   type MeshConfig_ExtensionProvider_ZipkinTracingProvider as ZipkinProvider,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { askMetadata, label, nodeCluster, providerAddress, proxyId, rawMetadata, versionAtLeast } from "@istiod/push-context";
+import {
+  askMetadata,
+  label,
+  nodeCluster,
+  providerAddress,
+  proxyId,
+  rawMetadata,
+  versionAtLeast,
+} from "@istiod/push-context";
 import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -48,29 +63,60 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
   switch (provider.case) {
     case "zipkin": {
       const at = collector(q, provider.value);
-      return at && { ...plain, name: "envoy.tracers.zipkin", config: zipkin(q, provider.value, at), maxTagLength: provider.value.maxTagLength };
+      return (
+        at && {
+          ...plain,
+          name: "envoy.tracers.zipkin",
+          config: zipkin(q, provider.value, at),
+          maxTagLength: provider.value.maxTagLength,
+        }
+      );
     }
     case "datadog": {
       const at = collector(q, provider.value);
-      const config = at && any(DatadogConfigSchema, { collectorCluster: at.cluster, collectorHostname: at.hostname, serviceName: q.ask(nodeCluster) });
+      const config =
+        at &&
+        any(DatadogConfigSchema, {
+          collectorCluster: at.cluster,
+          collectorHostname: at.hostname,
+          serviceName: q.ask(nodeCluster),
+        });
       return config && { ...plain, name: "envoy.tracers.datadog", config, maxTagLength: provider.value.maxTagLength };
     }
     case "skywalking": {
       const at = collector(q, provider.value);
-      return at && { ...plain, name: "envoy.tracers.skywalking", config: any(SkyWalkingConfigSchema, { grpcService: grpcService(at) }), startsChildSpan: true };
+      return (
+        at && {
+          ...plain,
+          name: "envoy.tracers.skywalking",
+          config: any(SkyWalkingConfigSchema, { grpcService: grpcService(at) }),
+          startsChildSpan: true,
+        }
+      );
     }
     case "opentelemetry": {
       const at = collector(q, provider.value);
       const config = at && openTelemetry(q, provider.value, at);
       const samples = provider.value.sampling.case !== undefined;
-      return config && { ...plain, name: "envoy.tracers.opentelemetry", config, maxTagLength: provider.value.maxTagLength, samples };
+      return (
+        config && {
+          ...plain,
+          name: "envoy.tracers.opentelemetry",
+          config,
+          maxTagLength: provider.value.maxTagLength,
+          samples,
+        }
+      );
     }
     default:
       return undefined;
   }
 }
 
-function collector(q: QueryContext, { service, port }: { readonly service: string; readonly port: number }): Collector | undefined {
+function collector(
+  q: QueryContext,
+  { service, port }: { readonly service: string; readonly port: number },
+): Collector | undefined {
   const at = q.call(providerAddress, { service, port });
   return at && { hostname: at.hostname, cluster: outboundClusterName(at.hostname, at.port) };
 }
@@ -85,9 +131,18 @@ function zipkin(q: QueryContext, provider: ZipkinProvider, { hostname, cluster }
     traceId128bit: !provider.enable64bitTraceId,
     sharedSpanContext: false,
     ...(asService
-      ? { collectorService: httpService(q, `http://${hostname}${path}`, cluster, provider.timeout ?? duration(5000), provider.headers) }
+      ? {
+          collectorService: httpService(
+            q,
+            `http://${hostname}${path}`,
+            cluster,
+            provider.timeout ?? duration(5000),
+            provider.headers,
+          ),
+        }
       : { collectorCluster: cluster, collectorEndpoint: path, collectorHostname: hostname }),
-    ...(dual && q.ask(versionAtLeast, [1, 28]) && { traceContextOption: TraceContextOption.USE_B3_WITH_W3C_PROPAGATION }),
+    ...(dual &&
+      q.ask(versionAtLeast, [1, 28]) && { traceContextOption: TraceContextOption.USE_B3_WITH_W3C_PROPAGATION }),
   });
 }
 
@@ -104,7 +159,10 @@ function openTelemetry(q: QueryContext, provider: OpenTelemetryProvider, at: Col
           grpcService: {
             ...grpcService(at),
             ...(grpc?.timeout && { timeout: grpc.timeout }),
-            initialMetadata: (grpc?.initialMetadata ?? []).map((header) => ({ key: header.name, value: headerValue(q, header) })),
+            initialMetadata: (grpc?.initialMetadata ?? []).map((header) => ({
+              key: header.name,
+              value: headerValue(q, header),
+            })),
           },
         }),
     resourceDetectors: [
@@ -116,11 +174,21 @@ function openTelemetry(q: QueryContext, provider: OpenTelemetryProvider, at: Col
   });
 }
 
-const environmentDetector = extension("envoy.tracers.opentelemetry.resource_detectors.environment", any(EnvironmentResourceDetectorConfigSchema));
-const dynatraceDetector = extension("envoy.tracers.opentelemetry.resource_detectors.dynatrace", any(DynatraceResourceDetectorConfigSchema));
+const environmentDetector = extension(
+  "envoy.tracers.opentelemetry.resource_detectors.environment",
+  any(EnvironmentResourceDetectorConfigSchema),
+);
+const dynatraceDetector = extension(
+  "envoy.tracers.opentelemetry.resource_detectors.dynatrace",
+  any(DynatraceResourceDetectorConfigSchema),
+);
 
 /** The sampler asks the API of Dynatrace: its own service if it names one, else the one that spans go to. */
-function dynatraceSampler(q: QueryContext, provider: OpenTelemetryProvider, at: Collector): TypedExtensionConfig | undefined {
+function dynatraceSampler(
+  q: QueryContext,
+  provider: OpenTelemetryProvider,
+  at: Collector,
+): TypedExtensionConfig | undefined {
   if (provider.sampling.case !== "dynatraceSampler") return undefined;
   const { tenant, clusterId, rootSpansPerMinute, httpService: own } = provider.sampling.value;
   const api = own === undefined ? at : collector(q, own);
@@ -138,7 +206,13 @@ function dynatraceSampler(q: QueryContext, provider: OpenTelemetryProvider, at: 
   );
 }
 
-function httpService(q: QueryContext, uri: string, cluster: string, timeout: Duration | undefined, headers: readonly ProviderHeader[]): HttpService {
+function httpService(
+  q: QueryContext,
+  uri: string,
+  cluster: string,
+  timeout: Duration | undefined,
+  headers: readonly ProviderHeader[],
+): HttpService {
   return create(HttpServiceSchema, {
     httpUri: { uri, httpUpstreamType: { case: "cluster", value: cluster }, ...(timeout && { timeout }) },
     requestHeadersToAdd: headers.map((header) => ({

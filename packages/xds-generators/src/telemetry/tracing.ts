@@ -7,7 +7,16 @@ import {
 import { UuidRequestIdConfigSchema } from "@istiod/envoy-api/envoy/extensions/request_id/uuid/v3/uuid";
 import { type QueryContext, query } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import { features, type ListenerClass, mesh, proxyConfig, proxyType, tracingSettings, type TracingSettings, versionAtLeast } from "@istiod/push-context";
+import {
+  features,
+  type ListenerClass,
+  mesh,
+  proxyConfig,
+  proxyType,
+  tracingSettings,
+  type TracingSettings,
+  versionAtLeast,
+} from "@istiod/push-context";
 import { any } from "../envoy/any.js";
 import { encodedField, joinEncoded } from "../envoy/encode.js";
 import { tracerOf } from "./tracer.js";
@@ -31,11 +40,16 @@ export const encodedTracing = query("encodedTracing", (q, listener: ListenerClas
   if (settings === undefined) return requestIds;
   const all = namesWorkload ? [...q.call(istioTags), ...tags] : [...tags];
   all.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return joinEncoded([requestIds, encodedField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)])]);
+  return joinEncoded([
+    requestIds,
+    encodedField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)]),
+  ]);
 });
 
 const requestIds = (samples: boolean): Uint8Array => {
-  const requestIdExtension = create(RequestIDExtensionSchema, { typedConfig: any(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }) });
+  const requestIdExtension = create(RequestIDExtensionSchema, {
+    typedConfig: any(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }),
+  });
   return toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, { requestIdExtension }));
 };
 const sampledByRequestId = requestIds(true);

@@ -3,18 +3,36 @@ import { clusterType, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 
 const router = { type: "router", namespace: "istio-system", name: "ingress", labels: { istio: "ingress" } } as const;
-const gateway = (servers: readonly object[]): string => istioYaml("Gateway", "gateway", { selector: { istio: "ingress" }, servers }, "istio-system");
+const gateway = (servers: readonly object[]): string =>
+  istioYaml("Gateway", "gateway", { selector: { istio: "ingress" }, servers }, "istio-system");
 
 describe("a gateway's clusters", () => {
   it("are those of services and the one that leads nowhere", () => {
-    expect(new TestMesh(serviceYaml("cart")).proxy(router).names(clusterType)).toEqual(["BlackHoleCluster", "outbound|80||cart.shop.svc.cluster.local"]);
+    expect(new TestMesh(serviceYaml("cart")).proxy(router).names(clusterType)).toEqual([
+      "BlackHoleCluster",
+      "outbound|80||cart.shop.svc.cluster.local",
+    ]);
   });
 
   it("are doubled for AUTO_PASSTHROUGH, without TLS of their own and without services outside of the mesh", () => {
-    const server = { port: { number: 15443, name: "tls", protocol: "TLS" }, tls: { mode: "AUTO_PASSTHROUGH" }, hosts: ["*.local"] };
-    const external = serviceEntry("api", { hosts: ["api.example.com"], location: "MESH_EXTERNAL", resolution: "DNS", ports: [{ number: 443, name: "tls", protocol: "TLS" }] });
+    const server = {
+      port: { number: 15443, name: "tls", protocol: "TLS" },
+      tls: { mode: "AUTO_PASSTHROUGH" },
+      hosts: ["*.local"],
+    };
+    const external = serviceEntry("api", {
+      hosts: ["api.example.com"],
+      location: "MESH_EXTERNAL",
+      resolution: "DNS",
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+    });
     const subsets = [{ name: "v1", labels: { version: "v1" } }];
-    const mesh = new TestMesh(serviceYaml("cart") + external + gateway([server]) + destinationRule("cart.shop.svc.cluster.local", { subsets, trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } } }));
+    const mesh = new TestMesh(
+      serviceYaml("cart") +
+        external +
+        gateway([server]) +
+        destinationRule("cart.shop.svc.cluster.local", { subsets, trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } } }),
+    );
     const proxy = mesh.proxy(router);
     expect(proxy.names(clusterType).filter((name) => name.startsWith("outbound_"))).toEqual([
       "outbound_.80_._.cart.shop.svc.cluster.local",
@@ -26,8 +44,17 @@ describe("a gateway's clusters", () => {
   });
 
   it("for AUTO_PASSTHROUGH are sent endpoints, though the hosts are resolved as they are met", () => {
-    const server = { port: { number: 15443, name: "tls", protocol: "TLS" }, tls: { mode: "AUTO_PASSTHROUGH" }, hosts: ["*.local"] };
-    const dynamic = serviceEntry("any", { hosts: ["*.example.com"], location: "MESH_INTERNAL", resolution: "DYNAMIC_DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] });
+    const server = {
+      port: { number: 15443, name: "tls", protocol: "TLS" },
+      tls: { mode: "AUTO_PASSTHROUGH" },
+      hosts: ["*.local"],
+    };
+    const dynamic = serviceEntry("any", {
+      hosts: ["*.example.com"],
+      location: "MESH_INTERNAL",
+      resolution: "DYNAMIC_DNS",
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    });
     const proxy = new TestMesh(gateway([server]) + dynamic).proxy(router);
     expect(proxy.cluster("outbound_.80_._.*.example.com").type).toBe("EDS");
     expect(proxy.names("envoy.config.endpoint.v3.ClusterLoadAssignment")).toEqual(["outbound_.80_._.*.example.com"]);
@@ -36,11 +63,22 @@ describe("a gateway's clusters", () => {
   describe("under PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", () => {
     const http = { port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] };
     const route = (host: string): string =>
-      istioYaml("VirtualService", "routes", { hosts: ["www.example.com"], gateways: ["istio-system/gateway"], http: [{ route: [{ destination: { host } }] }] });
-    const outbound = (mesh: TestMesh): string[] => mesh.proxy(router).names(clusterType).filter((name) => name.startsWith("outbound"));
+      istioYaml("VirtualService", "routes", {
+        hosts: ["www.example.com"],
+        gateways: ["istio-system/gateway"],
+        http: [{ route: [{ destination: { host } }] }],
+      });
+    const outbound = (mesh: TestMesh): string[] =>
+      mesh
+        .proxy(router)
+        .names(clusterType)
+        .filter((name) => name.startsWith("outbound"));
 
     it("are those that its routes name, and follow them", () => {
-      const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other") + gateway([http]) + route("cart")).set("PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", "true");
+      const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other") + gateway([http]) + route("cart")).set(
+        "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
+        "true",
+      );
       expect(outbound(mesh)).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
       mesh.apply(route("other"));
       expect(outbound(mesh)).toEqual(["outbound|80||other.shop.svc.cluster.local"]);
@@ -49,7 +87,10 @@ describe("a gateway's clusters", () => {
 
     it("are also those of the mesh's extension providers", () => {
       const provider = { name: "authz", envoyExtAuthzGrpc: { service: "shop/other.shop.svc.cluster.local", port: 80 } };
-      const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other"), { extensionProviders: [provider] }).set("PILOT_FILTER_GATEWAY_CLUSTER_CONFIG", "true");
+      const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other"), { extensionProviders: [provider] }).set(
+        "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
+        "true",
+      );
       expect(outbound(mesh)).toEqual(["outbound|80||other.shop.svc.cluster.local"]);
     });
   });

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { clusterType, type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceYaml } from "../mesh-yaml.js";
 
-const web = serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090"] }) + podYaml("web", "10.1.0.1", { ports: { http: 8080, tcp: 9090 } });
+const web =
+  serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090"] }) +
+  podYaml("web", "10.1.0.1", { ports: { http: 8080, tcp: 9090 } });
 const options: ProxyOptions = { ip: "10.1.0.1", name: "web-10-1-0-1" };
 const inbound = (names: readonly string[]): string[] => names.filter((name) => name.startsWith("inbound|"));
 
@@ -19,7 +21,11 @@ describe("inbound clusters", () => {
       lbPolicy: "CLUSTER_PROVIDED",
       cleanupInterval: "9223372035s",
       upstreamBindConfig: { sourceAddress: { address: "127.0.0.6", portValue: 0 } },
-      metadata: { filterMetadata: { istio: { services: [{ host: "web.shop.svc.cluster.local", name: "web", namespace: "shop" }] } } },
+      metadata: {
+        filterMetadata: {
+          istio: { services: [{ host: "web.shop.svc.cluster.local", name: "web", namespace: "shop" }] },
+        },
+      },
     });
   });
 
@@ -30,8 +36,16 @@ describe("inbound clusters", () => {
   });
 
   it("name a service once that has several addresses", () => {
-    const spec = { hosts: ["web.internal"], addresses: ["240.1.1.1", "240.1.1.2"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], location: "MESH_INTERNAL", resolution: "STATIC", endpoints: [{ address: "10.1.0.1" }] };
-    const { services } = new TestMesh(istioYaml("ServiceEntry", "web", spec)).proxy(options).cluster("inbound|80||").metadata.filterMetadata.istio;
+    const spec = {
+      hosts: ["web.internal"],
+      addresses: ["240.1.1.1", "240.1.1.2"],
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+      location: "MESH_INTERNAL",
+      resolution: "STATIC",
+      endpoints: [{ address: "10.1.0.1" }],
+    };
+    const { services } = new TestMesh(istioYaml("ServiceEntry", "web", spec)).proxy(options).cluster("inbound|80||")
+      .metadata.filterMetadata.istio;
     expect(services).toEqual([{ host: "web.internal", name: "web.internal", namespace: "shop" }]);
   });
 
@@ -39,22 +53,38 @@ describe("inbound clusters", () => {
     const proxy = new TestMesh(web, { inboundTrafficPolicy: { mode: "LOCALHOST" } }).proxy(options);
     const cluster = proxy.cluster("inbound|8080||");
     expect(cluster.type).toBe("STATIC");
-    expect(cluster.loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address).toEqual({ socketAddress: { address: "127.0.0.1", portValue: 8080 } });
+    expect(cluster.loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address).toEqual({
+      socketAddress: { address: "127.0.0.1", portValue: 8080 },
+    });
     expect(cluster.upstreamBindConfig).toBeUndefined();
   });
 
   it("are none without redirection and without a Sidecar's listeners", () => {
-    expect(inbound(new TestMesh(web).proxy({ ...options, metadata: { INTERCEPTION_MODE: "NONE" } }).names(clusterType))).toEqual([]);
+    expect(
+      inbound(new TestMesh(web).proxy({ ...options, metadata: { INTERCEPTION_MODE: "NONE" } }).names(clusterType)),
+    ).toEqual([]);
   });
 
   it("have the rule's connection pool, but none that selects workloads, and not its TLS", () => {
-    const trafficPolicy = { connectionPool: { tcp: { maxConnections: 3 } }, tls: { mode: "ISTIO_MUTUAL" }, outlierDetection: {} };
-    const cluster = new TestMesh(web + destinationRule("web.shop.svc.cluster.local", { trafficPolicy })).proxy(options).cluster("inbound|8080||");
+    const trafficPolicy = {
+      connectionPool: { tcp: { maxConnections: 3 } },
+      tls: { mode: "ISTIO_MUTUAL" },
+      outlierDetection: {},
+    };
+    const cluster = new TestMesh(web + destinationRule("web.shop.svc.cluster.local", { trafficPolicy }))
+      .proxy(options)
+      .cluster("inbound|8080||");
     expect(cluster.circuitBreakers.thresholds[0].maxConnections).toBe(3);
     expect(cluster.metadata.filterMetadata.istio.config).toContain("destination-rule/web-shop-svc-cluster-local");
     expect(cluster.transportSocket ?? cluster.outlierDetection).toBeUndefined();
-    const selecting = destinationRule("web.shop.svc.cluster.local", { trafficPolicy, workloadSelector: { matchLabels: { app: "web" } } });
-    expect(new TestMesh(web + selecting).proxy(options).cluster("inbound|8080||").circuitBreakers.thresholds[0].maxConnections).toBe(4294967295);
+    const selecting = destinationRule("web.shop.svc.cluster.local", {
+      trafficPolicy,
+      workloadSelector: { matchLabels: { app: "web" } },
+    });
+    expect(
+      new TestMesh(web + selecting).proxy(options).cluster("inbound|8080||").circuitBreakers.thresholds[0]
+        .maxConnections,
+    ).toBe(4294967295);
   });
 
   it("count under the mesh's pattern", () => {
@@ -64,11 +94,15 @@ describe("inbound clusters", () => {
 
   it("send from both families where the proxy has both", () => {
     const mesh = new TestMesh(web);
-    const source = (ips: string): Json => mesh.proxy({ ...options, metadata: { INSTANCE_IPS: ips } }).cluster("InboundPassthroughCluster").upstreamBindConfig;
+    const source = (ips: string): Json =>
+      mesh.proxy({ ...options, metadata: { INSTANCE_IPS: ips } }).cluster("InboundPassthroughCluster")
+        .upstreamBindConfig;
     expect(source("10.1.0.1")).toEqual({ sourceAddress: { address: "127.0.0.6", portValue: 0 } });
     expect(source("fd00::1")).toEqual({ sourceAddress: { address: "::6", portValue: 0 } });
     expect(source("10.1.0.1,fd00::1").extraSourceAddresses).toEqual([{ address: { address: "::6", portValue: 0 } }]);
-    const of8080 = (): Json => mesh.proxy({ ...options, metadata: { INSTANCE_IPS: "10.1.0.1,fd00::1" } }).cluster("inbound|8080||").upstreamBindConfig;
+    const of8080 = (): Json =>
+      mesh.proxy({ ...options, metadata: { INSTANCE_IPS: "10.1.0.1,fd00::1" } }).cluster("inbound|8080||")
+        .upstreamBindConfig;
     expect(of8080().extraSourceAddresses).toBeUndefined();
     mesh.set("ISTIO_DUAL_STACK", "true");
     expect(of8080().extraSourceAddresses).toHaveLength(1);
@@ -76,13 +110,19 @@ describe("inbound clusters", () => {
 });
 
 describe("a Sidecar's ingress listeners", () => {
-  const listener = (number: number, defaultEndpoint = "", more: object = {}): object => ({ port: { number, protocol: "HTTP", name: `http-${number}` }, defaultEndpoint, ...more });
+  const listener = (number: number, defaultEndpoint = "", more: object = {}): object => ({
+    port: { number, protocol: "HTTP", name: `http-${number}` },
+    defaultEndpoint,
+    ...more,
+  });
 
   it("take the place of the services' ports", () => {
     const mesh = new TestMesh(web + sidecar({ ingress: [listener(7000, "127.0.0.1:8080")] }));
     const proxy = mesh.proxy(options);
     expect(inbound(proxy.names(clusterType))).toEqual(["inbound|7000||"]);
-    expect(proxy.cluster("inbound|7000||").loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address.socketAddress).toEqual({ address: "127.0.0.1", portValue: 8080 });
+    expect(
+      proxy.cluster("inbound|7000||").loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address.socketAddress,
+    ).toEqual({ address: "127.0.0.1", portValue: 8080 });
     expect(proxy.cluster("inbound|7000||").metadata).toBeUndefined();
     mesh.set("PILOT_ALLOW_SIDECAR_SERVICE_INBOUND_LISTENER_MERGE", "true");
     expect(inbound(proxy.names(clusterType))).toEqual(["inbound|7000||", "inbound|8080||", "inbound|9090||"]);
@@ -93,7 +133,9 @@ describe("a Sidecar's ingress listeners", () => {
     ["unix:///run/web.sock", { pipe: { path: "/run/web.sock" } }],
     ["[::1]:8080", { socketAddress: { address: "127.0.0.1", portValue: 8080 } }],
   ])("lead to %s", (endpoint, address) => {
-    const cluster = new TestMesh(web + sidecar({ ingress: [listener(7000, endpoint)] })).proxy(options).cluster("inbound|7000||");
+    const cluster = new TestMesh(web + sidecar({ ingress: [listener(7000, endpoint)] }))
+      .proxy(options)
+      .cluster("inbound|7000||");
     expect(cluster.loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address).toEqual(address);
   });
 
@@ -108,6 +150,8 @@ describe("a Sidecar's ingress listeners", () => {
     const rule = destinationRule("web.shop.svc.cluster.local", { trafficPolicy: { connectionPool: pool(1) } });
     const ingress = [listener(8080, "", { connectionPool: pool(5) }), listener(9090)];
     const proxy = new TestMesh(web + rule + sidecar({ ingress, inboundConnectionPool: pool(4) })).proxy(options);
-    expect(["8080", "9090"].map((port) => proxy.cluster(`inbound|${port}||`).circuitBreakers.thresholds[0].maxConnections)).toEqual([5, 4]);
+    expect(
+      ["8080", "9090"].map((port) => proxy.cluster(`inbound|${port}||`).circuitBreakers.thresholds[0].maxConnections),
+    ).toEqual([5, 4]);
   });
 });

@@ -18,10 +18,26 @@ const host = fc.oneof(fc.tuple(service, namespace).map(hostOf), fc.constantFrom(
 
 /** One object of each kind that clusters are made from. */
 const object = fc.oneof(
-  fc.tuple(service, namespace, fc.constantFrom(["http:80:8080"], ["grpc:80", "tcp:90"]), fc.constantFrom("10.96.0.1", "None")).map(([name, of, ports, ip]) => serviceYaml(name, { namespace: of, ports, ip })),
-  fc.tuple(service, namespace, fc.constantFrom("10.1.0.1", "10.1.0.2"), fc.boolean()).map(([name, of, ip, injected]) => podYaml(name, ip, { namespace: of, injected })),
   fc
-    .tuple(host, namespace, fc.constantFrom([], ["."], ["payments"]), fc.constantFrom("ISTIO_MUTUAL", "SIMPLE", "DISABLE"), fc.boolean(), fc.boolean())
+    .tuple(
+      service,
+      namespace,
+      fc.constantFrom(["http:80:8080"], ["grpc:80", "tcp:90"]),
+      fc.constantFrom("10.96.0.1", "None"),
+    )
+    .map(([name, of, ports, ip]) => serviceYaml(name, { namespace: of, ports, ip })),
+  fc
+    .tuple(service, namespace, fc.constantFrom("10.1.0.1", "10.1.0.2"), fc.boolean())
+    .map(([name, of, ip, injected]) => podYaml(name, ip, { namespace: of, injected })),
+  fc
+    .tuple(
+      host,
+      namespace,
+      fc.constantFrom([], ["."], ["payments"]),
+      fc.constantFrom("ISTIO_MUTUAL", "SIMPLE", "DISABLE"),
+      fc.boolean(),
+      fc.boolean(),
+    )
     .map(([of, owner, exportTo, mode, subset, selects]) =>
       destinationRule(
         of,
@@ -34,14 +50,36 @@ const object = fc.oneof(
         owner,
       ),
     ),
-  fc.tuple(namespace, fc.constantFrom("STRICT", "PERMISSIVE", "DISABLE")).map(([of, mode]) => peerAuthentication(of, mode)),
-  fc.tuple(namespace, fc.constantFrom("./*", "*/*", "shop/*")).map(([of, hosts]) => istioYaml("Sidecar", "default", { egress: [{ hosts: [hosts] }] }, of)),
   fc
-    .tuple(namespace, fc.constantFrom("DNS", "STATIC"), fc.constantFrom("api.example.com", "cart.shop.svc.cluster.local"))
-    .map(([of, resolution, name]) => serviceEntry("entry", { hosts: [name], resolution, ports: [{ number: 443, name: "tls", protocol: "TLS" }], endpoints: [{ address: "192.0.2.1" }] }, of)),
+    .tuple(namespace, fc.constantFrom("STRICT", "PERMISSIVE", "DISABLE"))
+    .map(([of, mode]) => peerAuthentication(of, mode)),
+  fc
+    .tuple(namespace, fc.constantFrom("./*", "*/*", "shop/*"))
+    .map(([of, hosts]) => istioYaml("Sidecar", "default", { egress: [{ hosts: [hosts] }] }, of)),
+  fc
+    .tuple(
+      namespace,
+      fc.constantFrom("DNS", "STATIC"),
+      fc.constantFrom("api.example.com", "cart.shop.svc.cluster.local"),
+    )
+    .map(([of, resolution, name]) =>
+      serviceEntry(
+        "entry",
+        {
+          hosts: [name],
+          resolution,
+          ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+          endpoints: [{ address: "192.0.2.1" }],
+        },
+        of,
+      ),
+    ),
 );
 
-const edit = fc.oneof({ weight: 3, arbitrary: object.map((yaml) => ({ apply: yaml })) }, { weight: 1, arbitrary: object.map((yaml) => ({ remove: yaml })) });
+const edit = fc.oneof(
+  { weight: 3, arbitrary: object.map((yaml) => ({ apply: yaml })) },
+  { weight: 1, arbitrary: object.map((yaml) => ({ remove: yaml })) },
+);
 
 function edited(mesh: TestMesh, change: { readonly apply: string } | { readonly remove: string }): void {
   if ("apply" in change) mesh.apply(change.apply);
@@ -49,22 +87,28 @@ function edited(mesh: TestMesh, change: { readonly apply: string } | { readonly 
 }
 
 function state(mesh: TestMesh): readonly (readonly string[])[] {
-  return proxies.map((options) => [...mesh.proxy(options).set(clusterType)].map(({ name, version }) => `${name} ${version}`));
+  return proxies.map((options) =>
+    [...mesh.proxy(options).set(clusterType)].map(({ name, version }) => `${name} ${version}`),
+  );
 }
 
 describe("clusters after any edits", () => {
   it("are those of a mesh that was so from the start", { timeout: 120_000 }, () => {
     fc.assert(
-      fc.property(fc.array(object, { minLength: 3, maxLength: 12 }), fc.array(edit, { minLength: 1, maxLength: 8 }), (start, edits) => {
-        const mesh = new TestMesh(start.join(""));
-        state(mesh);
-        edits.forEach((change, i) => {
-          edited(mesh, change);
-          const fresh = new TestMesh(start.join(""));
-          for (const earlier of edits.slice(0, i + 1)) edited(fresh, earlier);
-          expect(state(mesh)).toEqual(state(fresh));
-        });
-      }),
+      fc.property(
+        fc.array(object, { minLength: 3, maxLength: 12 }),
+        fc.array(edit, { minLength: 1, maxLength: 8 }),
+        (start, edits) => {
+          const mesh = new TestMesh(start.join(""));
+          state(mesh);
+          edits.forEach((change, i) => {
+            edited(mesh, change);
+            const fresh = new TestMesh(start.join(""));
+            for (const earlier of edits.slice(0, i + 1)) edited(fresh, earlier);
+            expect(state(mesh)).toEqual(state(fresh));
+          });
+        },
+      ),
       { numRuns: 25 },
     );
   });

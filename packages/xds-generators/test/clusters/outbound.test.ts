@@ -11,28 +11,46 @@ describe("clusters of a service", () => {
     expect(proxy.names(clusterType)).toEqual([...own, cart, "outbound|90||cart.shop.svc.cluster.local"]);
     expect(proxy.cluster(cart)).toMatchObject({
       type: "EDS",
-      edsClusterConfig: { serviceName: cart, edsConfig: { ads: {}, initialFetchTimeout: "0s", resourceApiVersion: "V3" } },
+      edsClusterConfig: {
+        serviceName: cart,
+        edsConfig: { ads: {}, initialFetchTimeout: "0s", resourceApiVersion: "V3" },
+      },
       altStatName: `${cart};`,
       lbPolicy: "LEAST_REQUEST",
       connectTimeout: "10s",
-      metadata: { filterMetadata: { istio: { services: [{ host: "cart.shop.svc.cluster.local", name: "cart", namespace: "shop" }] } } },
+      metadata: {
+        filterMetadata: {
+          istio: { services: [{ host: "cart.shop.svc.cluster.local", name: "cart", namespace: "shop" }] },
+        },
+      },
     });
   });
 
   it("take the protocol of the port that is not UDP where a number has both", () => {
     const name = "outbound|70||dns.shop.svc.cluster.local";
-    const options = (ports: readonly string[]) => new TestMesh(serviceYaml("dns", { ports })).proxy().cluster(name).typedExtensionProtocolOptions;
+    const options = (ports: readonly string[]) =>
+      new TestMesh(serviceYaml("dns", { ports })).proxy().cluster(name).typedExtensionProtocolOptions;
     expect(JSON.stringify(options(["udp-dns:70", "unnamed:70"]))).toContain("useDownstreamProtocolConfig");
     expect(options(["udp-dns:70", "tcp-dns:70"])).toBeUndefined();
-    const mesh = new TestMesh(serviceYaml("dns", { ports: ["udp-dns:70", "tcp-dns:70"] }) + podYaml("dns", "10.1.0.1", { ports: { "udp-dns": 53, "tcp-dns": 5353 } }));
+    const mesh = new TestMesh(
+      serviceYaml("dns", { ports: ["udp-dns:70", "tcp-dns:70"] }) +
+        podYaml("dns", "10.1.0.1", { ports: { "udp-dns": 53, "tcp-dns": 5353 } }),
+    );
     const [group] = mesh.proxy().json("envoy.config.endpoint.v3.ClusterLoadAssignment", name).endpoints;
     expect(group.lbEndpoints).toMatchObject([{ endpoint: { address: { socketAddress: { portValue: 5353 } } } }]);
   });
 
   it("to outside of the mesh say so, unless tunnels lead there", () => {
     const external = (labels: object) =>
-      serviceEntry("ext", { hosts: ["ext.test"], location: "MESH_EXTERNAL", resolution: "STATIC", ports: [{ number: 80, name: "http", protocol: "HTTP" }], endpoints: [{ address: "192.0.2.1", labels }] });
-    const istio = (labels: object) => new TestMesh(external(labels)).proxy().cluster("outbound|80||ext.test").metadata.filterMetadata.istio;
+      serviceEntry("ext", {
+        hosts: ["ext.test"],
+        location: "MESH_EXTERNAL",
+        resolution: "STATIC",
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        endpoints: [{ address: "192.0.2.1", labels }],
+      });
+    const istio = (labels: object) =>
+      new TestMesh(external(labels)).proxy().cluster("outbound|80||ext.test").metadata.filterMetadata.istio;
     expect(istio({})).toMatchObject({ external: true });
     expect(istio({ "networking.istio.io/tunnel": "http" })).toMatchObject({ disable_mx: true });
     expect(istio({ "networking.istio.io/tunnel": "http" })).not.toHaveProperty("external");
@@ -41,22 +59,30 @@ describe("clusters of a service", () => {
   it("open their circuit breakers and leave Envoy's panic off", () => {
     const cluster = new TestMesh(serviceYaml("cart")).proxy().cluster(cart);
     const max = 4294967295;
-    expect(cluster.circuitBreakers.thresholds).toEqual([{ maxConnections: max, maxPendingRequests: max, maxRequests: max, maxRetries: max }]);
+    expect(cluster.circuitBreakers.thresholds).toEqual([
+      { maxConnections: max, maxPendingRequests: max, maxRequests: max, maxRetries: max },
+    ]);
     expect(cluster.commonLbConfig).toEqual({ healthyPanicThreshold: {} });
   });
 
   it("speak HTTP/2 where the port says so, and what the client spoke where it says nothing; gateways keep to HTTP/1.1", () => {
     const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "grpc:90", "unnamed:70"] }));
     const options = (type: "sidecar" | "router", port: number) =>
-      mesh.proxy({ type }).cluster(`outbound|${port}||cart.shop.svc.cluster.local`).typedExtensionProtocolOptions?.["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"];
+      mesh.proxy({ type }).cluster(`outbound|${port}||cart.shop.svc.cluster.local`).typedExtensionProtocolOptions?.[
+        "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+      ];
     expect(options("sidecar", 80)).toBeUndefined();
     expect(options("sidecar", 90)).toMatchObject({ explicitHttpConfig: { http2ProtocolOptions: {} } });
-    expect(options("sidecar", 70)).toMatchObject({ useDownstreamProtocolConfig: { httpProtocolOptions: {}, http2ProtocolOptions: {} } });
+    expect(options("sidecar", 70)).toMatchObject({
+      useDownstreamProtocolConfig: { httpProtocolOptions: {}, http2ProtocolOptions: {} },
+    });
     expect(options("router", 70)).toBeUndefined();
   });
 
   it("keep the case of HTTP/1.1 headers where the proxy's configuration asks for it", () => {
-    const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "tcp:90"] }), { defaultConfig: { proxyHeaders: { preserveHttp1HeaderCase: true } } });
+    const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "tcp:90"] }), {
+      defaultConfig: { proxyHeaders: { preserveHttp1HeaderCase: true } },
+    });
     const text = (name: string): string => JSON.stringify(mesh.proxy().cluster(name));
     expect(text(cart)).toContain("PreserveCaseFormatterConfig");
     expect(text("outbound|90||cart.shop.svc.cluster.local")).not.toContain("PreserveCaseFormatterConfig");
@@ -64,16 +90,26 @@ describe("clusters of a service", () => {
   });
 
   it("count under the name that the mesh's pattern gives", () => {
-    const mesh = new TestMesh(serviceYaml("cart") + destinationRule("cart", { subsets: [{ name: "v1", labels: { version: "v1" } }] }), {
-      outboundClusterStatName: "%SERVICE%_%SERVICE_NAME%_%SERVICE_FQDN%_%SERVICE_PORT%_%SERVICE_PORT_NAME%_%SUBSET_NAME%",
-    });
-    expect(mesh.proxy().cluster("outbound|80|v1|cart.shop.svc.cluster.local").altStatName).toBe("cart.shop_cart_cart.shop.svc.cluster.local_80_http_v1;");
+    const mesh = new TestMesh(
+      serviceYaml("cart") + destinationRule("cart", { subsets: [{ name: "v1", labels: { version: "v1" } }] }),
+      {
+        outboundClusterStatName:
+          "%SERVICE%_%SERVICE_NAME%_%SERVICE_FQDN%_%SERVICE_PORT%_%SERVICE_PORT_NAME%_%SUBSET_NAME%",
+      },
+    );
+    expect(mesh.proxy().cluster("outbound|80|v1|cart.shop.svc.cluster.local").altStatName).toBe(
+      "cart.shop_cart_cart.shop.svc.cluster.local_80_http_v1;",
+    );
   });
 
   it("exchange no metadata where every endpoint is reached through a tunnel, which carries it", () => {
     const labels = { "networking.istio.io/tunnel": "other,http" };
     const subsets = [{ name: "v1", labels: {} }];
-    const mesh = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { labels }) + destinationRule("cart.shop.svc.cluster.local", { subsets }));
+    const mesh = new TestMesh(
+      serviceYaml("cart") +
+        podYaml("cart", "10.2.0.1", { labels }) +
+        destinationRule("cart.shop.svc.cluster.local", { subsets }),
+    );
     const disabled = (name: string): unknown => mesh.proxy().cluster(name).metadata.filterMetadata.istio.disable_mx;
     expect(disabled(cart)).toBe(true);
     expect(disabled("outbound|80|v1|cart.shop.svc.cluster.local")).toBeUndefined();
@@ -84,7 +120,9 @@ describe("clusters of a service", () => {
   });
 
   it("are absent for an ExternalName service", () => {
-    const proxy = new TestMesh(serviceYaml("alias", { ip: "", spec: { type: "ExternalName", externalName: "example.com" } })).proxy();
+    const proxy = new TestMesh(
+      serviceYaml("alias", { ip: "", spec: { type: "ExternalName", externalName: "example.com" } }),
+    ).proxy();
     expect(proxy.names(clusterType)).toEqual(own);
   });
 
@@ -117,7 +155,13 @@ describe("a headless service", () => {
 
 describe("a ServiceEntry's cluster", () => {
   const name = "outbound|443||api.example.com";
-  const entry = (spec: object): string => serviceEntry("api", { hosts: ["api.example.com"], location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }], ...spec });
+  const entry = (spec: object): string =>
+    serviceEntry("api", {
+      hosts: ["api.example.com"],
+      location: "MESH_EXTERNAL",
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+      ...spec,
+    });
 
   it("resolves names itself", () => {
     const cluster = new TestMesh(entry({ resolution: "DNS" })).proxy().cluster(name);
@@ -136,8 +180,13 @@ describe("a ServiceEntry's cluster", () => {
 
   it("asks for the families of the proxy's addresses", () => {
     const mesh = new TestMesh(entry({ resolution: "DNS" }));
-    const family = (ips: string): string | undefined => mesh.proxy({ metadata: { INSTANCE_IPS: ips } }).cluster(name).dnsLookupFamily;
-    expect([family("10.0.0.1"), family("fd00::1"), family("10.0.0.1,fd00::1")]).toEqual(["V4_ONLY", "V6_ONLY", "V4_ONLY"]);
+    const family = (ips: string): string | undefined =>
+      mesh.proxy({ metadata: { INSTANCE_IPS: ips } }).cluster(name).dnsLookupFamily;
+    expect([family("10.0.0.1"), family("fd00::1"), family("10.0.0.1,fd00::1")]).toEqual([
+      "V4_ONLY",
+      "V6_ONLY",
+      "V4_ONLY",
+    ]);
     mesh.set("ISTIO_DUAL_STACK", "true");
     expect(family("10.0.0.1,fd00::1")).toBe("ALL");
   });
@@ -147,22 +196,37 @@ describe("a ServiceEntry's cluster", () => {
   });
 
   it("passes through for NONE, to another port where the entry says so", () => {
-    const cluster = new TestMesh(entry({ resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS", targetPort: 8443 }] })).proxy().cluster(name);
+    const cluster = new TestMesh(
+      entry({ resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS", targetPort: 8443 }] }),
+    )
+      .proxy()
+      .cluster(name);
     expect(cluster).toMatchObject({ type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 8443 } });
   });
 
   it("passes mutual TLS through where all endpoints at its port's number take it, whatever another entry of the host calls the port", () => {
     const declared = (entryName: string, portName: string, spec: object): string =>
-      serviceEntry(entryName, { hosts: ["api.example.com"], location: "MESH_INTERNAL", ports: [{ number: 443, name: portName, protocol: "TCP" }], ...spec });
-    const endpointWith = (labels: object): string => declared("b", "other", { resolution: "STATIC", endpoints: [{ address: "10.3.0.1", labels }] });
-    const socketOf = (yaml: string): Json => new TestMesh(declared("a", "tcp", { resolution: "NONE" }) + yaml).proxy().cluster(name).transportSocket;
-    expect(socketOf(endpointWith({ "security.istio.io/tlsMode": "istio" }))).toMatchObject({ name: "envoy.transport_sockets.tls" });
+      serviceEntry(entryName, {
+        hosts: ["api.example.com"],
+        location: "MESH_INTERNAL",
+        ports: [{ number: 443, name: portName, protocol: "TCP" }],
+        ...spec,
+      });
+    const endpointWith = (labels: object): string =>
+      declared("b", "other", { resolution: "STATIC", endpoints: [{ address: "10.3.0.1", labels }] });
+    const socketOf = (yaml: string): Json =>
+      new TestMesh(declared("a", "tcp", { resolution: "NONE" }) + yaml).proxy().cluster(name).transportSocket;
+    expect(socketOf(endpointWith({ "security.istio.io/tlsMode": "istio" }))).toMatchObject({
+      name: "envoy.transport_sockets.tls",
+    });
     expect(socketOf(endpointWith({ "security.istio.io/tlsMode": "disabled" }))).toBeUndefined();
     expect(socketOf("")).toBeUndefined();
   });
 
   it("has no mutual TLS outside of the mesh", () => {
-    const cluster = new TestMesh(entry({ resolution: "STATIC", endpoints: [{ address: "192.0.2.1" }] })).proxy().cluster(name);
+    const cluster = new TestMesh(entry({ resolution: "STATIC", endpoints: [{ address: "192.0.2.1" }] }))
+      .proxy()
+      .cluster(name);
     expect(cluster.type).toBe("EDS");
     expect(cluster.transportSocketMatches).toBeUndefined();
   });
@@ -180,7 +244,12 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
   });
 
   it("has mutual TLS within the mesh, but where a policy passes connections through, for it has no endpoints that take it", () => {
-    const inside = serviceEntry("any", { hosts: ["*.example.com"], location: "MESH_INTERNAL", resolution: "DYNAMIC_DNS", ports: [{ number: 80, name: "http", protocol: "HTTP" }] });
+    const inside = serviceEntry("any", {
+      hosts: ["*.example.com"],
+      location: "MESH_INTERNAL",
+      resolution: "DYNAMIC_DNS",
+      ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+    });
     const mesh = new TestMesh(inside);
     const sockets = (): unknown => mesh.proxy().cluster("outbound|80||*.example.com").transportSocketMatches?.length;
     expect(sockets()).toBe(2);
@@ -201,7 +270,11 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
   });
 
   it("verifies the host of each request where TLS is originated", () => {
-    const cluster = new TestMesh(entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } })).proxy().cluster("outbound|80||*.example.com");
+    const cluster = new TestMesh(
+      entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } }),
+    )
+      .proxy()
+      .cluster("outbound|80||*.example.com");
     expect(JSON.stringify(cluster.typedExtensionProtocolOptions)).toContain('"autoSni":true,"autoSanValidation":true');
     expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBeUndefined();
     expect(cluster.transportSocket.name).toBe("envoy.transport_sockets.tls");
@@ -211,18 +284,27 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     const grpc = entry.replace('"HTTP"', '"GRPC"');
     const cluster = new TestMesh(grpc).proxy().cluster("outbound|80||*.example.com");
     expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
-    expect(new TestMesh(entry).proxy().cluster("outbound|80||*.example.com").clusterType.typedConfig.allowInsecureClusterOptions).toBeUndefined();
+    expect(
+      new TestMesh(entry).proxy().cluster("outbound|80||*.example.com").clusterType.typedConfig
+        .allowInsecureClusterOptions,
+    ).toBeUndefined();
   });
 
   it("is told that a fixed SNI is meant", () => {
-    const cluster = new TestMesh(entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE", sni: "www.example.com" } } })).proxy().cluster("outbound|80||*.example.com");
+    const cluster = new TestMesh(
+      entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE", sni: "www.example.com" } } }),
+    )
+      .proxy()
+      .cluster("outbound|80||*.example.com");
     expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
   });
 });
 
 describe("mutual TLS that istiod chooses", () => {
   it("goes to endpoints that take it, by their metadata, and names the service's identities and SNI", () => {
-    const cluster = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { account: "cart-account" })).proxy().cluster(cart);
+    const cluster = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { account: "cart-account" }))
+      .proxy()
+      .cluster(cart);
     expect(cluster.transportSocketMatches).toMatchObject([
       {
         name: "tlsMode-istio",
@@ -234,7 +316,9 @@ describe("mutual TLS that istiod chooses", () => {
               alpnProtocols: ["istio-peer-exchange", "istio"],
               tlsCertificateSdsSecretConfigs: [{ name: "default" }],
               combinedValidationContext: {
-                defaultValidationContext: { matchSubjectAltNames: [{ exact: "spiffe://cluster.local/ns/shop/sa/cart-account" }] },
+                defaultValidationContext: {
+                  matchSubjectAltNames: [{ exact: "spiffe://cluster.local/ns/shop/sa/cart-account" }],
+                },
                 validationContextSdsSecretConfig: { name: "ROOTCA" },
               },
             },
@@ -266,16 +350,30 @@ describe("fixed clusters", () => {
   it("lead outbound traffic that the mesh does not know to where it was meant, or nowhere", () => {
     const proxy = new TestMesh().proxy();
     expect(proxy.cluster("PassthroughCluster")).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
-    expect(proxy.cluster("BlackHoleCluster")).toEqual({ name: "BlackHoleCluster", altStatName: "BlackHoleCluster;", connectTimeout: "10s", type: "STATIC" });
+    expect(proxy.cluster("BlackHoleCluster")).toEqual({
+      name: "BlackHoleCluster",
+      altStatName: "BlackHoleCluster;",
+      connectTimeout: "10s",
+      type: "STATIC",
+    });
   });
 
   it("resolve unknown hosts as they are asked for under ALLOW_ANY_DYNAMIC_DNS", () => {
     const mesh = new TestMesh("", { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } });
     expect(mesh.proxy().cluster("AllowAnyDynamicDNSCluster")).toMatchObject({
-      clusterType: { typedConfig: { allowInsecureClusterOptions: true, dnsCacheConfig: { name: "allow_any_dfp_dns_cache", maxHosts: 1024, dnsLookupFamily: "V4_ONLY" } } },
+      clusterType: {
+        typedConfig: {
+          allowInsecureClusterOptions: true,
+          dnsCacheConfig: { name: "allow_any_dfp_dns_cache", maxHosts: 1024, dnsLookupFamily: "V4_ONLY" },
+        },
+      },
     });
-    const dns = mesh.proxy({ metadata: { DNS_CAPTURE: "true", DNS_PROXY_ADDR: "localhost:15053" } }).cluster("AllowAnyDynamicDNSCluster");
-    expect(dns.clusterType.typedConfig.dnsCacheConfig.typedDnsResolverConfig.typedConfig.resolvers).toEqual([{ socketAddress: { address: "127.0.0.1", portValue: 15053 } }]);
+    const dns = mesh
+      .proxy({ metadata: { DNS_CAPTURE: "true", DNS_PROXY_ADDR: "localhost:15053" } })
+      .cluster("AllowAnyDynamicDNSCluster");
+    expect(dns.clusterType.typedConfig.dnsCacheConfig.typedDnsResolverConfig.typedConfig.resolvers).toEqual([
+      { socketAddress: { address: "127.0.0.1", portValue: 15053 } },
+    ]);
   });
 
   it("reach the proxy's own server of secrets where it has one", () => {

@@ -20,7 +20,9 @@ describe("proxies that no object tells apart", () => {
   it("of one workload share the whole set", () => {
     const web = serviceYaml("web") + podYaml("web", "10.1.0.1") + podYaml("web", "10.1.0.2");
     const mesh = new TestMesh(web + serviceYaml("cart"));
-    const sets = ["10.1.0.1", "10.1.0.2"].map((ip) => mesh.proxy({ ip, name: `web-${ip.replaceAll(".", "-")}` }).set(clusterType));
+    const sets = ["10.1.0.1", "10.1.0.2"].map((ip) =>
+      mesh.proxy({ ip, name: `web-${ip.replaceAll(".", "-")}` }).set(clusterType),
+    );
     expect(sets[0]?.size).toBeGreaterThan(4);
     expect(sets[0]).toBe(sets[1]);
   });

@@ -21,7 +21,11 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
       alpnProtocols: ["istio"],
       validationContextType: {
         case: "combinedValidationContext",
-        value: { defaultValidationContext: { matchSubjectAltNames: names.map((exact) => ({ matchPattern: { case: "exact" as const, value: exact } })) } },
+        value: {
+          defaultValidationContext: {
+            matchSubjectAltNames: names.map((exact) => ({ matchPattern: { case: "exact" as const, value: exact } })),
+          },
+        },
       },
     },
   });
@@ -30,7 +34,13 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
     altStatName: `${name}${suffix}`,
     edsClusterConfig: { serviceName: name, edsConfig: { configSourceSpecifier: { case: "ads", value: {} } } },
     metadata: { filterMetadata: { istio: { services: [{ host: name, name: "fixed" }], weight: 0.5 } } },
-    transportSocketMatches: [{ name: "tls", match: { tlsMode: "istio" }, transportSocket: transportSocket("tls", anyPack(UpstreamTlsContextSchema, context)) }],
+    transportSocketMatches: [
+      {
+        name: "tls",
+        match: { tlsMode: "istio" },
+        transportSocket: transportSocket("tls", anyPack(UpstreamTlsContextSchema, context)),
+      },
+    ],
     connectTimeout: { seconds: 10n },
   });
 }
@@ -40,7 +50,11 @@ const blanks: Texts = { name: blank("name"), sni: blank("sni"), names: [blankEac
 describe("a template", () => {
   it("leaves texts alone that look like its blanks, as somebody may have written them", () => {
     for (const text of ["\u0001blank:name\u0002", "a\u0001blank:name\u0002", "\u0001blank:", "\u0001\u0002"]) {
-      const message = create(ClusterSchema, { name: blank("name"), lrsReportEndpointMetrics: [text], altStatName: text });
+      const message = create(ClusterSchema, {
+        name: blank("name"),
+        lrsReportEndpointMetrics: [text],
+        altStatName: text,
+      });
       const made = fromBinary(ClusterSchema, filled(template(toBinary(ClusterSchema, message)), { name: "cart" }));
       expect([made.name, made.altStatName, made.lrsReportEndpointMetrics]).toEqual(["cart", text, [text]]);
     }
@@ -73,8 +87,13 @@ describe("a template", () => {
 
   it("leaves a text alone that only begins like a blank", () => {
     const [open = ""] = blank("x").split("x");
-    const cut = template(toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: blank("name") })));
-    expect(fromBinary(ClusterSchema, filled(cut, { name: "n" }))).toMatchObject({ name: `${open}never closed`, altStatName: "n" });
+    const cut = template(
+      toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: blank("name") })),
+    );
+    expect(fromBinary(ClusterSchema, filled(cut, { name: "n" }))).toMatchObject({
+      name: `${open}never closed`,
+      altStatName: "n",
+    });
   });
 
   it("is not filled without what it needs", () => {
@@ -82,8 +101,12 @@ describe("a template", () => {
     expect(() => filled(cut, { name: "n", sni: "s" })).toThrow("names: texts are expected");
     expect(() => filled(cut, { name: "n", names: [] })).toThrow("sni: a text is expected");
     // What was written before it failed is not in the next one.
-    const socket = fromBinary(ClusterSchema, filled(cut, { name: "n", sni: "s", names: ["one", "two"] })).transportSocketMatches[0]?.transportSocket;
-    const config = socket?.configType.case === "typedConfig" ? anyUnpack(socket.configType.value, UpstreamTlsContextSchema) : undefined;
+    const socket = fromBinary(ClusterSchema, filled(cut, { name: "n", sni: "s", names: ["one", "two"] }))
+      .transportSocketMatches[0]?.transportSocket;
+    const config =
+      socket?.configType.case === "typedConfig"
+        ? anyUnpack(socket.configType.value, UpstreamTlsContextSchema)
+        : undefined;
     expect(config?.sni).toBe("s");
   });
 });

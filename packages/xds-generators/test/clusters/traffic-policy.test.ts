@@ -7,17 +7,27 @@ const cart = `outbound|80||${host}`;
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
 /** The cluster of `cart` under a traffic policy. */
-function clusterWith(trafficPolicy: object, options: { mesh?: object; proxy?: ProxyOptions; port?: string } = {}): Json {
+function clusterWith(
+  trafficPolicy: object,
+  options: { mesh?: object; proxy?: ProxyOptions; port?: string } = {},
+): Json {
   const { mesh = {}, proxy = {}, port = "http:80" } = options;
-  return new TestMesh(serviceYaml("cart", { ports: [port] }) + destinationRule(host, { trafficPolicy }), mesh as never).proxy(proxy).cluster(cart);
+  return new TestMesh(serviceYaml("cart", { ports: [port] }) + destinationRule(host, { trafficPolicy }), mesh as never)
+    .proxy(proxy)
+    .cluster(cart);
 }
 
 describe("a connection pool", () => {
   it("bounds connections, requests and retries; 0 is no bound", () => {
     const { circuitBreakers } = clusterWith({
-      connectionPool: { tcp: { maxConnections: 10 }, http: { http1MaxPendingRequests: 11, http2MaxRequests: 12, maxRetries: 0 } },
+      connectionPool: {
+        tcp: { maxConnections: 10 },
+        http: { http1MaxPendingRequests: 11, http2MaxRequests: 12, maxRetries: 0 },
+      },
     });
-    expect(circuitBreakers.thresholds).toEqual([{ maxConnections: 10, maxPendingRequests: 11, maxRequests: 12, maxRetries: 4294967295 }]);
+    expect(circuitBreakers.thresholds).toEqual([
+      { maxConnections: 10, maxPendingRequests: 11, maxRequests: 12, maxRetries: 4294967295 },
+    ]);
   });
 
   it("sets timeouts, durations and requests a connection, HTTP's idle timeout before TCP's", () => {
@@ -35,8 +45,12 @@ describe("a connection pool", () => {
   });
 
   it("sets streams and keep-alive of HTTP/2 where the cluster speaks it", () => {
-    const pool = { connectionPool: { http: { maxConcurrentStreams: 7, http2KeepAlive: { interval: "5s", timeout: "2s" } } } };
-    expect(clusterWith(pool, { port: "grpc:80" }).typedExtensionProtocolOptions[httpOptions].explicitHttpConfig).toEqual({
+    const pool = {
+      connectionPool: { http: { maxConcurrentStreams: 7, http2KeepAlive: { interval: "5s", timeout: "2s" } } },
+    };
+    expect(
+      clusterWith(pool, { port: "grpc:80" }).typedExtensionProtocolOptions[httpOptions].explicitHttpConfig,
+    ).toEqual({
       http2ProtocolOptions: { maxConcurrentStreams: 7, connectionKeepalive: { interval: "5s", timeout: "2s" } },
     });
     expect(JSON.stringify(clusterWith(pool))).not.toContain("maxConcurrentStreams");
@@ -44,10 +58,18 @@ describe("a connection pool", () => {
 
   it("keeps TCP connections alive as the mesh says, the policy's settings in front", () => {
     const mesh = { tcpKeepalive: { time: "10s", interval: "20s", probes: 3 } };
-    expect(clusterWith({ connectionPool: { tcp: { maxConnections: 1 } } }, { mesh }).upstreamConnectionOptions.tcpKeepalive).toEqual({ keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 20 });
+    expect(
+      clusterWith({ connectionPool: { tcp: { maxConnections: 1 } } }, { mesh }).upstreamConnectionOptions.tcpKeepalive,
+    ).toEqual({ keepaliveProbes: 3, keepaliveTime: 10, keepaliveInterval: 20 });
     const policy = { connectionPool: { tcp: { tcpKeepalive: { time: "99s" } } } };
-    expect(clusterWith(policy, { mesh }).upstreamConnectionOptions.tcpKeepalive).toEqual({ keepaliveProbes: 3, keepaliveTime: 99, keepaliveInterval: 20 });
-    expect(clusterWith({ connectionPool: { tcp: { tcpKeepalive: {} } } }).upstreamConnectionOptions).toEqual({ tcpKeepalive: {} });
+    expect(clusterWith(policy, { mesh }).upstreamConnectionOptions.tcpKeepalive).toEqual({
+      keepaliveProbes: 3,
+      keepaliveTime: 99,
+      keepaliveInterval: 20,
+    });
+    expect(clusterWith({ connectionPool: { tcp: { tcpKeepalive: {} } } }).upstreamConnectionOptions).toEqual({
+      tcpKeepalive: {},
+    });
   });
 
   it.each([
@@ -56,27 +78,46 @@ describe("a connection pool", () => {
     ["the mesh, not for TCP", "DEFAULT", "UPGRADE", "tcp:80", false],
     ["nobody", "DO_NOT_UPGRADE", "UPGRADE", "http:80", false],
   ])("upgrades to HTTP/2 as %s wants", (_, policy, mesh, port, upgraded) => {
-    const cluster = clusterWith({ connectionPool: { http: { h2UpgradePolicy: policy } } }, { mesh: { h2UpgradePolicy: mesh }, port });
+    const cluster = clusterWith(
+      { connectionPool: { http: { h2UpgradePolicy: policy } } },
+      { mesh: { h2UpgradePolicy: mesh }, port },
+    );
     expect(JSON.stringify(cluster.typedExtensionProtocolOptions ?? {}).includes("http2ProtocolOptions")).toBe(upgraded);
   });
 
   it("can follow the client's protocol, which is no upgrade", () => {
-    const cluster = clusterWith({ connectionPool: { http: { useClientProtocol: true } } }, { mesh: { h2UpgradePolicy: "UPGRADE" } });
+    const cluster = clusterWith(
+      { connectionPool: { http: { useClientProtocol: true } } },
+      { mesh: { h2UpgradePolicy: "UPGRADE" } },
+    );
     expect(cluster.typedExtensionProtocolOptions[httpOptions]).toMatchObject({ useDownstreamProtocolConfig: {} });
   });
 
   it("comes from the mesh where the policy has none, for passthrough too", () => {
-    const mesh = { defaultTrafficPolicy: { connectionPool: { tcp: { maxConnections: 5 } }, outlierDetection: { consecutive5xxErrors: 3 } } };
+    const mesh = {
+      defaultTrafficPolicy: {
+        connectionPool: { tcp: { maxConnections: 5 } },
+        outlierDetection: { consecutive5xxErrors: 3 },
+      },
+    };
     const proxy = new TestMesh(serviceYaml("cart"), mesh).proxy();
-    expect(proxy.cluster(cart)).toMatchObject({ circuitBreakers: { thresholds: [{ maxConnections: 5 }] }, outlierDetection: { consecutive5xx: 3 } });
-    expect(proxy.cluster("PassthroughCluster")).toMatchObject({ circuitBreakers: { thresholds: [{ maxConnections: 5 }] } });
+    expect(proxy.cluster(cart)).toMatchObject({
+      circuitBreakers: { thresholds: [{ maxConnections: 5 }] },
+      outlierDetection: { consecutive5xx: 3 },
+    });
+    expect(proxy.cluster("PassthroughCluster")).toMatchObject({
+      circuitBreakers: { thresholds: [{ maxConnections: 5 }] },
+    });
     expect(proxy.cluster("PassthroughCluster").outlierDetection).toBeUndefined();
   });
 });
 
 describe("a retry budget", () => {
   it("has 20 % and 3 retries unless it says otherwise", () => {
-    expect(clusterWith({ retryBudget: {} }).circuitBreakers.thresholds[0].retryBudget).toEqual({ budgetPercent: { value: 20 }, minRetryConcurrency: 3 });
+    expect(clusterWith({ retryBudget: {} }).circuitBreakers.thresholds[0].retryBudget).toEqual({
+      budgetPercent: { value: 20 },
+      minRetryConcurrency: 3,
+    });
     const stated = { percent: 50, minRetryConcurrency: 8, budgetInterval: "4s" };
     expect(clusterWith({ retryBudget: stated }).circuitBreakers.thresholds[0].retryBudget).toEqual({
       budgetPercent: { value: 50 },
@@ -89,7 +130,13 @@ describe("a retry budget", () => {
 describe("outlier detection", () => {
   it("counts errors, 0 turning a count off, and never goes by success rate", () => {
     const { outlierDetection } = clusterWith({
-      outlierDetection: { consecutive5xxErrors: 7, consecutiveGatewayErrors: 0, interval: "30s", baseEjectionTime: "60s", maxEjectionPercent: 50 },
+      outlierDetection: {
+        consecutive5xxErrors: 7,
+        consecutiveGatewayErrors: 0,
+        interval: "30s",
+        baseEjectionTime: "60s",
+        maxEjectionPercent: 50,
+      },
     });
     expect(outlierDetection).toEqual({
       consecutive5xx: 7,
@@ -104,7 +151,9 @@ describe("outlier detection", () => {
   });
 
   it("tells local errors apart where asked to", () => {
-    const { outlierDetection } = clusterWith({ outlierDetection: { splitExternalLocalOriginErrors: true, consecutiveLocalOriginFailures: 4 } });
+    const { outlierDetection } = clusterWith({
+      outlierDetection: { splitExternalLocalOriginErrors: true, consecutiveLocalOriginFailures: 4 },
+    });
     expect(outlierDetection).toMatchObject({
       splitExternalLocalOriginErrors: true,
       consecutiveLocalOriginFailure: 4,
@@ -116,14 +165,20 @@ describe("outlier detection", () => {
   it("sets the panic threshold, unless unhealthy endpoints must be sent", () => {
     const policy = { outlierDetection: { minHealthPercent: 30 } };
     expect(clusterWith(policy).commonLbConfig.healthyPanicThreshold).toEqual({ value: 30 });
-    const preferring = serviceYaml("cart", { spec: { trafficDistribution: "PreferSameZone" } }) + destinationRule(host, { trafficPolicy: policy });
+    const preferring =
+      serviceYaml("cart", { spec: { trafficDistribution: "PreferSameZone" } }) +
+      destinationRule(host, { trafficPolicy: policy });
     expect(new TestMesh(preferring).proxy().cluster(cart).commonLbConfig.healthyPanicThreshold).toEqual({});
   });
 
   it("can go by chosen statuses", () => {
     const matcher = (codes: number[]): Json =>
-      clusterWith({ outlierDetection: { outlierDetectionHttpErrorCodes: codes } }).typedExtensionProtocolOptions[httpOptions].outlierDetection.errorMatcher;
-    expect(matcher([503])).toEqual({ httpResponseHeadersMatch: { headers: [{ name: ":status", stringMatch: { exact: "503" } }] } });
+      clusterWith({ outlierDetection: { outlierDetectionHttpErrorCodes: codes } }).typedExtensionProtocolOptions[
+        httpOptions
+      ].outlierDetection.errorMatcher;
+    expect(matcher([503])).toEqual({
+      httpResponseHeadersMatch: { headers: [{ name: ":status", stringMatch: { exact: "503" } }] },
+    });
     expect(matcher([502, 503]).orMatch.rules).toHaveLength(2);
   });
 });
@@ -141,24 +196,40 @@ describe("a load balancer", () => {
   });
 
   it("of consistent hashing has 1024 points unless the policy counts otherwise", () => {
-    expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true } } }).ringHashLbConfig).toEqual({ minimumRingSize: "1024" });
-    expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, minimumRingSize: 8 } } }).ringHashLbConfig).toEqual({ minimumRingSize: "8" });
-    expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, ringHash: { minimumRingSize: 16 } } } }).ringHashLbConfig).toEqual({ minimumRingSize: "16" });
-    expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, ringHash: {} } } }).ringHashLbConfig).toBeUndefined();
+    expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true } } }).ringHashLbConfig).toEqual({
+      minimumRingSize: "1024",
+    });
+    expect(
+      clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, minimumRingSize: 8 } } }).ringHashLbConfig,
+    ).toEqual({ minimumRingSize: "8" });
+    expect(
+      clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, ringHash: { minimumRingSize: 16 } } } })
+        .ringHashLbConfig,
+    ).toEqual({ minimumRingSize: "16" });
+    expect(
+      clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true, ringHash: {} } } }).ringHashLbConfig,
+    ).toBeUndefined();
   });
 
   it("warms endpoints up", () => {
     const warmup = { duration: "60s", minimumPercent: 20, aggression: 2 };
-    expect(clusterWith({ loadBalancer: { simple: "ROUND_ROBIN", warmup } }).roundRobinLbConfig.slowStartConfig).toMatchObject({
+    expect(
+      clusterWith({ loadBalancer: { simple: "ROUND_ROBIN", warmup } }).roundRobinLbConfig.slowStartConfig,
+    ).toMatchObject({
       slowStartWindow: "60s",
       aggression: { defaultValue: 2 },
       minWeightPercent: { value: 20 },
     });
-    expect(clusterWith({ loadBalancer: { simple: "LEAST_REQUEST", warmup: { duration: "60s" } } }).leastRequestLbConfig.slowStartConfig).toMatchObject({
+    expect(
+      clusterWith({ loadBalancer: { simple: "LEAST_REQUEST", warmup: { duration: "60s" } } }).leastRequestLbConfig
+        .slowStartConfig,
+    ).toMatchObject({
       aggression: { defaultValue: 1 },
       minWeightPercent: { value: 10 },
     });
-    expect(clusterWith({ loadBalancer: { warmupDurationSecs: "30s" } }).leastRequestLbConfig.slowStartConfig).toEqual({ slowStartWindow: "30s" });
+    expect(clusterWith({ loadBalancer: { warmupDurationSecs: "30s" } }).leastRequestLbConfig.slowStartConfig).toEqual({
+      slowStartWindow: "30s",
+    });
   });
 
   it("of PASSTHROUGH goes where the connection was meant to", () => {
@@ -176,8 +247,14 @@ describe("a load balancer", () => {
 
   it("of Redis stays MAGLEV under PASSTHROUGH, but for a subset that says so itself", () => {
     const passing = { loadBalancer: { simple: "PASSTHROUGH" } };
-    const subsets = [{ name: "sharded" }, { name: "passing", trafficPolicy: passing }, { name: "by-port", trafficPolicy: { portLevelSettings: [{ port: { number: 80 }, ...passing }] } }];
-    const mesh = new TestMesh(serviceYaml("cart", { ports: ["redis:80"] }) + destinationRule(host, { trafficPolicy: passing, subsets }));
+    const subsets = [
+      { name: "sharded" },
+      { name: "passing", trafficPolicy: passing },
+      { name: "by-port", trafficPolicy: { portLevelSettings: [{ port: { number: 80 }, ...passing }] } },
+    ];
+    const mesh = new TestMesh(
+      serviceYaml("cart", { ports: ["redis:80"] }) + destinationRule(host, { trafficPolicy: passing, subsets }),
+    );
     const found = (): Json =>
       ["", "sharded", "passing", "by-port"].map((subset) => {
         const { type, lbPolicy } = mesh.proxy().cluster(`outbound|80|${subset}|${host}`);
@@ -192,7 +269,8 @@ describe("a load balancer", () => {
   });
 
   it("weighs localities where the policy distributes, or where it fails over by choice and failures are noticed", () => {
-    const weighted = (trafficPolicy: object): boolean => clusterWith(trafficPolicy).commonLbConfig.localityWeightedLbConfig !== undefined;
+    const weighted = (trafficPolicy: object): boolean =>
+      clusterWith(trafficPolicy).commonLbConfig.localityWeightedLbConfig !== undefined;
     const distribute = { localityLbSetting: { distribute: [{ from: "a/*", to: { "a/*": 100 } }] } };
     const failover = { localityLbSetting: { failover: [{ from: "a", to: "b" }] } };
     expect(weighted({ loadBalancer: distribute })).toBe(true);
@@ -202,7 +280,8 @@ describe("a load balancer", () => {
   });
 
   it("balances zones where this is set", () => {
-    const zone = (zoneAwareLbSetting: object): Json => clusterWith({ loadBalancer: { zoneAwareLbSetting } }).commonLbConfig.zoneAwareLbConfig;
+    const zone = (zoneAwareLbSetting: object): Json =>
+      clusterWith({ loadBalancer: { zoneAwareLbSetting } }).commonLbConfig.zoneAwareLbConfig;
     expect(zone({ minClusterSize: 4 })).toEqual({ minClusterSize: "4" });
     expect(zone({ enabled: false })).toEqual({ routingEnabled: {} });
   });
@@ -217,12 +296,17 @@ describe("TLS of a policy", () => {
       combinedValidationContext: { validationContextSdsSecretConfig: { name: "file-root:system" } },
       tlsParams: { tlsMinimumProtocolVersion: "TLSv1_2", tlsMaximumProtocolVersion: "TLSv1_3" },
     });
-    expect(cluster.typedExtensionProtocolOptions[httpOptions].upstreamHttpProtocolOptions).toEqual({ autoSni: true, autoSanValidation: true });
+    expect(cluster.typedExtensionProtocolOptions[httpOptions].upstreamHttpProtocolOptions).toEqual({
+      autoSni: true,
+      autoSanValidation: true,
+    });
     expect(cluster.metadata.filterMetadata.istio.alpn_override).toBe("false");
   });
 
   it("SIMPLE with SNI and names uses these, and can skip the check", () => {
-    const cluster = clusterWith({ tls: { mode: "SIMPLE", sni: "api.example.com", subjectAltNames: ["api.example.com"], caCertificates: "/ca.pem" } });
+    const cluster = clusterWith({
+      tls: { mode: "SIMPLE", sni: "api.example.com", subjectAltNames: ["api.example.com"], caCertificates: "/ca.pem" },
+    });
     expect(tlsOf(cluster)).toMatchObject({ sni: "api.example.com" });
     expect(JSON.stringify(tlsOf(cluster))).toContain('{"exact":"api.example.com"}');
     expect(JSON.stringify(cluster)).not.toContain("autoSni");
@@ -232,20 +316,30 @@ describe("TLS of a policy", () => {
   });
 
   it("MUTUAL has the policy's certificates", () => {
-    const cluster = clusterWith({ tls: { mode: "MUTUAL", clientCertificate: "/c.pem", privateKey: "/k.pem", caCertificates: "/ca.pem" } });
+    const cluster = clusterWith({
+      tls: { mode: "MUTUAL", clientCertificate: "/c.pem", privateKey: "/k.pem", caCertificates: "/ca.pem" },
+    });
     expect(tlsOf(cluster).commonTlsContext).toMatchObject({
-      tlsCertificateSdsSecretConfigs: [{ name: "file-cert:/c.pem~/k.pem", sdsConfig: { apiConfigSource: { grpcServices: [{ envoyGrpc: { clusterName: "sds-grpc" } }] } } }],
+      tlsCertificateSdsSecretConfigs: [
+        {
+          name: "file-cert:/c.pem~/k.pem",
+          sdsConfig: { apiConfigSource: { grpcServices: [{ envoyGrpc: { clusterName: "sds-grpc" } }] } },
+        },
+      ],
       combinedValidationContext: { validationContextSdsSecretConfig: { name: "file-root:/ca.pem" } },
     });
-    const own = clusterWith({ tls: { mode: "MUTUAL", clientCertificate: "/c.pem", privateKey: "/k.pem" } }, { proxy: { metadata: { "file-credential": "true" } } });
+    const own = clusterWith(
+      { tls: { mode: "MUTUAL", clientCertificate: "/c.pem", privateKey: "/k.pem" } },
+      { proxy: { metadata: { "file-credential": "true" } } },
+    );
     expect(JSON.stringify(tlsOf(own))).toContain("sds-files-grpc");
   });
 
   it("ISTIO_MUTUAL goes to every endpoint, with the service's identities unless the policy names others", () => {
     const yaml = serviceYaml("cart") + podYaml("cart", "10.2.0.1");
     const sans = (tls: object): Json =>
-      tlsOf(new TestMesh(yaml + destinationRule(host, { trafficPolicy: { tls } })).proxy().cluster(cart)).commonTlsContext.combinedValidationContext.defaultValidationContext
-        .matchSubjectAltNames;
+      tlsOf(new TestMesh(yaml + destinationRule(host, { trafficPolicy: { tls } })).proxy().cluster(cart))
+        .commonTlsContext.combinedValidationContext.defaultValidationContext.matchSubjectAltNames;
     expect(sans({ mode: "ISTIO_MUTUAL" })).toEqual([{ exact: "spiffe://cluster.local/ns/shop/sa/cart" }]);
     expect(sans({ mode: "ISTIO_MUTUAL", subjectAltNames: ["other"] })).toEqual([{ exact: "other" }]);
   });
@@ -259,8 +353,12 @@ describe("TLS of a policy", () => {
     const tls = { mode: "SIMPLE", credentialName: "client" };
     const rule = (spec: object): string => destinationRule(host, { trafficPolicy: { tls }, ...spec });
     const mesh = new TestMesh(serviceYaml("cart") + rule({}));
-    const secret = (proxy: Json): Json => tlsOf(proxy.cluster(cart))?.commonTlsContext.combinedValidationContext.validationContextSdsSecretConfig;
-    expect(secret(mesh.proxy({ type: "router" }))).toEqual({ name: "kubernetes://client-cacert", sdsConfig: { ads: {}, resourceApiVersion: "V3" } });
+    const secret = (proxy: Json): Json =>
+      tlsOf(proxy.cluster(cart))?.commonTlsContext.combinedValidationContext.validationContextSdsSecretConfig;
+    expect(secret(mesh.proxy({ type: "router" }))).toEqual({
+      name: "kubernetes://client-cacert",
+      sdsConfig: { ads: {}, resourceApiVersion: "V3" },
+    });
     expect(secret(mesh.proxy())).toBeUndefined();
     mesh.apply(rule({ workloadSelector: { matchLabels: { app: "web" } } }));
     expect(secret(mesh.proxy({ labels: { app: "web" } })).name).toBe("kubernetes://client-cacert");
@@ -274,15 +372,25 @@ describe("TLS of a policy", () => {
       subjectAltNames: ["api.internal"],
       ports: [{ number: 443, name: "https", protocol: "HTTPS" }],
     });
-    const text = JSON.stringify(new TestMesh(entry + destinationRule("api.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } })).proxy().cluster("outbound|443||api.example.com"));
+    const text = JSON.stringify(
+      new TestMesh(entry + destinationRule("api.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } }))
+        .proxy()
+        .cluster("outbound|443||api.example.com"),
+    );
     expect(text).toContain('{"exact":"api.internal"}');
   });
 
   it("has the mesh's curves and ciphers, and obeys its compliance policy", () => {
-    const mesh = new TestMesh(serviceYaml("cart") + destinationRule(host, { trafficPolicy: { tls: { mode: "SIMPLE" } } }), {
-      tlsDefaults: { ecdhCurves: ["P-256"], cipherSuites: ["AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"] },
+    const mesh = new TestMesh(
+      serviceYaml("cart") + destinationRule(host, { trafficPolicy: { tls: { mode: "SIMPLE" } } }),
+      {
+        tlsDefaults: { ecdhCurves: ["P-256"], cipherSuites: ["AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"] },
+      },
+    );
+    expect(tlsOf(mesh.proxy().cluster(cart)).commonTlsContext.tlsParams).toMatchObject({
+      ecdhCurves: ["P-256"],
+      cipherSuites: ["AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"],
     });
-    expect(tlsOf(mesh.proxy().cluster(cart)).commonTlsContext.tlsParams).toMatchObject({ ecdhCurves: ["P-256"], cipherSuites: ["AES128-SHA", "ECDHE-RSA-AES128-GCM-SHA256"] });
     mesh.set("COMPLIANCE_POLICY", "fips-140-2");
     expect(tlsOf(mesh.proxy().cluster(cart)).commonTlsContext.tlsParams).toEqual({
       tlsMinimumProtocolVersion: "TLSv1_2",
@@ -300,28 +408,51 @@ describe("the PROXY protocol", () => {
       typedConfig: { config: { version: "V2" }, transportSocket: { name: "raw_buffer" } },
     });
     const matches = clusterWith({ proxyProtocol: { version: "V1" } }).transportSocketMatches;
-    expect(matches.map((match: Json) => match.transportSocket.name)).toEqual(Array(2).fill("envoy.transport_sockets.upstream_proxy_protocol"));
+    expect(matches.map((match: Json) => match.transportSocket.name)).toEqual(
+      Array(2).fill("envoy.transport_sockets.upstream_proxy_protocol"),
+    );
   });
 });
 
 describe("subsets", () => {
   const subsets = [
     { name: "v1", labels: { version: "v1" } },
-    { name: "v2", labels: { version: "v2" }, trafficPolicy: { loadBalancer: { simple: "RANDOM" }, connectionPool: { tcp: { maxConnections: 3 } } } },
+    {
+      name: "v2",
+      labels: { version: "v2" },
+      trafficPolicy: { loadBalancer: { simple: "RANDOM" }, connectionPool: { tcp: { maxConnections: 3 } } },
+    },
   ];
 
   it("have a cluster for each port, under the rule's policy and their own over it", () => {
     const mesh = new TestMesh(
-      serviceYaml("cart") + destinationRule(host, { trafficPolicy: { loadBalancer: { simple: "ROUND_ROBIN" }, outlierDetection: {} }, subsets }),
+      serviceYaml("cart") +
+        destinationRule(host, {
+          trafficPolicy: { loadBalancer: { simple: "ROUND_ROBIN" }, outlierDetection: {} },
+          subsets,
+        }),
     );
     const proxy = mesh.proxy();
-    expect(proxy.names(clusterType).filter((name) => name.startsWith("outbound"))).toEqual([cart, `outbound|80|v1|${host}`, `outbound|80|v2|${host}`].sort());
+    expect(proxy.names(clusterType).filter((name) => name.startsWith("outbound"))).toEqual(
+      [cart, `outbound|80|v1|${host}`, `outbound|80|v2|${host}`].sort(),
+    );
     expect(proxy.cluster(`outbound|80|v1|${host}`)).toMatchObject({
-      metadata: { filterMetadata: { istio: { subset: "v1", config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart-shop-svc-cluster-local" } } },
+      metadata: {
+        filterMetadata: {
+          istio: {
+            subset: "v1",
+            config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart-shop-svc-cluster-local",
+          },
+        },
+      },
       outlierDetection: {},
     });
     expect(proxy.cluster(`outbound|80|v1|${host}`).lbPolicy).toBeUndefined();
-    expect(proxy.cluster(`outbound|80|v2|${host}`)).toMatchObject({ lbPolicy: "RANDOM", circuitBreakers: { thresholds: [{ maxConnections: 3 }] }, outlierDetection: {} });
+    expect(proxy.cluster(`outbound|80|v2|${host}`)).toMatchObject({
+      lbPolicy: "RANDOM",
+      circuitBreakers: { thresholds: [{ maxConnections: 3 }] },
+      outlierDetection: {},
+    });
   });
 
   it("appear and go with the rule, and leave other clusters as they are", () => {

@@ -4,9 +4,26 @@ import type { Json } from "../mesh.js";
 export function workloadYaml(
   service: string,
   ip: string,
-  options: { zone?: string; node?: string; network?: string; labels?: object; injected?: boolean; conditions?: object; name?: string; spec?: object } = {},
+  options: {
+    zone?: string;
+    node?: string;
+    network?: string;
+    labels?: object;
+    injected?: boolean;
+    conditions?: object;
+    name?: string;
+    spec?: object;
+  } = {},
 ): string {
-  const { zone = "", node = "", network, labels = {}, injected = true, conditions = { ready: true, serving: true, terminating: false }, spec = {} } = options;
+  const {
+    zone = "",
+    node = "",
+    network,
+    labels = {},
+    injected = true,
+    conditions = { ready: true, serving: true, terminating: false },
+    spec = {},
+  } = options;
   const name = options.name ?? `${service}-${ip.replaceAll(/[.:]/g, "-")}`;
   const pod = {
     apiVersion: "v1",

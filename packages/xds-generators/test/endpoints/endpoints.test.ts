@@ -5,11 +5,14 @@ import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-y
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const assignment = (proxy: TestProxy, name = cartCluster()): Json => proxy.json(endpointType, name);
-const onlyEndpoint = (proxy: TestProxy, name = cartCluster()): Json => assignment(proxy, name).endpoints[0].lbEndpoints[0];
+const onlyEndpoint = (proxy: TestProxy, name = cartCluster()): Json =>
+  assignment(proxy, name).endpoints[0].lbEndpoints[0];
 
 describe("the endpoints of a service", () => {
   test("lead to its pods and tell who they are and that they take mutual TLS", () => {
-    const proxy = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1", { labels: { version: "v1" } })).proxy();
+    const proxy = new TestMesh(serviceYaml("cart"))
+      .apply(workloadYaml("cart", "10.1.0.1", { labels: { version: "v1" } }))
+      .proxy();
     expect(assignment(proxy)).toEqual({
       clusterName: cartCluster(),
       endpoints: [
@@ -35,9 +38,16 @@ describe("the endpoints of a service", () => {
   });
 
   test("change with a pod's readiness in one resource, the same for all clients", () => {
-    const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("bill")).apply(workloadYaml("cart", "10.1.0.1")).apply(workloadYaml("bill", "10.1.0.2"));
+    const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("bill"))
+      .apply(workloadYaml("cart", "10.1.0.1"))
+      .apply(workloadYaml("bill", "10.1.0.2"));
     const web = mesh.proxy();
-    const far = mesh.proxy({ namespace: "pay", ip: "10.1.0.9", name: "x", locality: { region: "us", zone: "a", subzone: "" } });
+    const far = mesh.proxy({
+      namespace: "pay",
+      ip: "10.1.0.9",
+      name: "x",
+      locality: { region: "us", zone: "a", subzone: "" },
+    });
     const clusters = web.set(clusterType);
     const before = new Map([...web.set(endpointType)].map((resource) => [resource.name, resource]));
     mesh.apply(workloadYaml("cart", "10.1.0.1", { conditions: { ready: false, serving: false, terminating: false } }));
@@ -69,7 +79,11 @@ describe("the endpoints of a service", () => {
   test("that are not ready are left out where a share of healthy hosts is demanded, unless health is always sent", () => {
     const mesh = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { conditions: { ready: false, serving: false, terminating: false } }))
-      .apply(destinationRule("cart.shop.svc.cluster.local", { trafficPolicy: { outlierDetection: { minHealthPercent: 50 } } }));
+      .apply(
+        destinationRule("cart.shop.svc.cluster.local", {
+          trafficPolicy: { outlierDetection: { minHealthPercent: 50 } },
+        }),
+      );
     const proxy = mesh.proxy();
     expect(assignment(proxy).endpoints).toBeUndefined();
     mesh.set("PILOT_SEND_UNHEALTHY_ENDPOINTS", "true");
@@ -94,7 +108,14 @@ describe("the endpoints of a service", () => {
     const mesh = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { labels: { version: "v1" } }))
       .apply(workloadYaml("cart", "10.1.0.2", { labels: { version: "v2" } }))
-      .apply(destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "two", labels: { version: "v2" } }, { name: "none", labels: { version: "v9" } }] }));
+      .apply(
+        destinationRule("cart.shop.svc.cluster.local", {
+          subsets: [
+            { name: "two", labels: { version: "v2" } },
+            { name: "none", labels: { version: "v9" } },
+          ],
+        }),
+      );
     const proxy = mesh.proxy();
     expect(proxy.names(endpointType)).toEqual([cartCluster(), cartCluster("none"), cartCluster("two")].sort());
     expect(summary(assignment(proxy, cartCluster("two")))).toEqual(["/ p0 w1: 10.1.0.2:8080*1"]);
@@ -112,19 +133,28 @@ describe("the endpoints of a service", () => {
   test("of ServiceEntries have their weights; names and addresses that no proxy needs from istiod are not sent", () => {
     const ports = [{ number: 80, name: "http", protocol: "HTTP" }];
     const mesh = new TestMesh(
-      serviceEntry("fixed", { hosts: ["fixed.example.org"], ports, resolution: "STATIC", endpoints: [{ address: "192.0.2.1", weight: 3 }, { address: "192.0.2.2" }] }) +
+      serviceEntry("fixed", {
+        hosts: ["fixed.example.org"],
+        ports,
+        resolution: "STATIC",
+        endpoints: [{ address: "192.0.2.1", weight: 3 }, { address: "192.0.2.2" }],
+      }) +
         serviceEntry("named", { hosts: ["named.example.org"], ports, resolution: "DNS" }) +
         serviceEntry("free", { hosts: ["free.example.org"], ports, resolution: "NONE" }),
     );
     const proxy = mesh.proxy();
     expect(proxy.names(endpointType)).toEqual(["outbound|80||fixed.example.org"]);
-    expect(summary(assignment(proxy, "outbound|80||fixed.example.org"))).toEqual(["/ p0 w4: 192.0.2.1:80*3 192.0.2.2:80*1"]);
+    expect(summary(assignment(proxy, "outbound|80||fixed.example.org"))).toEqual([
+      "/ p0 w4: 192.0.2.1:80*3 192.0.2.2:80*1",
+    ]);
     expect(onlyEndpoint(proxy, "outbound|80||fixed.example.org").healthStatus).toBeUndefined();
     expect(mesh.proxy({ type: "router" }).names(endpointType)).toContain("outbound|80||free.example.org");
   });
 
   test("are not sent where a policy passes connections through, and are empty for whoever asks for an unknown cluster", () => {
-    const mesh = new TestMesh(serviceYaml("cart")).apply(destinationRule("cart.shop.svc.cluster.local", { trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } } }));
+    const mesh = new TestMesh(serviceYaml("cart")).apply(
+      destinationRule("cart.shop.svc.cluster.local", { trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } } }),
+    );
     const proxy = mesh.proxy();
     expect(proxy.names(endpointType)).toEqual([]);
     const lookup = lookups[`type.googleapis.com/${endpointType}`];
@@ -133,13 +163,16 @@ describe("the endpoints of a service", () => {
   });
 
   test("follow a Sidecar's imports", () => {
-    const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("bill")).apply(istioYaml("Sidecar", "default", { egress: [{ hosts: ["./cart.shop.svc.cluster.local"] }] }));
+    const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("bill")).apply(
+      istioYaml("Sidecar", "default", { egress: [{ hosts: ["./cart.shop.svc.cluster.local"] }] }),
+    );
     expect(mesh.proxy().names(endpointType)).toEqual([cartCluster()]);
   });
 });
 
 describe("mutual TLS to an endpoint", () => {
-  const tlsMode = (proxy: TestProxy): unknown => onlyEndpoint(proxy).metadata.filterMetadata["envoy.transport_socket_match"]?.tlsMode;
+  const tlsMode = (proxy: TestProxy): unknown =>
+    onlyEndpoint(proxy).metadata.filterMetadata["envoy.transport_socket_match"]?.tlsMode;
   const policy = (name: string, spec: object): string =>
     `---\n${JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "PeerAuthentication", metadata: { name, namespace: "shop" }, spec })}\n`;
 
@@ -147,7 +180,13 @@ describe("mutual TLS to an endpoint", () => {
     const mesh = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1"));
     const proxy = mesh.proxy();
     expect(tlsMode(proxy)).toBe("istio");
-    mesh.apply(policy("cart", { selector: { matchLabels: { app: "cart" } }, mtls: { mode: "STRICT" }, portLevelMtls: { 8080: { mode: "DISABLE" } } }));
+    mesh.apply(
+      policy("cart", {
+        selector: { matchLabels: { app: "cart" } },
+        mtls: { mode: "STRICT" },
+        portLevelMtls: { 8080: { mode: "DISABLE" } },
+      }),
+    );
     expect(tlsMode(proxy)).toBeUndefined();
     mesh.apply(policy("cart", { selector: { matchLabels: { app: "other" } }, mtls: { mode: "DISABLE" } }));
     expect(tlsMode(proxy)).toBe("istio");

@@ -13,20 +13,28 @@ function ambient(pod: string, variables: Readonly<Record<string, string>> = {}):
   return mesh;
 }
 
-const endpointOf = (mesh: TestMesh, options: ProxyOptions = {}): Json => mesh.proxy(options).json(endpointType, cart).endpoints[0].lbEndpoints[0];
+const endpointOf = (mesh: TestMesh, options: ProxyOptions = {}): Json =>
+  mesh.proxy(options).json(endpointType, cart).endpoints[0].lbEndpoints[0];
 const address = (mesh: TestMesh, options: ProxyOptions = {}): Json => endpointOf(mesh, options).endpoint.address;
 
 const tunnelled = { envoyInternalAddress: { serverListenerName: "connect_originate", endpointId: "10.2.0.1:8080" } };
 const direct = { socketAddress: { address: "10.2.0.1", portValue: 8080 } };
 const prefer = { PILOT_PREFER_SENDING_HBONE: "true" };
 /** A pod whose traffic the proxy of its node captures, in the state of one that is ready. */
-const captured = (state = "enabled"): string => podYaml("cart", "10.2.0.1", { injected: false }).replace('"labels":{"app":"cart"}', `"labels":{"app":"cart"},"annotations":{"ambient.istio.io/redirection":"${state}"}`);
+const captured = (state = "enabled"): string =>
+  podYaml("cart", "10.2.0.1", { injected: false }).replace(
+    '"labels":{"app":"cart"}',
+    `"labels":{"app":"cart"},"annotations":{"ambient.istio.io/redirection":"${state}"}`,
+  );
 
 describe("endpoints that accept HBONE tunnels", () => {
   it("are reached through connect_originate, with the destination in their metadata", () => {
     const endpoint = endpointOf(ambient(podYaml("cart", "10.2.0.1", { labels }), prefer));
     expect(endpoint.endpoint.address).toEqual(tunnelled);
-    expect(endpoint.metadata.filterMetadata).toMatchObject({ "envoy.filters.listener.original_dst": { local: "10.2.0.1:8080" }, "envoy.transport_socket_match": { tunnel: "http" } });
+    expect(endpoint.metadata.filterMetadata).toMatchObject({
+      "envoy.filters.listener.original_dst": { local: "10.2.0.1:8080" },
+      "envoy.transport_socket_match": { tunnel: "http" },
+    });
     expect(endpoint.metadata.filterMetadata["envoy.transport_socket_match"]).not.toHaveProperty("tlsMode");
   });
 
@@ -66,15 +74,25 @@ describe("clusters for HBONE tunnels", () => {
 
   it("lead to port 15008 of the original destination, over HTTP/2 and mutual TLS", () => {
     const cluster = ambient("").proxy().cluster("connect_originate");
-    expect(cluster).toMatchObject({ type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 15008 }, lbPolicy: "CLUSTER_PROVIDED" });
+    expect(cluster).toMatchObject({
+      type: "ORIGINAL_DST",
+      originalDstLbConfig: { upstreamPortOverride: 15008 },
+      lbPolicy: "CLUSTER_PROVIDED",
+    });
     const { commonTlsContext } = cluster.transportSocket.typedConfig;
     expect(commonTlsContext.alpnProtocols).toEqual(["h2"]);
     expect(commonTlsContext.tlsCertificateSdsSecretConfigs[0].name).toBe("default");
-    expect(commonTlsContext.combinedValidationContext.defaultValidationContext.matchTypedSubjectAltNames).toEqual([{ sanType: "URI", matcher: { prefix: "spiffe://cluster.local/" } }]);
+    expect(commonTlsContext.combinedValidationContext.defaultValidationContext.matchTypedSubjectAltNames).toEqual([
+      { sanType: "URI", matcher: { prefix: "spiffe://cluster.local/" } },
+    ]);
   });
 
   it("are there for the clients that use them", () => {
-    const names = (metadata: NonNullable<ProxyOptions["metadata"]>): string[] => ambient("").proxy({ metadata }).names("envoy.config.cluster.v3.Cluster").filter((name) => /connect_|internal/.test(name));
+    const names = (metadata: NonNullable<ProxyOptions["metadata"]>): string[] =>
+      ambient("")
+        .proxy({ metadata })
+        .names("envoy.config.cluster.v3.Cluster")
+        .filter((name) => /connect_|internal/.test(name));
     expect(names({})).toEqual(["connect_originate"]);
     expect(names({ ENABLE_HBONE: "true" })).toEqual(["connect_originate", "main_internal"]);
     expect(names({ ENABLE_HBONE: "true", DISABLE_HBONE_SEND: "true" })).toEqual(["main_internal"]);
@@ -82,7 +100,11 @@ describe("clusters for HBONE tunnels", () => {
 
   it("pass the destination to the internal listener by their transport socket", () => {
     const [hbone] = socketsOf(ambient(podYaml("cart", "10.2.0.1", { labels }), prefer));
-    expect(hbone).toMatchObject({ name: "hbone", match: { tunnel: "http" }, transportSocket: { name: "envoy.transport_sockets.internal_upstream" } });
+    expect(hbone).toMatchObject({
+      name: "hbone",
+      match: { tunnel: "http" },
+      transportSocket: { name: "envoy.transport_sockets.internal_upstream" },
+    });
     expect(hbone.transportSocket.typedConfig.passthroughMetadata).toEqual([
       { kind: { host: {} }, name: "envoy.filters.listener.original_dst" },
       { kind: { cluster: {} }, name: "istio" },

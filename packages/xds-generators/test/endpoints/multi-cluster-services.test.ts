@@ -12,11 +12,17 @@ const clusters = ["Kubernetes", "east", "north"] as const;
 type Cluster = (typeof clusters)[number];
 const own = "cart.shop.svc.cluster.local";
 const shared = "cart.shop.svc.clusterset.local";
-const flags = ["ENABLE_MCS_SERVICE_DISCOVERY", "ENABLE_MCS_HOST", "ENABLE_MCS_CLUSTER_LOCAL", "ENABLE_MCS_AUTO_EXPORT"] as const;
+const flags = [
+  "ENABLE_MCS_SERVICE_DISCOVERY",
+  "ENABLE_MCS_HOST",
+  "ENABLE_MCS_CLUSTER_LOCAL",
+  "ENABLE_MCS_AUTO_EXPORT",
+] as const;
 
 const endpointOf = (cluster: Cluster): string => `10.${clusters.indexOf(cluster) + 1}.0.1`;
 const addressOf = (cluster: Cluster): string => `240.0.0.${clusters.indexOf(cluster) + 1}`;
-const head = (kind: string): string => `---\n{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ${kind}, metadata: {name: cart, namespace: shop}`;
+const head = (kind: string): string =>
+  `---\n{apiVersion: multicluster.x-k8s.io/v1alpha1, kind: ${kind}, metadata: {name: cart, namespace: shop}`;
 const slice = (address: string): string =>
   `---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart-1, namespace: shop, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, ports: [{name: http, port: 8080}], endpoints: [{addresses: [${address}], conditions: {ready: true}}]}\n`;
 
@@ -25,7 +31,8 @@ const objects = {
   Service: () => serviceYaml("cart"),
   EndpointSlice: (cluster: Cluster) => slice(endpointOf(cluster)),
   ServiceExport: () => `${head("ServiceExport")}}\n`,
-  ServiceImport: (cluster: Cluster) => `${head("ServiceImport")}, spec: {type: ClusterSetIP, ips: [${addressOf(cluster)}]}}\n`,
+  ServiceImport: (cluster: Cluster) =>
+    `${head("ServiceImport")}, spec: {type: ClusterSetIP, ips: [${addressOf(cluster)}]}}\n`,
   /** With a second entry in the law's steps: one that gives no address imports nothing. */
   EmptyImport: () => `${head("ServiceImport")}, spec: {type: ClusterSetIP, ips: [none]}}\n`,
 } as const;
@@ -64,7 +71,9 @@ class ClusterSet {
     const name = `outbound|80||${host}`;
     if (client.resource(clusterType, name) === undefined) return undefined;
     const groups: Json[] = client.json(endpointType, name).endpoints ?? [];
-    const addresses = groups.flatMap((group) => group.lbEndpoints.map((each: Json) => each.endpoint.address.socketAddress.address));
+    const addresses = groups.flatMap((group) =>
+      group.lbEndpoints.map((each: Json) => each.endpoint.address.socketAddress.address),
+    );
     return clusters.filter((cluster) => addresses.includes(endpointOf(cluster)));
   }
 
@@ -77,7 +86,8 @@ class ClusterSet {
 const [discovery, hosts, local, auto] = flags;
 
 describe("Multi-cluster services", () => {
-  const everywhere = (set: ClusterSet): ClusterSet => clusters.reduce((to, cluster) => to.put(cluster, "Service", "EndpointSlice"), set);
+  const everywhere = (set: ClusterSet): ClusterSet =>
+    clusters.reduce((to, cluster) => to.put(cluster, "Service", "EndpointSlice"), set);
 
   test("are off by default: endpoints are seen everywhere, and there is no host of the set of clusters", () => {
     const set = everywhere(new ClusterSet()).put("east", "ServiceExport", "ServiceImport").set(hosts, local, auto);
@@ -90,7 +100,11 @@ describe("Multi-cluster services", () => {
     const set = everywhere(new ClusterSet()).set(discovery);
     expect(clusters.map((cluster) => set.seen(cluster, own))).toEqual([["Kubernetes"], ["east"], ["north"]]);
     set.put("east", "ServiceExport");
-    expect(clusters.map((cluster) => set.seen(cluster, own))).toEqual([["Kubernetes", "east"], ["east"], ["east", "north"]]);
+    expect(clusters.map((cluster) => set.seen(cluster, own))).toEqual([
+      ["Kubernetes", "east"],
+      ["east"],
+      ["east", "north"],
+    ]);
     // A client that does not say where it is counts as near.
     expect(set.seen("", own)).toEqual(clusters);
     set.take("east", "ServiceExport");
@@ -126,7 +140,11 @@ describe("Multi-cluster services", () => {
 
   test("give the workloads behind them nothing but what the clusters' own hosts give, at the same ports", () => {
     const set = everywhere(new ClusterSet());
-    const inbound = (): string[] => set.mesh.proxy({ labels: { app: "cart" } }).names(clusterType).filter((name) => name.startsWith("inbound"));
+    const inbound = (): string[] =>
+      set.mesh
+        .proxy({ labels: { app: "cart" } })
+        .names(clusterType)
+        .filter((name) => name.startsWith("inbound"));
     const before = inbound();
     set.set(discovery, hosts).put("Kubernetes", "ServiceExport", "ServiceImport");
     expect(inbound()).toEqual(before);
@@ -137,12 +155,18 @@ describe("Multi-cluster services", () => {
 
   test("send each client the endpoints that the rules say, whatever comes and goes", () => {
     const step = fc.oneof(
-      fc.record({ cluster: fc.constantFrom(...clusters), kind: fc.constantFrom(...(Object.keys(objects) as Kind[])), gone: fc.boolean() }),
+      fc.record({
+        cluster: fc.constantFrom(...clusters),
+        kind: fc.constantFrom(...(Object.keys(objects) as Kind[])),
+        gone: fc.boolean(),
+      }),
       fc.record({ flag: fc.constantFrom(...flags), on: fc.boolean() }),
     );
     fc.assert(
       fc.property(fc.array(step, { minLength: 1, maxLength: 25 }), fc.boolean(), (steps, isLocal) => {
-        const set = new ClusterSet(isLocal ? { serviceSettings: [{ settings: { clusterLocal: true }, hosts: [own] }] } : {});
+        const set = new ClusterSet(
+          isLocal ? { serviceSettings: [{ settings: { clusterLocal: true }, hosts: [own] }] } : {},
+        );
         const has = new Set<string>();
         const on = new Set<string>();
         for (const one of steps) {
@@ -153,7 +177,8 @@ describe("Multi-cluster services", () => {
             if (one.gone) set.take(one.cluster, one.kind);
             else set.put(one.cluster, one.kind);
             const imports = one.kind === "ServiceImport" || one.kind === "EmptyImport";
-            for (const kind of imports ? ["ServiceImport", "EmptyImport"] : [one.kind]) has.delete(`${one.cluster} ${kind}`);
+            for (const kind of imports ? ["ServiceImport", "EmptyImport"] : [one.kind])
+              has.delete(`${one.cluster} ${kind}`);
             if (!one.gone) has.add(`${one.cluster} ${one.kind}`);
           }
         }
@@ -165,13 +190,16 @@ describe("Multi-cluster services", () => {
           has.has(`${cluster} ServiceExport`) || (on.has(auto) && has.has(`${cluster} Service`) && !isLocal);
         for (const client of clusters) {
           const offered = (cluster: Cluster, under: "Service" | "ServiceImport"): boolean =>
-            cluster === client || (has.has(`${cluster} ${under}`) && exports(cluster) && !(under === "Service" && byHost && on.has(local)));
+            cluster === client ||
+            (has.has(`${cluster} ${under}`) && exports(cluster) && !(under === "Service" && byHost && on.has(local)));
           const near = isLocal ? (cluster: Cluster) => cluster === client : () => true;
           const endpoints = with_("EndpointSlice");
           const ofOwn = endpoints.filter((cluster) => near(cluster) && (!byExport || offered(cluster, "Service")));
           expect(set.seen(client, own)).toEqual(exists ? ofOwn : undefined);
           const isShared = byHost && exists && importing.length > 0;
-          expect(set.seen(client, shared)).toEqual(isShared ? endpoints.filter((cluster) => offered(cluster, "ServiceImport")) : undefined);
+          expect(set.seen(client, shared)).toEqual(
+            isShared ? endpoints.filter((cluster) => offered(cluster, "ServiceImport")) : undefined,
+          );
           const home = importing.includes(client) ? client : importing[0];
           expect(set.names(client, shared)).toEqual(isShared && home !== undefined ? [addressOf(home)] : undefined);
         }

@@ -7,11 +7,17 @@ import { destinationRule, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const cart = (proxy: TestProxy): readonly string[] => summary(proxy.json(endpointType, cartCluster()));
-const inNetwork = (mesh: TestMesh, network: string): TestProxy => mesh.proxy({ metadata: { NETWORK: network }, ip: `10.3.0.${network.length}` });
+const inNetwork = (mesh: TestMesh, network: string): TestProxy =>
+  mesh.proxy({ metadata: { NETWORK: network }, ip: `10.3.0.${network.length}` });
 
 function networks(mesh: TestMesh, gateways: Readonly<Record<string, readonly string[]>>): TestMesh {
   const json: JsonValue = {
-    networks: Object.fromEntries(Object.entries(gateways).map(([name, addresses]) => [name, { gateways: addresses.map((address) => ({ address, port: 15443 })) }])),
+    networks: Object.fromEntries(
+      Object.entries(gateways).map(([name, addresses]) => [
+        name,
+        { gateways: addresses.map((address) => ({ address, port: 15443 })) },
+      ]),
+    ),
   };
   mesh.db.commit((tx) => tx.set(meshNetworks, meshNetworksKey, fromJson(MeshNetworksSchema, json)));
   return mesh;
@@ -27,15 +33,22 @@ function twoNetworks(): TestMesh {
 
 describe("endpoints of several networks", () => {
   test("are reached directly while no network has a gateway", () => {
-    expect(cart(inNetwork(twoNetworks(), "near"))).toEqual(["/ p0 w4: 10.1.0.1:8080*1 10.9.0.1:8080*1 10.9.0.2:8080*1 10.9.0.3:8080*1"]);
+    expect(cart(inNetwork(twoNetworks(), "near"))).toEqual([
+      "/ p0 w4: 10.1.0.1:8080*1 10.9.0.1:8080*1 10.9.0.2:8080*1 10.9.0.3:8080*1",
+    ]);
   });
 
   test("are reached through gateways, which count as what they stand for; what has no mutual TLS cannot be", () => {
     const mesh = networks(twoNetworks(), { far: ["203.0.113.1", "203.0.113.2"] });
     expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w6: 10.1.0.1:8080*2 203.0.113.1:15443*2 203.0.113.2:15443*2"]);
-    expect(cart(inNetwork(mesh, "far"))).toEqual(["/ p0 w8: 10.1.0.1:8080*2 10.9.0.1:8080*2 10.9.0.2:8080*2 10.9.0.3:8080*2"]);
+    expect(cart(inNetwork(mesh, "far"))).toEqual([
+      "/ p0 w8: 10.1.0.1:8080*2 10.9.0.1:8080*2 10.9.0.2:8080*2 10.9.0.3:8080*2",
+    ]);
     const gateway = inNetwork(mesh, "near").json(endpointType, cartCluster()).endpoints[0].lbEndpoints[1];
-    expect(gateway.metadata.filterMetadata).toEqual({ "envoy.transport_socket_match": { tlsMode: "istio" }, istio: { workload: ";;;;" } });
+    expect(gateway.metadata.filterMetadata).toEqual({
+      "envoy.transport_socket_match": { tlsMode: "istio" },
+      istio: { workload: ";;;;" },
+    });
     expect(gateway.healthStatus).toBeUndefined();
   });
 
@@ -68,10 +81,19 @@ describe("endpoints of several networks", () => {
   });
 
   test("at the paths of sockets are left out once a network has a gateway", () => {
-    const spec = { hosts: ["api.example.com"], resolution: "STATIC", ports: [{ number: 80, name: "tcp", protocol: "TCP" }], endpoints: [{ address: "unix:///run/api.sock" }, { address: "192.0.2.1" }] };
+    const spec = {
+      hosts: ["api.example.com"],
+      resolution: "STATIC",
+      ports: [{ number: 80, name: "tcp", protocol: "TCP" }],
+      endpoints: [{ address: "unix:///run/api.sock" }, { address: "192.0.2.1" }],
+    };
     const mesh = new TestMesh(serviceEntry("api", spec));
     const addresses = (): readonly string[] =>
-      inNetwork(mesh, "near").json(endpointType, "outbound|80||api.example.com").endpoints[0].lbEndpoints.map(({ endpoint }: Json) => endpoint.address.pipe?.path ?? endpoint.address.socketAddress.address);
+      inNetwork(mesh, "near")
+        .json(endpointType, "outbound|80||api.example.com")
+        .endpoints[0].lbEndpoints.map(
+          ({ endpoint }: Json) => endpoint.address.pipe?.path ?? endpoint.address.socketAddress.address,
+        );
     expect(addresses()).toEqual(["/run/api.sock", "192.0.2.1"]);
     networks(mesh, { far: ["203.0.113.1"] });
     expect(addresses()).toEqual(["192.0.2.1"]);
@@ -92,7 +114,16 @@ test("a gateway that passes TLS on is sent endpoints with mutual TLS only", () =
     apiVersion: "networking.istio.io/v1",
     kind: "Gateway",
     metadata: { name: "cross", namespace: "istio-system" },
-    spec: { selector: { app: "gw" }, servers: [{ port: { number: 15443, name: "tls", protocol: "TLS" }, tls: { mode: "AUTO_PASSTHROUGH" }, hosts: ["*.local"] }] },
+    spec: {
+      selector: { app: "gw" },
+      servers: [
+        {
+          port: { number: 15443, name: "tls", protocol: "TLS" },
+          tls: { mode: "AUTO_PASSTHROUGH" },
+          hosts: ["*.local"],
+        },
+      ],
+    },
   });
   const mesh = new TestMesh(serviceYaml("cart"))
     .apply(workloadYaml("cart", "10.1.0.1"))
@@ -100,7 +131,9 @@ test("a gateway that passes TLS on is sent endpoints with mutual TLS only", () =
     .apply(gateway)
     .apply(destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "v1", labels: { app: "cart" } }] }));
   const router = mesh.proxy({ type: "router", namespace: "istio-system", labels: { app: "gw" } });
-  expect(summary(router.json(endpointType, "outbound_.80_._.cart.shop.svc.cluster.local"))).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
+  expect(summary(router.json(endpointType, "outbound_.80_._.cart.shop.svc.cluster.local"))).toEqual([
+    "/ p0 w1: 10.1.0.1:8080*1",
+  ]);
   expect(router.names(endpointType)).toContain("outbound_.80_.v1_.cart.shop.svc.cluster.local");
   expect(mesh.proxy().names(endpointType)).toEqual([cartCluster("v1"), cartCluster()]);
 });

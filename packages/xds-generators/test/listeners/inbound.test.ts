@@ -1,10 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 import { istioYaml, peerAuthentication, podYaml, serviceYaml } from "../mesh-yaml.js";
-import { chainLines, chainsOf, filterNames, filterOf, httpChain, httpFilterNames, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
+import {
+  chainLines,
+  chainsOf,
+  filterNames,
+  filterOf,
+  httpChain,
+  httpFilterNames,
+  listenerNames,
+  listenerOf,
+  managerOf,
+  tcpProxy,
+} from "./listener-parts.js";
 
 const ip = "10.1.0.1";
-const web = serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090", "any:91:9091"] }) + podYaml("web", ip, { ports: { http: 8080, tcp: 9090, any: 9091 } });
+const web =
+  serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090", "any:91:9091"] }) +
+  podYaml("web", ip, { ports: { http: 8080, tcp: 9090, any: 9091 } });
 const self = { ip, name: "web-10-1-0-1", labels: { app: "web" } };
 const virtualInbound = (proxy: TestProxy) => listenerOf(proxy, "virtualInbound");
 const mutual = "istio-http/1.0 istio-http/1.1 istio-h2";
@@ -12,8 +25,15 @@ const mutual = "istio-http/1.0 istio-http/1.1 istio-h2";
 describe("inbound chains", () => {
   it("take both mutual TLS and plain text where nothing is said", () => {
     const listener = virtualInbound(new TestMesh(web).proxy(self));
-    expect(chainLines(listener, 8080)).toEqual([`tls istio istio-peer-exchange ${mutual} -> tls http`, "raw_buffer -> http"]);
-    expect(chainLines(listener, 9090)).toEqual([`tls istio istio-peer-exchange ${mutual} -> tls tcp`, "tls -> tcp", "raw_buffer -> tcp"]);
+    expect(chainLines(listener, 8080)).toEqual([
+      `tls istio istio-peer-exchange ${mutual} -> tls http`,
+      "raw_buffer -> http",
+    ]);
+    expect(chainLines(listener, 9090)).toEqual([
+      `tls istio istio-peer-exchange ${mutual} -> tls tcp`,
+      "tls -> tcp",
+      "raw_buffer -> tcp",
+    ]);
     expect(chainLines(listener, 9091)).toEqual([
       `tls ${mutual} -> tls http`,
       "raw_buffer http/1.1 h2c -> http",
@@ -24,7 +44,10 @@ describe("inbound chains", () => {
   });
 
   it("are none for a port of which no number is known: they would take what is for any port", () => {
-    const named = serviceYaml("web", { ports: ["http:80"], spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: "http" }] } });
+    const named = serviceYaml("web", {
+      ports: ["http:80"],
+      spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: "http" }] },
+    });
     const proxy = new TestMesh(named).proxy(self);
     const unused = new TestMesh(serviceYaml("other")).proxy(self);
     expect(proxy.names(clusterType)).toContain("inbound|0||");
@@ -32,15 +55,20 @@ describe("inbound chains", () => {
   });
 
   it("take mutual TLS alone under STRICT, and plain text alone under DISABLE", () => {
-    const lines = (mode: string, port: number): string[] => chainLines(virtualInbound(new TestMesh(web + peerAuthentication("shop", mode)).proxy(self)), port);
+    const lines = (mode: string, port: number): string[] =>
+      chainLines(virtualInbound(new TestMesh(web + peerAuthentication("shop", mode)).proxy(self)), port);
     expect(lines("STRICT", 8080)).toEqual(["tls -> tls http"]);
     expect(lines("STRICT", 9091)).toEqual([`tls ${mutual} -> tls http`, "tls -> tls tcp"]);
     expect(lines("DISABLE", 8080)).toEqual(["raw_buffer -> http"]);
   });
 
   it("count TCP under the mesh's pattern, without knowing the workload's port", () => {
-    const proxy = new TestMesh(web, { inboundClusterStatName: "in_%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" }).proxy(self);
-    const chain = chainsOf(virtualInbound(proxy)).find(({ filterChainMatch }) => filterChainMatch?.destinationPort === 9090);
+    const proxy = new TestMesh(web, { inboundClusterStatName: "in_%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" }).proxy(
+      self,
+    );
+    const chain = chainsOf(virtualInbound(proxy)).find(
+      ({ filterChainMatch }) => filterChainMatch?.destinationPort === 9090,
+    );
     expect(filterOf(chain, tcpProxy).statPrefix).toBe("in_web.shop_90_%TARGET_PORT%");
   });
 
@@ -53,10 +81,20 @@ describe("inbound chains", () => {
   });
 
   it("lead requests to the port's cluster, with routes in place", () => {
-    const chain = chainsOf(virtualInbound(new TestMesh(web).proxy(self))).find((each) => each.filterChainMatch.destinationPort === 8080);
+    const chain = chainsOf(virtualInbound(new TestMesh(web).proxy(self))).find(
+      (each) => each.filterChainMatch.destinationPort === 8080,
+    );
     const manager = managerOf(chain);
-    expect(manager).toMatchObject({ statPrefix: "inbound_0.0.0.0_8080;", serverName: "istio-envoy", forwardClientCertDetails: "APPEND_FORWARD", useRemoteAddress: false });
-    expect(manager.routeConfig.virtualHosts[0]).toMatchObject({ name: "inbound|http|80", routes: [{ route: { cluster: "inbound|8080||" } }] });
+    expect(manager).toMatchObject({
+      statPrefix: "inbound_0.0.0.0_8080;",
+      serverName: "istio-envoy",
+      forwardClientCertDetails: "APPEND_FORWARD",
+      useRemoteAddress: false,
+    });
+    expect(manager.routeConfig.virtualHosts[0]).toMatchObject({
+      name: "inbound|http|80",
+      routes: [{ route: { cluster: "inbound|8080||" } }],
+    });
     expect(filterNames(chain)).toEqual(["istio.metadata_exchange", "envoy.filters.network.http_connection_manager"]);
   });
 
@@ -64,7 +102,13 @@ describe("inbound chains", () => {
     const [blackHole, ...others] = chainsOf(virtualInbound(new TestMesh(web).proxy(self)));
     expect(blackHole).toMatchObject({ name: "virtualInbound-blackhole", filterChainMatch: { destinationPort: 15006 } });
     const passthrough = others.filter((chain) => chain.filterChainMatch.destinationPort === undefined);
-    expect(passthrough.map(({ name }) => name)).toEqual(["virtualInbound-catchall-http", "virtualInbound-catchall-http", "virtualInbound", "virtualInbound", "virtualInbound"]);
+    expect(passthrough.map(({ name }) => name)).toEqual([
+      "virtualInbound-catchall-http",
+      "virtualInbound-catchall-http",
+      "virtualInbound",
+      "virtualInbound",
+      "virtualInbound",
+    ]);
     expect(filterOf(passthrough.at(-1), tcpProxy).cluster).toBe("InboundPassthroughCluster");
   });
 
@@ -72,11 +116,20 @@ describe("inbound chains", () => {
     const mesh = new TestMesh(web, { trustDomain: "new", trustDomainAliases: ["old"] });
     const chain = chainsOf(virtualInbound(mesh.proxy(self))).find((each) => each.transportSocket);
     const { defaultValidationContext } = chain.transportSocket.typedConfig.commonTlsContext.combinedValidationContext;
-    expect(defaultValidationContext.matchSubjectAltNames).toEqual([{ prefix: "spiffe://new/" }, { prefix: "spiffe://old/" }]);
+    expect(defaultValidationContext.matchSubjectAltNames).toEqual([
+      { prefix: "spiffe://new/" },
+      { prefix: "spiffe://old/" },
+    ]);
   });
 
   it("spare servers that speak first the wait for the client's words", () => {
-    const listener = virtualInbound(new TestMesh(serviceYaml("web", { ports: ["mysql:3306"] }) + podYaml("web", ip, { ports: { mysql: 3306 } }) + peerAuthentication("shop", "DISABLE")).proxy(self));
+    const listener = virtualInbound(
+      new TestMesh(
+        serviceYaml("web", { ports: ["mysql:3306"] }) +
+          podYaml("web", ip, { ports: { mysql: 3306 } }) +
+          peerAuthentication("shop", "DISABLE"),
+      ).proxy(self),
+    );
     const [, httpInspector] = listener.listenerFilters;
     expect(httpInspector).toMatchObject({ name: "envoy.filters.listener.http_inspector" });
     expect(JSON.stringify(httpInspector.filterDisabled)).toContain('"start":3306,"end":3307');
@@ -84,10 +137,13 @@ describe("inbound chains", () => {
 });
 
 describe("a Sidecar's ingress listener", () => {
-  const sidecar = (ingress: readonly object[]): string => istioYaml("Sidecar", "web", { workloadSelector: { labels: { app: "web" } }, ingress });
+  const sidecar = (ingress: readonly object[]): string =>
+    istioYaml("Sidecar", "web", { workloadSelector: { labels: { app: "web" } }, ingress });
 
   it("takes the place of the services' ports", () => {
-    const mesh = new TestMesh(web + sidecar([{ port: { number: 8443, protocol: "HTTP", name: "http" }, defaultEndpoint: "127.0.0.1:8080" }]));
+    const mesh = new TestMesh(
+      web + sidecar([{ port: { number: 8443, protocol: "HTTP", name: "http" }, defaultEndpoint: "127.0.0.1:8080" }]),
+    );
     const listener = virtualInbound(mesh.proxy(self));
     expect(chainLines(listener, 8080)).toEqual([]);
     const chain = chainsOf(listener).find((each) => each.filterChainMatch.destinationPort === 8443);
@@ -96,7 +152,17 @@ describe("a Sidecar's ingress listener", () => {
   });
 
   it("has a listener of its own without capture", () => {
-    const mesh = new TestMesh(web + sidecar([{ port: { number: 8443, protocol: "TCP", name: "tcp" }, bind: "0.0.0.0", captureMode: "NONE", defaultEndpoint: "127.0.0.1:8080" }]));
+    const mesh = new TestMesh(
+      web +
+        sidecar([
+          {
+            port: { number: 8443, protocol: "TCP", name: "tcp" },
+            bind: "0.0.0.0",
+            captureMode: "NONE",
+            defaultEndpoint: "127.0.0.1:8080",
+          },
+        ]),
+    );
     const proxy = mesh.proxy(self);
     expect(listenerNames(proxy)).toContain("0.0.0.0_8443");
     expect(chainLines(virtualInbound(proxy), 8443)).toEqual([]);
@@ -104,17 +170,34 @@ describe("a Sidecar's ingress listener", () => {
 
   it("ends TLS of its own where mutual TLS is off", () => {
     const tls = { mode: "SIMPLE", privateKey: "/certs/key.pem", serverCertificate: "/certs/cert.pem" };
-    const mesh = new TestMesh(web + peerAuthentication("shop", "DISABLE") + sidecar([{ port: { number: 8443, protocol: "HTTPS", name: "https" }, defaultEndpoint: "127.0.0.1:8080", tls }])).set("ENABLE_TLS_ON_SIDECAR_INGRESS", "true");
-    const chain = chainsOf(virtualInbound(mesh.proxy(self))).find((each) => each.filterChainMatch.destinationPort === 8443);
+    const mesh = new TestMesh(
+      web +
+        peerAuthentication("shop", "DISABLE") +
+        sidecar([{ port: { number: 8443, protocol: "HTTPS", name: "https" }, defaultEndpoint: "127.0.0.1:8080", tls }]),
+    ).set("ENABLE_TLS_ON_SIDECAR_INGRESS", "true");
+    const chain = chainsOf(virtualInbound(mesh.proxy(self))).find(
+      (each) => each.filterChainMatch.destinationPort === 8443,
+    );
     expect(filterNames(chain)).toContain("envoy.filters.network.http_connection_manager");
-    expect(chain.transportSocket.typedConfig.commonTlsContext.tlsCertificateSdsSecretConfigs[0].name).toBe("file-cert:/certs/cert.pem~/certs/key.pem");
+    expect(chain.transportSocket.typedConfig.commonTlsContext.tlsCertificateSdsSecretConfigs[0].name).toBe(
+      "file-cert:/certs/cert.pem~/certs/key.pem",
+    );
   });
 });
 
 describe("ports that two workloads bind alike", () => {
   it("have a listener for each workload, named for it in traces", () => {
-    const ingress = [{ port: { number: 9080, protocol: "HTTP", name: "http" }, bind: "0.0.0.0", captureMode: "NONE", defaultEndpoint: "127.0.0.1:8080" }];
-    const mesh = new TestMesh(["shop", "payments"].map((namespace) => istioYaml("Sidecar", "default", { ingress }, namespace)).join(""));
+    const ingress = [
+      {
+        port: { number: 9080, protocol: "HTTP", name: "http" },
+        bind: "0.0.0.0",
+        captureMode: "NONE",
+        defaultEndpoint: "127.0.0.1:8080",
+      },
+    ];
+    const mesh = new TestMesh(
+      ["shop", "payments"].map((namespace) => istioYaml("Sidecar", "default", { ingress }, namespace)).join(""),
+    );
     const operations = ["shop", "payments"].map((namespace) => {
       const [chain] = chainsOf(listenerOf(mesh.proxy({ namespace }), "0.0.0.0_9080"));
       return managerOf(chain).routeConfig.virtualHosts[0].routes[0].decorator.operation;
@@ -126,23 +209,41 @@ describe("ports that two workloads bind alike", () => {
 describe("a proxy without redirection", () => {
   it("has inbound listeners only where a Sidecar says so", () => {
     const metadata = { INTERCEPTION_MODE: "NONE" };
-    expect(listenerNames(new TestMesh(web).proxy({ ...self, metadata })).filter((name) => name.includes("8080") || name === "virtualInbound")).toEqual([]);
+    expect(
+      listenerNames(new TestMesh(web).proxy({ ...self, metadata })).filter(
+        (name) => name.includes("8080") || name === "virtualInbound",
+      ),
+    ).toEqual([]);
   });
 });
 
 describe("the settings of the proxy", () => {
-  const requests = (config: object): ReturnType<typeof managerOf> => managerOf(httpChain(virtualInbound(new TestMesh(web, config as never).proxy(self))));
+  const requests = (config: object): ReturnType<typeof managerOf> =>
+    managerOf(httpChain(virtualInbound(new TestMesh(web, config as never).proxy(self))));
 
   it("normalise paths as the mesh says", () => {
     expect(requests({})).toMatchObject({ normalizePath: true, pathWithEscapedSlashesAction: "KEEP_UNCHANGED" });
     expect(requests({ pathNormalization: { normalization: "NONE" } }).normalizePath).toBe(false);
-    expect(requests({ pathNormalization: { normalization: "DECODE_AND_MERGE_SLASHES" } })).toMatchObject({ mergeSlashes: true, pathWithEscapedSlashesAction: "UNESCAPE_AND_FORWARD" });
+    expect(requests({ pathNormalization: { normalization: "DECODE_AND_MERGE_SLASHES" } })).toMatchObject({
+      mergeSlashes: true,
+      pathWithEscapedSlashesAction: "UNESCAPE_AND_FORWARD",
+    });
   });
 
   it("say which headers are added", () => {
-    const proxyHeaders = { server: { disabled: true }, requestId: { disabled: true }, forwardedClientCert: "SANITIZE", envoyDebugHeaders: { disabled: true }, preserveHttp1HeaderCase: true };
+    const proxyHeaders = {
+      server: { disabled: true },
+      requestId: { disabled: true },
+      forwardedClientCert: "SANITIZE",
+      envoyDebugHeaders: { disabled: true },
+      preserveHttp1HeaderCase: true,
+    };
     const manager = requests({ defaultConfig: { proxyHeaders } });
-    expect(manager).toMatchObject({ serverHeaderTransformation: "PASS_THROUGH", generateRequestId: false, httpProtocolOptions: { headerKeyFormat: { statefulFormatter: { name: "preserve_case" } } } });
+    expect(manager).toMatchObject({
+      serverHeaderTransformation: "PASS_THROUGH",
+      generateRequestId: false,
+      httpProtocolOptions: { headerKeyFormat: { statefulFormatter: { name: "preserve_case" } } },
+    });
     expect(manager.serverName).toBeUndefined();
     expect(manager.forwardClientCertDetails).toBeUndefined();
     expect(manager.httpFilters.at(-1).typedConfig.suppressEnvoyHeaders).toBe(true);
@@ -159,9 +260,13 @@ describe("a stock Envoy", () => {
 
   it("is sent none of the filters that it lacks", () => {
     const proxy = new TestMesh(web, { defaultProviders: { metrics: ["prometheus"] } }).proxy({ ...self, extensions });
-    const all = listenerNames(proxy).map((name) => JSON.stringify(listenerOf(proxy, name))).join();
+    const all = listenerNames(proxy)
+      .map((name) => JSON.stringify(listenerOf(proxy, name)))
+      .join();
     expect(all).not.toContain('"name":"istio.');
-    const tls = chainsOf(virtualInbound(proxy)).find((chain) => chain.transportSocket && !filterNames(chain).includes("envoy.filters.network.http_connection_manager"));
+    const tls = chainsOf(virtualInbound(proxy)).find(
+      (chain) => chain.transportSocket && !filterNames(chain).includes("envoy.filters.network.http_connection_manager"),
+    );
     // It could not answer a peer that begins to exchange metadata.
     expect(tls.transportSocket.typedConfig.commonTlsContext.alpnProtocols).toEqual(["h2", "http/1.1"]);
   });

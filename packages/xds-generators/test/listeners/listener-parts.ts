@@ -57,6 +57,8 @@ export function chainLines(listener: Json, port?: number): string[] {
     .map((chain) => {
       const { transportProtocol = "any", applicationProtocols = [] } = chain.filterChainMatch ?? {};
       const kind = filterNames(chain).includes(manager) ? "http" : "tcp";
-      return [transportProtocol, ...applicationProtocols, "->", chain.transportSocket ? "tls" : "", kind].filter((part) => part !== "").join(" ");
+      return [transportProtocol, ...applicationProtocols, "->", chain.transportSocket ? "tls" : "", kind]
+        .filter((part) => part !== "")
+        .join(" ");
     });
 }

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { type Json, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
-import { chainsOf, filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
+import {
+  chainsOf,
+  filterNames,
+  filterOf,
+  httpChain,
+  listenerNames,
+  listenerOf,
+  managerOf,
+  tcpProxy,
+} from "./listener-parts.js";
 
 const host = "cart.shop.svc.cluster.local";
 const captured = ["virtualInbound", "virtualOutbound"];
@@ -11,10 +20,19 @@ describe("outbound listeners", () => {
     const proxy = new TestMesh(serviceYaml("cart") + serviceYaml("other", { ip: "10.96.0.2" })).proxy();
     expect(listenerNames(proxy)).toEqual(["0.0.0.0_80", ...captured]);
     const listener = listenerOf(proxy, "0.0.0.0_80");
-    expect(listener).toMatchObject({ bindToPort: false, trafficDirection: "OUTBOUND", address: { socketAddress: { address: "0.0.0.0", portValue: 80 } } });
-    expect(managerOf(httpChain(listener))).toMatchObject({ statPrefix: "outbound_0.0.0.0_80;", rds: { routeConfigName: "80", configSource: { ads: {} } } });
+    expect(listener).toMatchObject({
+      bindToPort: false,
+      trafficDirection: "OUTBOUND",
+      address: { socketAddress: { address: "0.0.0.0", portValue: 80 } },
+    });
+    expect(managerOf(httpChain(listener))).toMatchObject({
+      statPrefix: "outbound_0.0.0.0_80;",
+      rds: { routeConfigName: "80", configSource: { ads: {} } },
+    });
     expect(listener.defaultFilterChain).toMatchObject({ name: "PassthroughFilterChain" });
-    expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual(["envoy.filters.listener.http_inspector"]);
+    expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual([
+      "envoy.filters.listener.http_inspector",
+    ]);
   });
 
   it("are one for each address of other protocols", () => {
@@ -25,19 +43,35 @@ describe("outbound listeners", () => {
   });
 
   it("count under the mesh's pattern, in which no workload's port is known", () => {
-    const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }), { outboundClusterStatName: "%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" });
+    const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }), {
+      outboundClusterStatName: "%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%",
+    });
     const [chain] = chainsOf(listenerOf(mesh.proxy(), "10.96.0.1_5432"));
     expect(filterOf(chain, tcpProxy).statPrefix).toMatch(/^db\.shop_5432_0/);
   });
 
   it("go by the rule of the service that the host stands for in the scope, which may be another's than the listener's", () => {
-    const entry = serviceEntry("more", { hosts: [host], addresses: ["240.0.0.1"], resolution: "STATIC", ports: [{ number: 93, name: "tcp", protocol: "TCP" }], endpoints: [{ address: "192.0.2.1" }] }, "other");
+    const entry = serviceEntry(
+      "more",
+      {
+        hosts: [host],
+        addresses: ["240.0.0.1"],
+        resolution: "STATIC",
+        ports: [{ number: 93, name: "tcp", protocol: "TCP" }],
+        endpoints: [{ address: "192.0.2.1" }],
+      },
+      "other",
+    );
     const rule = destinationRule(host, { trafficPolicy: { connectionPool: { tcp: { idleTimeout: "7s" } } } }, "other");
-    const idle = (mesh: TestMesh): unknown => filterOf(chainsOf(listenerOf(mesh.proxy(), "240.0.0.1_93"))[0], tcpProxy).idleTimeout;
+    const idle = (mesh: TestMesh): unknown =>
+      filterOf(chainsOf(listenerOf(mesh.proxy(), "240.0.0.1_93"))[0], tcpProxy).idleTimeout;
     expect(idle(new TestMesh(entry + rule))).toBe("7s");
     // The Service is not exported to its own namespace, but a route there brings it into the scope.
     const service = serviceYaml("cart", { annotations: { "networking.istio.io/exportTo": "other" } });
-    const route = istioYaml("VirtualService", "cart", { hosts: [host], http: [{ route: [{ destination: { host } }] }] });
+    const route = istioYaml("VirtualService", "cart", {
+      hosts: [host],
+      http: [{ route: [{ destination: { host } }] }],
+    });
     expect(idle(new TestMesh(entry + rule + service + route))).toBeUndefined();
   });
 
@@ -48,7 +82,11 @@ describe("outbound listeners", () => {
   });
 
   it("mix HTTP and TCP that meet at one port and address", () => {
-    const anywhere = serviceEntry("raw", { hosts: ["raw.example.com"], resolution: "NONE", ports: [{ number: 80, name: "tcp", protocol: "TCP" }] });
+    const anywhere = serviceEntry("raw", {
+      hosts: ["raw.example.com"],
+      resolution: "NONE",
+      ports: [{ number: 80, name: "tcp", protocol: "TCP" }],
+    });
     const listener = listenerOf(new TestMesh(serviceYaml("cart") + anywhere).proxy(), "0.0.0.0_80");
     expect(httpChain(listener).filterChainMatch).toMatchObject({ applicationProtocols: ["http/1.1", "h2c"] });
     expect(filterOf(listener.defaultFilterChain, tcpProxy).cluster).toBe("outbound|80||raw.example.com");
@@ -56,39 +94,71 @@ describe("outbound listeners", () => {
 
   it("keep MySQL apart from everything else, since its server speaks first", () => {
     const anywhere = (name: string, protocol: string): string =>
-      serviceEntry(name, { hosts: [`${name}.example.com`], resolution: "NONE", ports: [{ number: 3306, name: protocol.toLowerCase(), protocol }] });
+      serviceEntry(name, {
+        hosts: [`${name}.example.com`],
+        resolution: "NONE",
+        ports: [{ number: 3306, name: protocol.toLowerCase(), protocol }],
+      });
     const proxy = new TestMesh(anywhere("a", "MySQL") + anywhere("b", "HTTP")).proxy();
-    expect(chainsOf(listenerOf(proxy, "0.0.0.0_3306")).map(filterNames).flat()).not.toContain("envoy.filters.network.http_connection_manager");
+    expect(chainsOf(listenerOf(proxy, "0.0.0.0_3306")).map(filterNames).flat()).not.toContain(
+      "envoy.filters.network.http_connection_manager",
+    );
   });
 
   it("tell TLS hosts apart by SNI where there is no address", () => {
     const entry = (name: string): string =>
-      serviceEntry(name, { hosts: [`${name}.example.com`], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] });
+      serviceEntry(name, {
+        hosts: [`${name}.example.com`],
+        resolution: "DNS",
+        location: "MESH_EXTERNAL",
+        ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+      });
     const listener = listenerOf(new TestMesh(entry("a") + entry("b")).proxy(), "0.0.0.0_443");
-    const bySni = Object.fromEntries(listener.filterChains.map((chain: never) => [(chain as { filterChainMatch: { serverNames: string[] } }).filterChainMatch.serverNames[0], filterOf(chain, tcpProxy).cluster]));
-    expect(bySni).toEqual({ "a.example.com": "outbound|443||a.example.com", "b.example.com": "outbound|443||b.example.com" });
+    const bySni = Object.fromEntries(
+      listener.filterChains.map((chain: never) => [
+        (chain as { filterChainMatch: { serverNames: string[] } }).filterChainMatch.serverNames[0],
+        filterOf(chain, tcpProxy).cluster,
+      ]),
+    );
+    expect(bySni).toEqual({
+      "a.example.com": "outbound|443||a.example.com",
+      "b.example.com": "outbound|443||b.example.com",
+    });
     expect(listener.listenerFilters[0].name).toBe("envoy.filters.listener.tls_inspector");
   });
 
   it("match ranges of addresses", () => {
-    const entry = serviceEntry("net", { hosts: ["net.example.com"], addresses: ["10.9.0.0/16"], resolution: "NONE", ports: [{ number: 7000, name: "tcp", protocol: "TCP" }] });
+    const entry = serviceEntry("net", {
+      hosts: ["net.example.com"],
+      addresses: ["10.9.0.0/16"],
+      resolution: "NONE",
+      ports: [{ number: 7000, name: "tcp", protocol: "TCP" }],
+    });
     const [chain] = chainsOf(listenerOf(new TestMesh(entry).proxy(), "0.0.0.0_7000"));
     expect(chain.filterChainMatch.prefixRanges).toEqual([{ addressPrefix: "10.9.0.0", prefixLen: 16 }]);
   });
 
   describe("of a headless service", () => {
     const headless = serviceYaml("db", { ip: "None", ports: ["tcp:5432"] });
-    const pods = podYaml("db", "10.2.0.1", { ports: { tcp: 5432 } }) + podYaml("db", "10.2.0.2", { ports: { tcp: 5432 } });
+    const pods =
+      podYaml("db", "10.2.0.1", { ports: { tcp: 5432 } }) + podYaml("db", "10.2.0.2", { ports: { tcp: 5432 } });
 
     it("are at its pods, but for the client itself", () => {
       const mesh = new TestMesh(headless + pods);
       expect(listenerNames(mesh.proxy())).toEqual(["10.2.0.1_5432", "10.2.0.2_5432", ...captured]);
-      expect(listenerNames(mesh.proxy({ name: "db-10-2-0-1", ip: "10.2.0.1" }))).toEqual(["10.2.0.2_5432", ...captured]);
+      expect(listenerNames(mesh.proxy({ name: "db-10-2-0-1", ip: "10.2.0.1" }))).toEqual([
+        "10.2.0.2_5432",
+        ...captured,
+      ]);
     });
 
     it("are one with a chain a pod under PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", () => {
       const proxy = new TestMesh(headless + pods).set("PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", "true").proxy();
-      const ranges = listenerOf(proxy, "0.0.0.0_5432").filterChains.map((chain: never) => (chain as { filterChainMatch: { prefixRanges: { addressPrefix: string }[] } }).filterChainMatch.prefixRanges[0]?.addressPrefix);
+      const ranges = listenerOf(proxy, "0.0.0.0_5432").filterChains.map(
+        (chain: never) =>
+          (chain as { filterChainMatch: { prefixRanges: { addressPrefix: string }[] } }).filterChainMatch
+            .prefixRanges[0]?.addressPrefix,
+      );
       expect(ranges).toEqual(["10.2.0.1", "10.2.0.2"]);
     });
   });
@@ -100,9 +170,15 @@ describe("outbound listeners", () => {
   });
 
   it("are at both families of a dual-stack client", () => {
-    const service = serviceYaml("cart", { spec: { clusterIPs: ["10.96.0.1", "2001:db8::1"], ipFamilyPolicy: "PreferDualStack" } });
-    const proxy = new TestMesh(service).set("ISTIO_DUAL_STACK", "true").proxy({ metadata: { INSTANCE_IPS: "10.1.0.1,2001:db8:1::1" } });
-    expect(listenerOf(proxy, "0.0.0.0_80").additionalAddresses).toEqual([{ address: { socketAddress: { address: "::", portValue: 80 } } }]);
+    const service = serviceYaml("cart", {
+      spec: { clusterIPs: ["10.96.0.1", "2001:db8::1"], ipFamilyPolicy: "PreferDualStack" },
+    });
+    const proxy = new TestMesh(service)
+      .set("ISTIO_DUAL_STACK", "true")
+      .proxy({ metadata: { INSTANCE_IPS: "10.1.0.1,2001:db8:1::1" } });
+    expect(listenerOf(proxy, "0.0.0.0_80").additionalAddresses).toEqual([
+      { address: { socketAddress: { address: "::", portValue: 80 } } },
+    ]);
   });
 });
 
@@ -110,22 +186,44 @@ describe("a VirtualService", () => {
   const route = (host: string, weight: number): object => ({ destination: { host, port: { number: 5432 } }, weight });
 
   it("splits connections by weight", () => {
-    const split = istioYaml("VirtualService", "db", { hosts: ["db"], tcp: [{ route: [route("db", 90), route("db-new", 10)] }] });
-    const services = serviceYaml("db", { ports: ["tcp:5432"] }) + serviceYaml("db-new", { ip: "10.96.0.2", ports: ["tcp:5432"] });
+    const split = istioYaml("VirtualService", "db", {
+      hosts: ["db"],
+      tcp: [{ route: [route("db", 90), route("db-new", 10)] }],
+    });
+    const services =
+      serviceYaml("db", { ports: ["tcp:5432"] }) + serviceYaml("db-new", { ip: "10.96.0.2", ports: ["tcp:5432"] });
     const [chain] = chainsOf(listenerOf(new TestMesh(services + split).proxy(), "10.96.0.1_5432"));
     expect(filterOf(chain, tcpProxy)).toMatchObject({
       statPrefix: "db.shop",
-      weightedClusters: { clusters: [{ name: "outbound|5432||db.shop.svc.cluster.local", weight: 90 }, { name: "outbound|5432||db-new.shop.svc.cluster.local", weight: 10 }] },
+      weightedClusters: {
+        clusters: [
+          { name: "outbound|5432||db.shop.svc.cluster.local", weight: 90 },
+          { name: "outbound|5432||db-new.shop.svc.cluster.local", weight: 10 },
+        ],
+      },
     });
-    expect(chain.metadata.filterMetadata.istio.config).toBe("/apis/networking.istio.io/v1/namespaces/shop/virtual-service/db");
+    expect(chain.metadata.filterMetadata.istio.config).toBe(
+      "/apis/networking.istio.io/v1/namespaces/shop/virtual-service/db",
+    );
   });
 
   it("routes TLS by SNI, the first rule for a host standing", () => {
-    const tls = (sni: string, to: string): object => ({ match: [{ port: 443, sniHosts: [sni] }], route: [{ destination: { host: to, port: { number: 443 } } }] });
-    const entry = serviceEntry("all", { hosts: ["*.example.com"], addresses: ["10.99.0.1"], resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS" }] });
+    const tls = (sni: string, to: string): object => ({
+      match: [{ port: 443, sniHosts: [sni] }],
+      route: [{ destination: { host: to, port: { number: 443 } } }],
+    });
+    const entry = serviceEntry("all", {
+      hosts: ["*.example.com"],
+      addresses: ["10.99.0.1"],
+      resolution: "NONE",
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+    });
     const rules = [tls("a.example.com", "first"), tls("a.example.com", "second"), tls("b.example.com", "second")];
     const mesh = new TestMesh(entry + istioYaml("VirtualService", "tls", { hosts: ["*.example.com"], tls: rules }));
-    const chains: { filterChainMatch: { serverNames: string[] } }[] = listenerOf(mesh.proxy(), "10.99.0.1_443").filterChains;
+    const chains: { filterChainMatch: { serverNames: string[] } }[] = listenerOf(
+      mesh.proxy(),
+      "10.99.0.1_443",
+    ).filterChains;
     expect(chains.map((chain) => [chain.filterChainMatch.serverNames, filterOf(chain, tcpProxy).cluster])).toEqual([
       [["a.example.com"], "outbound|443||first.shop.svc.cluster.local"],
       [["b.example.com"], "outbound|443||second.shop.svc.cluster.local"],
@@ -134,33 +232,60 @@ describe("a VirtualService", () => {
 
   it("applies to the workloads that its match names", () => {
     const match = [{ sourceLabels: { app: "web" } }];
-    const vs = istioYaml("VirtualService", "db", { hosts: ["db"], tcp: [{ match, route: [{ destination: { host: "other", port: { number: 5432 } } }] }] });
-    const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }) + serviceYaml("other", { ip: "10.96.0.2", ports: ["tcp:5432"] }) + vs);
-    const clusterFor = (app: string): string => filterOf(chainsOf(listenerOf(mesh.proxy({ labels: { app } }), "10.96.0.1_5432"))[0], tcpProxy).cluster;
+    const vs = istioYaml("VirtualService", "db", {
+      hosts: ["db"],
+      tcp: [{ match, route: [{ destination: { host: "other", port: { number: 5432 } } }] }],
+    });
+    const mesh = new TestMesh(
+      serviceYaml("db", { ports: ["tcp:5432"] }) + serviceYaml("other", { ip: "10.96.0.2", ports: ["tcp:5432"] }) + vs,
+    );
+    const clusterFor = (app: string): string =>
+      filterOf(chainsOf(listenerOf(mesh.proxy({ labels: { app } }), "10.96.0.1_5432"))[0], tcpProxy).cluster;
     expect(clusterFor("web")).toContain("other");
     expect(clusterFor("api")).toContain("db.shop");
   });
 });
 
 describe("a Sidecar's egress listener", () => {
-  const sidecar = (egress: readonly object[], rest: object = {}): string => istioYaml("Sidecar", "default", { egress, ...rest });
+  const sidecar = (egress: readonly object[], rest: object = {}): string =>
+    istioYaml("Sidecar", "default", { egress, ...rest });
 
   it("keeps its port to the services that it names", () => {
     const services = serviceYaml("cart") + serviceYaml("other", { ip: "10.96.0.2", ports: ["http:80", "tcp:9000"] });
-    const mesh = new TestMesh(services + sidecar([{ port: { number: 80, protocol: "HTTP", name: "http" }, hosts: ["./cart.shop.svc.cluster.local"] }, { hosts: ["*/*"] }]));
+    const mesh = new TestMesh(
+      services +
+        sidecar([
+          { port: { number: 80, protocol: "HTTP", name: "http" }, hosts: ["./cart.shop.svc.cluster.local"] },
+          { hosts: ["*/*"] },
+        ]),
+    );
     expect(listenerNames(mesh.proxy())).toEqual(["0.0.0.0_80", "10.96.0.2_9000", ...captured]);
   });
 
   it("binds to an address of its own without capture", () => {
-    const egress = [{ port: { number: 9080, protocol: "HTTP", name: "http" }, bind: "127.0.0.1", captureMode: "NONE", hosts: ["./*"] }];
-    const listener = listenerOf(new TestMesh(serviceYaml("cart", { ports: ["http:9080"] }) + sidecar(egress)).proxy(), "127.0.0.1_9080");
+    const egress = [
+      {
+        port: { number: 9080, protocol: "HTTP", name: "http" },
+        bind: "127.0.0.1",
+        captureMode: "NONE",
+        hosts: ["./*"],
+      },
+    ];
+    const listener = listenerOf(
+      new TestMesh(serviceYaml("cart", { ports: ["http:9080"] }) + sidecar(egress)).proxy(),
+      "127.0.0.1_9080",
+    );
     expect(listener.bindToPort).toBeUndefined();
     expect(listener.maxConnectionsToAcceptPerSocketEvent).toBe(1);
   });
 
   it("blocks what is unknown under REGISTRY_ONLY", () => {
-    const mesh = new TestMesh(serviceYaml("cart") + sidecar([{ hosts: ["./*"] }], { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } }));
-    const catchAll = chainsOf(listenerOf(mesh.proxy(), "virtualOutbound")).find(({ name }) => name === "virtualOutbound-catchall-tcp");
+    const mesh = new TestMesh(
+      serviceYaml("cart") + sidecar([{ hosts: ["./*"] }], { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } }),
+    );
+    const catchAll = chainsOf(listenerOf(mesh.proxy(), "virtualOutbound")).find(
+      ({ name }) => name === "virtualOutbound-catchall-tcp",
+    );
     expect(filterOf(catchAll, tcpProxy)).toMatchObject({ statPrefix: "BlackHoleCluster", cluster: "BlackHoleCluster" });
   });
 });
@@ -176,12 +301,16 @@ describe("the generic HTTP proxy", () => {
   it("is where the node asks for it, and takes whole URLs", () => {
     const proxy = new TestMesh(serviceYaml("cart")).proxy({ metadata: { HTTP_PROXY_PORT: "15007" } });
     const manager = managerOf(httpChain(listenerOf(proxy, "127.0.0.1_15007")));
-    expect(manager).toMatchObject({ rds: { routeConfigName: "http_proxy" }, httpProtocolOptions: { allowAbsoluteUrl: true } });
+    expect(manager).toMatchObject({
+      rds: { routeConfigName: "http_proxy" },
+      httpProtocolOptions: { allowAbsoluteUrl: true },
+    });
   });
 
   it("is where the mesh says if what the node says is no port, and nowhere if it says 0", () => {
     const mesh = new TestMesh("", { proxyHttpPort: 15080 });
-    const portsFor = (stated: string): string[] => listenerNames(mesh.proxy({ metadata: { HTTP_PROXY_PORT: stated } })).filter((name) => !captured.includes(name));
+    const portsFor = (stated: string): string[] =>
+      listenerNames(mesh.proxy({ metadata: { HTTP_PROXY_PORT: stated } })).filter((name) => !captured.includes(name));
     expect(["", "15007x", "1e4", "-1", "70000"].map(portsFor)).toEqual(Array(5).fill(["127.0.0.1_15080"]));
     expect(portsFor("0")).toEqual([]);
   });
@@ -191,14 +320,19 @@ describe("capture", () => {
   it("is transparent under TPROXY", () => {
     const proxy = new TestMesh().proxy({ metadata: { INTERCEPTION_MODE: "TPROXY" } });
     for (const name of captured) expect(listenerOf(proxy, name).transparent).toBe(true);
-    expect(listenerOf(proxy, "virtualInbound").listenerFilters.map(({ name }: { name: string }) => name)).toContain("envoy.filters.listener.original_src");
+    expect(listenerOf(proxy, "virtualInbound").listenerFilters.map(({ name }: { name: string }) => name)).toContain(
+      "envoy.filters.listener.original_src",
+    );
   });
 });
 
 describe("a client of IPv6 alone", () => {
   it("takes connections by IPv4 too where that is asked for, whether or not others have both families", () => {
     const mesh = new TestMesh(serviceYaml("cart")).set("ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS", "true");
-    const extra = (ip: string): string[] => (listenerOf(mesh.proxy({ ip }), "virtualOutbound").additionalAddresses ?? []).map(({ address }: Json) => address.socketAddress.address);
+    const extra = (ip: string): string[] =>
+      (listenerOf(mesh.proxy({ ip }), "virtualOutbound").additionalAddresses ?? []).map(
+        ({ address }: Json) => address.socketAddress.address,
+      );
     expect([extra("fd00::1"), extra("10.1.0.1")]).toEqual([["0.0.0.0"], []]);
     mesh.set("ISTIO_DUAL_STACK", "true");
     expect([extra("fd00::1"), extra("10.1.0.1"), extra("10.1.0.1,fd00::1")]).toEqual([["0.0.0.0"], [], ["::"]]);
@@ -211,22 +345,49 @@ describe("ALLOW_ANY_DYNAMIC_DNS", () => {
   it("sends requests to unknown hosts where their host resolves to, and passes other bytes on", () => {
     const listener = listenerOf(new TestMesh(serviceYaml("cart"), config).proxy(), "virtualOutbound");
     const [, http, rest] = chainsOf(listener);
-    expect(http).toMatchObject({ name: "virtualOutbound-catchall-tcp-http", filterChainMatch: { applicationProtocols: ["http/1.1", "h2c"] } });
+    expect(http).toMatchObject({
+      name: "virtualOutbound-catchall-tcp-http",
+      filterChainMatch: { applicationProtocols: ["http/1.1", "h2c"] },
+    });
     const requests = managerOf(http);
-    expect(requests.routeConfig.virtualHosts[0]).toMatchObject({ domains: ["*"], routes: [{ route: { cluster: "AllowAnyDynamicDNSCluster" } }] });
-    expect(requests.httpFilters.at(-2).typedConfig.dnsCacheConfig).toMatchObject({ name: "allow_any_dfp_dns_cache", maxHosts: 1024 });
+    expect(requests.routeConfig.virtualHosts[0]).toMatchObject({
+      domains: ["*"],
+      routes: [{ route: { cluster: "AllowAnyDynamicDNSCluster" } }],
+    });
+    expect(requests.httpFilters.at(-2).typedConfig.dnsCacheConfig).toMatchObject({
+      name: "allow_any_dfp_dns_cache",
+      maxHosts: 1024,
+    });
     expect(filterOf(rest, tcpProxy).cluster).toBe("PassthroughCluster");
-    expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual(["envoy.filters.listener.http_inspector"]);
+    expect(listener.listenerFilters.map(({ name }: { name: string }) => name)).toEqual([
+      "envoy.filters.listener.http_inspector",
+    ]);
   });
 });
 
 describe("an ExternalName service", () => {
   it("has no listener, and its names are those of the host that it leads to", () => {
-    const target = serviceEntry("api", { hosts: ["api.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] });
-    const alias = serviceYaml("api", { ip: "", ports: ["tls:443"], spec: { type: "ExternalName", externalName: "api.example.com", selector: undefined } });
+    const target = serviceEntry("api", {
+      hosts: ["api.example.com"],
+      resolution: "DNS",
+      location: "MESH_EXTERNAL",
+      ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+    });
+    const alias = serviceYaml("api", {
+      ip: "",
+      ports: ["tls:443"],
+      spec: { type: "ExternalName", externalName: "api.example.com", selector: undefined },
+    });
     const proxy = new TestMesh(target + alias).proxy();
     expect(listenerNames(proxy)).toEqual(["0.0.0.0_443", ...captured]);
     const [chain] = listenerOf(proxy, "0.0.0.0_443").filterChains;
-    expect(chain.filterChainMatch.serverNames).toEqual(["api", "api.example.com", "api.shop", "api.shop.svc", "api.shop.svc.cluster.local", "api.shop.svc.cluster.local."]);
+    expect(chain.filterChainMatch.serverNames).toEqual([
+      "api",
+      "api.example.com",
+      "api.shop",
+      "api.shop.svc",
+      "api.shop.svc.cluster.local",
+      "api.shop.svc.cluster.local.",
+    ]);
   });
 });

@@ -7,13 +7,25 @@ const services = serviceYaml("cart") + serviceYaml("db", { ip: "10.96.0.9", port
 const db = "10.96.0.9_5432";
 const at = (proxy: TestProxy, name: string) => proxy.resource(listenerType, name);
 const virtualService = (weight: number): string =>
-  istioYaml("VirtualService", "cart", { hosts: ["cart"], http: [{ route: [{ destination: { host: "cart", subset: "v1" }, weight }, { destination: { host: "cart", subset: "v2" }, weight: 100 - weight }] }] });
+  istioYaml("VirtualService", "cart", {
+    hosts: ["cart"],
+    http: [
+      {
+        route: [
+          { destination: { host: "cart", subset: "v1" }, weight },
+          { destination: { host: "cart", subset: "v2" }, weight: 100 - weight },
+        ],
+      },
+    ],
+  });
 
 describe("proxies", () => {
   it("of one workload share their listeners", () => {
     const web = serviceYaml("web", { ip: "10.96.0.3" }) + podYaml("web", "10.1.0.1") + podYaml("web", "10.1.0.2");
     const mesh = new TestMesh(services + web);
-    const [a, b] = ["10.1.0.1", "10.1.0.2"].map((ip) => mesh.proxy({ ip, name: `web-${ip.replaceAll(".", "-")}` }).set(listenerType));
+    const [a, b] = ["10.1.0.1", "10.1.0.2"].map((ip) =>
+      mesh.proxy({ ip, name: `web-${ip.replaceAll(".", "-")}` }).set(listenerType),
+    );
     expect(a).toBe(b);
   });
 
@@ -43,12 +55,27 @@ describe("listeners are left as they are by", () => {
   };
 
   it("a weight of an HTTP route", () => proxyAfter((mesh) => void mesh.apply(virtualService(50))));
-  it("endpoints that come and go", () => proxyAfter((mesh) => void mesh.apply(podYaml("cart", "10.2.0.1")).apply(podYaml("cart", "10.2.0.2"))));
-  it("another HTTP service at a port that is there", () => proxyAfter((mesh) => void mesh.apply(serviceYaml("more", { ip: "10.96.0.8" }))));
+  it("endpoints that come and go", () =>
+    proxyAfter((mesh) => void mesh.apply(podYaml("cart", "10.2.0.1")).apply(podYaml("cart", "10.2.0.2"))));
+  it("another HTTP service at a port that is there", () =>
+    proxyAfter((mesh) => void mesh.apply(serviceYaml("more", { ip: "10.96.0.8" }))));
   it("a subset of a DestinationRule", () =>
-    proxyAfter((mesh) => void mesh.apply(destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "v1", labels: { version: "v1" } }] }))));
+    proxyAfter(
+      (mesh) =>
+        void mesh.apply(
+          destinationRule("cart.shop.svc.cluster.local", { subsets: [{ name: "v1", labels: { version: "v1" } }] }),
+        ),
+    ));
   it("a policy for other workloads", () =>
-    proxyAfter((mesh) => void mesh.apply(istioYaml("Gateway", "gateway", { selector: { istio: "ingress" }, servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }] }))));
+    proxyAfter(
+      (mesh) =>
+        void mesh.apply(
+          istioYaml("Gateway", "gateway", {
+            selector: { istio: "ingress" },
+            servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }],
+          }),
+        ),
+    ));
 });
 
 describe("an edit of one service", () => {
@@ -57,7 +84,9 @@ describe("an edit of one service", () => {
     const proxy = mesh.proxy();
     const before = new Map([...proxy.set(listenerType)].map((found) => [found.name, found]));
     mesh.apply(serviceYaml("cart", { ports: ["http:80:8080", "tcp:7000"] }));
-    const changed = [...proxy.set(listenerType)].filter((found) => before.get(found.name) !== found).map(({ name }) => name);
+    const changed = [...proxy.set(listenerType)]
+      .filter((found) => before.get(found.name) !== found)
+      .map(({ name }) => name);
     expect(changed).toEqual(["10.96.0.1_7000"]);
   });
 });

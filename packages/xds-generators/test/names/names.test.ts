@@ -16,20 +16,44 @@ const ports = [{ number: 443, name: "tls", protocol: "TLS" }];
 
 describe("the names that an agent answers", () => {
   test("are those of services, with what may be shortened of Kubernetes names", () => {
-    const proxy = new TestMesh(serviceYaml("cart") + serviceEntry("api", { hosts: ["api.example.org"], addresses: ["192.0.2.1", "198.51.100.0/24"], ports, resolution: "STATIC" })).proxy();
+    const proxy = new TestMesh(
+      serviceYaml("cart") +
+        serviceEntry("api", {
+          hosts: ["api.example.org"],
+          addresses: ["192.0.2.1", "198.51.100.0/24"],
+          ports,
+          resolution: "STATIC",
+        }),
+    ).proxy();
     expect(table(proxy)).toEqual({
       "api.example.org": { ips: ["192.0.2.1"], registry: "External" },
-      "cart.shop.svc.cluster.local": { ips: ["10.96.0.1"], registry: "Kubernetes", shortname: "cart", namespace: "shop" },
+      "cart.shop.svc.cluster.local": {
+        ips: ["10.96.0.1"],
+        registry: "Kubernetes",
+        shortname: "cart",
+        namespace: "shop",
+      },
     });
   });
 
   test("are, for a headless service, its ready pods and the pods' own names", () => {
     const stateful = (ip: string, name: string, ready = true): string =>
-      workloadYaml("db", ip, { name, spec: { hostname: name, subdomain: "db" }, conditions: { ready, serving: ready, terminating: false } });
-    const mesh = new TestMesh(serviceYaml("db", { ip: "None" })).apply(stateful("10.1.0.1", "db-0")).apply(stateful("10.1.0.2", "db-1", false));
+      workloadYaml("db", ip, {
+        name,
+        spec: { hostname: name, subdomain: "db" },
+        conditions: { ready, serving: ready, terminating: false },
+      });
+    const mesh = new TestMesh(serviceYaml("db", { ip: "None" }))
+      .apply(stateful("10.1.0.1", "db-0"))
+      .apply(stateful("10.1.0.2", "db-1", false));
     const proxy = mesh.proxy();
     expect(table(proxy)).toEqual({
-      "db-0.db.shop.svc.cluster.local": { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "db-0.db", namespace: "shop" },
+      "db-0.db.shop.svc.cluster.local": {
+        ips: ["10.1.0.1"],
+        registry: "Kubernetes",
+        shortname: "db-0.db",
+        namespace: "shop",
+      },
       "db.shop.svc.cluster.local": { ips: ["10.1.0.1"], registry: "Kubernetes", shortname: "db", namespace: "shop" },
     });
     mesh.apply(serviceYaml("db", { ip: "None", spec: { publishNotReadyAddresses: true } }));
@@ -45,12 +69,20 @@ describe("the names that an agent answers", () => {
   });
 
   test("have the addresses of all ServiceEntries of a host, unless Kubernetes has it", () => {
-    const entry = (name: string, address: string): string => serviceEntry(name, { hosts: ["cart.shop.svc.cluster.local"], addresses: [address], ports, resolution: "STATIC" });
+    const entry = (name: string, address: string): string =>
+      serviceEntry(name, { hosts: ["cart.shop.svc.cluster.local"], addresses: [address], ports, resolution: "STATIC" });
     const mesh = new TestMesh(entry("a", "192.0.2.1") + entry("b", "192.0.2.2"));
     const proxy = mesh.proxy();
-    expect(table(proxy)).toEqual({ "cart.shop.svc.cluster.local": { ips: ["192.0.2.1", "192.0.2.2"], registry: "External" } });
+    expect(table(proxy)).toEqual({
+      "cart.shop.svc.cluster.local": { ips: ["192.0.2.1", "192.0.2.2"], registry: "External" },
+    });
     mesh.apply(serviceYaml("cart"));
-    expect(table(proxy)["cart.shop.svc.cluster.local"]).toEqual({ ips: ["10.96.0.1"], registry: "Kubernetes", shortname: "cart", namespace: "shop" });
+    expect(table(proxy)["cart.shop.svc.cluster.local"]).toEqual({
+      ips: ["10.96.0.1"],
+      registry: "Kubernetes",
+      shortname: "cart",
+      namespace: "shop",
+    });
   });
 
   test("have allocated addresses where the agent answers DNS, and follow the Sidecar", () => {

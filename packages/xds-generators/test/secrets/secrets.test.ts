@@ -28,22 +28,37 @@ describe("secrets of gateways", () => {
   it("prefers the entries cert and key where both have content", () => {
     const both = { cert: "C", key: "K", "tls.crt": "CHAIN", "tls.key": "KEY" };
     const mesh = new TestMesh(secret("both", both) + secret("half", { ...both, cert: "" }));
-    expect(gateway(mesh).json("kubernetes://both")).toMatchObject({ tlsCertificate: { certificateChain: { inlineBytes: base64("C") } } });
-    expect(gateway(mesh).json("kubernetes://half")).toMatchObject({ tlsCertificate: { certificateChain: { inlineBytes: base64("CHAIN") } } });
+    expect(gateway(mesh).json("kubernetes://both")).toMatchObject({
+      tlsCertificate: { certificateChain: { inlineBytes: base64("C") } },
+    });
+    expect(gateway(mesh).json("kubernetes://half")).toMatchObject({
+      tlsCertificate: { certificateChain: { inlineBytes: base64("CHAIN") } },
+    });
   });
 
   it("finds roots in a Secret of their own, or beside the key", () => {
     const mesh = new TestMesh(secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: "REVOKED" }));
     const beside = { trustedCa: { inlineBytes: base64("ROOTS") }, crl: { inlineBytes: base64("REVOKED") } };
-    expect(gateway(mesh).json("kubernetes://mutual-cacert")).toEqual({ name: "kubernetes://mutual-cacert", validationContext: beside });
+    expect(gateway(mesh).json("kubernetes://mutual-cacert")).toEqual({
+      name: "kubernetes://mutual-cacert",
+      validationContext: beside,
+    });
     mesh.apply(secret("mutual-cacert", { "ca.crt": "OTHER" }));
-    expect(gateway(mesh).json("kubernetes://mutual-cacert")?.["validationContext"]).toEqual({ trustedCa: { inlineBytes: base64("OTHER") } });
+    expect(gateway(mesh).json("kubernetes://mutual-cacert")?.["validationContext"]).toEqual({
+      trustedCa: { inlineBytes: base64("OTHER") },
+    });
   });
 
   it("gives whom it authenticated the roots in a ConfigMap of any namespace", () => {
-    const mesh = new TestMesh(document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": "ROOTS" } }));
-    expect(gateway(mesh).json("configmap://other/roots")?.["validationContext"]).toEqual({ trustedCa: { inlineBytes: base64("ROOTS") } });
-    expect(gateway(mesh).json("configmap://other/roots-cacert")?.["validationContext"]).toEqual({ trustedCa: { inlineBytes: base64("ROOTS") } });
+    const mesh = new TestMesh(
+      document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": "ROOTS" } }),
+    );
+    expect(gateway(mesh).json("configmap://other/roots")?.["validationContext"]).toEqual({
+      trustedCa: { inlineBytes: base64("ROOTS") },
+    });
+    expect(gateway(mesh).json("configmap://other/roots-cacert")?.["validationContext"]).toEqual({
+      trustedCa: { inlineBytes: base64("ROOTS") },
+    });
     expect(gateway(mesh, { verified: undefined }).json("configmap://other/roots")).toBeUndefined();
   });
 
@@ -58,7 +73,21 @@ describe("secrets of gateways", () => {
 
   it("serves a credential of the Gateway API only where a Gateway of its namespace refers to it", () => {
     const gateways = (credentialName: string): string =>
-      istioYaml("Gateway", "front", { selector: { app: "edge" }, servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["*"], tls: { mode: "MUTUAL", credentialName } }] }, "edge");
+      istioYaml(
+        "Gateway",
+        "front",
+        {
+          selector: { app: "edge" },
+          servers: [
+            {
+              port: { number: 443, name: "https", protocol: "HTTPS" },
+              hosts: ["*"],
+              tls: { mode: "MUTUAL", credentialName },
+            },
+          ],
+        },
+        "edge",
+      );
     const name = "kubernetes-gateway://edge/front";
     const mesh = new TestMesh(secret("front", { cert: "C", key: "K", cacert: "R" }) + gateways("other"));
     expect(gateway(mesh).json(name)).toBeUndefined();
@@ -70,14 +99,17 @@ describe("secrets of gateways", () => {
   });
 
   it("has the key worked with by hardware where the proxy's configuration says so", () => {
-    const mesh = new TestMesh(secret("front", { cert: "C", key: "K", "tls.ocsp-staple": "S" }), { defaultConfig: { privateKeyProvider: { cryptomb: { pollDelay: "0.01s", fallback: true } } } });
+    const mesh = new TestMesh(secret("front", { cert: "C", key: "K", "tls.ocsp-staple": "S" }), {
+      defaultConfig: { privateKeyProvider: { cryptomb: { pollDelay: "0.01s", fallback: true } } },
+    });
     expect(gateway(mesh).json("kubernetes://front")?.["tlsCertificate"]).toEqual({
       certificateChain: { inlineBytes: base64("C") },
       privateKeyProvider: {
         providerName: "cryptomb",
         fallback: true,
         typedConfig: {
-          "@type": "type.googleapis.com/envoy.extensions.private_key_providers.cryptomb.v3alpha.CryptoMbPrivateKeyMethodConfig",
+          "@type":
+            "type.googleapis.com/envoy.extensions.private_key_providers.cryptomb.v3alpha.CryptoMbPrivateKeyMethodConfig",
           pollDelay: "0.010s",
           privateKey: { inlineBytes: base64("K") },
         },
@@ -97,21 +129,40 @@ describe("secrets of gateways", () => {
   });
 
   it("says why there is none, and nothing of what a Secret holds", () => {
-    const mesh = new TestMesh(secret("odd", { "tls.crt": "CHAIN", password: "hunter2", token: "t0p" }) + secret("empty", {}));
-    const why = (name: string, verified?: string): unknown => gateway(mesh, { verified: verified ?? "edge" }).answer(name);
-    expect(why("kubernetes://odd")).toEqual({ refused: "it lacks cert and key, or tls.crt and tls.key with content; it has password, tls.crt, token" });
-    expect(why("kubernetes://empty-cacert")).toEqual({ refused: "it lacks cacert or ca.crt with content; it has nothing" });
+    const mesh = new TestMesh(
+      secret("odd", { "tls.crt": "CHAIN", password: "hunter2", token: "t0p" }) + secret("empty", {}),
+    );
+    const why = (name: string, verified?: string): unknown =>
+      gateway(mesh, { verified: verified ?? "edge" }).answer(name);
+    expect(why("kubernetes://odd")).toEqual({
+      refused: "it lacks cert and key, or tls.crt and tls.key with content; it has password, tls.crt, token",
+    });
+    expect(why("kubernetes://empty-cacert")).toEqual({
+      refused: "it lacks cacert or ca.crt with content; it has nothing",
+    });
     expect(why("kubernetes://gone")).toEqual({ refused: "there is no Secret edge/gone" });
     expect(why("kubernetes://odd", "shop")).toEqual({ refused: "there is no Secret shop/odd" });
     expect(why("kubernetes://edge/odd", "shop")).toEqual({ refused: "it is in namespace edge and the proxy is not" });
-    for (const name of ["invalid://", "builtin://", "kubernetes://", "kubernetes-gateway://name", "configmap://ns/", "front", "__proto__"]) {
+    for (const name of [
+      "invalid://",
+      "builtin://",
+      "kubernetes://",
+      "kubernetes-gateway://name",
+      "configmap://ns/",
+      "front",
+      "__proto__",
+    ]) {
       expect(why(name)).toEqual({ refused: "no secret can have this name" });
     }
   });
 });
 
 function secret(name: string, entries: Record<string, string>): string {
-  return document({ kind: "Secret", metadata: { name, namespace: "edge" }, data: Object.fromEntries(Object.entries(entries).map(([entry, text]) => [entry, base64(text)])) });
+  return document({
+    kind: "Secret",
+    metadata: { name, namespace: "edge" },
+    data: Object.fromEntries(Object.entries(entries).map(([entry, text]) => [entry, base64(text)])),
+  });
 }
 
 function document(object: object): string {
@@ -125,17 +176,31 @@ interface Asker {
 }
 
 /** A gateway of namespace `edge` that was authenticated as of `verified`. */
-function gateway(mesh: TestMesh, options: { verified?: string | undefined; labels?: Record<string, string> } = {}): Asker {
+function gateway(
+  mesh: TestMesh,
+  options: { verified?: string | undefined; labels?: Record<string, string> } = {},
+): Asker {
   const namespace = "verified" in options ? options.verified : "edge";
-  const node = { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge", CLUSTER_ID: "Kubernetes", LABELS: { app: "edge", ...options.labels } } };
-  const view = mesh.db.view({ ...proxyFromNode(node), ...(namespace !== undefined && { verifiedIdentity: { namespace, serviceAccount: "gw" } }) });
+  const node = {
+    id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
+    metadata: { NAMESPACE: "edge", CLUSTER_ID: "Kubernetes", LABELS: { app: "edge", ...options.labels } },
+  };
+  const view = mesh.db.view({
+    ...proxyFromNode(node),
+    ...(namespace !== undefined && { verifiedIdentity: { namespace, serviceAccount: "gw" } }),
+  });
   const resource = (name: string): Resource | undefined => view.call(secretOf, name);
   return {
     resource,
     answer: (name) => view.call(secretAnswer, name),
     json: (name) => {
       const found = resource(name);
-      return found && (toJson(SecretSchema, fromBinary(SecretSchema, found.bytes), { registry: createRegistry(cryptomb) }) as JsonObject);
+      return (
+        found &&
+        (toJson(SecretSchema, fromBinary(SecretSchema, found.bytes), {
+          registry: createRegistry(cryptomb),
+        }) as JsonObject)
+      );
     },
   };
 }

@@ -57,11 +57,19 @@ describe("AuthorizationPolicies of another suite", () => {
   for (const each of cases) {
     it(each.name, () => {
       const read = (file: string): string => readFileSync(join(folder, each.kind, file), "utf8");
-      const mesh = new TestMesh(serviceYaml("my-custom-ext-authz", { namespace: "foo", ports: ["grpc:9000"] }) + `\n---\n${read(each.input)}`, configOf(each));
+      const mesh = new TestMesh(
+        serviceYaml("my-custom-ext-authz", { namespace: "foo", ports: ["grpc:9000"] }) + `\n---\n${read(each.input)}`,
+        configOf(each),
+      );
       const proxy = mesh.proxy({ namespace: "foo", labels: { app: "httpbin", version: "v1" } });
       const schema = each.kind === "http" ? HttpFilterSchema : FilterSchema;
-      const { custom, local } = each.kind === "http" ? proxy.view.call(httpAuthorization, "certificate") : proxy.view.call(tcpAuthorization, "certificate");
-      const expected = each.want.map((file) => toJson(schema, fromJson(schema, parse(read(file)) as JsonValue, { registry }), { registry }));
+      const { custom, local } =
+        each.kind === "http"
+          ? proxy.view.call(httpAuthorization, "certificate")
+          : proxy.view.call(tcpAuthorization, "certificate");
+      const expected = each.want.map((file) =>
+        toJson(schema, fromJson(schema, parse(read(file)) as JsonValue, { registry }), { registry }),
+      );
       expect([...custom, ...local].map((filter) => toJson(schema, filter as never, { registry }))).toEqual(expected);
     });
   }
@@ -71,6 +79,8 @@ function configOf({ meshConfig, tdBundle }: Case): JsonValue {
   const [, trustDomain, aliases = ""] = /NewBundle\("([^"]*)", \[\]string\{([^}]*)\}/.exec(tdBundle ?? "") ?? [];
   return {
     ...(meshConfig === undefined ? {} : (meshConfigs[meshConfig] as object)),
-    ...(trustDomain === undefined ? {} : { trustDomain, trustDomainAliases: aliases.split(",").map((text) => text.trim().replaceAll('"', "")) }),
+    ...(trustDomain === undefined
+      ? {}
+      : { trustDomain, trustDomainAliases: aliases.split(",").map((text) => text.trim().replaceAll('"', "")) }),
   };
 }

@@ -16,12 +16,21 @@ const filterOf = (mesh: TestMesh): Json => httpFilterOf(chainOf(mesh), jwtFilter
 
 describe("tokens", () => {
   it("are not looked at without a RequestAuthentication for the workload", () => {
-    const mesh = new TestMesh(web + authentication([{ issuer: "a", jwks: keys }], { selector: { matchLabels: { app: "db" } } }));
+    const mesh = new TestMesh(
+      web + authentication([{ issuer: "a", jwks: keys }], { selector: { matchLabels: { app: "db" } } }),
+    );
     expect(httpFilterNames(chainOf(mesh))).not.toContain(jwtFilter);
   });
 
   it("need not be there, and must be valid where they are", () => {
-    const rule = { issuer: "https://a", jwks: keys, audiences: ["shop"], fromHeaders: [{ name: "x-token", prefix: "Bearer " }], outputPayloadToHeader: "x-payload", outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }] };
+    const rule = {
+      issuer: "https://a",
+      jwks: keys,
+      audiences: ["shop"],
+      fromHeaders: [{ name: "x-token", prefix: "Bearer " }],
+      outputPayloadToHeader: "x-payload",
+      outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }],
+    };
     const filter = filterOf(new TestMesh(web + authentication([rule])));
     expect(filter.providers["origins-0"]).toMatchObject({
       issuer: "https://a",
@@ -33,11 +42,22 @@ describe("tokens", () => {
       forwardPayloadHeader: "x-payload",
       claimToHeaders: [{ headerName: "x-sub", claimName: "sub" }],
     });
-    expect(filter.rules[0].requires.requiresAny.requirements).toEqual([{ providerName: "origins-0" }, { allowMissing: {} }]);
+    expect(filter.rules[0].requires.requiresAny.requirements).toEqual([
+      { providerName: "origins-0" },
+      { allowMissing: {} },
+    ]);
   });
 
   it("of several issuers are good where one of them is", () => {
-    const filter = filterOf(new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "a", jwks: keys }])));
+    const filter = filterOf(
+      new TestMesh(
+        web +
+          authentication([
+            { issuer: "b", jwks: keys },
+            { issuer: "a", jwks: keys },
+          ]),
+      ),
+    );
     expect([filter.providers["origins-0"].issuer, filter.providers["origins-1"].issuer]).toEqual(["a", "b"]);
     const { requirements } = filter.rules[0].requires.requiresAny;
     expect(requirements.slice(0, 2)).toEqual([{ providerName: "origins-0" }, { providerName: "origins-1" }]);
@@ -49,7 +69,11 @@ describe("keys by URI", () => {
   const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
   const rule = authentication([source]);
   const inlineOf = (mesh: TestMesh): unknown => filterOf(mesh).providers["origins-0"].localJwks?.inlineString;
-  const unavailableIn = (mesh: TestMesh): readonly string[] => mesh.proxy(self).view.call(unavailableKeys, "shop/jwt").map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
+  const unavailableIn = (mesh: TestMesh): readonly string[] =>
+    mesh
+      .proxy(self)
+      .view.call(unavailableKeys, "shop/jwt")
+      .map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
   const unavailable = "0 https://a";
 
   it("are wanted from outside, and until they are there no token is valid", () => {
@@ -69,15 +93,28 @@ describe("keys by URI", () => {
   it("verify nothing where only the issuer is named", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
-    expect(filterOf(mesh).providers["origins-1"]).toMatchObject({ issuer: "https://a", localJwks: { inlineString: unverifiableJwks } });
+    expect(filterOf(mesh).providers["origins-1"]).toMatchObject({
+      issuer: "https://a",
+      localJwks: { inlineString: unverifiableJwks },
+    });
     expect(unavailableIn(mesh)).toEqual(["1 https://a"]);
   });
 
   it("are fetched by the proxy where the mode is hybrid and the host is a service", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "hybrid");
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
-    mesh.apply(serviceEntry("keys", { hosts: ["keys.example.com"], resolution: "DNS", location: "MESH_EXTERNAL", ports: [{ number: 443, name: "tls", protocol: "TLS" }] }));
-    expect(filterOf(mesh).providers["origins-0"].remoteJwks).toMatchObject({ httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" }, cacheDuration: "300s" });
+    mesh.apply(
+      serviceEntry("keys", {
+        hosts: ["keys.example.com"],
+        resolution: "DNS",
+        location: "MESH_EXTERNAL",
+        ports: [{ number: 443, name: "tls", protocol: "TLS" }],
+      }),
+    );
+    expect(filterOf(mesh).providers["origins-0"].remoteJwks).toMatchObject({
+      httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" },
+      cacheDuration: "300s",
+    });
     expect([mesh.proxy(self).view.call(wantedJwks), unavailableIn(mesh)]).toEqual([[], []]);
   });
 
