@@ -2,7 +2,7 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { encodedField } from "../envoy/encode.js";
-import { managerElement } from "./http-connection-manager.js";
+import { managerElement } from "./http/http-connection-manager.js";
 
 /**
  * A filter chain, encoded but for how its requests are traced. Traces name the workload, and hardly anything else in a listener does: so

@@ -1,4 +1,4 @@
-export type { Claimant, LostClaim } from "./connection-claims.js";
-export { lostAtGateway } from "./gateway-listeners.js";
-export { lostConnections } from "./outbound-decisions.js";
+export type { Claimant, LostClaim } from "./listener-conflicts.js";
+export { lostAtGateway } from "./gateway/gateway-listeners.js";
+export { lostConnections } from "./outbound/outbound-plans.js";
 export { listeners } from "./listeners.js";

@@ -2,13 +2,13 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { terminatesTunnels } from "../clusters/hbone.js";
-import { connectOriginateListener } from "./connect-originate.js";
-import { connectTerminateListener } from "./connect-terminate.js";
-import { gatewayListeners } from "./gateway-listeners.js";
-import { inboundListeners } from "./inbound-listener.js";
-import { mainInternalListener } from "./main-internal.js";
-import { outboundListeners } from "./outbound-listeners.js";
-import { httpProxyListener, virtualOutbound } from "./virtual-outbound.js";
+import { connectOriginateListener } from "./hbone/connect-originate.js";
+import { connectTerminateListener } from "./hbone/connect-terminate.js";
+import { gatewayListeners } from "./gateway/gateway-listeners.js";
+import { inboundListeners } from "./inbound/inbound-listeners.js";
+import { mainInternalListener } from "./hbone/main-internal.js";
+import { outboundListeners } from "./outbound/outbound-listeners.js";
+import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.js";
 
 /** All listeners of the client (LDS). */
 export const listeners = query("listeners", (q): ResourceSet => {

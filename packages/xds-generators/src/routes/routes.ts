@@ -1,8 +1,8 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { outboundPlansOfScope } from "../listeners/outbound-decisions.js";
-import { httpProxyListener } from "../listeners/virtual-outbound.js";
+import { outboundPlansOfScope } from "../listeners/outbound/outbound-plans.js";
+import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
 

@@ -1,0 +1,73 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, proxyConfig } from "@istiod/push-context";
+import {
+  HttpConnectionManager_CodecType as Codec,
+  HttpConnectionManager_ForwardClientCertDetails as Forwarding,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { httpAuthorization } from "../../security/client-authorization.js";
+import { jwtFilters } from "../../security/jwt-authentication.js";
+import { httpStatsFilters } from "../../telemetry/stats-filters.js";
+import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
+import {
+  alpn,
+  cors,
+  fault,
+  grpcStats,
+  grpcWeb,
+  outboundPeerMetadata,
+  router,
+  routerWithoutDebugHeaders,
+  statefulSession,
+} from "../http/http-filters.js";
+import type { HttpFilter } from "../named-filter.js";
+import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
+
+/** The encoded connection manager of a gateway's listeners, without its name and routes. Source: pilot/pkg/networking/core/gateway.go. */
+export const gatewayManager = query(
+  "gatewayManager",
+  (q, options: { readonly grpcWeb: boolean; readonly http3?: true }): Uint8Array => {
+    const headers = proxyHeaders(q, "gateway");
+    const topology = proxyConfig(q, "gatewayTopology");
+    const forwarding = clientCertForwarding(topology?.forwardClientCertDetails) ?? Forwarding.SANITIZE_SET;
+    const sets = forwarding === Forwarding.APPEND_FORWARD || forwarding === Forwarding.SANITIZE_SET;
+    return encodedManager(q, {
+      listener: "gateway",
+      useRemoteAddress: true,
+      filters: gatewayFilters(q, options.grpcWeb),
+      own: {
+        xffNumTrustedHops: topology?.numTrustedProxies ?? 0,
+        forwardClientCertDetails: forwarding,
+        ...(sets && { setCurrentClientCertDetails: { subject: true, cert: true, dns: true, uri: true } }),
+        serverName: headers.serverName,
+        serverHeaderTransformation: headers.serverHeaderTransformation,
+        ...(headers.generateRequestId === false && { generateRequestId: false }),
+        httpProtocolOptions: { acceptHttp10: acceptsHttp10(q) },
+        ...(options.http3 && { codecType: Codec.HTTP3, http3ProtocolOptions: {} }),
+      },
+    });
+  },
+);
+
+/** In the order in which requests pass them. */
+function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
+  const headers = proxyHeaders(q, "gateway");
+  const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const authorization = q.call(httpAuthorization, "certificate");
+  return [
+    ...(exchanges
+      ? [outboundPeerMetadata(headers.metadataInMeshOnly, features.metadataExchangeAdditionalLabels(q))]
+      : []),
+    ...authorization.custom,
+    ...q.call(jwtFilters),
+    ...authorization.local,
+    ...(web ? [grpcWeb] : []),
+    grpcStats,
+    ...(features.alpnFilter(q) && hasIstioExtension(q, "alpn") ? [alpn] : []),
+    fault,
+    cors,
+    ...httpStatsFilters(q, "gateway"),
+    ...(features.persistentSessionFilter(q) ? [statefulSession] : []),
+    headers.suppressDebugHeaders ? routerWithoutDebugHeaders : router,
+  ];
+}

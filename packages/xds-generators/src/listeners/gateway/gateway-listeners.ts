@@ -1,0 +1,196 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { AdditionalAddressSchema, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { UdpListenerConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/udp_listener_config";
+import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { query, type QueryContext } from "@istiod/incremental";
+import {
+  askMetadata,
+  type BoundServer,
+  features,
+  ipMode,
+  mergedGateway,
+  proxyConfig,
+  type ServerGroup,
+  terminatesHttps,
+  unprivileged,
+} from "@istiod/push-context";
+import { type Resource, resource, ResourceSet } from "@istiod/resources";
+import { isHttp, parseProtocol } from "@istiod/service-discovery";
+import { address, udpAddress } from "../../envoy/address.js";
+import { delimitedStatPrefix } from "../../resource-names.js";
+import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/downstream-tls.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { Claims, type LostClaim } from "../listener-conflicts.js";
+import { connectionSettings, unsigned } from "../http/connection-settings.js";
+import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { filterChainMatch } from "../filter-chain-match.js";
+import { type GatewayChain, quicTlsOf, tlsOf } from "./gateway-chain.js";
+import { gatewayManager } from "./gateway-connection-manager.js";
+import type { SniHosts } from "./gateway-tcp-chains.js";
+import { gatewayTcpChains } from "./gateway-tcp-chains.js";
+import { managerFilter } from "../http/http-connection-manager.js";
+import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
+import { proxyProtocol, tlsInspector } from "../listener-filters.js";
+
+/** The listeners of a gateway proxy: one for each port and bind of its Gateways, and beside it one for HTTP/3 where that is served. Source: pilot/pkg/networking/core/gateway.go. */
+export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
+  const byName = new Map<
+    string,
+    { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }
+  >();
+  for (const group of q.call(mergedGateway)?.groups ?? []) {
+    if (group.port < 1024 && q.ask(unprivileged)) continue;
+    const binds = bindsOf(q, group);
+    const name = listenerName(binds[0] ?? "", group.port);
+    const listener = byName.get(name);
+    if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
+    else listener.groups.push(group);
+  }
+  const sni = new Map<number, SniHosts>();
+  return ResourceSet.of(
+    [...byName].flatMap(([name, { binds, port, groups }]) =>
+      [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter(
+        (found) => found !== undefined,
+      ),
+    ),
+  );
+});
+
+/** Connections at a gateway's listener that a route of a VirtualService wanted and another one has. */
+export const lostAtGateway = query("lostAtGateway", (q, name: string): readonly LostClaim[] => {
+  const sni = new Map<number, SniHosts>();
+  return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
+    if (isHttp(parseProtocol(group.protocol))) return [];
+    const claims = new Claims();
+    for (const server of group.servers)
+      if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
+    return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.lost : [];
+  });
+});
+
+function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
+  if (bind !== "") return [bind];
+  const all = wildcards[q.ask(ipMode)];
+  return features.dualStack(q) ? all : [all[0]];
+}
+
+function gatewayListener(
+  q: QueryContext,
+  name: string,
+  binds: readonly string[],
+  port: number,
+  groups: readonly ServerGroup[],
+  sni: Map<number, SniHosts>,
+): Resource | undefined {
+  const chains = groups.flatMap((group) => chainsOf(q, group, sni));
+  if (chains.length === 0) return undefined;
+  const [bind = "", ...others] = binds;
+  const inspects = chains.some(({ match, tls }) => (match.sniHosts ?? []).length > 0 || tls !== undefined);
+  const stripsProxyHeader = proxyConfig(q, "gatewayTopology")?.proxyProtocol !== undefined;
+  const listener = create(ListenerSchema, {
+    ...commonParts(q, name),
+    address: address(bind, port),
+    additionalAddresses: additionalAddresses(others, port),
+    listenerFilters: [...(stripsProxyHeader ? [proxyProtocol] : []), ...(inspects ? [tlsInspector] : [])],
+    filterChains: chains.map((chain) => filterChain(q, chain, name)),
+    ...(askMetadata(q, "OUTBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
+  });
+  return resource(name, toBinary(ListenerSchema, listener));
+}
+
+/** What listeners of gateways have in common, whatever their transport. */
+function commonParts(q: QueryContext, name: string): MessageInitShape<typeof ListenerSchema> {
+  const limit = acceptedAtOnce(q);
+  const buffer = unsigned(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
+  return {
+    name,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+    ...(buffer !== undefined && { perConnectionBufferLimitBytes: buffer }),
+    accessLog: [...accessLogs(q, "gateway", "listener")],
+  };
+}
+
+/** The listener on UDP for the servers of a port that take HTTP/3; undefined where none does. */
+function http3Listener(
+  q: QueryContext,
+  binds: readonly string[],
+  port: number,
+  groups: readonly ServerGroup[],
+): Resource | undefined {
+  const servers = groups.flatMap((group) => group.servers.filter(({ http3 }) => http3));
+  if (servers.length === 0) return undefined;
+  const [bind = "", ...others] = binds;
+  const name = `udp_${listenerName(bind, port)}`;
+  const listener = create(ListenerSchema, {
+    ...commonParts(q, name),
+    address: udpAddress(bind, port),
+    additionalAddresses: others.map((other) => create(AdditionalAddressSchema, { address: udpAddress(other, port) })),
+    filterChains: servers.map((server) => filterChain(q, http3Chain(q, server), name)),
+    udpListenerConfig: create(UdpListenerConfigSchema, { quicOptions: {}, downstreamSocketConfig: {} }),
+  });
+  return resource(name, toBinary(ListenerSchema, listener));
+}
+
+function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayChain, listener: string): FilterChain {
+  const envoyMatch = filterChainMatch(match);
+  const timeout = handshakeTimeout(q);
+  return create(FilterChainSchema, {
+    ...(envoyMatch && { filterChainMatch: envoyMatch }),
+    ...(tls && { transportSocket: http3 ? downstreamQuicSocket(tls) : downstreamTlsSocket(tls) }),
+    ...(timeout && { transportSocketConnectTimeout: timeout }),
+    filters: [...filters(listener)],
+  });
+}
+
+function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHosts>): readonly GatewayChain[] {
+  if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
+  return group.servers.flatMap((server) =>
+    terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
+  );
+}
+
+function httpChain(q: QueryContext, protocol: string, routeName: string): GatewayChain {
+  const manager = q.call(gatewayManager, { grpcWeb: parseProtocol(protocol) === "GRPC-Web" });
+  return {
+    match: {},
+    filters: (listener) => [
+      managerFilter(q, "gateway", manager, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName }),
+    ],
+  };
+}
+
+function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
+  const tls = tlsOf(q, server);
+  return { ...(tls && { tls }), ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false })) };
+}
+
+function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
+  const tls = quicTlsOf(q, server);
+  return {
+    ...(tls && { tls }),
+    http3: true,
+    ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })),
+  };
+}
+
+/** A server's name is that of its statistics, if it has one. */
+function secureChain(
+  q: QueryContext,
+  server: BoundServer,
+  manager: Uint8Array,
+): Pick<GatewayChain, "match" | "filters"> {
+  return {
+    match: { sniHosts: server.sniHosts },
+    filters: (listener) => [
+      managerFilter(
+        q,
+        "gateway",
+        manager,
+        server.name !== "" ? server.name : delimitedStatPrefix(`outbound_${listener}`),
+        { rds: server.routeName },
+      ),
+    ],
+  };
+}

@@ -1,0 +1,77 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import { query, type QueryContext } from "@istiod/incremental";
+import { ipAddresses } from "@istiod/push-context";
+import { type Resource, resource } from "@istiod/resources";
+import { any } from "../../envoy/any.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import { blackHoleCluster, mainInternal, virtualInboundBlackHoleChain } from "../../resource-names.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { encodedTracing } from "../../telemetry/tracing.js";
+import { encodedChain, listenerPart } from "../filter-chain-template.js";
+import { type InboundChainTemplate, tunnelledPassthroughChains, tunnelledPortChains } from "../inbound/inbound-chains.js";
+import { type InspectedPort, inboundListenerFilters } from "../inbound/inbound-listener-filters.js";
+import { inboundPorts } from "../inbound/inbound-ports.js";
+import { originalDestination } from "../listener-filters.js";
+import { networkFilter } from "../named-filter.js";
+import { tcpProxyName } from "../tcp/tcp-proxy.js";
+
+/**
+ * The internal listener for connections from terminated HBONE tunnels. It has the chains of `virtualInbound` without TLS, for the client's own
+ * addresses alone: a tunnel to any other address leads nowhere. Source: pilot/pkg/networking/core/listener_inbound.go, buildInboundHBONEListeners.
+ */
+export const mainInternalListener = query("mainInternalListener", (q): Resource => {
+  const own = q.ask(ipAddresses).filter((address) => !isLoopback(address));
+  const chains = own.length === 0 ? [nowhere] : chainsTo(q, own);
+  const head = q.call(
+    mainInternalHead,
+    chains.map(({ inspected }) => inspected),
+  );
+  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-inbound")));
+  return resource(mainInternal, joinEncoded([head, ...parts]));
+});
+
+/** Envoy's administration and the agent listen there, and trust whoever connects. */
+function isLoopback(address: string): boolean {
+  return address === "127.0.0.1" || address === "::1";
+}
+
+function chainsTo(q: QueryContext, addresses: readonly string[]): readonly InboundChainTemplate[] {
+  const declared = q.call(inboundPorts).flatMap((port) => tunnelledPortChains(q, port, addresses));
+  return [...declared, ...tunnelledPassthroughChains(q, addresses)];
+}
+
+/** The chain of a client without an address that tunnels may lead to: Envoy requires one. */
+const nowhere: InboundChainTemplate = {
+  chain: encodedChain({
+    name: virtualInboundBlackHoleChain,
+    filters: [
+      networkFilter(
+        tcpProxyName,
+        any(TcpProxySchema, {
+          statPrefix: blackHoleCluster,
+          clusterSpecifier: { case: "cluster", value: blackHoleCluster },
+        }),
+      ),
+    ],
+  }),
+  inspected: { port: 0, tls: false, http: false },
+};
+
+/** The listener without its chains, encoded. */
+const mainInternalHead = query("mainInternalHead", (q, inspected: readonly InspectedPort[]): Uint8Array => {
+  const listener = create(ListenerSchema, {
+    name: mainInternal,
+    listenerSpecifier: { case: "internalListener", value: {} },
+    trafficDirection: TrafficDirection.INBOUND,
+    continueOnListenerFiltersTimeout: true,
+    accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
+    listenerFilters: [
+      originalDestination,
+      ...inboundListenerFilters(inspected, { originalDestination: false, originalSource: false }),
+    ],
+  });
+  return toBinary(ListenerSchema, listener);
+});

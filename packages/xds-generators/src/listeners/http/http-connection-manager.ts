@@ -1,0 +1,154 @@
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { AnySchema } from "@bufbuild/protobuf/wkt";
+import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
+import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
+import { HttpProtocolOptionsSchema, Http1ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import { FilterChainSchema, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import {
+  type HttpConnectionManager,
+  HttpConnectionManager_InternalAddressConfigSchema as InternalAddressConfigSchema,
+  HttpConnectionManager_PathWithEscapedSlashesAction as EscapedSlashes,
+  HttpConnectionManager_UpgradeConfigSchema as UpgradeConfigSchema,
+  HttpConnectionManagerSchema,
+  RdsSchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
+import { type QueryContext, query } from "@istiod/incremental";
+import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
+import { any } from "../../envoy/any.js";
+import { cidrOf } from "../../envoy/cidr.js";
+import { duration } from "../../envoy/duration.js";
+import { encodedField, encodedText, joinEncoded } from "../../envoy/encode.js";
+import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { encodedTracing } from "../../telemetry/tracing.js";
+import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
+import { goDuration } from "../go-duration.js";
+import { type Filter, type HttpFilter, networkFilter } from "../named-filter.js";
+
+/** What managers of one class have in common. */
+export interface ManagerOptions {
+  readonly listener: ListenerClass;
+  readonly useRemoteAddress: boolean;
+  readonly filters: readonly HttpFilter[];
+  /** What the class adds of its own; `httpProtocolOptions` may be added to. */
+  readonly own: MessageInitShape<typeof HttpConnectionManagerSchema>;
+}
+
+/** Where a manager finds its routes: under a name, or in a route configuration that it holds, encoded. */
+export type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
+
+/**
+ * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link routingManager}
+ * and {@link managerElement} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
+ * encoded once.
+ */
+export function encodedManager(
+  q: QueryContext,
+  { listener, useRemoteAddress, filters, own }: ManagerOptions,
+): Uint8Array {
+  const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
+  const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  const manager = create(HttpConnectionManagerSchema, own);
+  manager.appendXForwardedPort = proxyConfig(q, "proxyHeaders")?.xForwardedPort?.enabled === true;
+  manager.useRemoteAddress = useRemoteAddress;
+  manager.upgradeConfigs = [create(UpgradeConfigSchema, { upgradeType: "websocket" })];
+  manager.streamIdleTimeout = duration(0);
+  manager.accessLog = [...accessLogs(q, listener, "http")];
+  manager.proxy100Continue = features.proxy100Continue(q);
+  if (internal !== undefined) manager.internalAddressConfig = internal;
+  if (idleTimeout !== undefined) manager.commonHttpProtocolOptions = create(HttpProtocolOptionsSchema, { idleTimeout });
+  normalizePaths(q, manager);
+  preserveHeaderCase(q, manager);
+  const settings = connectionSettings(q);
+  if (settings !== undefined) applyConnectionSettings(manager, settings);
+  manager.httpFilters = [...filters];
+  return toBinary(HttpConnectionManagerSchema, manager);
+}
+
+/** A connection manager with its name in statistics and its routes, encoded; only how it traces is left open. */
+export function routingManager(common: Uint8Array, statPrefix: string, routes: RouteSource): Uint8Array {
+  const { statPrefix: name, routeConfig, rds } = HttpConnectionManagerSchema.field;
+  const source =
+    "inline" in routes
+      ? encodedField(routeConfig.number, [routes.inline])
+      : encodedField(rds.number, [fromAds, encodedText(RdsSchema.field.routeConfigName.number, routes.rds)]);
+  return joinEncoded([common, encodedText(name.number, statPrefix), source]);
+}
+
+const fromAds = toBinary(
+  RdsSchema,
+  create(RdsSchema, {
+    configSource: {
+      configSourceSpecifier: { case: "ads", value: {} },
+      initialFetchTimeout: duration(0),
+      resourceApiVersion: ApiVersion.V3,
+    },
+  }),
+);
+
+/** The filter of a manager that was left open, with its tracing: encoded, as one element of a filter chain's filters. */
+export function managerElement(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
+  return encodedField(FilterChainSchema.field.filters.number, [
+    filterName,
+    encodedField(FilterSchema.field.typedConfig.number, [
+      anyType,
+      encodedField(AnySchema.field.value.number, [manager, tracing]),
+    ]),
+  ]);
+}
+
+/** The same filter as a message. */
+export function managerFilter(
+  q: QueryContext,
+  listener: ListenerClass,
+  common: Uint8Array,
+  statPrefix: string,
+  routes: RouteSource,
+): Filter {
+  const value = joinEncoded([routingManager(common, statPrefix, routes), q.call(encodedTracing, listener)]);
+  return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
+}
+
+export const managerName = "envoy.filters.network.http_connection_manager";
+const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
+const filterName = encodedText(FilterSchema.field.name.number, managerName);
+const anyType = encodedText(AnySchema.field.typeUrl.number, managerTypeUrl);
+
+/** HTTP/1.0 is taken where istiod or the proxy says so. */
+export function acceptsHttp10(q: QueryContext): boolean {
+  return features.http10(q) || askMetadata(q, "HTTP10") === "1";
+}
+
+function normalizePaths(q: QueryContext, manager: HttpConnectionManager): void {
+  const normalization = mesh(q).pathNormalization?.normalization ?? Normalization.DEFAULT;
+  const merges =
+    normalization === Normalization.MERGE_SLASHES || normalization === Normalization.DECODE_AND_MERGE_SLASHES;
+  manager.normalizePath = normalization !== Normalization.NONE;
+  manager.mergeSlashes = merges;
+  manager.pathWithEscapedSlashesAction =
+    normalization === Normalization.DECODE_AND_MERGE_SLASHES
+      ? EscapedSlashes.UNESCAPE_AND_FORWARD
+      : EscapedSlashes.KEEP_UNCHANGED;
+}
+
+function preserveHeaderCase(q: QueryContext, manager: HttpConnectionManager): void {
+  if (proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase !== true) return;
+  const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };
+  const { headerKeyFormat } = create(Http1ProtocolOptionsSchema, {
+    headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } },
+  });
+  if (headerKeyFormat)
+    (manager.httpProtocolOptions ??= create(Http1ProtocolOptionsSchema)).headerKeyFormat = headerKeyFormat;
+}
+
+/** The ranges that the mesh's networks name, whose requests keep Envoy's internal headers. */
+const internalAddresses = query("internalAddresses", (q) => {
+  const networks = q.read(meshNetworks, meshNetworksKey)?.networks ?? {};
+  const ranges = Object.values(networks)
+    .flatMap(({ endpoints }) => endpoints)
+    .flatMap(({ ne }) => (ne.case === "fromCidr" ? (parseIpPrefix(ne.value) ?? []) : []))
+    .sort(compareIpPrefixes);
+  return ranges.length === 0 ? undefined : create(InternalAddressConfigSchema, { cidrRanges: ranges.map(cidrOf) });
+});

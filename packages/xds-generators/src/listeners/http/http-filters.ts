@@ -1,0 +1,91 @@
+import { CorsSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
+import { DnsCacheConfigSchema } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
+import type { DnsCacheConfig } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
+import { FilterConfigSchema as DynamicForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy";
+import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
+import { FilterConfigSchema as GrpcStatsSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_stats/v3/config";
+import { GrpcWebSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_web/v3/grpc_web";
+import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
+import { StatefulSessionSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
+import {
+  FilterConfig_Protocol as UpstreamProtocol,
+  FilterConfigSchema as AlpnSchema,
+} from "@istiod/istio-api/envoy/config/filter/http/alpn/v2alpha1/config";
+import type { JsonObject } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
+import { any } from "../../envoy/any.js";
+import { typedStruct } from "../../envoy/typed-struct.js";
+import { type HttpFilter, httpFilter } from "../named-filter.js";
+
+export const cors = httpFilter("envoy.filters.http.cors", any(CorsSchema));
+export const fault = httpFilter("envoy.filters.http.fault", any(HTTPFaultSchema));
+export const grpcWeb = httpFilter("envoy.filters.http.grpc_web", any(GrpcWebSchema));
+export const grpcStats = httpFilter(
+  "envoy.filters.http.grpc_stats",
+  any(GrpcStatsSchema, {
+    emitFilterState: true,
+    perMethodStatSpecifier: { case: "statsForAllMethods", value: { value: false } },
+  }),
+);
+/** Without a session of its own; routes give it one. */
+export const statefulSession = httpFilter("envoy.filters.http.stateful_session", any(StatefulSessionSchema));
+
+/**
+ * Sets the ALPN of the upstream connection by the request's protocol, so that the peer knows what it receives. What is not Istio's is
+ * there for servers outside of the mesh.
+ */
+export const alpn = httpFilter(
+  "istio.alpn",
+  any(AlpnSchema, {
+    alpnOverride: [
+      { upstreamProtocol: UpstreamProtocol.HTTP10, alpnOverride: ["istio-http/1.0", "istio", "http/1.0"] },
+      { upstreamProtocol: UpstreamProtocol.HTTP11, alpnOverride: ["istio-http/1.1", "istio", "http/1.1"] },
+      { upstreamProtocol: UpstreamProtocol.HTTP2, alpnOverride: ["istio-h2", "istio", "h2"] },
+    ],
+  }),
+);
+
+const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter =>
+  httpFilter("envoy.filters.http.router", any(RouterSchema, { suppressEnvoyHeaders }));
+export const router = routerFilter(false);
+export const routerWithoutDebugHeaders = routerFilter(true);
+
+/** Tells peers who is calling and learns who was called, in headers. `skipExternal`: not to servers outside of the mesh. */
+export function outboundPeerMetadata(skipExternal: boolean, additionalLabels: readonly string[]): HttpFilter {
+  return peerMetadata({
+    upstream_discovery: [{ istio_headers: {} }, { workload_discovery: {} }],
+    upstream_propagation: [{ istio_headers: skipExternal ? { skip_external_clusters: true } : {} }],
+    ...labels(additionalLabels),
+  });
+}
+
+export function inboundPeerMetadata(additionalLabels: readonly string[]): HttpFilter {
+  return peerMetadata({
+    downstream_discovery: [{ istio_headers: {} }, { workload_discovery: {} }],
+    downstream_propagation: [{ istio_headers: {} }],
+    ...labels(additionalLabels),
+  });
+}
+
+/** Resolves the host of the request, with a cache that the cluster shares by name. */
+export function dynamicForwardProxy(cache: DnsCacheConfig): HttpFilter {
+  return httpFilter(
+    "envoy.filters.http.dynamic_forward_proxy",
+    any(DynamicForwardProxySchema, { implementationSpecifier: { case: "dnsCacheConfig", value: cache } }),
+  );
+}
+
+export function dnsCache(name: string, dnsLookupFamily: DnsCacheConfig["dnsLookupFamily"]): DnsCacheConfig {
+  return create(DnsCacheConfigSchema, { name, dnsLookupFamily });
+}
+
+function peerMetadata(config: JsonObject): HttpFilter {
+  return httpFilter(
+    "istio.metadata_exchange",
+    typedStruct("type.googleapis.com/io.istio.http.peer_metadata.Config", config),
+  );
+}
+
+function labels(additional: readonly string[]): JsonObject {
+  return additional.length === 0 ? {} : { additional_labels: [...additional] };
+}

@@ -1,0 +1,156 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, mesh } from "@istiod/push-context";
+import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
+import { statNameOf } from "../../clusters/stat-pattern.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { delimitedStatPrefix } from "../../resource-names.js";
+import { inboundRouteConfiguration } from "../../routes/index.js";
+import { httpAuthorization, tcpAuthorization } from "../../security/client-authorization.js";
+import type { InsideTls } from "../../security/downstream-tls.js";
+import { jwtFilters } from "../../security/jwt-authentication.js";
+import type { PeerIdentitySource } from "../../security/principal.js";
+import { httpStatsFilters, tcpStatsFilters } from "../../telemetry/stats-filters.js";
+import { encodedChain, type FilterChainTemplate } from "../filter-chain-template.js";
+import { acceptsHttp10, encodedManager, routingManager } from "../http/http-connection-manager.js";
+import {
+  cors,
+  fault,
+  grpcStats,
+  grpcWeb,
+  inboundPeerMetadata,
+  router,
+  routerWithoutDebugHeaders,
+} from "../http/http-filters.js";
+import type { Filter, HttpFilter } from "../named-filter.js";
+import { metadataExchange } from "../tcp/network-filters.js";
+import { proxyHeaders } from "../http/proxy-headers.js";
+import { plainTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+
+/** Where what an inbound chain takes goes, and how it is called. */
+export interface InboundChain {
+  readonly cluster: string;
+  readonly statPrefix: string;
+  readonly targetPort: number;
+  readonly servicePort: ServicePort;
+  /** The service that traces name. */
+  readonly hostname: string;
+  /** Its id, for statistics by a pattern. */
+  readonly service?: string;
+  /** Where filters find the peer's identity. */
+  readonly identity: PeerIdentitySource;
+  /** Whether peers of requests exchange metadata. */
+  readonly requestsExchangePeers: boolean;
+}
+
+/** The filters of an inbound chain, but for tracing. */
+export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): FilterChainTemplate {
+  if (inside !== "http") return { chain: bytesFilters(q, chain) };
+  return { chain: chain.requestsExchangePeers ? q.call(encodedExchange) : noFilters, manager: manager(q, chain) };
+}
+
+const noFilters = new Uint8Array(0);
+
+const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array =>
+  encodedChain({ filters: [...inboundMetadataExchange(q)] }),
+);
+
+/** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
+export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
+  if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return [];
+  return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
+}
+
+function manager(
+  q: QueryContext,
+  { cluster, statPrefix, servicePort, hostname, identity, requestsExchangePeers }: InboundChain,
+): Uint8Array {
+  const { number, protocol } = servicePort;
+  const common = q.call(inboundManager, {
+    grpcWeb: protocol === "GRPC-Web",
+    http2: isHttp2(protocol),
+    identity,
+    exchangesPeers: requestsExchangePeers,
+  });
+  const host = hostname.includes(":") ? `[${hostname}]` : hostname;
+  const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
+  return routingManager(common, delimitedStatPrefix(statPrefix), { inline: routes });
+}
+
+interface InboundManager {
+  readonly grpcWeb: boolean;
+  readonly http2: boolean;
+  readonly identity: PeerIdentitySource;
+  readonly exchangesPeers: boolean;
+}
+
+/** The encoded connection manager of inbound chains, without its name and routes. */
+const inboundManager = query("inboundManager", (q, options: InboundManager): Uint8Array => {
+  const headers = proxyHeaders(q, "sidecar-inbound");
+  const { certDetails } = headers;
+  return encodedManager(q, {
+    listener: "sidecar-inbound",
+    useRemoteAddress: false,
+    filters: inboundHttpFilters(q, options),
+    own: {
+      forwardClientCertDetails: headers.forwardedClientCert,
+      setCurrentClientCertDetails: {
+        subject: certDetails?.subject ?? true,
+        uri: certDetails?.uri ?? true,
+        dns: certDetails?.dns ?? true,
+        cert: certDetails?.cert ?? false,
+        chain: certDetails?.chain ?? false,
+      },
+      serverName: headers.serverName,
+      serverHeaderTransformation: headers.serverHeaderTransformation,
+      ...(headers.generateRequestId === false && { generateRequestId: false }),
+      ...(options.http2 && { http2ProtocolOptions: {} }),
+      ...(acceptsHttp10(q) && { httpProtocolOptions: { acceptHttp10: true } }),
+    },
+  });
+});
+
+/** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
+function inboundHttpFilters(
+  q: QueryContext,
+  { grpcWeb: web, identity, exchangesPeers }: InboundManager,
+): readonly HttpFilter[] {
+  const exchanges = exchangesPeers && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const authorization = q.call(httpAuthorization, identity);
+  return [
+    ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
+    ...authorization.custom,
+    ...q.call(jwtFilters),
+    ...authorization.local,
+    ...(web ? [grpcWeb] : []),
+    grpcStats,
+    fault,
+    cors,
+    ...httpStatsFilters(q, "sidecar-inbound"),
+    proxyHeaders(q, "sidecar-inbound").suppressDebugHeaders ? routerWithoutDebugHeaders : router,
+  ];
+}
+
+function bytesFilters(q: QueryContext, chain: InboundChain): Uint8Array {
+  const proxy = plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
+  return joinEncoded([
+    q.call(filtersOfBytes, chain.identity),
+    encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
+  ]);
+}
+
+/** The filters that connections to all ports pass, as an encoded part of a chain. */
+const filtersOfBytes = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
+  const { custom, local } = q.call(tcpAuthorization, identity);
+  return encodedChain({
+    filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")],
+  });
+});
+
+function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servicePort }: InboundChain): string {
+  const pattern = mesh(q).inboundClusterStatName;
+  if (pattern === "") return cluster;
+  const found = id === undefined ? undefined : q.call(service, id);
+  const named = found ?? { hostname, name: hostname, namespace: "", registry: "External" as const };
+  return statNameOf(pattern, { service: named, port: servicePort, targetPort: "unfilled" });
+}

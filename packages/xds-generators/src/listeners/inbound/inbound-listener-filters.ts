@@ -1,0 +1,63 @@
+import {
+  httpInspector,
+  offAtPorts,
+  onlyAtPorts,
+  originalDestination,
+  originalSource,
+  tlsInspector,
+} from "../listener-filters.js";
+import type { ListenerFilter } from "../named-filter.js";
+
+/** What must be known of connections to a destination port before a chain is chosen for them. */
+export interface InspectedPort {
+  /** 0: all ports that no chain names. */
+  readonly port: number;
+  /** Whether it is TLS, and its SNI and ALPN. */
+  readonly tls: boolean;
+  /** Whether it is HTTP in the clear. */
+  readonly http: boolean;
+}
+
+/**
+ * What looks at connections before a chain is chosen: no inspector at a port whose chains do not need it, since servers that speak
+ * first would wait for it. Source: pilot/pkg/networking/core/listener_inbound.go, populateListenerFilters.
+ */
+export function inboundListenerFilters(
+  chains: readonly InspectedPort[],
+  kept: { readonly originalDestination: boolean; readonly originalSource: boolean },
+): readonly ListenerFilter[] {
+  const needs = new Map<number, { tls: boolean; http: boolean }>();
+  for (const { port, tls, http } of chains) {
+    const need = needs.get(port) ?? { tls: false, http: false };
+    needs.set(port, need);
+    need.tls ||= tls;
+    need.http ||= http;
+  }
+  const portsWhere = (holds: (need: { tls: boolean; http: boolean }) => boolean): readonly number[] =>
+    [...needs]
+      .filter(([, need]) => holds(need))
+      .map(([port]) => port)
+      .sort((a, b) => a - b);
+  const declared = (ports: readonly number[]): readonly number[] => ports.filter((port) => port !== 0);
+  const tls = portsWhere((need) => need.tls);
+  const http = portsWhere((need) => need.http);
+  return [
+    ...(kept.originalDestination ? [originalDestination] : []),
+    ...(kept.originalSource ? [originalSource] : []),
+    ...(tls.length === 0
+      ? []
+      : [
+          tls.includes(0)
+            ? offAtPorts(tlsInspector, declared(portsWhere((need) => !need.tls)))
+            : onlyAtPorts(tlsInspector, tls),
+        ]),
+    ...(http.length === 0
+      ? []
+      : [
+          offAtPorts(
+            httpInspector,
+            portsWhere((need) => !need.http),
+          ),
+        ]),
+  ];
+}

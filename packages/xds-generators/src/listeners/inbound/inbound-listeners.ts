@@ -1,0 +1,102 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { query, type QueryContext } from "@istiod/incremental";
+import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
+import { type Resource, resource } from "@istiod/resources";
+import { address } from "../../envoy/address.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import { virtualInboundBlackHoleChain, virtualInboundListener } from "../../resource-names.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
+import { encodedTracing } from "../../telemetry/tracing.js";
+import { acceptedAtOnce, exactBalance } from "../connection-limits.js";
+import { listenerPart } from "../filter-chain-template.js";
+import { type InboundChainTemplate, passthroughChains, portChains } from "./inbound-chains.js";
+import { inboundMetadataExchange } from "./inbound-filters.js";
+import { type InspectedPort, inboundListenerFilters } from "./inbound-listener-filters.js";
+import { inboundPorts } from "./inbound-ports.js";
+import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
+import { blackHoleChain } from "../outbound/virtual-outbound.js";
+
+/** The listeners for what the client's workload receives. Source: pilot/pkg/networking/core/listener_inbound.go. */
+export function inboundListeners(q: QueryContext): readonly Resource[] {
+  const bound = q
+    .call(inboundPorts)
+    .filter(({ bindToPort }) => bindToPort)
+    .map(({ targetPort }) => q.call(boundListener, targetPort));
+  return q.ask(interceptionMode) === "NONE" ? bound : [q.call(virtualInbound), ...bound];
+}
+
+/** The listener that captured inbound connections arrive at, with chains for each port and for all others. */
+const virtualInbound = query("virtualInbound", (q): Resource => {
+  const ports = q.call(inboundPorts).filter(({ bindToPort }) => !bindToPort);
+  const chains = [q.call(blackHole), ...q.call(passthroughChains), ...ports.flatMap((port) => portChains(q, port))];
+  const { proxyInboundListenPort: port } = mesh(q);
+  return inboundListener(
+    q,
+    { name: virtualInboundListener, binds: wildcards[q.ask(ipMode)], port, bindToPort: false },
+    chains,
+  );
+});
+
+const blackHole = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
+  const port = mesh(q).proxyInboundListenPort;
+  const chain = blackHoleChain(virtualInboundBlackHoleChain, port, [
+    ...inboundMetadataExchange(q),
+    ...tcpStatsFilters(q, "sidecar-inbound"),
+  ]);
+  return { ...chain, inspected: { port, tls: false, http: false } };
+});
+
+/** The listener that a port of the workload has for itself. */
+const boundListener = query("boundInboundListener", (q, targetPort: number): Resource => {
+  const port = q.call(inboundPorts).find((candidate) => candidate.targetPort === targetPort);
+  if (port === undefined) throw new Error(`the workload has no port ${targetPort}`);
+  return inboundListener(
+    q,
+    { name: listenerName(port.binds[0] ?? "", targetPort), binds: port.binds, port: targetPort, bindToPort: true },
+    portChains(q, port),
+  );
+});
+
+interface Listening {
+  readonly name: string;
+  readonly binds: readonly string[];
+  readonly port: number;
+  readonly bindToPort: boolean;
+}
+
+function inboundListener(q: QueryContext, listening: Listening, chains: readonly InboundChainTemplate[]): Resource {
+  const head = q.call(listenerHead, { ...listening, inspected: chains.map(({ inspected }) => inspected) });
+  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-inbound")));
+  return resource(listening.name, joinEncoded([head, ...parts]));
+}
+
+/** A listener without its chains, encoded. Most workloads have ports alike, and share it. */
+const listenerHead = query(
+  "inboundListenerHead",
+  (q, at: Listening & { readonly inspected: readonly InspectedPort[] }): Uint8Array => {
+    const { name, binds, port, bindToPort, inspected } = at;
+    const [bind = "", ...others] = binds;
+    const limit = acceptedAtOnce(q);
+    const transparent = !bindToPort && q.ask(interceptionMode) === "TPROXY";
+    const { protocolDetectionTimeout } = mesh(q);
+    const listener = create(ListenerSchema, {
+      name,
+      address: address(bind, port),
+      additionalAddresses: features.dualStack(q) ? additionalAddresses(others, port) : [],
+      trafficDirection: TrafficDirection.INBOUND,
+      continueOnListenerFiltersTimeout: true,
+      ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+      ...(askMetadata(q, "INBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
+      ...(transparent && { transparent: true }),
+      accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
+      listenerFilters: [
+        ...inboundListenerFilters(inspected, { originalDestination: !bindToPort, originalSource: transparent }),
+      ],
+      ...(protocolDetectionTimeout && { listenerFiltersTimeout: protocolDetectionTimeout }),
+    });
+    return toBinary(ListenerSchema, listener);
+  },
+);

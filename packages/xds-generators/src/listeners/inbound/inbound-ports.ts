@@ -1,0 +1,129 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import { CaptureMode } from "@istiod/istio-api/networking/v1alpha3/sidecar";
+import {
+  features,
+  globalUnicastAddress,
+  ingressListeners,
+  interceptionMode,
+  ipMode,
+  namespace,
+  scopeOf,
+  serviceTargets,
+} from "@istiod/push-context";
+import {
+  afterTlsTermination,
+  keyOfId,
+  parseProtocol,
+  service,
+  type ServicePort,
+  type ServiceTarget,
+  splitKey,
+} from "@istiod/service-discovery";
+import { canHavePort } from "../bindable-port.js";
+import { wildcards } from "../listener-address.js";
+
+/** A port at which the client's workload is reached. */
+export interface InboundPort {
+  /** The port that the workload listens on. */
+  readonly targetPort: number;
+  readonly servicePort: ServicePort;
+  /** The primary address first; chains are named for it. */
+  readonly binds: readonly string[];
+  /** Whether it has a listener of its own, rather than chains of the one that captured connections arrive at. */
+  readonly bindToPort: boolean;
+  /** The service that statistics and traces name, or a made-up name for a port of a Sidecar. */
+  readonly hostname: string;
+  /** Id of that service; absent for a port of a Sidecar. */
+  readonly service?: string;
+  /** The Sidecar that declares the port, `namespace/name`. */
+  readonly sidecar?: string;
+  /** TLS that a Sidecar's ingress listener ends, where mutual TLS is disabled. */
+  readonly tls?: ServerTLSSettings;
+}
+
+/**
+ * The ports of the client's services, or those of its Sidecar's ingress listeners; of several that want one port, the first. Ascending.
+ * Source: pilot/pkg/networking/core/listener_inbound.go, buildInboundChainConfigs.
+ */
+export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] => {
+  const scope = scopeOf(q);
+  const ingress = q.call(ingressListeners, scope);
+  const ports = new Map<number, InboundPort>();
+  const add = (port: InboundPort | undefined): void => {
+    if (port !== undefined && !ports.has(port.targetPort)) ports.set(port.targetPort, port);
+  };
+  if (ingress.length === 0) {
+    // Without redirection the workload itself listens at its ports.
+    if (q.ask(interceptionMode) !== "NONE") for (const target of q.ask(serviceTargets)) add(portOfService(q, target));
+    return ascending(ports);
+  }
+  if (features.sidecarServiceInboundListenerMerge(q)) {
+    const declared = new Set(ingress.map(({ port }) => port?.number));
+    for (const target of q.ask(serviceTargets)) if (!declared.has(target.targetPort)) add(portOfService(q, target));
+  }
+  const sidecar = scope.sidecar ?? "";
+  for (const { port, bind, captureMode, tls } of ingress) {
+    if (port === undefined) continue;
+    const bindToPort =
+      captureMode === CaptureMode.DEFAULT ? q.ask(interceptionMode) === "NONE" : captureMode === CaptureMode.NONE;
+    const protocol = parseProtocol(port.protocol);
+    if (!canHavePort(q, { port: port.number, protocol, bind, bindToPort, capturePortsTaken: false })) continue;
+    const ends = tls !== undefined && features.tlsOnSidecarIngress(q);
+    add({
+      targetPort: port.number,
+      servicePort: { name: port.name, number: port.number, protocol: ends ? afterTlsTermination(protocol) : protocol },
+      binds: bind !== "" ? [bind] : ownBinds(q),
+      bindToPort,
+      hostname: `${splitKey(sidecar)[1]}.${q.ask(namespace)}`,
+      sidecar: `${q.ask(namespace)}/${splitKey(sidecar)[1]}`,
+      ...(ends && { tls }),
+    });
+  }
+  return ascending(ports);
+});
+
+/** Whether two services name different protocols for one port of the client's workload, so that the older one's stands. */
+export const inboundConflict = query("inboundConflict", (q): boolean => {
+  const declared = new Set(q.call(ingressListeners, scopeOf(q)).map(({ port }) => port?.number));
+  if (declared.size > 0 && !features.sidecarServiceInboundListenerMerge(q)) return false;
+  return q.ask(serviceTargets).some((target) => {
+    const port = declared.has(target.targetPort) ? undefined : portOfService(q, target);
+    const taken = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
+    return (
+      taken !== undefined &&
+      taken.servicePort.protocol !== port?.servicePort.protocol &&
+      taken.hostname !== port?.hostname
+    );
+  });
+});
+
+function portOfService(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
+  const ports = q.call(service, id)?.ports ?? [];
+  const servicePort =
+    ports.find(({ name, number }) => name === port.name && number === port.number) ??
+    ports.find(({ number }) => number === port.number);
+  // Connections arrive at no port 0, and a chain without a port would match them all.
+  if (servicePort === undefined || targetPort === 0) return undefined;
+  const binds = wildcards[q.ask(ipMode)];
+  const bindToPort = q.ask(interceptionMode) === "NONE";
+  const wanted = {
+    port: targetPort,
+    protocol: servicePort.protocol,
+    bind: binds[0],
+    bindToPort,
+    capturePortsTaken: true,
+  };
+  return canHavePort(q, wanted)
+    ? { targetPort, servicePort, binds, bindToPort, hostname: splitKey(keyOfId(id))[1], service: id }
+    : undefined;
+}
+
+function ownBinds(q: QueryContext): readonly string[] {
+  const own = q.ask(globalUnicastAddress);
+  return own === undefined ? wildcards[q.ask(ipMode)] : [own];
+}
+
+function ascending(ports: ReadonlyMap<number, InboundPort>): readonly InboundPort[] {
+  return [...ports.values()].sort((a, b) => a.targetPort - b.targetPort);
+}

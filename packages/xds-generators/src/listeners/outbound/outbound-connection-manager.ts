@@ -1,0 +1,75 @@
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
+import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
+import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js";
+import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { dnsCacheName } from "../../resource-names.js";
+import { httpStatsFilters } from "../../telemetry/stats-filters.js";
+import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
+import {
+  alpn,
+  cors,
+  dnsCache,
+  dynamicForwardProxy,
+  fault,
+  grpcStats,
+  grpcWeb,
+  outboundPeerMetadata,
+  router,
+  routerWithoutDebugHeaders,
+  statefulSession,
+} from "../http/http-filters.js";
+import type { HttpFilter } from "../named-filter.js";
+import { proxyHeaders } from "../http/proxy-headers.js";
+
+/** What tells outbound managers of one client apart, but for names and routes. */
+export interface OutboundManager {
+  readonly grpcWeb: boolean;
+  /** A wildcard host that is resolved as it is met. */
+  readonly dynamicHost: string | null;
+  /** For the mesh's generic HTTP proxy, whose requests name whole URLs. */
+  readonly proxiesUrls: boolean;
+}
+
+/** The encoded connection manager of outbound listeners, without its name and routes. */
+export const outboundManager = query("outboundManager", (q, options: OutboundManager): Uint8Array => {
+  const headers = proxyHeaders(q, "sidecar-outbound");
+  const http1 = {
+    ...(acceptsHttp10(q) && { acceptHttp10: true }),
+    ...(options.proxiesUrls && { allowAbsoluteUrl: true }),
+  };
+  return encodedManager(q, {
+    listener: "sidecar-outbound",
+    useRemoteAddress: !options.proxiesUrls && features.useRemoteAddress(q),
+    filters: outboundFilters(q, options),
+    own: {
+      serverName: headers.serverName,
+      serverHeaderTransformation: headers.serverHeaderTransformation,
+      ...(headers.generateRequestId === false && { generateRequestId: false }),
+      ...(Object.keys(http1).length > 0 && { httpProtocolOptions: http1 }),
+    },
+  });
+});
+
+/** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
+function outboundFilters(q: QueryContext, options: OutboundManager): readonly HttpFilter[] {
+  const headers = proxyHeaders(q, "sidecar-outbound");
+  const inMeshOnly = headers.metadataInMeshOnly && !options.proxiesUrls;
+  const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const family = dnsLookupFamily(q, q.ask(ipMode));
+  return [
+    ...(exchanges ? [outboundPeerMetadata(inMeshOnly, features.metadataExchangeAdditionalLabels(q))] : []),
+    ...(options.grpcWeb ? [grpcWeb] : []),
+    grpcStats,
+    ...(features.alpnFilter(q) && hasIstioExtension(q, "alpn") ? [alpn] : []),
+    fault,
+    cors,
+    ...httpStatsFilters(q, "sidecar-outbound"),
+    ...(features.persistentSessionFilter(q) ? [statefulSession] : []),
+    ...(options.dynamicHost === null ? [] : [dynamicForwardProxy(dnsCache(dnsCacheName(options.dynamicHost), family))]),
+    ...(q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS"
+      ? [dynamicForwardProxy(allowAnyDnsCacheConfig(q))]
+      : []),
+    headers.suppressDebugHeaders ? routerWithoutDebugHeaders : router,
+  ];
+}

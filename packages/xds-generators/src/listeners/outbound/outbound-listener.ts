@@ -1,0 +1,146 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { FilterChainMatchSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { query, type QueryContext } from "@istiod/incremental";
+import { askMetadata, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
+import { type Resource, resource } from "@istiod/resources";
+import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
+import { address } from "../../envoy/address.js";
+import { duration } from "../../envoy/duration.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import {
+  blackHoleCluster,
+  delimitedStatPrefix,
+  dnsCacheName,
+  outboundClusterName,
+  passthroughCluster,
+  passthroughFilterChain,
+} from "../../resource-names.js";
+import { tcpAuthorization } from "../../security/client-authorization.js";
+import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
+import { encodedTracing } from "../../telemetry/tracing.js";
+import { configMetadata } from "../config-metadata.js";
+import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { filterChainMatch, matchesAll } from "../filter-chain-match.js";
+import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
+import { routingManager } from "../http/http-connection-manager.js";
+import { additionalAddresses, listenerName } from "../listener-address.js";
+import { httpInspector, tlsInspector } from "../listener-filters.js";
+import type { Filter } from "../named-filter.js";
+import { outboundManager } from "./outbound-connection-manager.js";
+import {
+  type ChainPlan,
+  type HttpChainPlan,
+  type OutboundPlan,
+  seesRequests,
+  type TcpProxyPlan,
+} from "./outbound-plan.js";
+import { plainTcpProxy, plannedTcpProxy, sniForwardProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+
+/** A listener as planned. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
+export const outboundListener = query(
+  "outboundListener",
+  (q, plan: OutboundPlan): Resource => {
+    const { name, head, chains, fallback } = seesRequests(plan) ? q.call(sharedTemplate, plan) : template(q, plan);
+    const tracing = (): Uint8Array => q.call(encodedTracing, "sidecar-outbound");
+    const parts = chains.map((chain) => listenerPart(chain, tracing));
+    if (fallback !== undefined) parts.push(listenerPart(fallback, tracing, "defaultFilterChain"));
+    return resource(name, joinEncoded([head, ...parts]));
+  },
+  { key: ({ key }) => key },
+);
+
+/** A listener but for its tracing. */
+interface ListenerTemplate {
+  readonly name: string;
+  /** The listener without its chains, encoded. */
+  readonly head: Uint8Array;
+  readonly chains: readonly FilterChainTemplate[];
+  /** The chain of connections that no other one takes, where there are others. */
+  readonly fallback?: FilterChainTemplate;
+}
+
+const sharedTemplate = query("outboundListenerTemplate", template, { key: ({ key }) => key });
+
+function template(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
+  const [bind = "", ...others] = plan.binds;
+  const name = listenerName(bind, plan.port);
+  const last = plan.chains.findLast((chain) => matchesAll(chain.match));
+  const chains = plan.chains.filter((chain) => !matchesAll(chain.match)).map((chain) => filterChain(q, chain, name));
+  const needsTls = plan.chains.some(
+    (chain) =>
+      (chain.match.sniHosts ?? []).length > 0 || (chain.kind === "tcp" && chain.proxy.dynamicHost !== undefined),
+  );
+  const needsHttp = plan.chains.some((chain) => (chain.match.applicationProtocols ?? []).length > 0);
+  const detectionTimeout = needsHttp ? mesh(q).protocolDetectionTimeout : duration(0);
+  const limit = acceptedAtOnce(q);
+  const listener = create(ListenerSchema, {
+    name,
+    address: address(bind, plan.port),
+    additionalAddresses: additionalAddresses(others, plan.port),
+    trafficDirection: TrafficDirection.OUTBOUND,
+    continueOnListenerFiltersTimeout: true,
+    ...(askMetadata(q, "OUTBOUND_LISTENER_EXACT_BALANCE") === true && { connectionBalanceConfig: exactBalance }),
+    ...(plan.bindToPort
+      ? limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }
+      : { bindToPort: false }),
+    listenerFilters: [...(needsTls ? [tlsInspector] : []), ...(needsHttp ? [httpInspector] : [])],
+    ...(detectionTimeout && { listenerFiltersTimeout: detectionTimeout }),
+  });
+  const fallback = last === undefined ? passthroughChain(q) : filterChain(q, last, name);
+  const head = toBinary(ListenerSchema, listener);
+  return last !== undefined && chains.length === 0
+    ? { name, head, chains: [fallback] }
+    : { name, head, chains, fallback };
+}
+
+function filterChain(q: QueryContext, plan: ChainPlan, listener: string): FilterChainTemplate {
+  const match = filterChainMatch(plan.match);
+  const timeout = handshakeTimeout(q);
+  const chain = encodedChain({
+    ...(match && { filterChainMatch: match }),
+    ...(timeout && { transportSocketConnectTimeout: timeout }),
+    ...(plan.kind === "tcp" &&
+      plan.virtualService !== undefined && { metadata: configMetadata("VirtualService", plan.virtualService) }),
+    filters: plan.kind === "http" ? [] : [...tcpFilters(q, plan.proxy)],
+  });
+  return plan.kind === "http" ? { chain, manager: manager(q, plan, listener) } : { chain };
+}
+
+function manager(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChainPlan, listener: string): Uint8Array {
+  const common = q.call(outboundManager, {
+    grpcWeb: protocol === "GRPC-Web",
+    dynamicHost: dynamicHost ?? null,
+    proxiesUrls: routeName === "http_proxy",
+  });
+  return routingManager(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
+}
+
+function tcpFilters(q: QueryContext, plan: TcpProxyPlan): readonly Filter[] {
+  const terminal = terminalFilters(q, plannedTcpProxy(q, "sidecar-outbound", plan), plan.protocol);
+  const stats = tcpStatsFilters(q, "sidecar-outbound");
+  if (plan.dynamicHost === undefined) return [...stats, ...terminal];
+  const { custom, local } = q.call(tcpAuthorization, "certificate");
+  const cache = { name: dnsCacheName(plan.dynamicHost), dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)) };
+  return [...custom, ...local, ...stats, sniForwardProxy(plan.port, cache), ...terminal];
+}
+
+function passthroughChain(q: QueryContext): FilterChainTemplate {
+  return { chain: joinEncoded([passthroughHead, q.call(unknownTrafficFilters)]) };
+}
+
+const passthroughHead = encodedChain({
+  filterChainMatch: create(FilterChainMatchSchema),
+  name: passthroughFilterChain,
+});
+
+/** What becomes of outbound connections that no chain is for: filters, as an encoded part of a chain. Source: pilot/pkg/networking/core/listener_builder.go, buildOutboundCatchAllNetworkFiltersOnly. */
+export const unknownTrafficFilters = query("unknownTrafficFilters", (q): Uint8Array => {
+  const { mode, egressProxy } = q.call(outboundTraffic, scopeOf(q));
+  const proxied =
+    egressProxy && outboundClusterName(egressProxy.host, egressProxy.port?.number ?? 0, egressProxy.subset);
+  const cluster = mode === "REGISTRY_ONLY" ? blackHoleCluster : (proxied ?? passthroughCluster);
+  const proxy = plainTcpProxy(q, "sidecar-outbound", cluster);
+  return encodedChain({ filters: [...tcpStatsFilters(q, "sidecar-outbound"), ...terminalFilters(q, proxy, "TCP")] });
+});

@@ -1,0 +1,122 @@
+import { create, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import { query, type QueryContext } from "@istiod/incremental";
+import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
+import { type Resource, resource } from "@istiod/resources";
+import { address } from "../../envoy/address.js";
+import { any } from "../../envoy/any.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import {
+  allowAnyDynamicDnsRoute,
+  blackHoleCluster,
+  delimitedStatPrefix,
+  virtualOutboundBlackHoleChain,
+  virtualOutboundCatchAllChain,
+  virtualOutboundListener,
+} from "../../resource-names.js";
+import { catchAllHost } from "../../routes/catch-all-host.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes } from "../../routes/route-configuration.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
+import { encodedTracing } from "../../telemetry/tracing.js";
+import { acceptedAtOnce } from "../connection-limits.js";
+import { additionalAddresses, localhosts, wildcards } from "../listener-address.js";
+import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
+import { routingManager } from "../http/http-connection-manager.js";
+import { httpInspector } from "../listener-filters.js";
+import { type Filter, networkFilter } from "../named-filter.js";
+import { outboundListener, unknownTrafficFilters } from "./outbound-listener.js";
+import { outboundManager } from "./outbound-connection-manager.js";
+import { outboundPlan } from "./outbound-plan.js";
+import { plaintextHttp } from "../sniffed-protocols.js";
+import { tcpProxyName } from "../tcp/tcp-proxy.js";
+
+/**
+ * The listener that captured outbound connections arrive at; it hands them to the others, and deals with those that none is for.
+ * Undefined for a client whose connections are not captured. Source: pilot/pkg/networking/core/listener_builder.go.
+ */
+export const virtualOutbound = query("virtualOutbound", (q): Resource | undefined => {
+  const interception = q.ask(interceptionMode);
+  if (interception === "NONE") return undefined;
+  const { proxyListenPort } = mesh(q);
+  const mode = q.ask(ipMode);
+  const [bind, ...others] = wildcards[mode];
+  const extra =
+    others.length > 0 && features.dualStack(q)
+      ? others
+      : mode === "IPv6" && features.additionalIpv4OutboundListener(q)
+        ? wildcards.IPv4
+        : [];
+  const limit = acceptedAtOnce(q);
+  const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
+  const head = create(ListenerSchema, {
+    name: virtualOutboundListener,
+    address: address(bind, proxyListenPort),
+    additionalAddresses: additionalAddresses(extra, proxyListenPort),
+    ...(interception === "TPROXY" && { transparent: true }),
+    useOriginalDst: true,
+    trafficDirection: TrafficDirection.OUTBOUND,
+    ...(limit !== undefined && { maxConnectionsToAcceptPerSocketEvent: limit }),
+    listenerFilters: resolves ? [httpInspector] : [],
+    accessLog: [...accessLogs(q, "sidecar-outbound", "listener")],
+  });
+  const chains = [
+    blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
+    ...(resolves ? [unknownHttpChain(q)] : []),
+    { chain: joinEncoded([encodedChain({ name: virtualOutboundCatchAllChain }), q.call(unknownTrafficFilters)]) },
+  ];
+  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-outbound")));
+  return resource(virtualOutboundListener, joinEncoded([toBinary(ListenerSchema, head), ...parts]));
+});
+
+/** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
+function unknownHttpChain(q: QueryContext): FilterChainTemplate {
+  const head = {
+    name: allowAnyDynamicDnsRoute,
+    maxDirectResponseBodySizeBytes: maxDirectResponseBytes,
+    ignorePortInHostMatching: true,
+  };
+  const { bytes } = encodedRouteConfiguration(head, [q.call(catchAllHost, scopeOf(q))]);
+  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
+  const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
+  return {
+    chain: encodedChain({
+      name: `${virtualOutboundCatchAllChain}-http`,
+      filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] },
+    }),
+    manager: routingManager(common, statPrefix, { inline: bytes }),
+  };
+}
+
+/** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
+export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChainTemplate {
+  const proxy = any(TcpProxySchema, {
+    statPrefix: blackHoleCluster,
+    clusterSpecifier: { case: "cluster", value: blackHoleCluster },
+  });
+  return {
+    chain: encodedChain({
+      name,
+      filterChainMatch: { destinationPort: port },
+      filters: [...before, networkFilter(tcpProxyName, proxy)],
+    }),
+  };
+}
+
+/** A generic HTTP proxy on the client's loopback, where the mesh (`proxyHttpPort`) or the node (`HTTP_PROXY_PORT`) gives it a port. */
+export const httpProxyListener = query("httpProxyListener", (q): Resource | undefined => {
+  const port = statedPort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
+  if (port === 0) return undefined;
+  const chain = { kind: "http", match: {}, routeName: "http_proxy", protocol: "HTTP_PROXY" } as const;
+  return q.call(
+    outboundListener,
+    outboundPlan({ binds: localhosts[q.ask(ipMode)], port, bindToPort: true, chains: [chain] }),
+  );
+});
+
+/** A port in decimal, 0 for none; undefined for a text that is no port, so that it counts as unsaid. */
+function statedPort(text = ""): number | undefined {
+  return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
+}

@@ -1,0 +1,132 @@
+import { create } from "@bufbuild/protobuf";
+import { FilterConfigSchema as SniForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy";
+import { MongoProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy";
+import { MySQLProxySchema } from "@istiod/envoy-api/contrib/envoy/extensions/filters/network/mysql_proxy/v3/mysql_proxy";
+import { RedisProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy";
+import {
+  type TcpProxy,
+  TcpProxySchema,
+} from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import type { QueryContext } from "@istiod/incremental";
+import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  askMetadata,
+  destinationRuleFor,
+  features,
+  hasExtension,
+  type ListenerClass,
+  subsetNamed,
+} from "@istiod/push-context";
+import type { Protocol } from "@istiod/service-discovery";
+import { any } from "../../envoy/any.js";
+import { duration } from "../../envoy/duration.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { goDuration } from "../go-duration.js";
+import { type Filter, networkFilter } from "../named-filter.js";
+import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
+
+export const tcpProxyName = "envoy.filters.network.tcp_proxy";
+const mysqlProxyName = "envoy.filters.network.mysql_proxy";
+
+/** A proxy to one cluster. Idle connections are closed after the time that the client's node states, if any. */
+export function plainTcpProxy(
+  q: QueryContext,
+  listener: ListenerClass,
+  cluster: string,
+  statPrefix = cluster,
+): TcpProxy {
+  const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  return create(TcpProxySchema, {
+    statPrefix,
+    clusterSpecifier: { case: "cluster", value: cluster },
+    ...(idleTimeout && { idleTimeout }),
+    accessLog: [...accessLogs(q, listener, "tcp")],
+  });
+}
+
+/** A proxy as planned, with what the DestinationRule of its destination says of it. Source: pilot/pkg/networking/core/networkfilter.go. */
+export function plannedTcpProxy(q: QueryContext, listener: ListenerClass, plan: TcpProxyPlan): TcpProxy {
+  const rule = plan.rule && q.call(destinationRuleFor, plan.rule)?.spec;
+  const tcp = rule?.trafficPolicy?.connectionPool?.tcp;
+  const idleTimeout = tcp?.idleTimeout ?? goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  const [only] = plan.clusters;
+  const proxy = create(TcpProxySchema, {
+    statPrefix: plan.statPrefix,
+    clusterSpecifier:
+      only !== undefined && only.weight === 0
+        ? { case: "cluster", value: only.name }
+        : {
+            case: "weightedClusters",
+            value: { clusters: plan.clusters.map(({ name, weight }) => ({ name, weight })) },
+          },
+    ...(idleTimeout && { idleTimeout }),
+    ...(tcp?.maxConnectionDuration && { maxDownstreamConnectionDuration: tcp.maxConnectionDuration }),
+    accessLog: [...accessLogs(q, listener, "tcp")],
+  });
+  if (rule === undefined) return proxy;
+  if (hashesSource(rule, plan.subset)) proxy.hashPolicy = [hashSource];
+  const tunnel =
+    plan.subset === "" ? rule.trafficPolicy?.tunnel : subsetNamed(rule, plan.subset)?.trafficPolicy?.tunnel;
+  if (plan.tunnels && tunnel !== undefined) {
+    const host = tunnel.targetHost.includes(":") ? `[${tunnel.targetHost}]` : tunnel.targetHost;
+    proxy.tunnelingConfig = create(TcpProxySchema, {
+      tunnelingConfig: { hostname: `${host}:${tunnel.targetPort}`, usePost: tunnel.protocol === "POST" },
+    }).tunnelingConfig;
+  }
+  return proxy;
+}
+
+const [hashSource] = create(TcpProxySchema, { hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }] })
+  .hashPolicy as [TcpProxy["hashPolicy"][number]];
+
+/** Whether connections of one source go to one endpoint: a subset's own balancing takes precedence. */
+function hashesSource(rule: DestinationRule, subset: string): boolean {
+  const own = subsetNamed(rule, subset)?.trafficPolicy?.loadBalancer;
+  const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
+  return (
+    lbPolicy?.case === "consistentHash" && lbPolicy.value.hashKey.case === "useSourceIp" && lbPolicy.value.hashKey.value
+  );
+}
+
+/** The last filters of a chain: the proxy, and before it what its protocol adds; Redis takes the proxy's place. */
+export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Protocol): readonly Filter[] {
+  const tcp = networkFilter(tcpProxyName, anyPack(TcpProxySchema, proxy));
+  const { statPrefix } = proxy;
+  if (protocol === "Mongo" && features.mongoFilter(q)) {
+    return [networkFilter("envoy.filters.network.mongo_proxy", any(MongoProxySchema, { statPrefix })), tcp];
+  }
+  if (protocol === "Redis" && features.redisFilter(q)) return [redisFilter(proxy)];
+  // One of Envoy's contributed extensions, which a stock build lacks.
+  if (protocol === "MySQL" && features.mysqlFilter(q) && q.ask(hasExtension, mysqlProxyName)) {
+    return [networkFilter(mysqlProxyName, any(MySQLProxySchema, { statPrefix })), tcp];
+  }
+  return [tcp];
+}
+
+function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
+  const cluster =
+    clusterSpecifier.case === "weightedClusters"
+      ? (clusterSpecifier.value.clusters[0]?.name ?? "")
+      : (clusterSpecifier.value ?? "");
+  return networkFilter(
+    "envoy.filters.network.redis_proxy",
+    any(RedisProxySchema, {
+      statPrefix,
+      latencyInMicros: true,
+      settings: { opTimeout: duration(5000) },
+      prefixRoutes: { catchAllRoute: { cluster } },
+    }),
+  );
+}
+
+/** Resolves the host in the SNI, with a cache that the cluster shares by name. */
+export function sniForwardProxy(
+  port: number,
+  cache: { readonly name: string; readonly dnsLookupFamily: number },
+): Filter {
+  return networkFilter(
+    "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
+    any(SniForwardProxySchema, { dnsCacheConfig: cache, portSpecifier: { case: "portValue", value: port } }),
+  );
+}
