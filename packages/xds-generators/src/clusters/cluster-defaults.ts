@@ -12,7 +12,7 @@ import { askMetadata, features, mesh } from "@istiod/push-context";
 import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
 import { hasIstioExtension } from "../extensions/istio-extensions.js";
-import { exchangesBaggage } from "./hbone.js";
+import { exchangesBaggage } from "../hbone.js";
 
 /** Files of certificates that a proxy brings for its side of every mutual TLS. */
 export interface OwnCertificates {

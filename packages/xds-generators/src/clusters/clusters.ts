@@ -15,12 +15,12 @@ import {
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
 import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
-import { blackHole, externalSds, inboundPassthrough, passthrough } from "./fixed-clusters.js";
-import { opensTunnels, terminatesTunnels } from "./hbone.js";
+import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
+import { opensTunnels, terminatesTunnels } from "../hbone.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
-import { inboundCluster } from "./inbound-cluster.js";
-import { inboundClusters } from "./inbound-clusters.js";
-import { outboundCluster } from "./outbound-cluster.js";
+import { inboundCluster } from "./inbound/inbound-cluster.js";
+import { inboundClusters } from "./inbound/inbound-cluster-refs.js";
+import { outboundCluster } from "./outbound/outbound-cluster.js";
 
 /**
  * All clusters of the client. Those that speak no Envoy's clusters have none, and applications without a proxy ask for theirs by name.

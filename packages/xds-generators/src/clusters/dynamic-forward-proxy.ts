@@ -30,12 +30,12 @@ import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClus
 import { clusterDefaults } from "./cluster-defaults.js";
 import { type ClusterDraft, clusterDraft, encoded, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadata, addMetadataExchange, addRuleMetadata, configPath } from "./cluster-metadata.js";
-import { applyConnectionPool } from "./connection-pool.js";
+import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { passesThrough } from "./discovery-type.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
-import { applyOutboundPolicy } from "./traffic-policy.js";
-import { allowFixedNames, upstreamTlsContext } from "./upstream-tls-context.js";
-import { applyDeclaredProtocol, passthroughProtocolOptions } from "./upstream-protocol.js";
+import { applyOutboundPolicy } from "./traffic-policy/traffic-policy.js";
+import { allowFixedNames, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
+import { applyDeclaredProtocol, passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 /** The protocols whose requests or handshakes name the host to resolve. */
 export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", "HTTP2"];

@@ -13,9 +13,9 @@ import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
 import { tunnelTlsContext } from "../security/tunnel-tls.js";
 import { clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
-import { defaultThresholds } from "./connection-pool.js";
-import { hbonePort } from "./hbone.js";
-import { passthroughProtocolOptions } from "./upstream-protocol.js";
+import { defaultThresholds } from "./traffic-policy/connection-pool.js";
+import { hbonePort } from "../hbone.js";
+import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 const originalDestination = "envoy.filters.listener.original_dst";
 /** How long an unused tunnel stays, unless the mesh says: milliseconds. */

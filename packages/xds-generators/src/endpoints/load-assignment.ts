@@ -13,13 +13,13 @@ import {
 import { resource, type Resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
-import { encodedAssignment, type EncodedMember, withEncodedMembers } from "./encoded-assignment.js";
+import { encodedAssignment, type EncodedMember, withEncodedMembers } from "./encode-assignment.js";
 import { isResolvedByProxy } from "./endpoint-target.js";
-import type { LocalityGroup } from "./locality-group.js";
-import { byPreference, type LocalityPreference } from "./locality-preference.js";
-import { ownWorkload } from "./own-workload.js";
-import { reachableGroups } from "./reachable-groups.js";
-import { hasUsableAddress } from "./visible-endpoints.js";
+import type { LocalityGroup } from "./locality/locality-group.js";
+import { byPreference, type LocalityPreference } from "./locality/locality-preference.js";
+import { ownWorkload } from "./self-discovery.js";
+import { reachableGroups } from "./reachability/reachable-groups.js";
+import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {

@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
-import { duplicateClusters, unresolvedClusters } from "../clusters/left-out-clusters.js";
+import { duplicateClusters, unresolvedClusters } from "../clusters/outbound/omitted-clusters.js";
 import { inboundConflict } from "../listeners/inbound/inbound-ports.js";
 import { lostConnections } from "../listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "../listeners/outbound/outbound-ports.js";

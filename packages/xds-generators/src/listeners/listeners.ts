@@ -1,7 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
-import { terminatesTunnels } from "../clusters/hbone.js";
+import { terminatesTunnels } from "../hbone.js";
 import { connectOriginateListener } from "./hbone/connect-originate.js";
 import { connectTerminateListener } from "./hbone/connect-terminate.js";
 import { gatewayListeners } from "./gateway/gateway-listeners.js";

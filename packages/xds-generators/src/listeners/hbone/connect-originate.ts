@@ -9,7 +9,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { type ListenerClass, proxyType } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { exchangesBaggage } from "../../clusters/hbone.js";
+import { exchangesBaggage } from "../../hbone.js";
 import { any } from "../../envoy/any.js";
 import { connectOriginate } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";

@@ -10,7 +10,7 @@ import { anyPack } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipMode } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { hbonePort } from "../../clusters/hbone.js";
+import { hbonePort } from "../../hbone.js";
 import { address } from "../../envoy/address.js";
 import { any } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";

@@ -1,7 +1,7 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
-import { statNameOf } from "../../clusters/stat-pattern.js";
+import { statNameOf } from "../../clusters/stat-name.js";
 import { joinEncoded } from "../../envoy/encode.js";
 import { hasIstioExtension } from "../../extensions/istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";

@@ -12,7 +12,7 @@ import {
   virtualServicesOf,
 } from "@istiod/push-context";
 import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
-import { statNameOf } from "../../clusters/stat-pattern.js";
+import { statNameOf } from "../../clusters/stat-name.js";
 import { outboundClusterName } from "../../resource-names.js";
 import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 

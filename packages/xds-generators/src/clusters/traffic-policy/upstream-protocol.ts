@@ -17,8 +17,8 @@ import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } 
 import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
 import { isHttp, isHttp2, isUndeclared, type Protocol } from "@istiod/service-discovery";
-import { any } from "../envoy/any.js";
-import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+import { any } from "../../envoy/any.js";
+import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
  * The protocol that the port declares: HTTP/2 where it says so; where it says nothing, sidecars and waypoints speak what the client

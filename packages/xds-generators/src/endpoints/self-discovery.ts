@@ -9,9 +9,9 @@ import {
   serviceTargets,
 } from "@istiod/push-context";
 import { type Endpoint, endpoints, keyOfId, portNumbered, splitKey, splitLocality } from "@istiod/service-discovery";
-import type { LocalityGroup } from "./locality-group.js";
-import { reachableGroups } from "./reachable-groups.js";
-import { hasUsableAddress } from "./visible-endpoints.js";
+import type { LocalityGroup } from "./locality/locality-group.js";
+import { reachableGroups } from "./reachability/reachable-groups.js";
+import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 
 /** Instances of one ReplicaSet share the value of one of these, and expect like shares of the load. */
 const revisionLabels = ["pod-template-hash", "rollouts-pod-template-hash"] as const;

@@ -1,8 +1,8 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { effectiveLocalitySetting, type LocalitySetting } from "@istiod/push-context";
-import { type EncodedMember, type EndpointTarget, inlineLocalities, type LocalityGroup } from "../endpoints/index.js";
-import { clusterDefaults } from "./cluster-defaults.js";
+import { type EncodedMember, type EndpointTarget, inlineLocalities, type LocalityGroup } from "../../endpoints/index.js";
+import { clusterDefaults } from "../cluster-defaults.js";
 
 /** The endpoints of a cluster whose names the proxy resolves, by locality, as the client prefers them under the cluster's policy. */
 export function inlineEndpointsOf(

@@ -20,17 +20,17 @@ import {
   serviceIdentities,
   type ServicePort,
 } from "@istiod/service-discovery";
-import { encodedAssignment } from "../endpoints/index.js";
-import { encodedField, joinEncoded } from "../envoy/encode.js";
-import { filled } from "../envoy/template.js";
-import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../resource-names.js";
-import { clusterDefaults } from "./cluster-defaults.js";
-import { configPath } from "./cluster-metadata.js";
-import { discoveryTypeOf, discoveryTypeOfSubset, passesThrough, typeUnderPolicy } from "./discovery-type.js";
+import { encodedAssignment } from "../../endpoints/index.js";
+import { encodedField, joinEncoded } from "../../envoy/encode.js";
+import { filled } from "../../envoy/template.js";
+import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";
+import { clusterDefaults } from "../cluster-defaults.js";
+import { configPath } from "../cluster-metadata.js";
+import { discoveryTypeOf, discoveryTypeOfSubset, passesThrough, typeUnderPolicy } from "../discovery-type.js";
 import { inlineEndpointsOf } from "./inline-endpoints.js";
 import { isResolved, type OutboundBlanks, type OutboundForm, outboundTemplate } from "./outbound-template.js";
-import { textOfPolicy } from "./policy-text.js";
-import { statNameOf } from "./stat-pattern.js";
+import { textOfPolicy } from "../traffic-policy/policy-encoding.js";
+import { statNameOf } from "../stat-name.js";
 
 /** One port of a service, or of a subset of it, as a client's scope imports it. */
 export interface OutboundClusterRef {

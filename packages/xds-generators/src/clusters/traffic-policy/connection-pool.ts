@@ -16,8 +16,8 @@ import type {
   ConnectionPoolSettings_TCPSettings_TcpKeepalive,
   TrafficPolicy_RetryBudget,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { clusterDefaults } from "./cluster-defaults.js";
-import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+import { clusterDefaults } from "../cluster-defaults.js";
+import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 import { useDownstreamProtocol } from "./upstream-protocol.js";
 
 /** Envoy's limits are low for a proxy that sees bursts; Istio leaves them open unless a policy closes them. */

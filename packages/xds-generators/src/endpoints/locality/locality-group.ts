@@ -1,5 +1,5 @@
 import type { Endpoint, Labels } from "@istiod/service-discovery";
-import type { LbEndpoint } from "./lb-endpoint.js";
+import type { LbEndpoint } from "../reachability/lb-endpoint.js";
 
 /** What clients go by when they prefer some endpoints to others. */
 export interface Weighted {

@@ -9,14 +9,14 @@ import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
-import { address } from "../envoy/address.js";
-import { blank, type Template, template } from "../envoy/template.js";
-import { clusterDraft, finished } from "./cluster-draft.js";
-import { addMetadata, addServicesMetadata } from "./cluster-metadata.js";
-import { loopFreeIpv4, loopFreeIpv6, socket } from "./fixed-clusters.js";
-import { policyOfText } from "./policy-text.js";
-import { applyInboundPolicy } from "./traffic-policy.js";
-import { applyDeclaredProtocol } from "./upstream-protocol.js";
+import { address } from "../../envoy/address.js";
+import { blank, type Template, template } from "../../envoy/template.js";
+import { clusterDraft, finished } from "../cluster-draft.js";
+import { addMetadata, addServicesMetadata } from "../cluster-metadata.js";
+import { loopFreeIpv4, loopFreeIpv6, socket } from "../builtin-clusters.js";
+import { policyOfText } from "../traffic-policy/policy-encoding.js";
+import { applyInboundPolicy } from "../traffic-policy/traffic-policy.js";
+import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
 /** All that shapes an inbound cluster but for names. */
 export interface InboundForm {

@@ -1,9 +1,9 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Endpoint, GatewayForm } from "@istiod/service-discovery";
-import type { EndpointTarget } from "./endpoint-target.js";
+import type { EndpointTarget } from "../endpoint-target.js";
 import { lbEndpoint, weightOf } from "./lb-endpoint.js";
-import { groupByLocality, type LocalityGroup, totalWeight } from "./locality-group.js";
+import { groupByLocality, type LocalityGroup, totalWeight } from "../locality/locality-group.js";
 import { mutualTlsOf } from "./mutual-tls.js";
 import { acrossNetworks, hasMutualTls } from "./split-horizon.js";
 import { visibleEndpoints } from "./visible-endpoints.js";

@@ -10,7 +10,7 @@ import {
 } from "@istiod/service-discovery";
 import { type EndpointMetadata, endpointMetadata, factsOf } from "./endpoint-metadata.js";
 import { isDraining } from "./visible-endpoints.js";
-import { isTunnelled, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./tunnel.js";
+import { isTunnelled, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./hbone-endpoint.js";
 
 /** An endpoint as the client reaches it, but for how much it counts: what `LbEndpoint` says, as plain data. */
 export interface LbEndpoint {

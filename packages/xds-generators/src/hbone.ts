@@ -7,9 +7,9 @@ import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/bas
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, proxyType } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
-import { transportSocket } from "../envoy/transport-socket.js";
+import { any } from "./envoy/any.js";
+import { hasIstioExtension } from "./extensions/istio-extensions.js";
+import { transportSocket } from "./envoy/transport-socket.js";
 
 /** The port on which workloads accept HBONE tunnels. */
 export const hbonePort = 15008;

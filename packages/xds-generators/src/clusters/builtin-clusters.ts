@@ -14,8 +14,8 @@ import {
 } from "../resource-names.js";
 import { type ClusterDraft, clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadataExchange } from "./cluster-metadata.js";
-import { applyConnectionPool } from "./connection-pool.js";
-import { passthroughProtocolOptions } from "./upstream-protocol.js";
+import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
+import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 /** Addresses that the workload's redirection leaves alone, so that what the proxy sends from them does not come back to it. */
 export const loopFreeIpv4 = "127.0.0.6";

@@ -2,10 +2,10 @@ import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
 import { inlineEndpoints } from "@istiod/service-discovery";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
-import { type EncodedMember, withEncodedMembers } from "./encoded-assignment.js";
-import type { LocalityGroup } from "./locality-group.js";
-import { byPreference } from "./locality-preference.js";
-import { reachableGroups } from "./reachable-groups.js";
+import { type EncodedMember, withEncodedMembers } from "./encode-assignment.js";
+import type { LocalityGroup } from "./locality/locality-group.js";
+import { byPreference } from "./locality/locality-preference.js";
+import { reachableGroups } from "./reachability/reachable-groups.js";
 
 /** How the endpoints of a cluster that is sent with them are spread over localities. */
 export interface InlinePreference {

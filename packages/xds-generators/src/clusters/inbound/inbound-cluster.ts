@@ -15,13 +15,13 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
-import { filled } from "../envoy/template.js";
-import { delimitedStatPrefix, inboundClusterName } from "../resource-names.js";
-import { clusterDefaults } from "./cluster-defaults.js";
-import { configPath } from "./cluster-metadata.js";
+import { filled } from "../../envoy/template.js";
+import { delimitedStatPrefix, inboundClusterName } from "../../resource-names.js";
+import { clusterDefaults } from "../cluster-defaults.js";
+import { configPath } from "../cluster-metadata.js";
 import { inboundBlank, inboundTemplate } from "./inbound-template.js";
-import { textOfPolicy } from "./policy-text.js";
-import { statNameOf } from "./stat-pattern.js";
+import { textOfPolicy } from "../traffic-policy/policy-encoding.js";
+import { statNameOf } from "../stat-name.js";
 
 /** What is served at a port of the workload. The first service stands for all in policies. */
 export interface InboundClusterRef {

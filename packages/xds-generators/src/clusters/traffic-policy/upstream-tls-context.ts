@@ -19,8 +19,8 @@ import {
   ClientTLSSettings_TLSmode as Mode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
-import { exactly } from "../envoy/string-matcher.js";
-import { enforceCompliance } from "../security/compliance.js";
+import { exactly } from "../../envoy/string-matcher.js";
+import { enforceCompliance } from "../../security/compliance.js";
 import {
   agentSecret,
   credentialSecret,
@@ -30,9 +30,9 @@ import {
   rootsSuffix,
   workloadCertificate,
   workloadRoots,
-} from "../security/sds-secret.js";
-import { clusterDefaults } from "./cluster-defaults.js";
-import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+} from "../../security/sds-secret.js";
+import { clusterDefaults } from "../cluster-defaults.js";
+import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 import { speaksHttp2Only } from "./upstream-protocol.js";
 
 export interface UpstreamTlsOptions {

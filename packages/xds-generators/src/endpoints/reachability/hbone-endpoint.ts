@@ -2,8 +2,8 @@ import { isIPv6 } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import { features, proxylessGrpc } from "@istiod/push-context";
 import { acceptsTunnels, type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
-import { opensTunnels } from "../clusters/hbone.js";
-import { connectOriginate } from "../resource-names.js";
+import { opensTunnels } from "../../hbone.js";
+import { connectOriginate } from "../../resource-names.js";
 import { type EndpointMetadata, originalDestination, transportSocketMatch } from "./endpoint-metadata.js";
 
 const managedLabel = "gateway.istio.io/managed";

@@ -8,8 +8,8 @@ import { type MatchPredicate, MatchPredicateSchema } from "@istiod/envoy-api/env
 import { HttpProtocolOptions_OutlierDetectionSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
 import type { OutlierDetection } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { exactly } from "../envoy/string-matcher.js";
-import { type ClusterDraft, httpOptions } from "./cluster-draft.js";
+import { exactly } from "../../envoy/string-matcher.js";
+import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
  * Ejection of endpoints that fail. Without a minimum of healthy ones, Envoy's panic threshold is off: with the few endpoints that

@@ -1,7 +1,7 @@
 import { query } from "@istiod/incremental";
 import { clientServices, destinationRuleFor, scopedService, type ScopedService } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
-import { outboundClusterName } from "../resource-names.js";
+import { outboundClusterName } from "../../resource-names.js";
 import { outboundCluster } from "./outbound-cluster.js";
 
 /** Names of clusters that are asked for twice: by two services of one host, or by two ports of one number, sorted. */

@@ -19,11 +19,11 @@ import {
   TrafficPolicy_ProxyProtocol_VERSION,
   type TrafficPolicy_ProxyProtocol,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { any } from "../envoy/any.js";
-import { rawBuffer, tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
-import type { ClusterDraft } from "./cluster-draft.js";
-import { hboneMatch, sendsHbone } from "./hbone.js";
-import { disableBaggageDiscovery } from "./cluster-metadata.js";
+import { any } from "../../envoy/any.js";
+import { rawBuffer, tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
+import type { ClusterDraft } from "../cluster-draft.js";
+import { hboneMatch, sendsHbone } from "../../hbone.js";
+import { disableBaggageDiscovery } from "../cluster-metadata.js";
 import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
 import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
 

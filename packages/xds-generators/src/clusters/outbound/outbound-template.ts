@@ -11,19 +11,19 @@ import { HealthStatus, HealthStatusSetSchema } from "@istiod/envoy-api/envoy/con
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
-import { blank, blankEach, type Template, template } from "../envoy/template.js";
-import { type ClusterDraft, clusterDraft, finished } from "./cluster-draft.js";
+import { blank, blankEach, type Template, template } from "../../envoy/template.js";
+import { type ClusterDraft, clusterDraft, finished } from "../cluster-draft.js";
 import {
   addBaggageDiscovery,
   addMetadata,
   addMetadataExchange,
   addRuleMetadata,
   addServicesMetadata,
-} from "./cluster-metadata.js";
-import { dnsSettings } from "./dns-lookup.js";
-import { policyOfText } from "./policy-text.js";
-import { applyOutboundPolicy, commonLbOf, isDiscoveredBy, type OutboundTarget } from "./traffic-policy.js";
-import { applyDeclaredProtocol } from "./upstream-protocol.js";
+} from "../cluster-metadata.js";
+import { dnsSettings } from "../dns-lookup.js";
+import { policyOfText } from "../traffic-policy/policy-encoding.js";
+import { applyOutboundPolicy, commonLbOf, isDiscoveredBy, type OutboundTarget } from "../traffic-policy/traffic-policy.js";
+import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
 /** All that shapes an outbound cluster and that many have in common: clusters of one form differ in names only. */
 export interface OutboundForm {

@@ -11,7 +11,7 @@ import {
   type Labels,
   type Service,
 } from "@istiod/service-discovery";
-import type { EndpointTarget } from "./endpoint-target.js";
+import type { EndpointTarget } from "../endpoint-target.js";
 
 /** Those of a target's endpoints that the client is sent. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, filterIstioEndpoint. */
 export function visibleEndpoints(

@@ -7,7 +7,7 @@ import {
 import { modeOfPort, peerModesIn, subsetNamed } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, type Labels } from "@istiod/service-discovery";
 import type { PeerModes } from "@istiod/push-context";
-import type { EndpointTarget } from "./endpoint-target.js";
+import type { EndpointTarget } from "../endpoint-target.js";
 
 /**
  * Whether the client speaks Istio's mutual TLS to each endpoint of a target: as its DestinationRule says, else where the endpoint's proxy takes it

@@ -6,7 +6,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import type { QueryContext } from "@istiod/incremental";
 import { type LocalitySetting, proxyType } from "@istiod/push-context";
-import { clusterDefaults } from "./cluster-defaults.js";
+import { clusterDefaults } from "../cluster-defaults.js";
 
 /**
  * How the cluster looks at localities: by weights where they are distributed or fail over by choice, by zones where this is set.
