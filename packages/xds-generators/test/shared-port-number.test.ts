@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clusterType, type Json, TestMesh } from "./mesh.js";
 import { istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
-import { RouteMesh } from "./route-mesh.js";
+import { RouteMesh } from "./routes/route-mesh.js";
 
 const endpointType = "envoy.config.endpoint.v3.ClusterLoadAssignment";
 const edge = "outbound|443||edge.shop.svc.cluster.local";

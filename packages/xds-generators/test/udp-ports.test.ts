@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { clusterType, type TestProxy } from "./mesh.js";
 import { istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
-import { RouteMesh } from "./route-mesh.js";
+import { RouteMesh } from "./routes/route-mesh.js";
 
 const host = "names.shop.svc.cluster.local";
 const assignmentType = "envoy.config.endpoint.v3.ClusterLoadAssignment";

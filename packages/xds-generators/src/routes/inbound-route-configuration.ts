@@ -4,7 +4,7 @@ import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
 import { encodedField, encodedText, joinEncoded } from "../envoy/encode.js";
-import { defaultInboundRoute } from "./default-route.js";
+import { defaultInboundRoute } from "./route/default-route.js";
 
 /** One port of the own workload whose requests are routed. */
 export interface InboundPort {

@@ -1,5 +1,5 @@
-export { hiddenRoutes, type HiddenRoute } from "./gateway-route-configuration.js";
+export { hiddenRoutes, type HiddenRoute } from "./gateway/gateway-route-configuration.js";
 export { inboundRouteConfiguration } from "./inbound-route-configuration.js";
 export { routeOf, routes, sidecarRouteNames } from "./routes.js";
-export { repeatedDomains, shadowedHosts } from "./sidecar-route-configuration.js";
-export type { ShadowedHost } from "./virtual-host-plan.js";
+export { repeatedDomains, shadowedHosts } from "./sidecar/sidecar-route-configuration.js";
+export type { ShadowedHost } from "./sidecar/virtual-host-plan.js";

@@ -3,8 +3,8 @@ import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@ist
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { outboundPlansOfScope } from "../listeners/outbound/outbound-plans.js";
 import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
-import { gatewayRouteConfiguration } from "./gateway-route-configuration.js";
-import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar-route-configuration.js";
+import { gatewayRouteConfiguration } from "./gateway/gateway-route-configuration.js";
+import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar/sidecar-route-configuration.js";
 
 /** All route configurations that the client's listeners refer to (RDS). */
 export const routes = query("routes", (q): ResourceSet =>

@@ -5,12 +5,12 @@ import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
 import { encodedField, encodedText } from "../envoy/encode.js";
 import { outboundClusterName } from "../resource-names.js";
-import { defaultOutboundRoute } from "./default-route.js";
-import { type DestinationTraits, serviceHash } from "./destinations.js";
+import { defaultOutboundRoute } from "./route/default-route.js";
+import { type DestinationTraits, serviceHash } from "./route/destinations.js";
 import { hostPort } from "./domains.js";
-import { hashPolicy } from "./hash-policy.js";
-import { sessionConfig, sessionKeyOf, statefulSessionFilter } from "./stateful-session.js";
-import { virtualServiceRoutes } from "./virtual-service-routes.js";
+import { hashPolicy } from "./route/hash-policy.js";
+import { sessionConfig, sessionKeyOf, statefulSessionFilter } from "./route/stateful-session.js";
+import { virtualServiceRoutes } from "./route/virtual-service-routes.js";
 
 /** All that a virtual host of a sidecar is made from; requests for the same one share its bytes. */
 export interface VirtualHostRequest {

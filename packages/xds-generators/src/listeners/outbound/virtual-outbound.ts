@@ -16,7 +16,7 @@ import {
   virtualOutboundCatchAllChain,
   virtualOutboundListener,
 } from "../../resource-names.js";
-import { catchAllHost } from "../../routes/catch-all-host.js";
+import { catchAllHost } from "../../routes/catch-all-virtual-host.js";
 import { encodedRouteConfiguration, maxDirectResponseBytes } from "../../routes/route-configuration.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";

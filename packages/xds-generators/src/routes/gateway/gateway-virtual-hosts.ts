@@ -17,10 +17,10 @@ import {
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits, hashesRequests } from "./destinations.js";
-import { hostPort } from "./domains.js";
-import type { SessionKey } from "./stateful-session.js";
-import { hasRoutes, type RouteRequest } from "./virtual-service-routes.js";
+import { type DestinationTraits, destinationTraits, hashesRequests } from "../route/destinations.js";
+import { hostPort } from "../domains.js";
+import type { SessionKey } from "../route/stateful-session.js";
+import { hasRoutes, type RouteRequest } from "../route/virtual-service-routes.js";
 
 /** A virtual host of a gateway, with all that it is made from. */
 export interface GatewayVirtualHost {

@@ -11,9 +11,9 @@ import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/me
 import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { RouteSemantics } from "@istiod/push-context";
-import { stringMatcher } from "../envoy/string-match.js";
-import { claimHas } from "../security/jwt-claims.js";
-import { anyValue, stringValue } from "../security/value-matcher.js";
+import { stringMatcher } from "./string-match.js";
+import { claimHas } from "../../security/jwt-claims.js";
+import { anyValue, stringValue } from "../../security/value-matcher.js";
 
 /** The condition that every request meets. */
 export function anyRequest(): RouteMatch {

@@ -6,8 +6,8 @@ import {
   sidecarVirtualHosts,
   virtualHostsAfresh,
   type SidecarVirtualHosts,
-} from "../src/routes/sidecar-virtual-hosts.js";
-import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
+} from "../../src/routes/sidecar/sidecar-virtual-hosts.js";
+import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { cart, cartVirtualService, RouteMesh } from "./route-mesh.js";
 
 const weighted = (weight: number) =>

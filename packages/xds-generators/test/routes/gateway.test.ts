@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { routes } from "../src/routes/index.js";
-import { istioYaml, serviceYaml } from "./mesh-yaml.js";
+import { routes } from "../../src/routes/index.js";
+import { istioYaml, serviceYaml } from "../mesh-yaml.js";
 import { cart, RouteMesh } from "./route-mesh.js";
 
 const http = { number: 80, name: "http", protocol: "HTTP" };

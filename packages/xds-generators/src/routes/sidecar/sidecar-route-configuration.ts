@@ -2,12 +2,12 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
-import { catchAllHost } from "./catch-all-host.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes, routeConfigurationOf } from "./route-configuration.js";
+import { catchAllHost } from "../catch-all-virtual-host.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes, routeConfigurationOf } from "../route-configuration.js";
 import type { PortOfListener } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
 import { encodedChunk } from "./virtual-host-chunks.js";
-import { virtualHost } from "./virtual-host.js";
+import { virtualHost } from "../virtual-host.js";
 import { type ShadowedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** The route configuration of requests through a generic HTTP proxy, to any port. */

@@ -9,9 +9,9 @@ import {
   blockAllRoute,
   passthroughCluster,
 } from "../resource-names.js";
-import { passThroughRoute } from "./default-route.js";
-import { destinationCluster } from "./destinations.js";
-import { anyRequest } from "./route-match.js";
+import { passThroughRoute } from "./route/default-route.js";
+import { destinationCluster } from "./route/destinations.js";
+import { anyRequest } from "./route/route-match.js";
 import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
 
 /** The virtual host of requests to hosts that the scope does not know, encoded: they are let through, or answered with 502. */

@@ -6,7 +6,7 @@ import type {
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { destinationRuleFor, subsetNamed } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
-import { outboundClusterName } from "../resource-names.js";
+import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
 
 /**

@@ -17,9 +17,9 @@ import {
   type HTTPFaultInjection_Abort,
   type HTTPFaultInjection_Delay,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { fractionalPercent, runtimePercent, wholePercent } from "../envoy/percent.js";
-import { stringMatcher } from "../envoy/string-match.js";
-import { exactly } from "../envoy/string-matcher.js";
+import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
+import { stringMatcher } from "./string-match.js";
+import { exactly } from "../../envoy/string-matcher.js";
 
 export const faultFilter = "envoy.filters.http.fault";
 export const corsFilter = "envoy.filters.http.cors";

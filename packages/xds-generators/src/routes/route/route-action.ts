@@ -23,12 +23,12 @@ import type {
   Percent,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features, mesh, proxyConfig, proxylessGrpc, type RouteSemantics } from "@istiod/push-context";
-import { fractionalPercent, runtimePercent, wholePercent } from "../envoy/percent.js";
-import { quoteRegex } from "../security/value-matcher.js";
+import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
+import { quoteRegex } from "../../security/value-matcher.js";
 import { destinationCluster, destinationHash, type DestinationTraits } from "./destinations.js";
 import { hashPolicy } from "./hash-policy.js";
 import { headerOperations } from "./header-operations.js";
-import { outboundRetry } from "./retry.js";
+import { outboundRetry } from "./retry-policy.js";
 
 /** What the destinations of a route are looked at with. */
 export interface DestinationContext {

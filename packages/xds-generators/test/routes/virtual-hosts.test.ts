@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { shadowedHosts } from "../src/index.js";
-import { istioYaml, serviceEntry, serviceYaml } from "./mesh-yaml.js";
+import { shadowedHosts } from "../../src/index.js";
+import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { cart, cartVirtualService, type MeshOptions, RouteMesh, toCart } from "./route-mesh.js";
 
 const host = "cart.shop.svc.cluster.local";

@@ -3,10 +3,10 @@ import { query } from "@istiod/incremental";
 import { proxylessGrpc, serversOfRoute } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { gatewayVirtualHosts, type GatewayVirtualHost } from "./gateway-virtual-hosts.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes } from "./route-configuration.js";
-import { sessionConfig, statefulSessionFilter } from "./stateful-session.js";
-import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
-import { type EncodedRoute, virtualServiceRoutes } from "./virtual-service-routes.js";
+import { encodedRouteConfiguration, maxDirectResponseBytes } from "../route-configuration.js";
+import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
+import { countsAttempts, encodedVirtualHost } from "../virtual-host.js";
+import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
 
 /**
  * The route configuration of this name of a gateway. One whose servers have no virtual hosts answers every request with 404; one whose

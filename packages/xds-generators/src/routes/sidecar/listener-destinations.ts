@@ -1,7 +1,7 @@
 import { query } from "@istiod/incremental";
 import { routedHosts, scopeKey, type ScopeRef, scopeServices } from "@istiod/push-context";
 import { keyOfId, portNumbered, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits, hashesRequests } from "./destinations.js";
+import { type DestinationTraits, destinationTraits, hashesRequests } from "../route/destinations.js";
 import { portKey, type PortOfListener, portServiceIndex } from "./port-services.js";
 
 /**

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
 import { type ResourcePart, resourcePart } from "@istiod/resources";
-import { joinEncoded } from "../envoy/encode.js";
-import { virtualHost, virtualHostKey, type VirtualHostRequest } from "./virtual-host.js";
+import { joinEncoded } from "../../envoy/encode.js";
+import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
  * Some virtual hosts that stand together. Configurations of many clients differ in few virtual hosts, so they are made of chunks that

@@ -9,9 +9,9 @@ import {
   type VirtualServiceHeader,
   virtualServicesOf,
 } from "@istiod/push-context";
-import { hostPort } from "./domains.js";
+import { hostPort } from "../domains.js";
 import { portKey, type PortOfListener, portServices, type PortService } from "./port-services.js";
-import { hasRoutes } from "./virtual-service-routes.js";
+import { hasRoutes } from "../route/virtual-service-routes.js";
 
 /** A virtual host that is to be made. */
 export interface PlannedHost {

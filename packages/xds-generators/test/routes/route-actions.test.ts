@@ -2,8 +2,8 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { query } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
-import { inboundRouteConfiguration } from "../src/routes/index.js";
-import { destinationRule, istioYaml, serviceYaml } from "./mesh-yaml.js";
+import { inboundRouteConfiguration } from "../../src/routes/index.js";
+import { destinationRule, istioYaml, serviceYaml } from "../mesh-yaml.js";
 import { cart, cartVirtualService, RouteMesh, routeFor, toCart } from "./route-mesh.js";
 
 const cluster = (subset = "", host = "cart.shop.svc.cluster.local", port = 80) => `outbound|${port}|${subset}|${host}`;

@@ -12,7 +12,7 @@ import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http
 import type { QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ResolvedVirtualService } from "@istiod/push-context";
-import { parseClusterName } from "../resource-names.js";
+import { parseClusterName } from "../../resource-names.js";
 import type { DestinationTraits } from "./destinations.js";
 import { corsConfig, corsFilter, faultConfig, faultFilter } from "./filter-config.js";
 import { headerOperations } from "./header-operations.js";

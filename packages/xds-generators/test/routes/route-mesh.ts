@@ -4,9 +4,9 @@ import { registry } from "@istiod/envoy-api/registry";
 import type { View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import { routeOf } from "../src/routes/index.js";
-import { TestMesh } from "./mesh.js";
-import { istioYaml, serviceYaml } from "./mesh-yaml.js";
+import { routeOf } from "../../src/routes/index.js";
+import { TestMesh } from "../mesh.js";
+import { istioYaml, serviceYaml } from "../mesh-yaml.js";
 
 export interface MeshOptions {
   readonly settings?: JsonObject;

@@ -8,7 +8,7 @@ import {
 import { PreviousHostsPredicateSchema } from "@istiod/envoy-api/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts";
 import { PreviousPrioritiesConfigSchema } from "@istiod/envoy-api/envoy/extensions/retry/priority/previous_priorities/v3/previous_priorities_config";
 import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { any } from "../envoy/any.js";
+import { any } from "../../envoy/any.js";
 
 const outboundConditions = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 const inboundConditions = "reset-before-request";

@@ -5,7 +5,7 @@ import { StatefulSessionPerRouteSchema } from "@istiod/envoy-api/envoy/extension
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
-import { any } from "../envoy/any.js";
+import { any } from "../../envoy/any.js";
 
 export const statefulSessionFilter = "envoy.filters.http.stateful_session";
 

@@ -1,12 +1,12 @@
 import { query, type QueryContext, structurallyEqual } from "@istiod/incremental";
 import { proxylessGrpc, type ScopeRef } from "@istiod/push-context";
-import type { DestinationTraits } from "./destinations.js";
-import { bracketed, hostPort, serviceDomains, type Domains } from "./domains.js";
+import type { DestinationTraits } from "../route/destinations.js";
+import { bracketed, hostPort, serviceDomains, type Domains } from "../domains.js";
 import { portKey, type PortOfListener, type PortService } from "./port-services.js";
 import { chunksOf, type VirtualHostChunk, withReplacements } from "./virtual-host-chunks.js";
 import { listenerDestinations, listenerTraits } from "./listener-destinations.js";
 import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
-import type { VirtualHostRequest } from "./virtual-host.js";
+import type { VirtualHostRequest } from "../virtual-host.js";
 
 /** The virtual hosts of which egress listener and port, for clients of which namespace. */
 export interface SidecarPort extends PortOfListener {
