@@ -8,7 +8,7 @@ import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensi
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, proxyType } from "@istiod/push-context";
 import { any } from "./envoy/any.js";
-import { hasIstioExtension } from "./extensions/istio-extensions.js";
+import { hasIstioExtension } from "./istio-extensions.js";
 import { transportSocket } from "./envoy/transport-socket.js";
 
 /** The port on which workloads accept HBONE tunnels. */

@@ -11,7 +11,7 @@ import type {
 import { askMetadata, features, mesh } from "@istiod/push-context";
 import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { hasIstioExtension } from "../istio-extensions.js";
 import { exchangesBaggage } from "../hbone.js";
 
 /** Files of certificates that a proxy brings for its side of every mutual TLS. */

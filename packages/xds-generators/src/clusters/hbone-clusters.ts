@@ -11,7 +11,7 @@ import { any } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
-import { tunnelTlsContext } from "../security/tunnel-tls.js";
+import { tunnelTlsContext } from "../security/tls/tunnel-tls.js";
 import { clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { defaultThresholds } from "./traffic-policy/connection-pool.js";
 import { hbonePort } from "../hbone.js";

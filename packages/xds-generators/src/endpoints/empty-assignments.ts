@@ -1,5 +1,5 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { encodedText } from "../envoy/encode.js";
+import { encodedText } from "../encoding/encode.js";
 
 const known = new WeakMap<ResourceSet, readonly string[]>();
 

@@ -15,7 +15,7 @@ import {
   LocalityLbEndpointsSchema,
 } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { splitLocality } from "@istiod/service-discovery";
-import { BackwardWriter } from "../envoy/backward-writer.js";
+import { BackwardWriter } from "../encoding/backward-writer.js";
 import { unixPath } from "../envoy/address.js";
 import type { EndpointMetadata } from "./reachability/endpoint-metadata.js";
 import type { LbEndpoint } from "./reachability/lb-endpoint.js";

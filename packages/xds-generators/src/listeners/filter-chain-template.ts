@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { encodedField } from "../envoy/encode.js";
+import { encodedField } from "../encoding/encode.js";
 import { managerElement } from "./http/http-connection-manager.js";
 
 /**

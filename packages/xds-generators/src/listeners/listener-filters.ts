@@ -9,7 +9,7 @@ import { OriginalSrcSchema } from "@istiod/envoy-api/envoy/extensions/filters/li
 import { ProxyProtocolSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/proxy_protocol/v3/proxy_protocol";
 import { TlsInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector";
 import { any } from "../envoy/any.js";
-import { type ListenerFilter, listenerFilter } from "./named-filter.js";
+import { type ListenerFilter, listenerFilter } from "../envoy/filters.js";
 
 /** Finds SNI and ALPN. It begins with a buffer of 512 bytes, not with Envoy's 64 KiB, since every connection has one. */
 export const tlsInspector = listenerFilter(

@@ -3,7 +3,7 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
-import { encodedField, encodedText, joinEncoded } from "../envoy/encode.js";
+import { encodedField, encodedText, joinEncoded } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
 /** One port of the own workload whose requests are routed. */

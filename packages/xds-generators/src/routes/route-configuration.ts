@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { type Resource, resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
-import { joinEncoded } from "../envoy/encode.js";
+import { joinEncoded } from "../encoding/encode.js";
 
 /** Responses that proxies give themselves may be this long; Envoy's own limit is 4096 bytes. */
 export const maxDirectResponseBytes = 1024 * 1024;

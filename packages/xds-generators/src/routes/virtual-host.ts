@@ -3,7 +3,7 @@ import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route
 import { query, type QueryContext } from "@istiod/incremental";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { encodedField, encodedText } from "../envoy/encode.js";
+import { encodedField, encodedText } from "../encoding/encode.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultOutboundRoute } from "./route/default-route.js";
 import { type DestinationTraits, serviceHash } from "./route/destinations.js";

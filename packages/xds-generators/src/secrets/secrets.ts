@@ -11,7 +11,7 @@ import {
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { type Entries, keyPairIn, rootsIn } from "./certificates.js";
 import { credentialReference, rootsSuffix } from "./credential-name.js";
-import { keyPairResource, rootsResource } from "./secret-message.js";
+import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** What becomes of a request for a secret: the resource, or why there is none, in words that tell nothing of any content. */
 export type SecretAnswer = { readonly resource: Resource } | { readonly refused: string };

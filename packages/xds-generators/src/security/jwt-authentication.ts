@@ -12,7 +12,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { applicableJwtRules, localJwks, proxyFetchedJwks, proxyType } from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
-import { type HttpFilter, httpFilter } from "../listeners/named-filter.js";
+import { type HttpFilter, httpFilter } from "../envoy/filters.js";
 import { outboundClusterName } from "../resource-names.js";
 import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
 

@@ -3,8 +3,8 @@ import { type QueryContext, query } from "@istiod/incremental";
 import { PluginConfigSchema } from "@istiod/istio-api/envoy/extensions/stats/config";
 import { type ListenerClass, metricsSettings, type MetricsSettings } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
-import { type Filter, httpFilter, type HttpFilter, networkFilter } from "../listeners/named-filter.js";
+import { hasIstioExtension } from "../istio-extensions.js";
+import { type Filter, httpFilter, type HttpFilter, networkFilter } from "../envoy/filters.js";
 
 const filterName = "istio.stats";
 

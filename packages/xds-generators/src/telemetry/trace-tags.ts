@@ -8,8 +8,8 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
-import { encodedField, encodedText } from "../envoy/encode.js";
-import { httpRbacFilter } from "../security/external-authorization.js";
+import { encodedField, encodedText } from "../encoding/encode.js";
+import { httpRbacFilter } from "../security/authorization/external-authorization.js";
 
 /** A tag of spans, encoded as one element of a connection manager's tags. */
 export interface TraceTag {

@@ -18,7 +18,7 @@ import {
   versionAtLeast,
 } from "@istiod/push-context";
 import { any } from "../envoy/any.js";
-import { encodedField, joinEncoded } from "../envoy/encode.js";
+import { encodedField, joinEncoded } from "../encoding/encode.js";
 import { tracerOf } from "./tracer.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 

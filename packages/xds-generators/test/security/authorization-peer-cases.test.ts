@@ -7,7 +7,7 @@ import { HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/net
 import { registry as istio } from "@istiod/istio-api/registry";
 import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
-import { httpAuthorization, tcpAuthorization } from "../../src/security/client-authorization.js";
+import { httpAuthorization, tcpAuthorization } from "../../src/security/authorization/client-authorization.js";
 import { TestMesh } from "../mesh.js";
 import { serviceYaml } from "../mesh-yaml.js";
 

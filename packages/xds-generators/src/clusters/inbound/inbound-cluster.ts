@@ -15,7 +15,7 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
-import { filled } from "../../envoy/template.js";
+import { filled } from "../../encoding/template.js";
 import { delimitedStatPrefix, inboundClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { configPath } from "../cluster-metadata.js";

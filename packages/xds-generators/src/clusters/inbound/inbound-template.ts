@@ -10,7 +10,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { address } from "../../envoy/address.js";
-import { blank, type Template, template } from "../../envoy/template.js";
+import { blank, type Template, template } from "../../encoding/template.js";
 import { clusterDraft, finished } from "../cluster-draft.js";
 import { addMetadata, addServicesMetadata } from "../cluster-metadata.js";
 import { loopFreeIpv4, loopFreeIpv6, socket } from "../builtin-clusters.js";

@@ -21,8 +21,8 @@ import {
   type ServicePort,
 } from "@istiod/service-discovery";
 import { encodedAssignment } from "../../endpoints/index.js";
-import { encodedField, joinEncoded } from "../../envoy/encode.js";
-import { filled } from "../../envoy/template.js";
+import { encodedField, joinEncoded } from "../../encoding/encode.js";
+import { filled } from "../../encoding/template.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { configPath } from "../cluster-metadata.js";

@@ -11,7 +11,7 @@ import { HealthStatus, HealthStatusSetSchema } from "@istiod/envoy-api/envoy/con
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
-import { blank, blankEach, type Template, template } from "../../envoy/template.js";
+import { blank, blankEach, type Template, template } from "../../encoding/template.js";
 import { type ClusterDraft, clusterDraft, finished } from "../cluster-draft.js";
 import {
   addBaggageDiscovery,

@@ -20,7 +20,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
 import { exactly } from "../../envoy/string-matcher.js";
-import { enforceCompliance } from "../../security/compliance.js";
+import { enforceCompliance } from "../../security/tls/compliance.js";
 import {
   agentSecret,
   credentialSecret,
@@ -30,7 +30,7 @@ import {
   rootsSuffix,
   workloadCertificate,
   workloadRoots,
-} from "../../security/sds-secret.js";
+} from "../../security/tls/sds-secret.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 import { speaksHttp2Only } from "./upstream-protocol.js";

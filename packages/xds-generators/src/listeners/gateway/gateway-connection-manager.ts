@@ -4,8 +4,8 @@ import {
   HttpConnectionManager_CodecType as Codec,
   HttpConnectionManager_ForwardClientCertDetails as Forwarding,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { hasIstioExtension } from "../../extensions/istio-extensions.js";
-import { httpAuthorization } from "../../security/client-authorization.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
+import { httpAuthorization } from "../../security/authorization/client-authorization.js";
 import { jwtFilters } from "../../security/jwt-authentication.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
 import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
@@ -20,7 +20,7 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
-import type { HttpFilter } from "../named-filter.js";
+import type { HttpFilter } from "../../envoy/filters.js";
 import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
 
 /** The encoded connection manager of a gateway's listeners, without its name and routes. Source: pilot/pkg/networking/core/gateway.go. */

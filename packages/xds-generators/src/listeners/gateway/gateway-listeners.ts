@@ -19,7 +19,7 @@ import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 import { address, udpAddress } from "../../envoy/address.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
-import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/downstream-tls.js";
+import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { Claims, type LostClaim } from "../listener-conflicts.js";
 import { connectionSettings, unsigned } from "../http/connection-settings.js";

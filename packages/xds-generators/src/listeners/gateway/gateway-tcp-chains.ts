@@ -15,13 +15,13 @@ import {
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { parseProtocol, splitKey } from "@istiod/service-discovery";
-import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
 import { sniDnatClusterName } from "../../resource-names.js";
-import { tcpAuthorization } from "../../security/client-authorization.js";
+import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import type { Claimant, Claims } from "../listener-conflicts.js";
 import { type GatewayChain, tlsOf } from "./gateway-chain.js";
-import type { Filter } from "../named-filter.js";
+import type { Filter } from "../../envoy/filters.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 import {

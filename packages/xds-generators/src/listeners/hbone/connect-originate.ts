@@ -14,7 +14,7 @@ import { any } from "../../envoy/any.js";
 import { connectOriginate } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { originalDestination } from "../listener-filters.js";
-import { networkFilter } from "../named-filter.js";
+import { networkFilter } from "../../envoy/filters.js";
 import { tunnelPeerMetadata } from "../tcp/network-filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 

@@ -16,13 +16,13 @@ import { any } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { transportSocket } from "../../envoy/transport-socket.js";
 import { connectTerminate, mainInternal } from "../../resource-names.js";
-import { tunnelTlsContext } from "../../security/tunnel-tls.js";
+import { tunnelTlsContext } from "../../security/tls/tunnel-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { exactBalance } from "../connection-limits.js";
 import { managerName } from "../http/http-connection-manager.js";
 import { router, routerWithoutDebugHeaders } from "../http/http-filters.js";
 import { additionalAddresses, wildcards } from "../listener-address.js";
-import { networkFilter } from "../named-filter.js";
+import { networkFilter } from "../../envoy/filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 import { connectAuthority, tunnelDownstreamPeerMetadata } from "./hbone-filters.js";
 

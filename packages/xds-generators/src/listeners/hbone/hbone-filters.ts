@@ -8,9 +8,9 @@ import type { QueryContext } from "@istiod/incremental";
 import { features, hasExtension, versionAtLeast } from "@istiod/push-context";
 import { any } from "../../envoy/any.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
-import { hasIstioExtension } from "../../extensions/istio-extensions.js";
-import { localPrincipalKey, peerPrincipalKey } from "../../security/principal.js";
-import { type HttpFilter, httpFilter } from "../named-filter.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
+import { localPrincipalKey, peerPrincipalKey } from "../../security/authorization/principal.js";
+import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 
 /**
  * Hands what the end of a tunnel knows to the connection inside: the peer's address and authenticated identity, and the destination. A

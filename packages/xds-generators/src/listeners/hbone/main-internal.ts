@@ -6,7 +6,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { ipAddresses } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { any } from "../../envoy/any.js";
-import { joinEncoded } from "../../envoy/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { blackHoleCluster, mainInternal, virtualInboundBlackHoleChain } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
@@ -15,7 +15,7 @@ import { type InboundChainTemplate, tunnelledPassthroughChains, tunnelledPortCha
 import { type InspectedPort, inboundListenerFilters } from "../inbound/inbound-listener-filters.js";
 import { inboundPorts } from "../inbound/inbound-ports.js";
 import { originalDestination } from "../listener-filters.js";
-import { networkFilter } from "../named-filter.js";
+import { networkFilter } from "../../envoy/filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 
 /**

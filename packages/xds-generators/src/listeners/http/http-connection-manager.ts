@@ -19,13 +19,13 @@ import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@i
 import { any } from "../../envoy/any.js";
 import { cidrOf } from "../../envoy/cidr.js";
 import { duration } from "../../envoy/duration.js";
-import { encodedField, encodedText, joinEncoded } from "../../envoy/encode.js";
+import { encodedField, encodedText, joinEncoded } from "../../encoding/encode.js";
 import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
 import { goDuration } from "../go-duration.js";
-import { type Filter, type HttpFilter, networkFilter } from "../named-filter.js";
+import { type Filter, type HttpFilter, networkFilter } from "../../envoy/filters.js";
 
 /** What managers of one class have in common. */
 export interface ManagerOptions {

@@ -15,7 +15,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
 import { any } from "../../envoy/any.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
-import { type HttpFilter, httpFilter } from "../named-filter.js";
+import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 
 export const cors = httpFilter("envoy.filters.http.cors", any(CorsSchema));
 export const fault = httpFilter("envoy.filters.http.fault", any(HTTPFaultSchema));

@@ -9,16 +9,16 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
 import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
 import { cidrRange } from "../../envoy/cidr.js";
-import { encodedField, encodedNumber, encodedText, joinEncoded } from "../../envoy/encode.js";
+import { encodedField, encodedNumber, encodedText, joinEncoded } from "../../encoding/encode.js";
 import {
   inboundClusterName,
   inboundPassthroughCluster,
   virtualInboundCatchAllHttpChain,
   virtualInboundListener,
 } from "../../resource-names.js";
-import { downstreamTlsSocket, type InsideTls, meshTlsSocket } from "../../security/downstream-tls.js";
-import { serverTlsContext } from "../../security/server-tls.js";
-import { configMetadata } from "../config-metadata.js";
+import { downstreamTlsSocket, type InsideTls, meshTlsSocket } from "../../security/tls/downstream-tls.js";
+import { serverTlsContext } from "../../security/tls/server-tls.js";
+import { configMetadata } from "../../config-metadata.js";
 import { encodedChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { type InboundChain, inboundFilters } from "./inbound-filters.js";
 import type { InspectedPort } from "./inbound-listener-filters.js";

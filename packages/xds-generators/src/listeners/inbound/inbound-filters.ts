@@ -2,14 +2,14 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { statNameOf } from "../../clusters/stat-name.js";
-import { joinEncoded } from "../../envoy/encode.js";
-import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { joinEncoded } from "../../encoding/encode.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { inboundRouteConfiguration } from "../../routes/index.js";
-import { httpAuthorization, tcpAuthorization } from "../../security/client-authorization.js";
-import type { InsideTls } from "../../security/downstream-tls.js";
+import { httpAuthorization, tcpAuthorization } from "../../security/authorization/client-authorization.js";
+import type { InsideTls } from "../../security/tls/downstream-tls.js";
 import { jwtFilters } from "../../security/jwt-authentication.js";
-import type { PeerIdentitySource } from "../../security/principal.js";
+import type { PeerIdentitySource } from "../../security/authorization/principal.js";
 import { httpStatsFilters, tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { acceptsHttp10, encodedManager, routingManager } from "../http/http-connection-manager.js";
@@ -22,7 +22,7 @@ import {
   router,
   routerWithoutDebugHeaders,
 } from "../http/http-filters.js";
-import type { Filter, HttpFilter } from "../named-filter.js";
+import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 import { plainTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";

@@ -6,7 +6,7 @@ import {
   originalSource,
   tlsInspector,
 } from "../listener-filters.js";
-import type { ListenerFilter } from "../named-filter.js";
+import type { ListenerFilter } from "../../envoy/filters.js";
 
 /** What must be known of connections to a destination port before a chain is chosen for them. */
 export interface InspectedPort {

@@ -5,7 +5,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../../envoy/address.js";
-import { joinEncoded } from "../../envoy/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { virtualInboundBlackHoleChain, virtualInboundListener } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";

@@ -1,7 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import { isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
-import type { InsideTls } from "../../security/downstream-tls.js";
+import type { InsideTls } from "../../security/tls/downstream-tls.js";
 import { plaintextHttp } from "../sniffed-protocols.js";
 
 /** Which connections to a port a chain takes, and what it does with them. */

@@ -2,7 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js";
-import { hasIstioExtension } from "../../extensions/istio-extensions.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
 import { dnsCacheName } from "../../resource-names.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
 import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
@@ -19,7 +19,7 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
-import type { HttpFilter } from "../named-filter.js";
+import type { HttpFilter } from "../../envoy/filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 
 /** What tells outbound managers of one client apart, but for names and routes. */

@@ -8,7 +8,7 @@ import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
-import { joinEncoded } from "../../envoy/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import {
   blackHoleCluster,
   delimitedStatPrefix,
@@ -17,17 +17,17 @@ import {
   passthroughCluster,
   passthroughFilterChain,
 } from "../../resource-names.js";
-import { tcpAuthorization } from "../../security/client-authorization.js";
+import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { configMetadata } from "../config-metadata.js";
+import { configMetadata } from "../../config-metadata.js";
 import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../connection-limits.js";
 import { filterChainMatch, matchesAll } from "../filter-chain-match.js";
 import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
 import { routingManager } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName } from "../listener-address.js";
 import { httpInspector, tlsInspector } from "../listener-filters.js";
-import type { Filter } from "../named-filter.js";
+import type { Filter } from "../../envoy/filters.js";
 import { outboundManager } from "./outbound-connection-manager.js";
 import {
   type ChainPlan,

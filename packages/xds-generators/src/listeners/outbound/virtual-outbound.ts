@@ -7,7 +7,7 @@ import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic,
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../../envoy/address.js";
 import { any } from "../../envoy/any.js";
-import { joinEncoded } from "../../envoy/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import {
   allowAnyDynamicDnsRoute,
   blackHoleCluster,
@@ -26,7 +26,7 @@ import { additionalAddresses, localhosts, wildcards } from "../listener-address.
 import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
 import { routingManager } from "../http/http-connection-manager.js";
 import { httpInspector } from "../listener-filters.js";
-import { type Filter, networkFilter } from "../named-filter.js";
+import { type Filter, networkFilter } from "../../envoy/filters.js";
 import { outboundListener, unknownTrafficFilters } from "./outbound-listener.js";
 import { outboundManager } from "./outbound-connection-manager.js";
 import { outboundPlan } from "./outbound-plan.js";

@@ -23,7 +23,7 @@ import { any } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { goDuration } from "../go-duration.js";
-import { type Filter, networkFilter } from "../named-filter.js";
+import { type Filter, networkFilter } from "../../envoy/filters.js";
 import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 
 export const tcpProxyName = "envoy.filters.network.tcp_proxy";

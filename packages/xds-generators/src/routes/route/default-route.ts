@@ -10,7 +10,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
-import { encodedField, encodedText, joinEncoded } from "../../envoy/encode.js";
+import { encodedField, encodedText, joinEncoded } from "../../encoding/encode.js";
 import { inboundRetry, outboundRetry } from "./retry-policy.js";
 import { noTimeout, setTimeouts } from "./route-action.js";
 import { anyRequest } from "./route-match.js";

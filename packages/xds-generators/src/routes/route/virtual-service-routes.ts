@@ -3,7 +3,7 @@ import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_compo
 import { query, type QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { inNamespace, type ResolvedVirtualService, selects, virtualService } from "@istiod/push-context";
-import { encodedField } from "../../envoy/encode.js";
+import { encodedField } from "../../encoding/encode.js";
 import type { DestinationTraits } from "./destinations.js";
 import { envoyRoute } from "./route.js";
 import { isCatchAll, routeMatch } from "./route-match.js";

@@ -17,7 +17,7 @@ import {
 import { RBACSchema as TcpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ApplicablePolicies, ApplicablePolicy } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
+import { any } from "../../envoy/any.js";
 import {
   customPolicyPrefix,
   customShadowPrefix,

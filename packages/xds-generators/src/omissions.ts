@@ -1,10 +1,10 @@
 import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
-import { duplicateClusters, unresolvedClusters } from "../clusters/outbound/omitted-clusters.js";
-import { inboundConflict } from "../listeners/inbound/inbound-ports.js";
-import { lostConnections } from "../listeners/outbound/outbound-plans.js";
-import { outboundPorts } from "../listeners/outbound/outbound-ports.js";
-import { repeatedDomains, sidecarRouteNames } from "../routes/index.js";
+import { duplicateClusters, unresolvedClusters } from "./clusters/outbound/omitted-clusters.js";
+import { inboundConflict } from "./listeners/inbound/inbound-ports.js";
+import { lostConnections } from "./listeners/outbound/outbound-plans.js";
+import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
+import { repeatedDomains, sidecarRouteNames } from "./routes/index.js";
 
 /** What of a client's mesh is left out of its resources, because something else has its place or because nothing is there. */
 export interface Findings {

@@ -19,10 +19,10 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
-import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
-import { withPrefix } from "../envoy/string-matcher.js";
-import { hasIstioExtension } from "../extensions/istio-extensions.js";
+import { any } from "../../envoy/any.js";
+import { tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
+import { withPrefix } from "../../envoy/string-matcher.js";
+import { hasIstioExtension } from "../../istio-extensions.js";
 import { enforceCompliance } from "./compliance.js";
 import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
 

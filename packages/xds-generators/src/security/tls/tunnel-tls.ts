@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata } from "@istiod/push-context";
-import { withPrefix } from "../envoy/string-matcher.js";
+import { withPrefix } from "../../envoy/string-matcher.js";
 import { enforceCompliance } from "./compliance.js";
 import { applyFiles, trustDomainsForValidation } from "./downstream-tls.js";
 

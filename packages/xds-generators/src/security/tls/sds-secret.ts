@@ -10,8 +10,8 @@ import {
   type SdsSecretConfig,
   SdsSecretConfigSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
-import { duration } from "../envoy/duration.js";
-import { externalSdsCluster } from "../resource-names.js";
+import { duration } from "../../envoy/duration.js";
+import { externalSdsCluster } from "../../resource-names.js";
 
 /** Names of the secrets that the agent gives every workload: its own certificate, and the roots that it trusts. */
 export const workloadCertificate = "default";

@@ -1,7 +1,7 @@
 import { type QueryContext, query } from "@istiod/incremental";
 import { applicableAuthorizationPolicies, features, mesh, providerAddress } from "@istiod/push-context";
-import type { Filter, HttpFilter } from "../listeners/named-filter.js";
-import { outboundClusterName } from "../resource-names.js";
+import type { Filter, HttpFilter } from "../../envoy/filters.js";
+import { outboundClusterName } from "../../resource-names.js";
 import {
   type CustomAuthorizationOptions,
   httpAuthorizationFilters,

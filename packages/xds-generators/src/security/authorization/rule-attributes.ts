@@ -2,10 +2,10 @@ import { UriTemplateMatchConfigSchema } from "@istiod/envoy-api/envoy/extensions
 import { create } from "@bufbuild/protobuf";
 import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { PathMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/path";
-import { any } from "../envoy/any.js";
-import { cidrRange } from "../envoy/cidr.js";
-import { exactly, matchingRegex, withPrefix, withSuffix } from "../envoy/string-matcher.js";
-import { claimHas, claimIs } from "./jwt-claims.js";
+import { any } from "../../envoy/any.js";
+import { cidrRange } from "../../envoy/cidr.js";
+import { exactly, matchingRegex, withPrefix, withSuffix } from "../../envoy/string-matcher.js";
+import { claimHas, claimIs } from "../jwt-claims.js";
 import { type Permission, permission } from "./permission.js";
 import {
   authenticatedPeer,
@@ -24,7 +24,7 @@ import {
   quoteRegex,
   stringValue,
   valueMatcher,
-} from "./value-matcher.js";
+} from "../value-matcher.js";
 
 /** Where a rule is translated for. */
 export interface RuleContext {

@@ -25,8 +25,8 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-context";
-import { exactly } from "../envoy/string-matcher.js";
-import { outboundClusterName } from "../resource-names.js";
+import { exactly } from "../../envoy/string-matcher.js";
+import { outboundClusterName } from "../../resource-names.js";
 import { enforceCompliance } from "./compliance.js";
 import { acceptUntrusted, applyFiles, exchangeAlpn, http3Alpn, httpAlpn, type InsideTls } from "./downstream-tls.js";
 import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } from "./sds-secret.js";

@@ -18,9 +18,9 @@ import type {
   MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationGrpcProvider as GrpcProvider,
   MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProvider as HttpProvider,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { duration } from "../envoy/duration.js";
-import { exactly, withPrefix, withSuffix } from "../envoy/string-matcher.js";
-import { metadataMatcher, stringValue } from "./value-matcher.js";
+import { duration } from "../../envoy/duration.js";
+import { exactly, withPrefix, withSuffix } from "../../envoy/string-matcher.js";
+import { metadataMatcher, stringValue } from "../value-matcher.js";
 
 /** A service that an extension provider names. */
 interface ProviderAddress {

@@ -1,1 +1,0 @@
-export { findings, type Findings } from "./findings.js";
