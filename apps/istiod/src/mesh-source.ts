@@ -3,7 +3,7 @@ import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
+import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { type Answer, type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
 
@@ -112,16 +112,16 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {
-    const answer = view.follow(secretAnswer, name);
-    if ("resource" in answer) {
+    const lookup = view.follow(secretLookup, name);
+    if ("resource" in lookup) {
       refusedSecrets.delete(name);
-      return answer.resource;
+      return lookup.resource;
     }
-    if (refusedSecrets.get(name) !== answer.refused) {
-      this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${answer.refused}`);
+    if (refusedSecrets.get(name) !== lookup.denied) {
+      this.#options.log.warn({ proxy: proxy.nodeId, secret: name }, `secret not served: ${lookup.denied}`);
       this.#options.secretRefused?.();
     }
-    refusedSecrets.set(name, answer.refused);
+    refusedSecrets.set(name, lookup.denied);
     return undefined;
   }
 
@@ -136,7 +136,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
 }
 
 /** The type that each query is followed for. */
-const typeOf = new Map<Query<never, unknown>, string>([...Object.entries(generators), ...Object.entries(lookups), [secretType, secretAnswer] as const].map(([typeUrl, query]) => [query, typeUrl]));
+const typeOf = new Map<Query<never, unknown>, string>([...Object.entries(generators), ...Object.entries(lookups), [secretType, secretLookup] as const].map(([typeUrl, query]) => [query, typeUrl]));
 
 const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
 

@@ -68,8 +68,8 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     const seen = dump + JSON.stringify(istiod.lines);
     for (const value of ["k-first", "k-second", "k-other", "k-vault"]) expect(seen.includes(value) || seen.includes(base64(value))).toBe(false);
     expect(istiod.lines.map(({ msg }) => msg).filter((msg) => msg.includes("secret")).sort()).toEqual([
-      "secret not served: it is in namespace bank and the proxy is not",
-      "secret not served: there is no Secret edge/gone",
+      "secret not served: Secret edge/gone not found",
+      "secret not served: the proxy is not in namespace bank",
     ]);
   });
 

@@ -3,7 +3,7 @@ import { allKinds, analysisKinds, applyMeshConfig, environment, meshConfig, mesh
 import { proxyNamed } from "@istiod/explain";
 import { Database, type Query } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
-import { generators, lookups, secretAnswer } from "@istiod/xds-generators";
+import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { expect, test } from "vitest";
 import { objects, text } from "./features/every-kind.js";
 
@@ -28,7 +28,7 @@ test("the kinds that no generator reads are those that analysis tells of", () =>
     };
     for (const generator of Object.values(generators)) note(generator, undefined);
     for (const lookup of Object.values(lookups)) note(lookup, "outbound|80||cart.shop.svc.cluster.local");
-    for (const secret of ["kubernetes://shop-cert", "configmap://shop/shop-ca"]) note(secretAnswer, secret);
+    for (const secret of ["kubernetes://shop-cert", "configmap://shop/shop-ca"]) note(secretLookup, secret);
   }
   // Analysis reads the first four. A ServiceAccount is there for Kubernetes, whatever istiod does.
   const analyzedOnly = new Set(["Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "CustomResourceDefinition", "ServiceAccount"]);

@@ -10,25 +10,25 @@ import {
   secretType,
 } from "@istiod/resources";
 import { clusters } from "./clusters/index.js";
-import { endpointAssignments, endpointsOf } from "./endpoints/index.js";
+import { endpointAssignments, loadAssignmentByName } from "./endpoints/index.js";
 import { listeners } from "./listeners/index.js";
 import { nameTable } from "./names/index.js";
-import { routeOf, routes } from "./routes/index.js";
-import { secretOf, secrets } from "./secrets/index.js";
+import { routeConfigurationByName, routeConfigurations } from "./routes/index.js";
+import { secretByName, secrets } from "./secrets/index.js";
 
 /** The resources of each type that a client should have, by type URL. */
 export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   [clusterType]: clusters,
   [endpointType]: endpointAssignments,
   [listenerType]: listeners,
-  [routeType]: routes,
+  [routeType]: routeConfigurations,
   [secretType]: secrets,
   [nameTableType]: nameTable,
 };
 
 /** Resources that a client may ask for by name although they are not in its set, by type URL. */
 export const lookups: Readonly<Record<string, Query<string, Resource | undefined>>> = {
-  [endpointType]: endpointsOf,
-  [routeType]: routeOf,
-  [secretType]: secretOf,
+  [endpointType]: loadAssignmentByName,
+  [routeType]: routeConfigurationByName,
+  [secretType]: secretByName,
 };

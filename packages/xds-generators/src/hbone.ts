@@ -7,7 +7,7 @@ import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/bas
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, proxyType } from "@istiod/push-context";
-import { any } from "./envoy/any.js";
+import { packAny } from "./envoy/any.js";
 import { hasIstioExtension } from "./istio-extensions.js";
 import { transportSocket } from "./envoy/transport-socket.js";
 
@@ -16,10 +16,10 @@ export const hbonePort = 15008;
 
 /** Reports whether the client can send through HBONE tunnels: where the mesh sends them at all, and always at waypoints. */
 export function sendsHbone(q: QueryContext): boolean {
-  return q.call(tunnelling);
+  return q.call(hboneEnabled);
 }
 
-const tunnelling = query(
+const hboneEnabled = query(
   "sendsHbone",
   (q): boolean => features.sendHbone(q) || (features.ambient(q) && q.ask(proxyType) === "waypoint"),
 );
@@ -40,16 +40,16 @@ export function exchangesBaggage(q: QueryContext): boolean {
 }
 
 /** Endpoints that are reached through a tunnel, with what goes inside of it. */
-export function hboneMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {
+export function hboneSocketMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {
   return create(Cluster_TransportSocketMatchSchema, {
     name: "hbone",
     match: { tunnel: "http" },
-    transportSocket: tunnelled(q, inner),
+    transportSocket: internalUpstreamSocket(q, inner),
   });
 }
 
 /** A transport to an internal listener that takes along what the endpoint and the cluster say of the destination. */
-function tunnelled(q: QueryContext, inner: TransportSocket): TransportSocket {
+function internalUpstreamSocket(q: QueryContext, inner: TransportSocket): TransportSocket {
   const kinds = [
     { name: "envoy.filters.listener.original_dst", kind: "host" },
     { name: "istio", kind: "cluster" },
@@ -63,7 +63,7 @@ function tunnelled(q: QueryContext, inner: TransportSocket): TransportSocket {
   ] as const;
   return transportSocket(
     "envoy.transport_sockets.internal_upstream",
-    any(InternalUpstreamTransportSchema, {
+    packAny(InternalUpstreamTransportSchema, {
       passthroughMetadata: kinds.map(({ name, kind }) => ({ name, kind: { kind: { case: kind, value: {} } } })),
       transportSocket: inner,
     }),

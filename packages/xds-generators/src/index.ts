@@ -1,6 +1,11 @@
 export { generators, lookups } from "./generators.js";
 export { emptyAssignments } from "./endpoints/index.js";
-export { findings, type Findings } from "./omissions.js";
-export { type Claimant, lostAtGateway, type LostClaim, lostConnections } from "./listeners/index.js";
-export { hiddenRoutes, type HiddenRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
-export { secretAnswer, type SecretAnswer } from "./secrets/index.js";
+export { omissions, type Omissions } from "./omissions.js";
+export {
+  type ChainSource,
+  gatewayListenerConflicts,
+  type ListenerConflict,
+  outboundListenerConflicts,
+} from "./listeners/index.js";
+export { unreachableRoutes, type UnreachableRoute, shadowedHosts, type ShadowedHost } from "./routes/index.js";
+export { secretLookup, type SecretLookup } from "./secrets/index.js";

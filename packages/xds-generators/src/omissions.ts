@@ -1,43 +1,43 @@
 import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
-import { duplicateClusters, unresolvedClusters } from "./clusters/outbound/omitted-clusters.js";
-import { inboundConflict } from "./listeners/inbound/inbound-ports.js";
-import { lostConnections } from "./listeners/outbound/outbound-plans.js";
+import { duplicateClusters, dnsClustersWithoutEndpoints } from "./clusters/outbound/omitted-clusters.js";
+import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
+import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
-import { repeatedDomains, sidecarRouteNames } from "./routes/index.js";
+import { duplicateDomains, sidecarRouteNames } from "./routes/index.js";
 
 /** What of a client's mesh is left out of its resources, because something else has its place or because nothing is there. */
-export interface Findings {
+export interface Omissions {
   /** Names of clusters that a second service asks for. */
   readonly duplicateClusters: readonly string[];
   /** Clusters whose endpoints the proxy would have to resolve, and that have none. */
-  readonly unresolvedClusters: readonly string[];
+  readonly dnsClustersWithoutEndpoints: readonly string[];
   /** Virtual hosts, `host:port`, that are wanted twice, or that lost domains to others. */
-  readonly repeatedDomains: readonly string[];
+  readonly duplicateDomains: readonly string[];
   /** Listeners, `address_port`, where connections that a service wanted are another's. */
-  readonly outboundConflicts: readonly string[];
+  readonly conflictingOutboundListeners: readonly string[];
   /** Whether two services describe a port of the workload differently. */
-  readonly inboundConflict: boolean;
+  readonly hasInboundConflict: boolean;
 }
 
 /** Names are in order and unique. Source of what counts: the gauges of pilot/pkg/model/push_context.go. */
-export const findings = query("findings", (q): Findings => {
+export const omissions = query("omissions", (q): Omissions => {
   const sidecar = q.ask(proxyType) === "sidecar";
   const scope = scopeOf(q);
   return {
     duplicateClusters: q.call(duplicateClusters),
-    unresolvedClusters: q.call(unresolvedClusters),
-    repeatedDomains: sidecar
-      ? sorted(q.call(sidecarRouteNames, scope).flatMap((name) => q.call(repeatedDomains, name)))
+    dnsClustersWithoutEndpoints: q.call(dnsClustersWithoutEndpoints),
+    duplicateDomains: sidecar
+      ? sorted(q.call(sidecarRouteNames, scope).flatMap((name) => q.call(duplicateDomains, name)))
       : [],
-    outboundConflicts: sidecar
+    conflictingOutboundListeners: sidecar
       ? sorted(
           q
             .call(outboundPorts, scope)
-            .flatMap((port) => q.call(lostConnections, { scope, port }).map(({ bind }) => `${bind}_${port}`)),
+            .flatMap((port) => q.call(outboundListenerConflicts, { scope, port }).map(({ bind }) => `${bind}_${port}`)),
         )
       : [],
-    inboundConflict: sidecar && q.call(inboundConflict),
+    hasInboundConflict: sidecar && q.call(hasInboundConflict),
   };
 });
 

@@ -1,9 +1,9 @@
 import { hostsWithRepeatedSubsets } from "@istiod/push-context";
 import { expect, it } from "vitest";
-import { emptyAssignments, findings } from "../src/index.js";
+import { emptyAssignments, omissions } from "../src/index.js";
 import { TestMesh, type TestProxy } from "./mesh.js";
 
-const found = (proxy: TestProxy) => proxy.view.call(findings);
+const found = (proxy: TestProxy) => proxy.view.call(omissions);
 
 const entry = (name: string, spec: string, namespace = "shop"): string => `---
 apiVersion: networking.istio.io/v1
@@ -22,10 +22,10 @@ it("finds nothing where nothing is left out", () => {
   const mesh = new TestMesh(service("cart", "[{name: http, port: 80}]", ", clusterIP: 10.1.0.1"));
   expect(found(mesh.proxy())).toEqual({
     duplicateClusters: [],
-    unresolvedClusters: [],
-    repeatedDomains: [],
-    outboundConflicts: [],
-    inboundConflict: false,
+    dnsClustersWithoutEndpoints: [],
+    duplicateDomains: [],
+    conflictingOutboundListeners: [],
+    hasInboundConflict: false,
   });
 });
 
@@ -43,7 +43,7 @@ it("finds clusters that two ports ask for, and those with nothing to resolve", (
   );
   expect(found(mesh.proxy())).toMatchObject({
     duplicateClusters: ["outbound|53||dns.shop.svc.cluster.local"],
-    unresolvedClusters: ["outbound|80||b.example.org"],
+    dnsClustersWithoutEndpoints: ["outbound|80||b.example.org"],
   });
   mesh.apply(service("dns", "[{name: tcp, port: 53}, {name: udp, port: 53, protocol: UDP}]", ", clusterIP: 10.1.0.1"));
   expect(found(mesh.proxy()).duplicateClusters).toEqual([]);
@@ -78,7 +78,7 @@ spec: {hosts: ${hosts}, http: [{route: [{destination: {host: cart}}]}]}
       virtualService("a", "[x.example.com]") +
       virtualService("b", "[x.example.com, cart]"),
   );
-  expect(found(mesh.proxy()).repeatedDomains).toEqual(["x.example.com:80"]);
+  expect(found(mesh.proxy()).duplicateDomains).toEqual(["x.example.com:80"]);
 });
 
 it("finds TCP services that cannot be told apart, and ports of a workload that two services describe differently", () => {
@@ -101,10 +101,10 @@ it("finds TCP services that cannot be told apart, and ports of a workload that t
       ),
   );
   expect(found(mesh.proxy({ labels: { app: "web" } }))).toMatchObject({
-    inboundConflict: true,
-    outboundConflicts: ["0.0.0.0_9000"],
+    hasInboundConflict: true,
+    conflictingOutboundListeners: ["0.0.0.0_9000"],
   });
-  expect(found(mesh.proxy({ labels: { app: "other" } })).inboundConflict).toBe(false);
+  expect(found(mesh.proxy({ labels: { app: "other" } })).hasInboundConflict).toBe(false);
 });
 
 it("finds hosts whose rules repeat a subset, by whatever form of the host", () => {

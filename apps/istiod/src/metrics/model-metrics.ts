@@ -1,7 +1,7 @@
 import { pods } from "@istiod/config-ingestion";
 import { type Database, query } from "@istiod/incremental";
 import { mergedGateway, type Proxy, proxyFromNode, serviceTargets } from "@istiod/push-context";
-import { emptyAssignments, type Findings, findings, generators } from "@istiod/xds-generators";
+import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";
 import { Counter, Gauge, type Registry } from "prom-client";
 import { type Connection, endpointType, type XdsServer } from "@istiod/xds-server";
 import type { MeshClient } from "../mesh-source.js";
@@ -49,11 +49,11 @@ const faultHelp = {
   endpoint_no_pod: "Services with an endpoint whose pod is not known.",
 } as const;
 
-const gaugeOfFinding: Readonly<Record<Exclude<keyof Findings, "inboundConflict">, keyof typeof faultHelp>> = {
-  repeatedDomains: "pilot_vservice_dup_domain",
+const gaugeOfOmission: Readonly<Record<Exclude<keyof Omissions, "hasInboundConflict">, keyof typeof faultHelp>> = {
+  duplicateDomains: "pilot_vservice_dup_domain",
   duplicateClusters: "pilot_duplicate_envoy_clusters",
-  unresolvedClusters: "pilot_dns_cluster_without_endpoints",
-  outboundConflicts: "pilot_conflict_outbound_listener_tcp_over_current_tcp",
+  dnsClustersWithoutEndpoints: "pilot_dns_cluster_without_endpoints",
+  conflictingOutboundListeners: "pilot_conflict_outbound_listener_tcp_over_current_tcp",
 };
 
 /** Istio's gauges of the model. They are made when metrics are asked for, and again only if something changed. Gives what tells the faults that they count. */
@@ -84,13 +84,13 @@ export function modelMetrics(registry: Registry, { database, server, clientOf, o
       if (client === undefined) continue;
       const { proxy } = client;
       const of = { proxy: proxy.nodeId };
-      const found = client.view.call(findings);
-      once(found, () => {
-        for (const [kind, gauge] of Object.entries(gaugeOfFinding)) for (const name of found[kind as keyof typeof gaugeOfFinding]) faults[gauge].set(name, of);
+      const omitted = client.view.call(omissions);
+      once(omitted, () => {
+        for (const [kind, gauge] of Object.entries(gaugeOfOmission)) for (const name of omitted[kind as keyof typeof gaugeOfOmission]) faults[gauge].set(name, of);
       });
       const endpoints = generators[endpointType];
       if (endpoints !== undefined) once(client.view.call(endpoints), (set) => emptyAssignments(set).forEach((name) => faults.pilot_eds_no_instances.set(name, of)));
-      if (found.inboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);
+      if (omitted.hasInboundConflict) faults.pilot_conflict_inbound_listener.set(proxy.nodeId, of);
       if (proxy.type === "sidecar" && client.view.call(withoutTargets)) {
         faults.pilot_no_ip.set(proxy.nodeId, of);
         if (!seenUntargeted.has(client)) untargeted.inc({ reason: reasonWithoutTargets(database, proxy, [ownCluster, ...remoteClusters()]) });

@@ -5,27 +5,27 @@ import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/up
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipMode, mesh } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import {
   blackHoleCluster,
   externalSdsCluster,
   inboundPassthroughCluster,
   passthroughCluster,
 } from "../resource-names.js";
-import { type ClusterDraft, clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { type ClusterDraft, newClusterDraft, clusterResource, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 /** Addresses that the workload's redirection leaves alone, so that what the proxy sends from them does not come back to it. */
-export const loopFreeIpv4 = "127.0.0.6";
-export const loopFreeIpv6 = "::6";
+export const inboundBindIpv4 = "127.0.0.6";
+export const inboundBindIpv6 = "::6";
 
 /** Where traffic goes that leads nowhere. */
 export const blackHole = query("blackHoleCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
-  return encoded(
-    clusterDraft({
+  return clusterResource(
+    newClusterDraft({
       name: blackHoleCluster,
       clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
       ...(connectTimeout && { connectTimeout }),
@@ -37,7 +37,7 @@ export const blackHole = query("blackHoleCluster", (q): Resource => {
 export const passthrough = query("passthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   addMetadataExchange(q, cluster);
-  return encoded(cluster);
+  return clusterResource(cluster);
 });
 
 /** Where inbound traffic goes that no service stands for: to the workload, past the redirection. */
@@ -46,18 +46,18 @@ export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resour
   const mode = q.ask(ipMode);
   cluster.name = inboundPassthroughCluster;
   cluster.upstreamBindConfig = create(BindConfigSchema, {
-    sourceAddress: socket(mode === "IPv6" ? loopFreeIpv6 : loopFreeIpv4),
-    ...(mode === "Dual" && { extraSourceAddresses: [{ address: socket(loopFreeIpv6) }] }),
+    sourceAddress: sourceAddress(mode === "IPv6" ? inboundBindIpv6 : inboundBindIpv4),
+    ...(mode === "Dual" && { extraSourceAddresses: [{ address: sourceAddress(inboundBindIpv6) }] }),
   });
-  return encoded(cluster);
+  return clusterResource(cluster);
 });
 
 /** A server of secrets that the proxy reaches at a socket of its own. */
 export const externalSds = query("externalSdsCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
   const pipe = { path: "./var/run/secrets/credential-uds/socket" };
-  return encoded(
-    clusterDraft({
+  return clusterResource(
+    newClusterDraft({
       name: externalSdsCluster,
       clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
       ...(connectTimeout && { connectTimeout }),
@@ -72,7 +72,7 @@ export const externalSds = query("externalSdsCluster", (q): Resource => {
         ],
       },
       typedExtensionProtocolOptions: {
-        [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
+        [httpProtocolOptionsKey]: packAny(HttpProtocolOptionsSchema, {
           upstreamProtocolOptions: {
             case: "explicitHttpConfig",
             value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } },
@@ -84,12 +84,15 @@ export const externalSds = query("externalSdsCluster", (q): Resource => {
 });
 
 /** An address to send from, at any port. */
-export function socket(address: string): { address: string; portSpecifier: { case: "portValue"; value: number } } {
+export function sourceAddress(address: string): {
+  address: string;
+  portSpecifier: { case: "portValue"; value: number };
+} {
   return { address, portSpecifier: { case: "portValue", value: 0 } };
 }
 
 function passthroughDraft(q: QueryContext): ClusterDraft {
-  const draft = clusterDraft({
+  const draft = newClusterDraft({
     name: passthroughCluster,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
     lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,

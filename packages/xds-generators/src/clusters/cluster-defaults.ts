@@ -15,7 +15,7 @@ import { hasIstioExtension } from "../istio-extensions.js";
 import { exchangesBaggage } from "../hbone.js";
 
 /** Files of certificates that a proxy brings for its side of every mutual TLS. */
-export interface OwnCertificates {
+export interface ClientCertificateFiles {
   readonly clientCertificate: string;
   readonly privateKey: string;
   readonly caCertificates: string;
@@ -26,26 +26,26 @@ export interface ClusterDefaults {
   readonly connectTimeout: Duration | undefined;
   readonly tcpKeepalive: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
   readonly trackRemaining: boolean;
-  readonly policy: MeshConfig_DefaultTrafficPolicy | undefined;
-  readonly outboundStatName: string;
+  readonly trafficPolicy: MeshConfig_DefaultTrafficPolicy | undefined;
+  readonly outboundStatNamePattern: string;
   /** Labels of services whose sessions persist. */
-  readonly sessionLabels: readonly string[];
+  readonly persistentSessionLabels: readonly string[];
   readonly telemetryLabel: boolean;
   /** Which services are sent unhealthy endpoints too: all of them, all but where a policy speaks against it, or those that need it. */
   readonly unhealthyEndpoints: "always" | "usually" | "ifNeeded";
-  readonly localityWeighted: boolean;
+  readonly localityWeightedLb: boolean;
   readonly localityLbSetting: LocalityLoadBalancerSetting | undefined;
   readonly zoneAwareLbSetting: ZoneAwareLoadBalancerSetting | undefined;
   readonly autoMutualTls: boolean;
-  readonly ownCertificates: OwnCertificates | undefined;
+  readonly clientCertificates: ClientCertificateFiles | undefined;
   /** The filter by which proxies tell each other who they are over TCP, where the proxy has it. */
   readonly metadataExchange: Filter | undefined;
   /** Whether peers are offered that exchange by ALPN. */
-  readonly offersExchange: boolean;
+  readonly offersMetadataExchangeAlpn: boolean;
   /** Whether any workload of the mesh takes HTTP tunnels. */
-  readonly tunnels: boolean;
+  readonly meshHasTunnels: boolean;
   /** Whether responses through tunnels say who they are from. */
-  readonly baggage: boolean;
+  readonly exchangesBaggage: boolean;
 }
 
 export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => {
@@ -55,9 +55,9 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
     connectTimeout: settings.connectTimeout,
     tcpKeepalive: settings.tcpKeepalive,
     trackRemaining: !features.disableTrackRemaining(q),
-    policy: settings.defaultTrafficPolicy,
-    outboundStatName: settings.outboundClusterStatName,
-    sessionLabels: [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].filter(
+    trafficPolicy: settings.defaultTrafficPolicy,
+    outboundStatNamePattern: settings.outboundClusterStatName,
+    persistentSessionLabels: [features.persistentSessionLabel(q), features.persistentSessionHeaderLabel(q)].filter(
       (name) => name !== "",
     ),
     telemetryLabel: features.telemetryLabel(q),
@@ -66,15 +66,15 @@ export const clusterDefaults = query("clusterDefaults", (q): ClusterDefaults => 
       : features.autoSendUnhealthyEndpoints(q)
         ? "usually"
         : "ifNeeded",
-    localityWeighted: features.localityWeightedLb(q),
+    localityWeightedLb: features.localityWeightedLb(q),
     localityLbSetting: settings.localityLbSetting,
     zoneAwareLbSetting: settings.zoneAwareLbSetting,
     autoMutualTls: settings.enableAutoMtls === true,
-    ownCertificates: ownCertificates(q),
+    clientCertificates: clientCertificateFiles(q),
     metadataExchange,
-    offersExchange: metadataExchange !== undefined && !features.disableMxAlpn(q),
-    tunnels: q.call(hasTunnels),
-    baggage: exchangesBaggage(q),
+    offersMetadataExchangeAlpn: metadataExchange !== undefined && !features.disableMxAlpn(q),
+    meshHasTunnels: q.call(hasTunnels),
+    exchangesBaggage: exchangesBaggage(q),
   };
 });
 
@@ -90,7 +90,7 @@ function metadataExchangeFilter(q: QueryContext): Filter | undefined {
   return create(FilterSchema, { name: "istio.metadata_exchange", typedConfig });
 }
 
-function ownCertificates(q: QueryContext): OwnCertificates | undefined {
+function clientCertificateFiles(q: QueryContext): ClientCertificateFiles | undefined {
   const clientCertificate = askMetadata(q, "TLS_CLIENT_CERT_CHAIN") ?? "";
   if (clientCertificate === "") return undefined;
   return {

@@ -20,7 +20,7 @@ export interface ClusterDraft {
 export const httpProtocolOptionsKey = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
 /** A draft whose statistics have the cluster's own name. */
-export function clusterDraft(
+export function newClusterDraft(
   init: MessageInitShape<typeof ClusterSchema> & { readonly name: string },
   dynamicForwardProxy = false,
 ): ClusterDraft {
@@ -38,7 +38,7 @@ export function httpOptions(draft: ClusterDraft): HttpProtocolOptions {
 }
 
 /** The cluster, with its options for HTTP in place. Envoy demands a protocol there: where none was chosen it is HTTP/1.1. */
-export function finished({ cluster, http }: ClusterDraft): Cluster {
+export function finishCluster({ cluster, http }: ClusterDraft): Cluster {
   if (http === undefined) return cluster;
   if (http.upstreamProtocolOptions.case === undefined) {
     const config = create(HttpProtocolOptions_ExplicitHttpConfigSchema, {
@@ -51,6 +51,6 @@ export function finished({ cluster, http }: ClusterDraft): Cluster {
 }
 
 /** The cluster as a resource. */
-export function encoded(cluster: Cluster): Resource {
+export function clusterResource(cluster: Cluster): Resource {
   return resource(cluster.name, toBinary(ClusterSchema, cluster));
 }

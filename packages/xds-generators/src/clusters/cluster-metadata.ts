@@ -32,7 +32,7 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
 }
 
 /** The path of the rule that shaped the cluster (`configPath`), and that its TLS must not get Istio's ALPN where the rule chose that of a plain server. */
-export function addRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
+export function addDestinationRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
   addMetadata(cluster, { config: path });
   if (tls?.mode === Mode.SIMPLE || tls?.mode === Mode.MUTUAL) addMetadata(cluster, { alpn_override: "false" });
 }
@@ -49,7 +49,7 @@ export function addMetadataExchange(q: QueryContext, cluster: Cluster): void {
 
 /** The filter by which a waypoint's answers tell who they are from. */
 export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
-  if (!q.call(clusterDefaults).baggage) return;
+  if (!q.call(clusterDefaults).exchangesBaggage) return;
   const typedConfig = typedStruct(
     "type.googleapis.com/envoy.extensions.network_filters.peer_metadata.UpstreamConfig",
     {},
@@ -59,5 +59,5 @@ export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
 
 /** Keeps that filter from reading what is not meant for it: the bytes of another protocol. */
 export function disableBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
-  if (q.call(clusterDefaults).baggage) addMetadata(cluster, { disable_baggage_discovery: true }, peerMetadata);
+  if (q.call(clusterDefaults).exchangesBaggage) addMetadata(cluster, { disable_baggage_discovery: true }, peerMetadata);
 }

@@ -19,7 +19,7 @@ import { blackHole, externalSds, inboundPassthrough, passthrough } from "./built
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
 import { inboundCluster } from "./inbound/inbound-cluster.js";
-import { inboundClusters } from "./inbound/inbound-cluster-refs.js";
+import { inboundClusterRefs } from "./inbound/inbound-cluster-refs.js";
 import { outboundCluster } from "./outbound/outbound-cluster.js";
 
 /**
@@ -29,7 +29,7 @@ import { outboundCluster } from "./outbound/outbound-cluster.js";
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
   if (type === "ztunnel" || type === "agentgateway" || q.ask(proxylessGrpc)) return ResourceSet.empty;
-  return ResourceSet.union([q.call(outboundClusters), q.call(ownClusters)]);
+  return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters)]);
 });
 
 /** The clusters of all services that the client knows: one set for all clients alike in this, and so one part of the sets of all of them. */
@@ -49,7 +49,7 @@ const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): Res
     );
   }
   return ResourceSet.of(
-    outboundResources(
+    outboundClustersOf(
       q,
       scoped,
       ports.map(({ number }) => number),
@@ -63,11 +63,11 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.meshExternal) return ResourceSet.empty;
   const ports = service.ports.filter(({ protocol }) => protocol !== "UDP").map(({ number }) => number);
-  return ResourceSet.of(outboundResources(q, scoped, ports, true));
+  return ResourceSet.of(outboundClustersOf(q, scoped, ports, true));
 });
 
 /** The clusters that stand for no service of the mesh, and those of the workload itself. */
-const ownClusters = query("ownClusters", (q): ResourceSet => {
+const proxyClusters = query("proxyClusters", (q): ResourceSet => {
   const external = q.ask(rawMetadata, "credential") === "true" ? [q.call(externalSds)] : [];
   const type = q.ask(proxyType);
   const parts = type === "sidecar" ? sidecarClusters(q) : gatewayClusters(q);
@@ -77,7 +77,7 @@ const ownClusters = query("ownClusters", (q): ResourceSet => {
 
 function sidecarClusters(q: QueryContext): ResourceSet[] {
   const dynamic = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS" ? [q.call(allowAnyCluster)] : [];
-  const inbound = q.call(inboundClusters).map((ref) => q.call(inboundCluster, ref));
+  const inbound = q.call(inboundClusterRefs).map((ref) => q.call(inboundCluster, ref));
   const tunnelled = terminatesTunnels(q) ? [q.call(mainInternalCluster)] : [];
   return [
     ResourceSet.of([
@@ -99,7 +99,7 @@ function gatewayClusters(q: QueryContext): ResourceSet[] {
   return [ResourceSet.of([q.call(blackHole)]), ...sniDnat];
 }
 
-function outboundResources(
+function outboundClustersOf(
   q: QueryContext,
   scoped: ScopedService,
   ports: readonly number[],

@@ -30,13 +30,13 @@ export function discoveryTypeOf(
  * How endpoints are found once a policy counts: one that passes connections through leaves that to where they were meant. Redis that istiod
  * shards is not passed through. Source: pilot/pkg/networking/core/cluster_traffic_policy.go, applyLoadBalancer.
  */
-export function typeUnderPolicy(
+export function discoveryTypeWithPolicy(
   q: QueryContext,
   type: Cluster_DiscoveryType,
   policy: TrafficPolicy | undefined,
   protocol: Protocol,
 ): Cluster_DiscoveryType {
-  const passes = passesThrough(policy) && !(protocol === "Redis" && features.redisFilter(q));
+  const passes = isPassthrough(policy) && !(protocol === "Redis" && features.redisFilter(q));
   return passes ? Cluster_DiscoveryType.ORIGINAL_DST : type;
 }
 
@@ -45,10 +45,10 @@ export function discoveryTypeOfSubset(
   ofService: Cluster_DiscoveryType,
   { trafficPolicy }: Subset,
 ): Cluster_DiscoveryType {
-  return passesThrough(trafficPolicy) ? Cluster_DiscoveryType.ORIGINAL_DST : ofService;
+  return isPassthrough(trafficPolicy) ? Cluster_DiscoveryType.ORIGINAL_DST : ofService;
 }
 
-export function passesThrough(policy: TrafficPolicy | undefined): boolean {
+export function isPassthrough(policy: TrafficPolicy | undefined): boolean {
   const chosen = policy?.loadBalancer?.lbPolicy;
   return chosen?.case === "simple" && chosen.value === LoadBalancerSettings_SimpleLB.PASSTHROUGH;
 }

@@ -7,7 +7,7 @@ import {
 import { CaresDnsResolverConfigSchema } from "@istiod/envoy-api/envoy/extensions/network/dns_resolver/cares/v3/cares_dns_resolver";
 import type { QueryContext } from "@istiod/incremental";
 import { features, ipMode, mesh } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 
 type IpMode = "IPv4" | "IPv6" | "Dual";
@@ -43,6 +43,6 @@ export function dnsSettings(
 export function caresResolver(init: MessageInitShape<typeof CaresDnsResolverConfigSchema>): TypedExtensionConfig {
   return create(TypedExtensionConfigSchema, {
     name: "envoy.network.dns_resolver.cares",
-    typedConfig: any(CaresDnsResolverConfigSchema, init),
+    typedConfig: packAny(CaresDnsResolverConfigSchema, init),
   });
 }

@@ -28,13 +28,19 @@ import { portNumbered, type Protocol } from "@istiod/service-discovery";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
-import { type ClusterDraft, clusterDraft, encoded, finished, httpProtocolOptionsKey } from "./cluster-draft.js";
-import { addMetadata, addMetadataExchange, addRuleMetadata, configPath } from "./cluster-metadata.js";
+import {
+  type ClusterDraft,
+  newClusterDraft,
+  clusterResource,
+  finishCluster,
+  httpProtocolOptionsKey,
+} from "./cluster-draft.js";
+import { addMetadata, addMetadataExchange, addDestinationRuleMetadata, configPath } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
-import { passesThrough } from "./discovery-type.js";
+import { isPassthrough } from "./discovery-type.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
 import { applyOutboundPolicy } from "./traffic-policy/traffic-policy.js";
-import { allowFixedNames, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
+import { allowInsecureOptions, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
 import { applyDeclaredProtocol, passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 /** The protocols whose requests or handshakes name the host to resolve. */
@@ -54,7 +60,7 @@ export const dynamicDnsCluster = query(
     applyDeclaredProtocol(q, draft, port.protocol);
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
     const policy = withMeshDefaults(
-      q.call(clusterDefaults).policy,
+      q.call(clusterDefaults).trafficPolicy,
       policyOfPort(rule?.spec.trafficPolicy, port.number),
     );
     applyOutboundPolicy(q, draft, policy, {
@@ -65,18 +71,18 @@ export const dynamicDnsCluster = query(
         externalIdentities: [],
         sni: "",
         meshExternal: service.meshExternal,
-        serviceMode: serviceMutualTlsMode(q, service, port, passesThrough(rule?.spec.trafficPolicy)),
+        serviceMode: serviceMutualTlsMode(q, service, port, isPassthrough(rule?.spec.trafficPolicy)),
         selectsWorkloads: rule?.spec.workloadSelector !== undefined,
       },
     });
     // Envoy makes no difference between plaintext and TLS here once there are options for HTTP.
     const { autoSni, autoSanValidation } = draft.http?.upstreamHttpProtocolOptions ?? {};
-    if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowFixedNames(draft);
+    if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowInsecureOptions(draft);
     const { cluster } = draft;
     addMetadataExchange(q, cluster);
     if (service.meshExternal) addMetadata(cluster, { external: true });
-    if (rule !== undefined) addRuleMetadata(cluster, configPath(rule), policy?.tls);
-    return encoded(finished(draft));
+    if (rule !== undefined) addDestinationRuleMetadata(cluster, configPath(rule), policy?.tls);
+    return clusterResource(finishCluster(draft));
   },
 );
 
@@ -94,7 +100,7 @@ export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource 
       cluster.transportSocket = transportSocket(tlsTransportSocket, anyPack(UpstreamTlsContextSchema, context));
   }
   addMetadataExchange(q, cluster);
-  return encoded(finished(draft));
+  return clusterResource(finishCluster(draft));
 });
 
 /** The DNS cache that this cluster shares with the filters in front of it. A client whose DNS its agent answers asks the agent. */
@@ -102,15 +108,15 @@ export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
   return create(DnsCacheConfigSchema, {
     name: allowAnyDnsCache,
     maxHosts: features.allowAnyDynamicDnsMaxHosts(q),
-    dnsLookupFamily: dnsLookupFamily(q, q.ask(statedIpMode)),
-    ...(askMetadata(q, "DNS_CAPTURE") === true && { typedDnsResolverConfig: agentResolver(q) }),
+    dnsLookupFamily: dnsLookupFamily(q, q.ask(instanceIpMode)),
+    ...(askMetadata(q, "DNS_CAPTURE") === true && { typedDnsResolverConfig: agentDnsResolver(q) }),
   });
 }
 
 /** The families of the addresses that the node states of its workload. */
-const statedIpMode = fact("statedIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
+const instanceIpMode = fact("instanceIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
 
-function agentResolver(q: QueryContext): ReturnType<typeof caresResolver> {
+function agentDnsResolver(q: QueryContext): ReturnType<typeof caresResolver> {
   const [, host = "127.0.0.1", port = "15053"] =
     /^(?:\[?([^\]]*?)\]?):(\d+)$/.exec(askMetadata(q, "DNS_PROXY_ADDR") ?? "") ?? [];
   return caresResolver({
@@ -137,7 +143,7 @@ function forwardProxyDraft(
     clusterImplementationSpecifier: { case: "dnsCacheConfig", value: create(DnsCacheConfigSchema, dnsCacheConfig) },
     allowInsecureClusterOptions,
   });
-  return clusterDraft(
+  return newClusterDraft(
     {
       name,
       lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,

@@ -7,36 +7,36 @@ import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/up
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
 import { tunnelTlsContext } from "../security/tls/tunnel-tls.js";
-import { clusterDraft, encoded, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { newClusterDraft, clusterResource, httpProtocolOptionsKey } from "./cluster-draft.js";
 import { defaultThresholds } from "./traffic-policy/connection-pool.js";
 import { hbonePort } from "../hbone.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 const originalDestination = "envoy.filters.listener.original_dst";
 /** How long an unused tunnel stays, unless the mesh says: milliseconds. */
-const idleTunnel = 3_600_000;
+const defaultIdleTimeoutMs = 3_600_000;
 
 /** Tunnels over HTTP/2 and mutual TLS, to the address that the connection was meant for or to its waypoint. */
 export const connectOriginateCluster = query("connectOriginateCluster", (q): Resource => {
   const { connectTimeout, hboneIdleTimeout } = mesh(q);
   const streamWindow = features.hboneInitialStreamWindow(q);
   const connectionWindow = features.hboneInitialConnectionWindow(q);
-  return encoded(
-    clusterDraft({
+  return clusterResource(
+    newClusterDraft({
       name: connectOriginate,
       clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST },
       lbPolicy: Cluster_LbPolicy.CLUSTER_PROVIDED,
       ...(connectTimeout && { connectTimeout }),
       cleanupInterval: duration(60_000),
-      circuitBreakers: openBreakers(q),
+      circuitBreakers: unlimitedCircuitBreakers(q),
       typedExtensionProtocolOptions: {
-        [httpProtocolOptionsKey]: any(HttpProtocolOptionsSchema, {
-          commonHttpProtocolOptions: { idleTimeout: hboneIdleTimeout ?? duration(idleTunnel) },
+        [httpProtocolOptionsKey]: packAny(HttpProtocolOptionsSchema, {
+          commonHttpProtocolOptions: { idleTimeout: hboneIdleTimeout ?? duration(defaultIdleTimeoutMs) },
           upstreamProtocolOptions: {
             case: "explicitHttpConfig",
             value: {
@@ -59,18 +59,21 @@ export const connectOriginateCluster = query("connectOriginateCluster", (q): Res
           metadataKey: { key: originalDestination, path: [{ segment: { case: "key", value: "waypoint" } }] },
         },
       },
-      transportSocket: transportSocket("tls", any(UpstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q) })),
+      transportSocket: transportSocket(
+        "tls",
+        packAny(UpstreamTlsContextSchema, { commonTlsContext: tunnelTlsContext(q) }),
+      ),
     }).cluster,
   );
 });
 
 /** From the end of a tunnel to the listener that takes what was in it. */
 export const mainInternalCluster = query("mainInternalCluster", (q): Resource => {
-  return encoded(
-    clusterDraft({
+  return clusterResource(
+    newClusterDraft({
       name: mainInternal,
       clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC },
-      circuitBreakers: openBreakers(q),
+      circuitBreakers: unlimitedCircuitBreakers(q),
       loadAssignment: {
         clusterName: mainInternal,
         endpoints: [
@@ -79,7 +82,7 @@ export const mainInternalCluster = query("mainInternalCluster", (q): Resource =>
               {
                 hostIdentifier: {
                   case: "endpoint",
-                  value: { address: { address: { case: "envoyInternalAddress", value: internal } } },
+                  value: { address: { address: { case: "envoyInternalAddress", value: mainInternalAddress } } },
                 },
               },
             ],
@@ -88,15 +91,15 @@ export const mainInternalCluster = query("mainInternalCluster", (q): Resource =>
       },
       transportSocket: transportSocket(
         "internal_upstream",
-        any(InternalUpstreamTransportSchema, { transportSocket: rawBuffer("raw_buffer") }),
+        packAny(InternalUpstreamTransportSchema, { transportSocket: rawBuffer("raw_buffer") }),
       ),
       typedExtensionProtocolOptions: { [httpProtocolOptionsKey]: passthroughProtocolOptions(q) },
     }).cluster,
   );
 });
 
-const internal = { addressNameSpecifier: { case: "serverListenerName" as const, value: mainInternal } };
+const mainInternalAddress = { addressNameSpecifier: { case: "serverListenerName" as const, value: mainInternal } };
 
-function openBreakers(q: QueryContext): CircuitBreakers {
+function unlimitedCircuitBreakers(q: QueryContext): CircuitBreakers {
   return create(CircuitBreakersSchema, { thresholds: [defaultThresholds(q)] });
 }

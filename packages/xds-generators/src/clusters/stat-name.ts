@@ -12,7 +12,7 @@ export interface StatNameParts {
  * The name under which a cluster or route counts, by a pattern of MeshConfig (`outboundClusterStatName`, …). `%SERVICE%` is
  * `name.namespace` for Kubernetes, and the host for others.
  */
-export function statNameOf(pattern: string, { service, port, subset = "", targetPort = 0 }: StatNameParts): string {
+export function formatStatName(pattern: string, { service, port, subset = "", targetPort = 0 }: StatNameParts): string {
   const { hostname, name, namespace, registry } = service;
   const kubernetes = registry === "Kubernetes";
   const filled = targetPort === "unfilled" ? pattern : pattern.replaceAll("%TARGET_PORT%", () => String(targetPort));

@@ -1,4 +1,4 @@
-import { copyOf, sizeOf, tagOf, type WireType, writeNumber } from "./encode.js";
+import { copyToSlab, varintSize, fieldTag, type WireType, writeVarint } from "./encode.js";
 
 /**
  * Writes an encoded message from its end to its beginning. A message's length stands before it: written in this direction, it is known
@@ -15,7 +15,7 @@ export class BackwardWriter {
 
   /** What was written, copied; the writer is empty then. */
   finish(): Uint8Array {
-    const out = copyOf(this.#buffer.subarray(this.#start));
+    const out = copyToSlab(this.#buffer.subarray(this.#start));
     this.#start = this.#buffer.length;
     return out;
   }
@@ -26,52 +26,52 @@ export class BackwardWriter {
   }
 
   bytes(bytes: Uint8Array): void {
-    this.#buffer.set(bytes, this.#before(bytes.length));
+    this.#buffer.set(bytes, this.#reserve(bytes.length));
   }
 
-  text(text: string): void {
+  string(text: string): void {
     const length = Buffer.byteLength(text);
-    const at = this.#before(length);
+    const at = this.#reserve(length);
     this.#buffer.write(text, at, length);
   }
 
   /** A number from 0 to 2^32 - 1, in variable length. */
-  number(number: number): void {
-    const at = this.#before(sizeOf(number));
-    writeNumber(this.#buffer, at, number);
+  varint(number: number): void {
+    const at = this.#reserve(varintSize(number));
+    writeVarint(this.#buffer, at, number);
   }
 
   tag(field: number, wireType: WireType): void {
-    this.number(tagOf(field, wireType));
+    this.varint(fieldTag(field, wireType));
   }
 
   /** Makes what was written since there were `length` bytes the value of a field. */
-  enclose(field: number, length: number): void {
-    this.number(this.length - length);
-    this.tag(field, "delimited");
+  closeField(field: number, length: number): void {
+    this.varint(this.length - length);
+    this.tag(field, "lengthDelimited");
   }
 
   /** A text as the value of a field; nothing where it is empty. */
-  textField(field: number, text: string): void {
-    if (text !== "") this.chosenText(field, text);
+  stringField(field: number, text: string): void {
+    if (text !== "") this.explicitStringField(field, text);
   }
 
   /** A text as the value of a field, be it empty: that of a choice, or of a map. */
-  chosenText(field: number, text: string): void {
+  explicitStringField(field: number, text: string): void {
     const { length } = this;
-    this.text(text);
-    this.enclose(field, length);
+    this.string(text);
+    this.closeField(field, length);
   }
 
   /** A number as the value of a field; nothing where it is 0. */
-  numberField(field: number, number: number): void {
+  varintField(field: number, number: number): void {
     if (number === 0) return;
-    this.number(number);
+    this.varint(number);
     this.tag(field, "varint");
   }
 
   /** Makes room for so many bytes, and gives where they begin. */
-  #before(length: number): number {
+  #reserve(length: number): number {
     if (length > this.#start) this.#grow(length);
     this.#start -= length;
     return this.#start;

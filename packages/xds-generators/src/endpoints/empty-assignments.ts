@@ -1,5 +1,5 @@
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { encodedText } from "../encoding/encode.js";
+import { encodeStringField } from "../encoding/encode.js";
 
 const known = new WeakMap<ResourceSet, readonly string[]>();
 
@@ -20,5 +20,5 @@ export function emptyAssignments(set: ResourceSet): readonly string[] {
 
 /** One that says nothing but its name, which is its first field. */
 function isEmpty({ name, bytes }: Resource): boolean {
-  return bytes.length === encodedText(1, name).length;
+  return bytes.length === encodeStringField(1, name).length;
 }

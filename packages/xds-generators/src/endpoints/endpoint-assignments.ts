@@ -16,21 +16,21 @@ import {
 } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { isWildcardHost, type Service } from "@istiod/service-discovery";
-import { discoveryTypeOf, discoveryTypeOfSubset, typeUnderPolicy } from "../clusters/discovery-type.js";
+import { discoveryTypeOf, discoveryTypeOfSubset, discoveryTypeWithPolicy } from "../clusters/discovery-type.js";
 import { selfDiscoveryCluster } from "../resource-names.js";
-import { type EdsCluster, endpointsOf, loadAssignment } from "./load-assignment.js";
+import { type EdsCluster, loadAssignmentByName, loadAssignment } from "./load-assignment.js";
 
 const EDS = Cluster_DiscoveryType.EDS;
 
 /** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
   const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
-  const passedOn = passesTlsOn(q)
+  const passedOn = hasAutoPassthrough(q)
     ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true }))
     : [];
   const local =
     askMetadata(q, "ENABLE_SELF_DISCOVERY") === true
-      ? [ResourceSet.of([q.call(endpointsOf, selfDiscoveryCluster)])]
+      ? [ResourceSet.of([q.call(loadAssignmentByName, selfDiscoveryCluster)])]
       : [];
   return ResourceSet.union([...own, ...passedOn, ...local]);
 });
@@ -50,12 +50,12 @@ const edsClusters = query(
   ): readonly EdsCluster[] => {
     const service = q.call(scopedService, scoped);
     if (service === undefined || discoveryTypeOf(q, service) !== EDS) return [];
-    if (sniDnat ? service.meshExternal : hasNoCluster(service)) return [];
+    if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
     return service.ports.flatMap(({ number: port, protocol }) => {
       const ofService = policyOfPort(rule?.trafficPolicy, port);
       const sentApart = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
-        typeUnderPolicy(q, type, policy, protocol) === EDS;
+        discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
       if (protocol === "UDP" || !sentApart(EDS, ofService)) return [];
       const subsets = (rule?.subsets ?? []).filter((subset) =>
         sentApart(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)),
@@ -66,11 +66,11 @@ const edsClusters = query(
 );
 
 /** Whether a service has no cluster of endpoints: aliases have none, and hosts that are resolved as they are met have another kind. Those by which gateways pass TLS on are made of every service. */
-function hasNoCluster({ resolution, hostname }: Service): boolean {
+function hasNoEdsCluster({ resolution, hostname }: Service): boolean {
   return resolution === "Alias" || (resolution === "DynamicDNS" && isWildcardHost(hostname));
 }
 
 /** Whether the client is a gateway that passes TLS on without opening it. */
-function passesTlsOn(q: QueryContext): boolean {
+function hasAutoPassthrough(q: QueryContext): boolean {
   return q.ask(proxyType) === "router" && q.call(mergedGateway)?.autoPassthroughHosts !== undefined;
 }

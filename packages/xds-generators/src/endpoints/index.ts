@@ -1,7 +1,7 @@
 export { emptyAssignments } from "./empty-assignments.js";
 export { endpointAssignments } from "./endpoint-assignments.js";
-export { endpointsOf } from "./load-assignment.js";
+export { loadAssignmentByName } from "./load-assignment.js";
 export type { EndpointTarget } from "./endpoint-target.js";
-export { encodedAssignment, type EncodedMember } from "./encode-assignment.js";
+export { encodeLoadAssignment, type EncodedMember } from "./encode-assignment.js";
 export type { LocalityGroup } from "./locality/locality-group.js";
 export { inlineLocalities } from "./inline-localities.js";

@@ -2,9 +2,9 @@ import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
 import { inlineEndpoints } from "@istiod/service-discovery";
 import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
-import { type EncodedMember, withEncodedMembers } from "./encode-assignment.js";
+import { type EncodedMember, encodeMembers } from "./encode-assignment.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
-import { byPreference } from "./locality/locality-preference.js";
+import { applyLocalityPreference } from "./locality/locality-preference.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 
 /** How the endpoints of a cluster that is sent with them are spread over localities. */
@@ -27,5 +27,8 @@ export function inlineLocalities(
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(inlineEndpoints, { service: service.key, port: { name: port.name, number: port.number } });
   const groups = reachableGroups(q, target, rule, all, isResolvedByProxy(service) ? "stated" : "resolved");
-  return byPreference(q, groups.map(withEncodedMembers), { ...preference, byLabels: subset === "" && !sniDnat });
+  return applyLocalityPreference(q, groups.map(encodeMembers), {
+    ...preference,
+    usesLabels: subset === "" && !sniDnat,
+  });
 }

@@ -13,23 +13,25 @@ import {
 import { resource, type Resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
-import { encodedAssignment, type EncodedMember, withEncodedMembers } from "./encode-assignment.js";
+import { encodeLoadAssignment, type EncodedMember, encodeMembers } from "./encode-assignment.js";
 import { isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
-import { byPreference, type LocalityPreference } from "./locality/locality-preference.js";
-import { ownWorkload } from "./self-discovery.js";
+import { applyLocalityPreference, type LocalityPreference } from "./locality/locality-preference.js";
+import { ownWorkloadEndpoints } from "./self-discovery.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
-export const endpointsOf = query("endpointsOf", (q, clusterName: string): Resource => {
+export const loadAssignmentByName = query("loadAssignmentByName", (q, clusterName: string): Resource => {
   if (clusterName === selfDiscoveryCluster)
-    return assignmentResource(clusterName, ownWorkload(q).map(withEncodedMembers));
+    return assignmentResource(clusterName, ownWorkloadEndpoints(q).map(encodeMembers));
   const name = parseClusterName(clusterName);
   const service = name && q.call(serviceInScope, { scope: scopeOf(q), hostname: name.hostname });
   if (name === undefined || service === undefined) return assignmentResource(clusterName, []);
   const cluster = { service, port: name.port, subset: name.subset, sniDnat: name.sniDnat };
-  return clusterName === nameOf(cluster) ? q.call(loadAssignment, cluster) : assignmentTo(q, clusterName, cluster);
+  return clusterName === clusterNameOf(cluster)
+    ? q.call(loadAssignment, cluster)
+    : buildAssignment(q, clusterName, cluster);
 });
 
 /** The cluster of a port of a service whose endpoints are sent apart, as a client's scope imports the service. */
@@ -43,19 +45,19 @@ export interface EdsCluster {
 
 /** The endpoints of an EDS cluster for the client. Clients that prefer the same ones share it, whatever else they import. */
 export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): Resource =>
-  assignmentTo(q, nameOf(cluster), cluster),
+  buildAssignment(q, clusterNameOf(cluster), cluster),
 );
 
-function assignmentTo(q: QueryContext, name: string, cluster: EdsCluster): Resource {
+function buildAssignment(q: QueryContext, name: string, cluster: EdsCluster): Resource {
   const { preference, groups } = q.call(reachableEndpoints, cluster);
-  return assignmentResource(name, byPreference(q, groups, preference));
+  return assignmentResource(name, applyLocalityPreference(q, groups, preference));
 }
 
 function assignmentResource(name: string, groups: readonly LocalityGroup<EncodedMember>[]): Resource {
-  return resource(name, encodedAssignment(name, groups));
+  return resource(name, encodeLoadAssignment(name, groups));
 }
 
-function nameOf({ service, port, subset, sniDnat }: EdsCluster): string {
+function clusterNameOf({ service, port, subset, sniDnat }: EdsCluster): string {
   return (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port, subset);
 }
 
@@ -71,8 +73,8 @@ const reachableEndpoints = query("reachableEndpoints", (q, cluster: EdsCluster):
   const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);
   return {
-    preference: { setting, detectsOutliers: policy?.outlierDetection !== undefined, byLabels: true },
-    groups: groups.map(withEncodedMembers),
+    preference: { setting, detectsOutliers: policy?.outlierDetection !== undefined, usesLabels: true },
+    groups: groups.map(encodeMembers),
   };
 });
 
@@ -82,7 +84,7 @@ interface ReachableEndpoints {
 }
 
 const none: ReachableEndpoints = {
-  preference: { setting: undefined, detectsOutliers: false, byLabels: false },
+  preference: { setting: undefined, detectsOutliers: false, usesLabels: false },
   groups: [],
 };
 

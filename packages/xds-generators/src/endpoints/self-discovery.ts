@@ -20,7 +20,7 @@ const revisionLabels = ["pod-template-hash", "rollouts-pod-template-hash"] as co
  * The instances of the client's own workload in its region, by which Envoy's zone-aware routing knows how many there are in each zone. They are
  * taken from the client's first service. No DestinationRule applies. Source: `isSelfDiscoveryCluster` in pilot/pkg/xds/endpoints.
  */
-export function ownWorkload(q: QueryContext): readonly LocalityGroup[] {
+export function ownWorkloadEndpoints(q: QueryContext): readonly LocalityGroup[] {
   const [first] = q.ask(serviceTargets, undefined);
   if (first === undefined) return [];
   const [, hostname] = splitKey(keyOfId(first.service));

@@ -2,6 +2,6 @@ import { create, type DescMessage, type MessageInitShape } from "@bufbuild/proto
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 
 /** A message of the given type, packed with its usual type URL. */
-export function any<Desc extends DescMessage>(schema: Desc, init?: MessageInitShape<Desc>): Any {
+export function packAny<Desc extends DescMessage>(schema: Desc, init?: MessageInitShape<Desc>): Any {
   return anyPack(schema, create(schema, init));
 }

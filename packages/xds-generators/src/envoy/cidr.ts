@@ -3,11 +3,11 @@ import { type CidrRange, CidrRangeSchema } from "@istiod/envoy-api/envoy/config/
 import { type IpPrefix, parseIpPrefix } from "./ip-prefix.js";
 
 /** The range of an address or CIDR; undefined where the text is neither. */
-export function cidrRange(text: string): CidrRange | undefined {
+export function parseCidrRange(text: string): CidrRange | undefined {
   const prefix = parseIpPrefix(text);
-  return prefix && cidrOf(prefix);
+  return prefix && toCidrRange(prefix);
 }
 
-export function cidrOf(prefix: IpPrefix): CidrRange {
+export function toCidrRange(prefix: IpPrefix): CidrRange {
   return create(CidrRangeSchema, { addressPrefix: prefix.address, prefixLen: prefix.bits });
 }

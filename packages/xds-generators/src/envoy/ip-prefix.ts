@@ -18,16 +18,16 @@ export function parseIpPrefix(text: string): IpPrefix | undefined {
   const width = bytes.length * 8;
   const length = slash < 0 ? String(width) : text.slice(slash + 1);
   if (!/^(0|[1-9]\d*)$/.test(length) || Number(length) > width) return undefined;
-  return { address: bytes.length === 4 ? host : shortIpv6(bytes), bits: Number(length), bytes };
+  return { address: bytes.length === 4 ? host : formatIpv6(bytes), bits: Number(length), bytes };
 }
 
 /** The range in canonical form: bits beyond the prefix are zero. */
-export function maskedPrefix(prefix: IpPrefix): string {
+export function formatMaskedPrefix(prefix: IpPrefix): string {
   const bytes = prefix.bytes.map((byte, i) => {
     const kept = Math.min(8, Math.max(0, prefix.bits - i * 8));
     return byte & (0xff << (8 - kept)) & 0xff;
   });
-  return `${bytes.length === 4 ? bytes.join(".") : shortIpv6(bytes)}/${prefix.bits}`;
+  return `${bytes.length === 4 ? bytes.join(".") : formatIpv6(bytes)}/${prefix.bits}`;
 }
 
 /** Order of Go's netip: IPv4 before IPv6, then by address, then by length. */
@@ -60,7 +60,7 @@ function embeddedIpv4ToHex(host: string): string {
 }
 
 /** RFC 5952; IPv4-mapped addresses end in dotted decimal. */
-function shortIpv6(bytes: Uint8Array): string {
+function formatIpv6(bytes: Uint8Array): string {
   const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] ?? 0) << 8) | (bytes[2 * i + 1] ?? 0));
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)
     return `::ffff:${bytes.slice(12).join(".")}`;

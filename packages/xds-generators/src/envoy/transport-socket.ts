@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type TransportSocket, TransportSocketSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { RawBufferSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer";
-import { any } from "./any.js";
+import { packAny } from "./any.js";
 
 export const tlsTransportSocket = "envoy.transport_sockets.tls";
 const rawBufferTransportSocket = "envoy.transport_sockets.raw_buffer";
@@ -13,5 +13,5 @@ export function transportSocket(name: string, typedConfig: Any): TransportSocket
 
 /** No encryption. */
 export function rawBuffer(name = rawBufferTransportSocket): TransportSocket {
-  return transportSocket(name, any(RawBufferSchema));
+  return transportSocket(name, packAny(RawBufferSchema));
 }

@@ -13,7 +13,7 @@ const bootstrapPorts = fact("bootstrapPorts", ({ metadata }: Proxy): readonly nu
   ].flatMap((port) => (port === undefined || port === 0 ? [] : [port])),
 );
 
-export interface WantedPort {
+export interface PortBinding {
   readonly port: number;
   readonly protocol: Protocol;
   /** Empty: where HTTP is spoken, all addresses; else those of the service. */
@@ -21,17 +21,17 @@ export interface WantedPort {
   /** Whether the kernel is asked for the port, rather than connections to it being handed over. */
   readonly bindToPort: boolean;
   /** Whether the ports that captured connections arrive at count as taken. */
-  readonly capturePortsTaken: boolean;
+  readonly excludesCapturePorts: boolean;
 }
 
 /** Whether a listener of the client may have a port: it may be taken by the bootstrap, or be privileged. Source: `CanBindToPort` of pilot/pkg/model/context.go. */
-export function canHavePort(
+export function canBindToPort(
   q: QueryContext,
-  { port, protocol, bind, bindToPort, capturePortsTaken }: WantedPort,
+  { port, protocol, bind, bindToPort, excludesCapturePorts }: PortBinding,
 ): boolean {
   if (bindToPort && port > 0 && port < 1024 && q.ask(unprivileged)) return false;
   const onAll = bind === "" ? isHttp(protocol) : bind === wildcards[q.ask(ipMode)][0];
   if (!onAll) return true;
-  if (capturePortsTaken && [mesh(q).proxyListenPort, mesh(q).proxyInboundListenPort].includes(port)) return false;
+  if (excludesCapturePorts && [mesh(q).proxyListenPort, mesh(q).proxyInboundListenPort].includes(port)) return false;
   return !q.ask(bootstrapPorts).includes(port);
 }

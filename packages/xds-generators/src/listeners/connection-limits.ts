@@ -17,7 +17,7 @@ export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = cr
 );
 
 /** How many connections one turn of the event loop accepts; undefined leaves it to Envoy. */
-export function acceptedAtOnce(q: QueryContext): number | undefined {
+export function maxConnectionsPerSocketEvent(q: QueryContext): number | undefined {
   const limit = features.maxConnectionsPerSocketEvent(q);
   return limit > 0 ? limit : undefined;
 }

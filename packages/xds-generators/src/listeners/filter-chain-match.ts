@@ -3,8 +3,8 @@ import {
   type FilterChainMatch,
   FilterChainMatchSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
-import { cidrRange } from "../envoy/cidr.js";
-import { maskedPrefix, parseIpPrefix } from "../envoy/ip-prefix.js";
+import { parseCidrRange } from "../envoy/cidr.js";
+import { formatMaskedPrefix, parseIpPrefix } from "../envoy/ip-prefix.js";
 
 /** Which connections a filter chain takes; what is absent or empty matches everything. */
 export interface ChainMatch {
@@ -18,7 +18,7 @@ export interface ChainMatch {
 const unspecified = "0.0.0.0";
 
 /** Whether a chain takes every connection that no other one takes. */
-export function matchesAll({
+export function matchesEverything({
   sniHosts = [],
   destinations = [],
   applicationProtocols = [],
@@ -34,38 +34,38 @@ export function matchesAll({
 
 /** Envoy's form of a match; undefined for one of everything. */
 export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefined {
-  if (matchesAll(match)) return undefined;
+  if (matchesEverything(match)) return undefined;
   const { sniHosts = [], destinations = [], applicationProtocols = [], transportProtocol = "" } = match;
   return create(FilterChainMatchSchema, {
     applicationProtocols: [...applicationProtocols],
     transportProtocol,
     serverNames: sniHosts.includes("*") ? [] : [...sniHosts].sort(),
     prefixRanges: [...destinations].sort().flatMap((text) => {
-      const range = cidrRange(text);
+      const range = parseCidrRange(text);
       return range === undefined || range.addressPrefix === unspecified ? [] : [range];
     }),
   });
 }
 
 /** Whether Envoy would refuse two chains as having the same match: neither order nor the bits beyond a prefix count. */
-export function matchTheSame(a: ChainMatch, b: ChainMatch): boolean {
+export function areEquivalentMatches(a: ChainMatch, b: ChainMatch): boolean {
   return (
     (a.transportProtocol ?? "") === (b.transportProtocol ?? "") &&
     sameList(a.applicationProtocols ?? [], b.applicationProtocols ?? []) &&
-    sameSet(names(a), names(b)) &&
-    sameSet(ranges(a), ranges(b))
+    sameSet(sniNames(a), sniNames(b)) &&
+    sameSet(destinationRanges(a), destinationRanges(b))
   );
 }
 
-function names({ sniHosts = [] }: ChainMatch): ReadonlySet<string> {
+function sniNames({ sniHosts = [] }: ChainMatch): ReadonlySet<string> {
   return new Set(sniHosts.filter((host) => host !== "*"));
 }
 
-function ranges({ destinations = [] }: ChainMatch): ReadonlySet<string> {
+function destinationRanges({ destinations = [] }: ChainMatch): ReadonlySet<string> {
   return new Set(
     destinations.flatMap((text) => {
       const prefix = parseIpPrefix(text);
-      return prefix === undefined || prefix.address === unspecified ? [] : [maskedPrefix(prefix)];
+      return prefix === undefined || prefix.address === unspecified ? [] : [formatMaskedPrefix(prefix)];
     }),
   );
 }

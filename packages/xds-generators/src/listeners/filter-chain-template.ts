@@ -1,8 +1,8 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { encodedField } from "../encoding/encode.js";
-import { managerElement } from "./http/http-connection-manager.js";
+import { encodeMessageField } from "../encoding/encode.js";
+import { encodeManagerFilter } from "./http/http-connection-manager.js";
 
 /**
  * A filter chain, encoded but for how its requests are traced. Traces name the workload, and hardly anything else in a listener does: so
@@ -19,18 +19,18 @@ export interface FilterChainTemplate {
 type ChainField = "filterChains" | "defaultFilterChain";
 
 /** The chain as one part of a listener, with requests traced as `tracing` says, which is asked for only where there are requests. */
-export function listenerPart(
+export function encodeListenerChain(
   { chain, manager }: FilterChainTemplate,
   tracing: () => Uint8Array,
   field: ChainField = "filterChains",
 ): Uint8Array {
-  return encodedField(
+  return encodeMessageField(
     ListenerSchema.field[field].number,
-    manager === undefined ? [chain] : [chain, managerElement(manager, tracing())],
+    manager === undefined ? [chain] : [chain, encodeManagerFilter(manager, tracing())],
   );
 }
 
 /** A chain, or a part of one, encoded. */
-export function encodedChain(init: MessageInitShape<typeof FilterChainSchema>): Uint8Array {
+export function encodeChain(init: MessageInitShape<typeof FilterChainSchema>): Uint8Array {
   return toBinary(FilterChainSchema, create(FilterChainSchema, init));
 }

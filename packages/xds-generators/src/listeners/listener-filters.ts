@@ -8,41 +8,41 @@ import { OriginalDstSchema } from "@istiod/envoy-api/envoy/extensions/filters/li
 import { OriginalSrcSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_src/v3/original_src";
 import { ProxyProtocolSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/proxy_protocol/v3/proxy_protocol";
 import { TlsInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { type ListenerFilter, listenerFilter } from "../envoy/filters.js";
 
 /** Finds SNI and ALPN. It begins with a buffer of 512 bytes, not with Envoy's 64 KiB, since every connection has one. */
 export const tlsInspector = listenerFilter(
   "envoy.filters.listener.tls_inspector",
-  any(TlsInspectorSchema, { initialReadBufferSize: 512 }),
+  packAny(TlsInspectorSchema, { initialReadBufferSize: 512 }),
 );
 /** Tells HTTP in the clear from other bytes. */
-export const httpInspector = listenerFilter("envoy.filters.listener.http_inspector", any(HttpInspectorSchema));
-export const originalDestination = listenerFilter("envoy.filters.listener.original_dst", any(OriginalDstSchema));
+export const httpInspector = listenerFilter("envoy.filters.listener.http_inspector", packAny(HttpInspectorSchema));
+export const originalDestination = listenerFilter("envoy.filters.listener.original_dst", packAny(OriginalDstSchema));
 /** Connects onwards from the client's own address; the mark keeps such packets from being captured again. */
 export const originalSource = listenerFilter(
   "envoy.filters.listener.original_src",
-  any(OriginalSrcSchema, { mark: 1337 }),
+  packAny(OriginalSrcSchema, { mark: 1337 }),
 );
-export const proxyProtocol = listenerFilter("envoy.filters.listener.proxy_protocol", any(ProxyProtocolSchema));
+export const proxyProtocol = listenerFilter("envoy.filters.listener.proxy_protocol", packAny(ProxyProtocolSchema));
 
 /** The filter, switched off at some destination ports. */
-export function offAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
-  return ports.length === 0 ? filter : { ...filter, filterDisabled: destinedTo(ports) };
+export function disableAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
+  return ports.length === 0 ? filter : { ...filter, filterDisabled: destinationPortIn(ports) };
 }
 
 /** The filter, switched off at all destination ports but some. */
-export function onlyAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
+export function enableOnlyAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
   if (ports.length === 0) return filter;
   return {
     ...filter,
     filterDisabled: create(ListenerFilterChainMatchPredicateSchema, {
-      rule: { case: "notMatch", value: destinedTo(ports) },
+      rule: { case: "notMatch", value: destinationPortIn(ports) },
     }),
   };
 }
 
-function destinedTo(ports: readonly number[]): ListenerFilterChainMatchPredicate {
+function destinationPortIn(ports: readonly number[]): ListenerFilterChainMatchPredicate {
   const rules = ports.map((port) =>
     create(ListenerFilterChainMatchPredicateSchema, {
       rule: { case: "destinationPortRange", value: { start: port, end: port + 1 } },

@@ -25,7 +25,7 @@ export function headlessNames(q: QueryContext, service: Service): HeadlessNames 
   const multicluster = features.multiclusterHeadless(q);
   for (const endpoint of q.call(allEndpoints, service.key)) {
     const [first = ""] = endpoint.addresses;
-    if (!ports.has(endpoint.portName) || !isAnswered(service, endpoint) || seen.has(first)) continue;
+    if (!ports.has(endpoint.portName) || !isResolvable(service, endpoint) || seen.has(first)) continue;
     seen.add(first);
     if (!q.ask(inNetwork, endpoint.network)) continue;
     const near = q.ask(inCluster, endpoint.cluster);
@@ -48,7 +48,7 @@ export function headlessNames(q: QueryContext, service: Service): HeadlessNames 
   return { addresses, names };
 }
 
-function isAnswered({ publishNotReadyAddresses }: Service, { addresses, health }: Endpoint): boolean {
+function isResolvable({ publishNotReadyAddresses }: Service, { addresses, health }: Endpoint): boolean {
   return (
     addresses.length > 0 &&
     addresses.every((address) => isIP(address) !== 0) &&

@@ -31,7 +31,7 @@ export const nameTable = query("nameTable", (q): ResourceSet => {
   const scope = scopeOf(q);
   for (const listener of q.call(egressListeners, scope).keys()) {
     for (const scoped of q.call(servicesOf, { scope, listener })) {
-      for (const named of q.call(namesOfService, scoped)) enter(table, named, named.name === scoped.hostname);
+      for (const named of q.call(serviceNames, scoped)) addName(table, named, named.name === scoped.hostname);
     }
   }
   const bytes = toBinary(NameTableSchema, create(NameTableSchema, { table: sortedByName(table) }));
@@ -39,7 +39,7 @@ export const nameTable = query("nameTable", (q): ResourceSet => {
 });
 
 /** The names of one service for the client: those of its pods, then its own; it has none where no address is known. */
-const namesOfService = query("namesOfService", (q, scoped: ScopedService): readonly NamedAddresses[] => {
+const serviceNames = query("serviceNames", (q, scoped: ScopedService): readonly NamedAddresses[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined) return [];
   const { hostname, namespace, registry } = service;
@@ -66,7 +66,7 @@ const namesOfService = query("namesOfService", (q, scoped: ScopedService): reado
 });
 
 /** Enters a name. Of a service's host, further ServiceEntries add addresses, and a Kubernetes Service takes their place. A pod's name is as it was met last. */
-function enter(table: Record<string, NameTable_NameInfo>, named: NamedAddresses, isService: boolean): void {
+function addName(table: Record<string, NameTable_NameInfo>, named: NamedAddresses, isService: boolean): void {
   const known = isService ? table[named.name] : undefined;
   if (known === undefined || (known.registry !== "Kubernetes" && named.registry === "Kubernetes")) {
     const { addresses, registry, shortName, namespace } = named;

@@ -9,21 +9,21 @@ import {
   blockAllRoute,
   passthroughCluster,
 } from "../resource-names.js";
-import { passThroughRoute } from "./route/default-route.js";
+import { passthroughRoute } from "./route/default-route.js";
 import { destinationCluster } from "./route/destinations.js";
 import { anyRequest } from "./route/route-match.js";
-import { countsAttempts, encodedVirtualHost } from "./virtual-host.js";
+import { includesAttemptCount, encodeVirtualHost } from "./virtual-host.js";
 
 /** The virtual host of requests to hosts that the scope does not know, encoded: they are let through, or answered with 502. */
-export const catchAllHost = query(
-  "catchAllHost",
+export const catchAllVirtualHost = query(
+  "catchAllVirtualHost",
   (q, scope: ScopeRef): Uint8Array => {
     const route = catchAllRoute(q, q.call(outboundTraffic, scope));
-    return encodedVirtualHost({
+    return encodeVirtualHost({
       name: route.name,
       domains: ["*"],
       routes: [route],
-      includeRequestAttemptCount: countsAttempts(q),
+      includeRequestAttemptCount: includesAttemptCount(q),
     });
   },
   { key: scopeKey },
@@ -33,13 +33,13 @@ function catchAllRoute(q: QueryContext, { mode, egressProxy }: OutboundTraffic):
   const appendsHost = mode !== "REGISTRY_ONLY" && proxyConfig(q, "proxyHeaders")?.xForwardedHost?.enabled === true;
   switch (mode) {
     case "ALLOW_ANY":
-      return passThroughRoute(
+      return passthroughRoute(
         allowAnyRoute,
         egressProxy === undefined ? passthroughCluster : destinationCluster(egressProxy, undefined, 0),
         appendsHost,
       );
     case "ALLOW_ANY_DYNAMIC_DNS":
-      return passThroughRoute(allowAnyDynamicDnsRoute, allowAnyDynamicDnsCluster, appendsHost);
+      return passthroughRoute(allowAnyDynamicDnsRoute, allowAnyDynamicDnsCluster, appendsHost);
     case "REGISTRY_ONLY":
       return create(RouteSchema, {
         name: blockAllRoute,

@@ -15,7 +15,7 @@ export interface Domains {
   /** Each once: Envoy refuses all routes of a port for a domain that is there twice. */
   readonly all: readonly string[];
   /** Those that stand for a longer name, and so give way to a host that really has that name. */
-  readonly expanded: readonly string[];
+  readonly alternates: readonly string[];
 }
 
 /** Of which service, to which client, domains are wanted. */
@@ -37,21 +37,21 @@ export const serviceDomains = query(
   (q, request: DomainRequest): Domains => {
     const found = q.call(service, request.service);
     if (found === undefined) {
-      return { all: [], expanded: [] };
+      return { all: [], alternates: [] };
     }
     const { appendedPort, anyPort = false } = request;
     const hostname = anyPort ? found.hostname : found.hostname.toLowerCase();
     const names: string[] = [];
-    const expanded: string[] = [];
+    const alternates: string[] = [];
     for (const host of [hostname, ...request.aliases.map((alias) => splitKey(keyOfId(alias))[1])]) {
-      const others = otherNames(q, host, request);
+      const others = alternateHosts(q, host, request);
       names.push(...withPort(host, appendedPort), ...others);
-      expanded.push(...others);
+      alternates.push(...others);
     }
     const ofInstances =
       found.resolution === "Passthrough" && found.registry === "Kubernetes" ? names.map((name) => `*.${name}`) : [];
     const addresses = addressesOf(q, found, anyPort).flatMap((address) => withPort(address, appendedPort));
-    return { all: [...new Set([...names, ...ofInstances, ...addresses])], expanded };
+    return { all: [...new Set([...names, ...ofInstances, ...addresses])], alternates };
   },
   {
     key: ({ service: id, aliases, localNamespace = "", appendedPort = "", anyPort = "" }) =>
@@ -81,7 +81,7 @@ function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonl
 }
 
 /** Other forms of a host: with the root's dot, and shortened as far as the client's DNS domain completes it. */
-export function otherNames(
+export function alternateHosts(
   q: QueryContext,
   host: string,
   { localNamespace, appendedPort }: Pick<DomainRequest, "localNamespace" | "appendedPort">,
@@ -89,7 +89,10 @@ export function otherNames(
   const absolute = features.absoluteFqdnDomains(q) ? absoluteNames(host, appendedPort) : [];
   const suffix = q.ask(kubernetesDnsSuffix);
   if (suffix === undefined) {
-    return [...absolute, ...sharedSuffixNames(host, q.ask(dnsDomain)).flatMap((name) => withPort(name, appendedPort))];
+    return [
+      ...absolute,
+      ...withoutSharedSuffix(host, q.ask(dnsDomain)).flatMap((name) => withPort(name, appendedPort)),
+    ];
   }
   return host.endsWith(suffix)
     ? [...absolute, ...kubernetesNames(host, localNamespace).flatMap((name) => withPort(name, appendedPort))]
@@ -114,7 +117,7 @@ function kubernetesNames(host: string, localNamespace: string | undefined): read
 }
 
 /** Outside of Kubernetes' naming: the host without the labels that it shares with the client's domain at the end. */
-function sharedSuffixNames(host: string, domain: string): readonly string[] {
+function withoutSharedSuffix(host: string, domain: string): readonly string[] {
   const [labels, own] = [host.split("."), domain.split(".")];
   let shared = 0;
   while (shared < Math.min(labels.length, own.length) && labels.at(-1 - shared) === own.at(-1 - shared)) {

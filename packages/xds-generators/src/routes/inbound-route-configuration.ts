@@ -3,7 +3,7 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
-import { encodedField, encodedText, joinEncoded } from "../encoding/encode.js";
+import { encodeMessageField, encodeStringField, concatBytes } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
 /** One port of the own workload whose requests are routed. */
@@ -25,13 +25,13 @@ export function inboundRouteConfiguration(
 ): Uint8Array {
   const host = VirtualHostSchema.field;
   const { name, virtualHosts } = RouteConfigurationSchema.field;
-  return joinEncoded([
+  return concatBytes([
     anyClusters,
-    encodedText(name.number, cluster),
-    encodedField(virtualHosts.number, [
-      encodedText(host.name.number, `inbound|http|${port}`),
-      ...domains.map((domain) => encodedText(host.domains.number, domain)),
-      encodedField(host.routes.number, [defaultInboundRoute(q, cluster, operation, protocol)]),
+    encodeStringField(name.number, cluster),
+    encodeMessageField(virtualHosts.number, [
+      encodeStringField(host.name.number, `inbound|http|${port}`),
+      ...domains.map((domain) => encodeStringField(host.domains.number, domain)),
+      encodeMessageField(host.routes.number, [defaultInboundRoute(q, cluster, operation, protocol)]),
     ]),
   ]);
 }

@@ -1,18 +1,18 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { mergedGateway, proxyType, scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { outboundPlansOfScope } from "../listeners/outbound/outbound-plans.js";
+import { scopeOutboundPlans } from "../listeners/outbound/outbound-plans.js";
 import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway/gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar/sidecar-route-configuration.js";
 
 /** All route configurations that the client's listeners refer to (RDS). */
-export const routes = query("routes", (q): ResourceSet =>
-  ResourceSet.of(routeNames(q).map((name) => q.call(routeOf, name))),
+export const routeConfigurations = query("routeConfigurations", (q): ResourceSet =>
+  ResourceSet.of(routeNames(q).map((name) => q.call(routeConfigurationByName, name))),
 );
 
 /** The route configuration that the client means by a name; one without virtual hosts where the name is none of its own. */
-export const routeOf = query("routeOf", (q, name: string): Resource =>
+export const routeConfigurationByName = query("routeConfigurationByName", (q, name: string): Resource =>
   q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
 );
 
@@ -39,8 +39,8 @@ export const sidecarRouteNames = query(
   "outboundRouteNames",
   (q, scope: ScopeRef): readonly string[] => {
     const names = q
-      .call(outboundPlansOfScope, scope)
-      .ofRequests.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
+      .call(scopeOutboundPlans, scope)
+      .withHttp.flatMap(({ chains }) => chains.flatMap((chain) => (chain.kind === "http" ? [chain.routeName] : [])));
     return [...new Set(names)].sort();
   },
   { key: scopeKey },

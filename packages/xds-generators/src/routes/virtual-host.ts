@@ -3,7 +3,7 @@ import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route
 import { query, type QueryContext } from "@istiod/incremental";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { encodedField, encodedText } from "../encoding/encode.js";
+import { encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultOutboundRoute } from "./route/default-route.js";
 import { type DestinationTraits, serviceHash } from "./route/destinations.js";
@@ -35,7 +35,7 @@ export const virtualHost = query(
   (q, request: VirtualHostRequest): Uint8Array => {
     const routes =
       request.virtualService === undefined
-        ? [encodedField(VirtualHostSchema.field.routes.number, [serviceRoute(q, request)])]
+        ? [encodeMessageField(VirtualHostSchema.field.routes.number, [serviceRoute(q, request)])]
         : q
             .call(virtualServiceRoutes, {
               virtualService: request.virtualService,
@@ -47,14 +47,14 @@ export const virtualHost = query(
     const found = request.service === undefined ? undefined : q.call(service, request.service);
     const session = found && sessionKeyOf(q, found);
     const { name, domains } = VirtualHostSchema.field;
-    return encodedField(virtualHostsField, [
-      encodedText(name.number, request.name),
-      ...request.domains.map((domain) => encodedText(domains.number, domain)),
+    return encodeMessageField(virtualHostsField, [
+      encodeStringField(name.number, request.name),
+      ...request.domains.map((domain) => encodeStringField(domains.number, domain)),
       ...routes,
       q.call(commonSettings),
       ...(session === undefined
         ? []
-        : [encodedSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
+        : [encodeSettings({ typedPerFilterConfig: { [statefulSessionFilter]: sessionConfig(session) } })]),
     ]);
   },
   { key: virtualHostKey },
@@ -71,23 +71,23 @@ const keys = new WeakMap<VirtualHostRequest, string>();
 
 /** What all virtual hosts of a sidecar have in common, encoded. */
 const commonSettings = query("virtualHostSettings", (q): Uint8Array =>
-  encodedSettings({ includeRequestAttemptCount: countsAttempts(q) }),
+  encodeSettings({ includeRequestAttemptCount: includesAttemptCount(q) }),
 );
 
-function encodedSettings(settings: MessageInitShape<typeof VirtualHostSchema>): Uint8Array {
+function encodeSettings(settings: MessageInitShape<typeof VirtualHostSchema>): Uint8Array {
   return toBinary(VirtualHostSchema, create(VirtualHostSchema, settings));
 }
 
 /** A virtual host whose routes are encoded already. */
-export function encodedVirtualHost(
+export function encodeVirtualHost(
   head: MessageInitShape<typeof VirtualHostSchema>,
   routes: readonly Uint8Array[] = [],
 ): Uint8Array {
-  return encodedField(virtualHostsField, [encodedSettings(head), ...routes]);
+  return encodeMessageField(virtualHostsField, [encodeSettings(head), ...routes]);
 }
 
 /** Whether requests are told which attempt they are. */
-export function countsAttempts(q: QueryContext): boolean {
+export function includesAttemptCount(q: QueryContext): boolean {
   return proxyConfig(q, "proxyHeaders")?.attemptCount?.disabled !== true;
 }
 

@@ -1,1 +1,1 @@
-export { secretAnswer, secretOf, secrets, type SecretAnswer } from "./secrets.js";
+export { secretLookup, secretByName, secrets, type SecretLookup } from "./secrets.js";

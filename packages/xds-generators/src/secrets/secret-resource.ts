@@ -10,12 +10,12 @@ import {
 import { type Secret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import type { PrivateKeyProvider } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { type Resource, resource } from "@istiod/resources";
-import { any } from "../envoy/any.js";
-import type { KeyPair, Roots } from "./certificates.js";
+import { packAny } from "../envoy/any.js";
+import type { KeyPair, RootCertificates } from "./certificates.js";
 
 /** The resource that holds root certificates. */
-export function rootsResource(name: string, { certificates, crl }: Roots): Resource {
-  return encoded(name, {
+export function rootsResource(name: string, { certificates, crl }: RootCertificates): Resource {
+  return secretResource(name, {
     case: "validationContext",
     value: create(CertificateValidationContextSchema, {
       trustedCa: inline(certificates),
@@ -26,10 +26,10 @@ export function rootsResource(name: string, { certificates, crl }: Roots): Resou
 
 /** The resource that holds a certificate and its key, which hardware works with where the proxy's configuration says so. */
 export function keyPairResource(name: string, pair: KeyPair, provider: PrivateKeyProvider | undefined): Resource {
-  return encoded(name, { case: "tlsCertificate", value: certificateOf(pair, provider) });
+  return secretResource(name, { case: "tlsCertificate", value: tlsCertificate(pair, provider) });
 }
 
-function certificateOf({ chain, key, ocspStaple }: KeyPair, provider: PrivateKeyProvider | undefined): TlsCertificate {
+function tlsCertificate({ chain, key, ocspStaple }: KeyPair, provider: PrivateKeyProvider | undefined): TlsCertificate {
   const certificateChain = inline(chain);
   const hardware = provider?.provider;
   if (hardware === undefined || hardware.case === undefined) {
@@ -41,7 +41,7 @@ function certificateOf({ chain, key, ocspStaple }: KeyPair, provider: PrivateKey
   }
   const schema = hardware.case === "cryptomb" ? CryptoMbPrivateKeyMethodConfigSchema : QatPrivateKeyMethodConfigSchema;
   const { pollDelay, fallback } = hardware.value;
-  const method = any(schema, { privateKey: inline(key), ...(pollDelay && { pollDelay }) });
+  const method = packAny(schema, { privateKey: inline(key), ...(pollDelay && { pollDelay }) });
   return create(TlsCertificateSchema, {
     certificateChain,
     privateKeyProvider: {
@@ -56,6 +56,6 @@ function inline(value: Uint8Array): DataSource {
   return create(DataSourceSchema, { specifier: { case: "inlineBytes", value } });
 }
 
-function encoded(name: string, type: Secret["type"]): Resource {
+function secretResource(name: string, type: Secret["type"]): Resource {
   return resource(name, toBinary(SecretSchema, create(SecretSchema, { name, type })));
 }

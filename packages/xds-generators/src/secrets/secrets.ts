@@ -9,20 +9,20 @@ import {
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { type Entries, keyPairIn, rootsIn } from "./certificates.js";
+import { type SecretEntries, findKeyPair, findRootCertificates } from "./certificates.js";
 import { credentialReference, rootsSuffix } from "./credential-name.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** What becomes of a request for a secret: the resource, or why there is none, in words that tell nothing of any content. */
-export type SecretAnswer = { readonly resource: Resource } | { readonly refused: string };
+export type SecretLookup = { readonly resource: Resource } | { readonly denied: string };
 
 /** Secrets are given only to who names them: nobody has a set of them. */
 export const secrets = query("secrets", (): ResourceSet => ResourceSet.empty);
 
 /** The secret of this name, if the client may have it (SDS). */
-export const secretOf = query("secretOf", (q, name: string): Resource | undefined => {
-  const answer = q.call(secretAnswer, name);
-  return "resource" in answer ? answer.resource : undefined;
+export const secretByName = query("secretByName", (q, name: string): Resource | undefined => {
+  const lookup = q.call(secretLookup, name);
+  return "resource" in lookup ? lookup.resource : undefined;
 });
 
 /**
@@ -30,17 +30,17 @@ export const secretOf = query("secretOf", (q, name: string): Resource | undefine
  * one of the Gateway API only who serves a Gateway that refers to it; the certificates of a ConfigMap are public.
  * Source: pilot/pkg/xds/sds.go. The original also asks Kubernetes whether the proxy's service account may list Secrets.
  */
-export const secretAnswer = query("secretAnswer", (q, resourceName: string): SecretAnswer => {
+export const secretLookup = query("secretLookup", (q, resourceName: string): SecretLookup => {
   const own = q.ask(verifiedNamespace);
-  if (own === undefined) return { refused: "the proxy is not authenticated; secrets are given only on the TLS port" };
+  if (own === undefined) return { denied: "the proxy is not authenticated; secrets are served only on the TLS port" };
   const reference = credentialReference(resourceName);
-  if (reference === undefined) return { refused: "no secret can have this name" };
+  if (reference === undefined) return { denied: "not a valid secret name" };
   const { source, name } = reference;
   const namespace = reference.namespace ?? own;
   if (source === "kubernetes" && !q.ask(verifiedIn, namespace))
-    return { refused: `it is in namespace ${namespace} and the proxy is not` };
+    return { denied: `the proxy is not in namespace ${namespace}` };
   if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName))
-    return { refused: "no Gateway of the proxy may refer to it" };
+    return { denied: "no Gateway of the proxy is allowed to reference it" };
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
   const roots = source === "configmap" || name.endsWith(rootsSuffix);
@@ -50,18 +50,18 @@ export const secretAnswer = query("secretAnswer", (q, resourceName: string): Sec
       : secretEntries(q, clusters, namespace, name, roots);
   if (found === undefined)
     return {
-      refused: `there is no ${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)}`,
+      denied: `${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)} not found`,
     };
   if (roots) {
-    const authority = rootsIn(found);
+    const authority = findRootCertificates(found);
     return authority
       ? { resource: rootsResource(resourceName, authority) }
-      : { refused: lacking("cacert or ca.crt", found) };
+      : { denied: missingEntries("cacert or ca.crt", found) };
   }
-  const pair = keyPairIn(found);
+  const pair = findKeyPair(found);
   return pair
     ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) }
-    : { refused: lacking("cert and key, or tls.crt and tls.key", found) };
+    : { denied: missingEntries("cert and key, or tls.crt and tls.key", found) };
 });
 
 /** Where Secrets are looked for: in the proxy's cluster, then in istiod's own. */
@@ -78,7 +78,7 @@ function secretEntries(
   namespace: string,
   name: string,
   roots: boolean,
-): Entries | undefined {
+): SecretEntries | undefined {
   for (const id of clusters) {
     const secret =
       q.read(secretObjects, `${id}/${namespace}/${name}`) ??
@@ -93,7 +93,7 @@ function configMapEntries(
   clusters: readonly string[],
   namespace: string,
   name: string,
-): Entries | undefined {
+): SecretEntries | undefined {
   const found = clusters.flatMap((id) => q.read(configMaps, `${id}/${namespace}/${name}`) ?? [])[0];
   return (
     found &&
@@ -105,8 +105,8 @@ function withoutSuffix(name: string): string {
   return name.endsWith(rootsSuffix) ? name.slice(0, -rootsSuffix.length) : name;
 }
 
-function lacking(expected: string, entries: Entries): string {
+function missingEntries(expected: string, entries: SecretEntries): string {
   const names = Object.keys(entries).sort();
   const listed = names.length < 4 ? names.join(", ") : `${names.slice(0, 3).join(", ")} and ${names.length - 3} more`;
-  return `it lacks ${expected} with content; it has ${listed === "" ? "nothing" : listed}`;
+  return `missing or empty: ${expected}; found: ${listed === "" ? "nothing" : listed}`;
 }

@@ -31,10 +31,11 @@ export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
 
 function authentication(providers: readonly JwtProvider[]): JwtAuthentication {
   const names = providers.map((_, i) => `origins-${i}`);
-  const each = names.map((name) => some([named(name), allowMissing]));
+  const each = names.map((name) => requireAny([providerRequirement(name), allowMissing]));
   const [only] = each;
   // Tokens of several issuers in one place can satisfy only one of them, so one that is good suffices.
-  const requires = only !== undefined && each.length === 1 ? only : some([...names.map(named), every(each)]);
+  const requires =
+    only !== undefined && each.length === 1 ? only : requireAny([...names.map(providerRequirement), requireAll(each)]);
   return create(JwtAuthenticationSchema, {
     rules: [
       {
@@ -62,7 +63,7 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
     fromHeaders: rule.fromHeaders.map(({ name, prefix }) => ({ name, valuePrefix: prefix })),
     fromParams: rule.fromParams,
     fromCookies: rule.fromCookies,
-    jwksSourceSpecifier: remoteKeys(q, rule) ?? {
+    jwksSourceSpecifier: remoteJwks(q, rule) ?? {
       case: "localJwks",
       value: { specifier: { case: "inlineString", value: localJwks(q, rule) } },
     },
@@ -70,7 +71,7 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
 }
 
 /** Keys that the proxy fetches itself. */
-function remoteKeys(q: QueryContext, rule: JWTRule) {
+function remoteJwks(q: QueryContext, rule: JWTRule) {
   const server = proxyFetchedJwks(q, rule);
   if (server === undefined) return undefined;
   return {
@@ -86,19 +87,19 @@ function remoteKeys(q: QueryContext, rule: JWTRule) {
   };
 }
 
-function named(value: string): JwtRequirement {
+function providerRequirement(value: string): JwtRequirement {
   return create(JwtRequirementSchema, { requiresType: { case: "providerName", value } });
 }
 
 const allowMissing = create(JwtRequirementSchema, { requiresType: { case: "allowMissing", value: {} } });
 
-function some(requirements: readonly JwtRequirement[]): JwtRequirement {
+function requireAny(requirements: readonly JwtRequirement[]): JwtRequirement {
   return create(JwtRequirementSchema, {
     requiresType: { case: "requiresAny", value: { requirements: [...requirements] } },
   });
 }
 
-function every(requirements: readonly JwtRequirement[]): JwtRequirement {
+function requireAll(requirements: readonly JwtRequirement[]): JwtRequirement {
   return create(JwtRequirementSchema, {
     requiresType: { case: "requiresAll", value: { requirements: [...requirements] } },
   });

@@ -1,6 +1,6 @@
 import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
 import type { ValueMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/value";
-import { anyValueOf, listWith, metadataMatcher } from "./value-matcher.js";
+import { anyValueOf, listContaining, metadataMatcher } from "./value-matcher.js";
 
 export const jwtFilterName = "envoy.filters.http.jwt_authn";
 
@@ -8,11 +8,11 @@ export const jwtFilterName = "envoy.filters.http.jwt_authn";
 export const jwtPayloadKey = "payload";
 
 /** A claim that is one value. */
-export function claimIs(claim: string, value: ValueMatcher): MetadataMatcher {
+export function claimEquals(claim: string, value: ValueMatcher): MetadataMatcher {
   return metadataMatcher(jwtFilterName, [jwtPayloadKey, claim], value);
 }
 
 /** A claim, perhaps nested, that is the value or a list with it. */
-export function claimHas(path: readonly string[], value: ValueMatcher): MetadataMatcher {
-  return metadataMatcher(jwtFilterName, [jwtPayloadKey, ...path], anyValueOf([listWith(value), value]));
+export function claimContains(path: readonly string[], value: ValueMatcher): MetadataMatcher {
+  return metadataMatcher(jwtFilterName, [jwtPayloadKey, ...path], anyValueOf([listContaining(value), value]));
 }

@@ -3,26 +3,26 @@ import { type HeaderMatcher, HeaderMatcherSchema } from "@istiod/envoy-api/envoy
 import { type MetadataMatcher, MetadataMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
 import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
 import { type ValueMatcher, ValueMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/value";
-import { exactly, matchingRegex, withPrefix, withSuffix } from "../envoy/string-matcher.js";
+import { exactMatcher, regexMatcher, prefixMatcher, suffixMatcher } from "../envoy/string-matcher.js";
 
 /** The text as an RE2 expression that matches just it. */
 export function quoteRegex(text: string): string {
   return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }
 
-export const anyText = matchingRegex(".+");
+export const nonEmptyString = regexMatcher(".+");
 
 /**
  * A value of an AuthorizationPolicy: `*` is anything but nothing, a `*` at either end stands for the rest. `prefix` stands before
  * the value's own text, even where that begins with `*`.
  */
-export function valueMatcher(value: string, prefix = ""): StringMatcher {
-  if (value === "*") return anyText;
+export function patternMatcher(value: string, prefix = ""): StringMatcher {
+  if (value === "*") return nonEmptyString;
   if (value.startsWith("*")) {
     const rest = value.slice(1);
-    return prefix === "" ? withSuffix(rest) : matchingRegex(`${prefix}.*${quoteRegex(rest)}`);
+    return prefix === "" ? suffixMatcher(rest) : regexMatcher(`${prefix}.*${quoteRegex(rest)}`);
   }
-  return value.endsWith("*") ? withPrefix(prefix + value.slice(0, -1)) : exactly(prefix + value);
+  return value.endsWith("*") ? prefixMatcher(prefix + value.slice(0, -1)) : exactMatcher(prefix + value);
 }
 
 /** A header with such a value; `*` asks only that it is there. */
@@ -30,10 +30,10 @@ export function headerMatcher(name: string, value: string, ignoreCase = false): 
   if (value === "*")
     return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });
   const match = value.startsWith("*")
-    ? withSuffix(value.slice(1), ignoreCase)
+    ? suffixMatcher(value.slice(1), ignoreCase)
     : value.endsWith("*")
-      ? withPrefix(value.slice(0, -1), ignoreCase)
-      : exactly(value, ignoreCase);
+      ? prefixMatcher(value.slice(0, -1), ignoreCase)
+      : exactMatcher(value, ignoreCase);
   return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "stringMatch", value: match } });
 }
 
@@ -42,11 +42,11 @@ export function stringValue(match: StringMatcher): ValueMatcher {
 }
 
 /** Any single value: text, a number, true or false. */
-export const anyValue: ValueMatcher = create(ValueMatcherSchema, {
+export const presentValue: ValueMatcher = create(ValueMatcherSchema, {
   matchPattern: { case: "presentMatch", value: true },
 });
 
-export function listWith(value: ValueMatcher): ValueMatcher {
+export function listContaining(value: ValueMatcher): ValueMatcher {
   return create(ValueMatcherSchema, {
     matchPattern: { case: "listMatch", value: { matchPattern: { case: "oneOf", value } } },
   });

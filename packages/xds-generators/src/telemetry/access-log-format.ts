@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { ReqWithoutQuerySchema } from "@istiod/envoy-api/envoy/extensions/formatter/req_without_query/v3/req_without_query";
 import { FileAccessLogSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/file/v3/file";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 
 const fields: readonly (readonly [name: string, operator: string])[] = [
   ["start_time", "%START_TIME%"],
@@ -70,7 +70,7 @@ export type LogFormat = { readonly text: string } | { readonly json: JsonObject 
 
 /** A log file in a format; an empty text or JSON is Istio's own. */
 export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
-  return any(FileAccessLogSchema, {
+  return packAny(FileAccessLogSchema, {
     path,
     accessLogFormat: { case: "logFormat", value: substitution(format, omitEmptyValues) },
   });
@@ -78,7 +78,7 @@ export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues =
 
 function substitution(format: LogFormat, omitEmptyValues: boolean): SubstitutionFormatString {
   if ("text" in format) {
-    const text = wholeLine(format.text);
+    const text = textLine(format.text);
     return create(SubstitutionFormatStringSchema, {
       format: { case: "textFormatSource", value: { specifier: { case: "inlineString", value: text } } },
       omitEmptyValues,
@@ -100,12 +100,12 @@ export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] 
   return [
     create(TypedExtensionConfigSchema, {
       name: "envoy.formatter.req_without_query",
-      typedConfig: any(ReqWithoutQuerySchema),
+      typedConfig: packAny(ReqWithoutQuerySchema),
     }),
   ];
 }
 
-function wholeLine(text: string): string {
+function textLine(text: string): string {
   if (text === "") return defaultTextFormat;
   return text.endsWith("\n") ? text : `${text}\n`;
 }

@@ -22,7 +22,7 @@ import {
   MeshConfig_AccessLogEncoding as Encoding,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { accessLogTargets, type ListenerClass, mesh, providerAddress } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { outboundClusterName } from "../resource-names.js";
 import { defaultTextFormat, fileAccessLog, formattersFor, type LogFormat } from "./access-log-format.js";
 
@@ -30,16 +30,19 @@ import { defaultTextFormat, fileAccessLog, formattersFor, type LogFormat } from 
  * What is logged: requests, connections, connections for which a listener had no filter chain, HBONE tunnels that could not be
  * opened, or HBONE tunnels that were rejected. Of a tunnel that works, only what it carries is logged.
  */
-export type Logged = "http" | "tcp" | "listener" | "hbone-origination" | "hbone-termination";
+export type AccessLogKind = "http" | "tcp" | "listener" | "hbone-origination" | "hbone-termination";
 
 /** The access logs of one part of a listener. Source: pilot/pkg/networking/core/accesslog.go. */
-export function accessLogs(q: QueryContext, listener: ListenerClass, logged: Logged): readonly AccessLog[] {
+export function accessLogs(q: QueryContext, listener: ListenerClass, logged: AccessLogKind): readonly AccessLog[] {
   return q.call(logs, { listener, logged });
 }
 
 const logs = query(
   "accessLogs",
-  (q, { listener, logged }: { readonly listener: ListenerClass; readonly logged: Logged }): readonly AccessLog[] => {
+  (
+    q,
+    { listener, logged }: { readonly listener: ListenerClass; readonly logged: AccessLogKind },
+  ): readonly AccessLog[] => {
     if (logged === "listener" && mesh(q).disableEnvoyListenerLog) return [];
     // Providers that are unknown, or no logs, or have no address say nothing.
     const targets = q.call(accessLogTargets, listener).flatMap((target) => {
@@ -50,17 +53,17 @@ const logs = query(
     return targets
       .filter(({ disabled }) => !disabled)
       .map(({ log, filter }) => {
-        const own = ownFilters[logged];
+        const own = defaultFilters[logged];
         const filters = [...(own === undefined ? [] : [own]), ...(filter === "" ? [] : [celFilter(filter)])];
-        return accessLog(log.name, log.config, every(filters));
+        return accessLog(log.name, log.config, andFilter(filters));
       });
   },
 );
 
 /** As MeshConfig's own fields say: where neither Telemetry nor the default providers name a log for such a listener. */
-function meshLogs(q: QueryContext, logged: Logged): readonly AccessLog[] {
+function meshLogs(q: QueryContext, logged: AccessLogKind): readonly AccessLog[] {
   const settings = mesh(q);
-  const filter = ownFilters[logged];
+  const filter = defaultFilters[logged];
   const sendsToService =
     settings.enableEnvoyAccessLogService && logged !== "hbone-origination" && logged !== "hbone-termination";
   return [
@@ -73,11 +76,11 @@ function meshLogs(q: QueryContext, logged: Logged): readonly AccessLog[] {
 
 function meshFormat(q: QueryContext): LogFormat {
   const { accessLogEncoding, accessLogFormat } = mesh(q);
-  return accessLogEncoding === Encoding.JSON ? { json: parsedJson(accessLogFormat) } : { text: accessLogFormat };
+  return accessLogEncoding === Encoding.JSON ? { json: parseJsonFormat(accessLogFormat) } : { text: accessLogFormat };
 }
 
 /** An unreadable format counts as none, so that something is logged. */
-function parsedJson(text: string): JsonObject {
+function parseJsonFormat(text: string): JsonObject {
   try {
     const value: unknown = text === "" ? {} : JSON.parse(text);
     return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
@@ -108,8 +111,8 @@ function meshService(logged: "http" | "tcp" | "listener", filter: AccessLogFilte
   ];
   const commonConfig = serviceConfig(logName, "envoy_accesslog_service", "", allPeerState);
   return logged === "http"
-    ? accessLog(httpServiceLogName, any(HttpGrpcAccessLogConfigSchema, { commonConfig }), filter)
-    : accessLog(tcpServiceLogName, any(TcpGrpcAccessLogConfigSchema, { commonConfig }), filter);
+    ? accessLog(httpServiceLogName, packAny(HttpGrpcAccessLogConfigSchema, { commonConfig }), filter)
+    : accessLog(tcpServiceLogName, packAny(TcpGrpcAccessLogConfigSchema, { commonConfig }), filter);
 }
 
 function providerLog(
@@ -147,7 +150,7 @@ function providerLog(
       return (
         commonConfig && {
           name: httpServiceLogName,
-          config: any(HttpGrpcAccessLogConfigSchema, { commonConfig, ...headers }),
+          config: packAny(HttpGrpcAccessLogConfigSchema, { commonConfig, ...headers }),
         }
       );
     }
@@ -160,7 +163,9 @@ function providerLog(
         logName: logName || "tcp_envoy_accesslog",
         state,
       });
-      return commonConfig && { name: tcpServiceLogName, config: any(TcpGrpcAccessLogConfigSchema, { commonConfig }) };
+      return (
+        commonConfig && { name: tcpServiceLogName, config: packAny(TcpGrpcAccessLogConfigSchema, { commonConfig }) }
+      );
     }
     case "envoyOtelAls": {
       const { logName, service, port, logFormat } = provider.value;
@@ -185,7 +190,7 @@ function providerLog(
 function openTelemetryLog(commonConfig: CommonGrpcAccessLogConfig, body: string, labels: JsonObject): Any {
   const attributes = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
   const text = (value: unknown): string => (typeof value === "string" ? value : "");
-  return any(OpenTelemetryAccessLogConfigSchema, {
+  return packAny(OpenTelemetryAccessLogConfigSchema, {
     commonConfig,
     disableBuiltinLabels: true,
     body: { value: { case: "stringValue", value: body } },
@@ -253,14 +258,14 @@ const failedRequest = create(AccessLogFilterSchema, {
 });
 
 /** Filters by which one part of a listener leaves out what another part logs. */
-const ownFilters: Readonly<Partial<Record<Logged, AccessLogFilter>>> = {
+const defaultFilters: Readonly<Partial<Record<AccessLogKind, AccessLogFilter>>> = {
   listener: responseFlag("NR"),
   "hbone-origination": responseFlag("UF"),
   "hbone-termination": failedRequest,
 };
 
 function celFilter(expression: string): AccessLogFilter {
-  const typedConfig = any(ExpressionFilterSchema, { expression });
+  const typedConfig = packAny(ExpressionFilterSchema, { expression });
   return create(AccessLogFilterSchema, {
     filterSpecifier: {
       case: "extensionFilter",
@@ -272,7 +277,7 @@ function celFilter(expression: string): AccessLogFilter {
   });
 }
 
-function every(filters: readonly AccessLogFilter[]): AccessLogFilter | undefined {
+function andFilter(filters: readonly AccessLogFilter[]): AccessLogFilter | undefined {
   return filters.length < 2
     ? filters[0]
     : create(AccessLogFilterSchema, { filterSpecifier: { case: "andFilter", value: { filters: [...filters] } } });

@@ -2,7 +2,7 @@ import type { Any } from "@bufbuild/protobuf/wkt";
 import { type QueryContext, query } from "@istiod/incremental";
 import { PluginConfigSchema } from "@istiod/istio-api/envoy/extensions/stats/config";
 import { type ListenerClass, metricsSettings, type MetricsSettings } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { hasIstioExtension } from "../istio-extensions.js";
 import { type Filter, httpFilter, type HttpFilter, networkFilter } from "../envoy/filters.js";
 
@@ -40,7 +40,7 @@ const prometheusNames: Readonly<Record<string, string>> = {
 };
 
 function pluginConfig({ overrides, reportingInterval }: MetricsSettings, listener: ListenerClass): Any {
-  return any(PluginConfigSchema, {
+  return packAny(PluginConfigSchema, {
     disableHostHeaderFallback: listener !== "sidecar-outbound",
     ...(reportingInterval && { tcpReportingDuration: reportingInterval }),
     metrics: overrides.map(({ metric, disabled, tags }) => ({

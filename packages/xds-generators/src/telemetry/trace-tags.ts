@@ -8,7 +8,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
-import { encodedField, encodedText } from "../encoding/encode.js";
+import { encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { httpRbacFilter } from "../security/authorization/external-authorization.js";
 
 /** A tag of spans, encoded as one element of a connection manager's tags. */
@@ -22,11 +22,11 @@ const tagsField = TracingSchema.field.customTags.number;
 
 /** Who the workload is, and what policies on trial would have done. */
 export const istioTags = query("istioTags", (q): readonly TraceTag[] => [
-  literal("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
-  literal("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
-  literal("istio.mesh_id", askMetadata(q, "MESH_ID") || "unknown"),
-  literal("istio.namespace", askMetadata(q, "NAMESPACE") || "default"),
-  literal("istio.cluster_id", askMetadata(q, "CLUSTER_ID") || "unknown"),
+  literalTag("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
+  literalTag("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
+  literalTag("istio.mesh_id", askMetadata(q, "MESH_ID") || "unknown"),
+  literalTag("istio.namespace", askMetadata(q, "NAMESPACE") || "default"),
+  literalTag("istio.cluster_id", askMetadata(q, "CLUSTER_ID") || "unknown"),
   ...dryRunTags,
 ]);
 
@@ -35,11 +35,11 @@ export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly Tra
   return Object.entries(tracing?.customTags ?? {}).flatMap(([tag, { type }]) => {
     switch (type.case) {
       case "literal":
-        return [literal(tag, type.value.value)];
+        return [literalTag(tag, type.value.value)];
       case "environment":
-        return [encoded({ tag, type: { case: "environment", value: named(type.value) } })];
+        return [encodeTag({ tag, type: { case: "environment", value: named(type.value) } })];
       case "header":
-        return [encoded({ tag, type: { case: "requestHeader", value: named(type.value) } })];
+        return [encodeTag({ tag, type: { case: "requestHeader", value: named(type.value) } })];
       default:
         return [];
     }
@@ -51,17 +51,17 @@ export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, Tel
   return Object.entries(tags).flatMap(([tag, { type }]) => {
     switch (type.case) {
       case "literal":
-        return [literal(tag, type.value.value)];
+        return [literalTag(tag, type.value.value)];
       case "environment":
-        return [encoded({ tag, type: { case: "environment", value: named(type.value) } })];
+        return [encodeTag({ tag, type: { case: "environment", value: named(type.value) } })];
       case "header":
-        return [encoded({ tag, type: { case: "requestHeader", value: named(type.value) } })];
+        return [encodeTag({ tag, type: { case: "requestHeader", value: named(type.value) } })];
       case "formatter":
         return q.ask(versionAtLeast, [1, 29, 0])
-          ? [encoded({ tag, type: { case: "value", value: type.value.value } })]
+          ? [encodeTag({ tag, type: { case: "value", value: type.value.value } })]
           : [];
       default:
-        return [encoded({ tag })];
+        return [encodeTag({ tag })];
     }
   });
 }
@@ -72,7 +72,7 @@ const dryRunTags: readonly TraceTag[] = ["allow", "deny"].flatMap((action) => [
 ]);
 
 function dryRunTag(tag: string, key: string): TraceTag {
-  return encoded({
+  return encodeTag({
     tag,
     type: {
       case: "metadata",
@@ -84,18 +84,21 @@ function dryRunTag(tag: string, key: string): TraceTag {
   });
 }
 
-function encoded(tag: MessageInitShape<typeof CustomTagSchema> & { readonly tag: string }): TraceTag {
-  return { name: tag.tag, bytes: encodedField(tagsField, [toBinary(CustomTagSchema, create(CustomTagSchema, tag))]) };
+function encodeTag(tag: MessageInitShape<typeof CustomTagSchema> & { readonly tag: string }): TraceTag {
+  return {
+    name: tag.tag,
+    bytes: encodeMessageField(tagsField, [toBinary(CustomTagSchema, create(CustomTagSchema, tag))]),
+  };
 }
 
 /** Joined by hand, since every workload has some of its own. */
-function literal(name: string, value: string): TraceTag {
+function literalTag(name: string, value: string): TraceTag {
   const { tag, literal: text } = CustomTagSchema.field;
   return {
     name,
-    bytes: encodedField(tagsField, [
-      encodedText(tag.number, name),
-      encodedField(text.number, [encodedText(LiteralSchema.field.value.number, value)]),
+    bytes: encodeMessageField(tagsField, [
+      encodeStringField(tag.number, name),
+      encodeMessageField(text.number, [encodeStringField(LiteralSchema.field.value.number, value)]),
     ]),
   };
 }

@@ -37,7 +37,7 @@ import {
   rawMetadata,
   versionAtLeast,
 } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
+import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { outboundClusterName } from "../resource-names.js";
 
@@ -49,7 +49,7 @@ export interface Tracer {
   readonly maxTagLength: number;
   readonly startsChildSpan: boolean;
   /** Whether the tracer decides itself which requests it samples. */
-  readonly samples: boolean;
+  readonly hasOwnSampler: boolean;
 }
 
 interface Collector {
@@ -59,7 +59,7 @@ interface Collector {
 
 /** The tracer of a provider; undefined where it is none, or its service is unknown. */
 export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Tracer | undefined {
-  const plain = { maxTagLength: 0, startsChildSpan: false, samples: false };
+  const plain = { maxTagLength: 0, startsChildSpan: false, hasOwnSampler: false };
   switch (provider.case) {
     case "zipkin": {
       const at = collector(q, provider.value);
@@ -76,7 +76,7 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
       const at = collector(q, provider.value);
       const config =
         at &&
-        any(DatadogConfigSchema, {
+        packAny(DatadogConfigSchema, {
           collectorCluster: at.cluster,
           collectorHostname: at.hostname,
           serviceName: q.ask(nodeCluster),
@@ -89,7 +89,7 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
         at && {
           ...plain,
           name: "envoy.tracers.skywalking",
-          config: any(SkyWalkingConfigSchema, { grpcService: grpcService(at) }),
+          config: packAny(SkyWalkingConfigSchema, { grpcService: grpcService(at) }),
           startsChildSpan: true,
         }
       );
@@ -97,14 +97,14 @@ export function tracerOf(q: QueryContext, { provider }: ExtensionProvider): Trac
     case "opentelemetry": {
       const at = collector(q, provider.value);
       const config = at && openTelemetry(q, provider.value, at);
-      const samples = provider.value.sampling.case !== undefined;
+      const hasOwnSampler = provider.value.sampling.case !== undefined;
       return (
         config && {
           ...plain,
           name: "envoy.tracers.opentelemetry",
           config,
           maxTagLength: provider.value.maxTagLength,
-          samples,
+          hasOwnSampler,
         }
       );
     }
@@ -126,7 +126,7 @@ function zipkin(q: QueryContext, provider: ZipkinProvider, { hostname, cluster }
   const path = provider.path || "/api/v2/spans";
   const asService = q.ask(versionAtLeast, [1, 29]);
   const dual = provider.traceContextOption === ProviderContextOption.USE_B3_WITH_W3C_PROPAGATION;
-  return any(ZipkinConfigSchema, {
+  return packAny(ZipkinConfigSchema, {
     collectorEndpointVersion: EndpointVersion.HTTP_JSON,
     traceId128bit: !provider.enable64bitTraceId,
     sharedSpanContext: false,
@@ -151,10 +151,10 @@ function openTelemetry(q: QueryContext, provider: OpenTelemetryProvider, at: Col
   const { http, grpc, resourceDetectors: detectors } = provider;
   const sampler = provider.sampling.case === undefined ? undefined : dynatraceSampler(q, provider, at);
   if (provider.sampling.case !== undefined && sampler === undefined) return undefined;
-  return any(OpenTelemetryConfigSchema, {
+  return packAny(OpenTelemetryConfigSchema, {
     serviceName: semantic ? semanticServiceName(q) : q.ask(nodeCluster),
     ...(http
-      ? { httpService: httpService(q, joined(at.hostname, http.path), at.cluster, http.timeout, http.headers) }
+      ? { httpService: httpService(q, joinUrl(at.hostname, http.path), at.cluster, http.timeout, http.headers) }
       : {
           grpcService: {
             ...grpcService(at),
@@ -176,11 +176,11 @@ function openTelemetry(q: QueryContext, provider: OpenTelemetryProvider, at: Col
 
 const environmentDetector = extension(
   "envoy.tracers.opentelemetry.resource_detectors.environment",
-  any(EnvironmentResourceDetectorConfigSchema),
+  packAny(EnvironmentResourceDetectorConfigSchema),
 );
 const dynatraceDetector = extension(
   "envoy.tracers.opentelemetry.resource_detectors.dynatrace",
-  any(DynatraceResourceDetectorConfigSchema),
+  packAny(DynatraceResourceDetectorConfigSchema),
 );
 
 /** The sampler asks the API of Dynatrace: its own service if it names one, else the one that spans go to. */
@@ -194,10 +194,10 @@ function dynatraceSampler(
   const api = own === undefined ? at : collector(q, own);
   const http: ProviderHttp | undefined = own === undefined ? provider.http : own.http;
   if (api === undefined || http === undefined) return undefined;
-  const uri = joined(api.hostname, own === undefined ? "api/v2/samplingConfiguration" : http.path);
+  const uri = joinUrl(api.hostname, own === undefined ? "api/v2/samplingConfiguration" : http.path);
   return extension(
     "envoy.tracers.opentelemetry.samplers.dynatrace",
-    any(DynatraceSamplerConfigSchema, {
+    packAny(DynatraceSamplerConfigSchema, {
       tenant,
       clusterId,
       rootSpansPerMinute,
@@ -236,7 +236,7 @@ function extension(name: string, typedConfig: Any): TypedExtensionConfig {
   return create(TypedExtensionConfigSchema, { name, typedConfig });
 }
 
-function joined(hostname: string, path: string): string {
+function joinUrl(hostname: string, path: string): string {
   const segments = path.split("/").filter((segment) => segment !== "");
   return [hostname, ...segments].join("/") + (path.endsWith("/") && segments.length > 0 ? "/" : "");
 }

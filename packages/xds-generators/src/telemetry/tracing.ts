@@ -17,8 +17,8 @@ import {
   type TracingSettings,
   versionAtLeast,
 } from "@istiod/push-context";
-import { any } from "../envoy/any.js";
-import { encodedField, joinEncoded } from "../encoding/encode.js";
+import { packAny } from "../envoy/any.js";
+import { encodeMessageField, concatBytes } from "../encoding/encode.js";
 import { tracerOf } from "./tracer.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 
@@ -28,32 +28,32 @@ interface CommonTracing {
   readonly settings?: Uint8Array;
   readonly tags: readonly TraceTag[];
   /** Whether spans say which workload they are of. */
-  readonly namesWorkload: boolean;
+  readonly hasWorkloadTags: boolean;
   /** Whether the request's id decides whether it is sampled. */
-  readonly requestIdSamples: boolean;
+  readonly samplesByRequestId: boolean;
 }
 
 /** The part of an HTTP connection manager that says how requests are traced, encoded. Tags by name. */
 export const encodedTracing = query("encodedTracing", (q, listener: ListenerClass): Uint8Array => {
-  const { settings, tags, namesWorkload, requestIdSamples } = q.call(commonTracing, listener);
-  const requestIds = requestIdSamples ? sampledByRequestId : notSampledByRequestId;
+  const { settings, tags, hasWorkloadTags, samplesByRequestId } = q.call(commonTracing, listener);
+  const requestIds = samplesByRequestId ? withRequestIdSampling : withoutRequestIdSampling;
   if (settings === undefined) return requestIds;
-  const all = namesWorkload ? [...q.call(istioTags), ...tags] : [...tags];
+  const all = hasWorkloadTags ? [...q.call(istioTags), ...tags] : [...tags];
   all.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return joinEncoded([
+  return concatBytes([
     requestIds,
-    encodedField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)]),
+    encodeMessageField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)]),
   ]);
 });
 
 const requestIds = (samples: boolean): Uint8Array => {
   const requestIdExtension = create(RequestIDExtensionSchema, {
-    typedConfig: any(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }),
+    typedConfig: packAny(UuidRequestIdConfigSchema, { useRequestIdForTraceSampling: samples }),
   });
   return toBinary(HttpConnectionManagerSchema, create(HttpConnectionManagerSchema, { requestIdExtension }));
 };
-const sampledByRequestId = requestIds(true);
-const notSampledByRequestId = requestIds(false);
+const withRequestIdSampling = requestIds(true);
+const withoutRequestIdSampling = requestIds(false);
 
 /** Source: pilot/pkg/networking/core/tracing.go. */
 const commonTracing = query("commonTracing", (q, listener: ListenerClass): CommonTracing => {
@@ -63,16 +63,16 @@ const commonTracing = query("commonTracing", (q, listener: ListenerClass): Commo
   return tracing ?? untraced;
 });
 
-const untraced: CommonTracing = { tags: [], namesWorkload: false, requestIdSamples: true };
+const untraced: CommonTracing = { tags: [], hasWorkloadTags: false, samplesByRequestId: true };
 
 /** To the tracer that the bootstrap has. */
 function bootstrapTracing(q: QueryContext): CommonTracing {
   const own = proxyConfig(q, "tracing");
   return {
-    settings: encodedSettings({ ...sampling(samplingOf(q, own)), ...maxPathTag(own) }),
+    settings: encodeSettings({ ...sampling(samplingPercentage(q, own)), ...maxPathTag(own) }),
     tags: proxyConfigTags(own),
-    namesWorkload: own?.enableIstioTags !== false,
-    requestIdSamples: true,
+    hasWorkloadTags: own?.enableIstioTags !== false,
+    samplesByRequestId: true,
   };
 }
 
@@ -81,20 +81,20 @@ function providerTracing(q: QueryContext, settings: TracingSettings): CommonTrac
   if (tracer === undefined) return undefined;
   const own = proxyConfig(q, "tracing");
   return {
-    settings: encodedSettings({
-      ...sampling(tracer.samples ? 100 : (settings.randomSamplingPercentage ?? samplingOf(q, own))),
+    settings: encodeSettings({
+      ...sampling(tracer.hasOwnSampler ? 100 : (settings.randomSamplingPercentage ?? samplingPercentage(q, own))),
       provider: { name: tracer.name, configType: { case: "typedConfig", value: tracer.config } },
       ...((tracer.startsChildSpan || q.ask(proxyType) === "router") && { spawnUpstreamSpan: true }),
       ...(tracer.maxTagLength === 0 ? maxPathTag(own) : { maxPathTagLength: tracer.maxTagLength }),
       ...(settings.disableContextPropagation && q.ask(versionAtLeast, [1, 30]) && { noContextPropagation: true }),
     }),
     tags: Object.keys(settings.customTags).length > 0 ? telemetryTags(q, settings.customTags) : proxyConfigTags(own),
-    namesWorkload: settings.enableIstioTags,
-    requestIdSamples: settings.useRequestIdForTraceSampling,
+    hasWorkloadTags: settings.enableIstioTags,
+    samplesByRequestId: settings.useRequestIdForTraceSampling,
   };
 }
 
-function encodedSettings(settings: MessageInitShape<typeof TracingSchema>): Uint8Array {
+function encodeSettings(settings: MessageInitShape<typeof TracingSchema>): Uint8Array {
   return toBinary(TracingSchema, create(TracingSchema, settings));
 }
 
@@ -103,7 +103,7 @@ function sampling(percent: number) {
 }
 
 /** Percent. More than all is taken for a mistake, and for the default of 1. */
-function samplingOf(q: QueryContext, own: ProxyTracing | undefined): number {
+function samplingPercentage(q: QueryContext, own: ProxyTracing | undefined): number {
   if (own === undefined || own.sampling === 0) return features.traceSampling(q);
   return own.sampling > 100 ? 1 : own.sampling;
 }

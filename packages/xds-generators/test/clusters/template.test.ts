@@ -4,7 +4,7 @@ import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/clus
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blank, blankEach, filled, template } from "../../src/encoding/template.js";
+import { placeholder, repeatedPlaceholder, fillTemplate, compileTemplate } from "../../src/encoding/template.js";
 import { transportSocket } from "../../src/envoy/transport-socket.js";
 
 interface Texts {
@@ -45,23 +45,26 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
   });
 }
 
-const blanks: Texts = { name: blank("name"), sni: blank("sni"), names: [blankEach("names")] };
+const blanks: Texts = { name: placeholder("name"), sni: placeholder("sni"), names: [repeatedPlaceholder("names")] };
 
 describe("a template", () => {
   it("leaves texts alone that look like its blanks, as somebody may have written them", () => {
     for (const text of ["\u0001blank:name\u0002", "a\u0001blank:name\u0002", "\u0001blank:", "\u0001\u0002"]) {
       const message = create(ClusterSchema, {
-        name: blank("name"),
+        name: placeholder("name"),
         lrsReportEndpointMetrics: [text],
         altStatName: text,
       });
-      const made = fromBinary(ClusterSchema, filled(template(toBinary(ClusterSchema, message)), { name: "cart" }));
+      const made = fromBinary(
+        ClusterSchema,
+        fillTemplate(compileTemplate(toBinary(ClusterSchema, message)), { name: "cart" }),
+      );
       expect([made.name, made.altStatName, made.lrsReportEndpointMetrics]).toEqual(["cart", text, [text]]);
     }
   });
 
   it("filled in is what is encoded with the texts in place", () => {
-    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
+    const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
     // Lengths of messages take one byte, two or three; some texts are not ASCII.
     const text = fc.oneof(
       fc.string({ unit: "grapheme", minLength: 1 }),
@@ -70,7 +73,7 @@ describe("a template", () => {
     );
     fc.assert(
       fc.property(text, text, fc.array(text, { maxLength: 4 }), (name, sni, names) => {
-        const bytes = filled(cut, { name, sni, names });
+        const bytes = fillTemplate(cut, { name, sni, names });
         expect(Buffer.from(bytes).equals(toBinary(ClusterSchema, cluster({ name, sni, names })))).toBe(true);
       }),
       { numRuns: 60 },
@@ -78,30 +81,30 @@ describe("a template", () => {
   });
 
   it("does not share what it gives", () => {
-    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
-    const first = filled(cut, { name: "first", sni: "a", names: [] });
+    const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
+    const first = fillTemplate(cut, { name: "first", sni: "a", names: [] });
     const copy = first.slice();
-    filled(cut, { name: "second", sni: "b", names: ["c"] });
+    fillTemplate(cut, { name: "second", sni: "b", names: ["c"] });
     expect(first).toEqual(copy);
   });
 
-  it("leaves a text alone that only begins like a blank", () => {
-    const [open = ""] = blank("x").split("x");
-    const cut = template(
-      toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: blank("name") })),
+  it("leaves a text alone that only begins like a placeholder", () => {
+    const [open = ""] = placeholder("x").split("x");
+    const cut = compileTemplate(
+      toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: placeholder("name") })),
     );
-    expect(fromBinary(ClusterSchema, filled(cut, { name: "n" }))).toMatchObject({
+    expect(fromBinary(ClusterSchema, fillTemplate(cut, { name: "n" }))).toMatchObject({
       name: `${open}never closed`,
       altStatName: "n",
     });
   });
 
   it("is not filled without what it needs", () => {
-    const cut = template(toBinary(ClusterSchema, cluster(blanks)));
-    expect(() => filled(cut, { name: "n", sni: "s" })).toThrow("names: texts are expected");
-    expect(() => filled(cut, { name: "n", names: [] })).toThrow("sni: a text is expected");
+    const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
+    expect(() => fillTemplate(cut, { name: "n", sni: "s" })).toThrow("names: texts are expected");
+    expect(() => fillTemplate(cut, { name: "n", names: [] })).toThrow("sni: a text is expected");
     // What was written before it failed is not in the next one.
-    const socket = fromBinary(ClusterSchema, filled(cut, { name: "n", sni: "s", names: ["one", "two"] }))
+    const socket = fromBinary(ClusterSchema, fillTemplate(cut, { name: "n", sni: "s", names: ["one", "two"] }))
       .transportSocketMatches[0]?.transportSocket;
     const config =
       socket?.configType.case === "typedConfig"

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { routes } from "../../src/routes/index.js";
+import { routeConfigurations } from "../../src/routes/index.js";
 import { istioYaml, serviceYaml } from "../mesh-yaml.js";
 import { cart, RouteMesh } from "./route-mesh.js";
 
@@ -22,7 +22,7 @@ function bound(name: string, hosts: readonly string[], spec: JsonObject = {}, na
   );
 }
 
-const names = (mesh: RouteMesh) => [...mesh.router().view.call(routes)].map(({ name }) => name);
+const names = (mesh: RouteMesh) => [...mesh.router().view.call(routeConfigurations)].map(({ name }) => name);
 
 describe("the route configurations of a gateway", () => {
   it("are one for each port of plain HTTP and one for each HTTPS server", () => {

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { type RouteClient, RouteMesh } from "./route-mesh.js";
-import { routes } from "../../src/routes/index.js";
+import { routeConfigurations } from "../../src/routes/index.js";
 
 const ingress = (host: string, path: string, port: object): string =>
   `---\n${JSON.stringify({
@@ -122,7 +122,9 @@ function clientsOf(mesh: RouteMesh): readonly RouteClient[] {
 }
 
 function versions(clients: readonly RouteClient[]): readonly (readonly string[])[] {
-  return clients.map(({ view }) => [...view.call(routes)].map(({ name, version }) => `${name} ${version}`));
+  return clients.map(({ view }) =>
+    [...view.call(routeConfigurations)].map(({ name, version }) => `${name} ${version}`),
+  );
 }
 
 describe("route configurations after any edits", () => {

@@ -4,7 +4,7 @@ import { registry } from "@istiod/envoy-api/registry";
 import type { View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import { routeOf } from "../../src/routes/index.js";
+import { routeConfigurationByName } from "../../src/routes/index.js";
 import { TestMesh } from "../mesh.js";
 import { istioYaml, serviceYaml } from "../mesh-yaml.js";
 
@@ -45,7 +45,7 @@ export class RouteClient {
   constructor(readonly view: View<Proxy>) {}
 
   resource(name: string): Resource {
-    return this.view.call(routeOf, name);
+    return this.view.call(routeConfigurationByName, name);
   }
 
   configuration(name: string): {

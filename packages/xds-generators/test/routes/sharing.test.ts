@@ -4,7 +4,7 @@ import { dnsNamespaceServing } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
 import {
   sidecarVirtualHosts,
-  virtualHostsAfresh,
+  buildVirtualHosts,
   type SidecarVirtualHosts,
 } from "../../src/routes/sidecar/sidecar-virtual-hosts.js";
 import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
@@ -74,9 +74,9 @@ describe("taking virtual hosts from elsewhere", () => {
     port: 80,
     localNamespace: q.ask(dnsNamespaceServing, 80),
   }));
-  const flat = ({ chunks, undotted }: SidecarVirtualHosts) => ({
+  const flat = ({ chunks, singleLabelDomains }: SidecarVirtualHosts) => ({
     hosts: chunks.flatMap(({ hosts }) => hosts),
-    undotted,
+    singleLabelDomains,
   });
   const labels = ["a", "b", "n", "A"];
   const label = fc.constantFrom(...labels);
@@ -123,7 +123,7 @@ describe("taking virtual hosts from elsewhere", () => {
             const { view } = all.sidecar(namespace);
             const port = view.call(at);
             expect(flat(view.call(sidecarVirtualHosts, port)).hosts).toEqual(
-              flat(view.call(virtualHostsAfresh, port)).hosts,
+              flat(view.call(buildVirtualHosts, port)).hosts,
             );
           }
         },

@@ -115,7 +115,7 @@ describe("a domain that two hosts claim", () => {
     const client = mesh.sidecar();
     expect(client.cartRoutes().map((route) => route["name"])).toEqual(["first"]);
     expect(client.view.call(shadowedHosts, "80")).toEqual([
-      { host, port: 80, winner: "shop/cart", loser: "shop/late" },
+      { host, port: 80, shadowedBy: "shop/cart", virtualService: "shop/late" },
     ]);
   });
 });

@@ -4,7 +4,7 @@ import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_socke
 import { proxyFromNode } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { describe, expect, it } from "vitest";
-import { lookups, secretAnswer } from "../../src/index.js";
+import { lookups, secretLookup } from "../../src/index.js";
 import { istioYaml } from "../mesh-yaml.js";
 import { TestMesh } from "../mesh.js";
 
@@ -135,14 +135,14 @@ describe("secrets of gateways", () => {
     const why = (name: string, verified?: string): unknown =>
       gateway(mesh, { verified: verified ?? "edge" }).answer(name);
     expect(why("kubernetes://odd")).toEqual({
-      refused: "it lacks cert and key, or tls.crt and tls.key with content; it has password, tls.crt, token",
+      denied: "missing or empty: cert and key, or tls.crt and tls.key; found: password, tls.crt, token",
     });
     expect(why("kubernetes://empty-cacert")).toEqual({
-      refused: "it lacks cacert or ca.crt with content; it has nothing",
+      denied: "missing or empty: cacert or ca.crt; found: nothing",
     });
-    expect(why("kubernetes://gone")).toEqual({ refused: "there is no Secret edge/gone" });
-    expect(why("kubernetes://odd", "shop")).toEqual({ refused: "there is no Secret shop/odd" });
-    expect(why("kubernetes://edge/odd", "shop")).toEqual({ refused: "it is in namespace edge and the proxy is not" });
+    expect(why("kubernetes://gone")).toEqual({ denied: "Secret edge/gone not found" });
+    expect(why("kubernetes://odd", "shop")).toEqual({ denied: "Secret shop/odd not found" });
+    expect(why("kubernetes://edge/odd", "shop")).toEqual({ denied: "the proxy is not in namespace edge" });
     for (const name of [
       "invalid://",
       "builtin://",
@@ -152,7 +152,7 @@ describe("secrets of gateways", () => {
       "front",
       "__proto__",
     ]) {
-      expect(why(name)).toEqual({ refused: "no secret can have this name" });
+      expect(why(name)).toEqual({ denied: "not a valid secret name" });
     }
   });
 });
@@ -192,7 +192,7 @@ function gateway(
   const resource = (name: string): Resource | undefined => view.call(secretOf, name);
   return {
     resource,
-    answer: (name) => view.call(secretAnswer, name),
+    answer: (name) => view.call(secretLookup, name),
     json: (name) => {
       const found = resource(name);
       return (

@@ -24,18 +24,21 @@ import { isIPv4, isIPv6 } from "node:net";
 import type { InboundClusterRef } from "./inbound-cluster.js";
 
 /** What the client serves, a cluster each: ports of its services, or what its Sidecar's ingress listeners say instead. */
-export const inboundClusters = query("inboundClusters", (q): readonly InboundClusterRef[] => {
+export const inboundClusterRefs = query("inboundClusterRefs", (q): readonly InboundClusterRef[] => {
   const scope = scopeOf(q);
   const ingress = q.call(ingressListeners, scope);
   const targets = q.ask(serviceTargets);
   // Without redirection the workload itself listens at these ports.
-  if (ingress.length === 0) return q.ask(interceptionMode) === "NONE" ? [] : ofServices(q, targets, new Set());
+  if (ingress.length === 0) return q.ask(interceptionMode) === "NONE" ? [] : refsOfServices(q, targets, new Set());
   const declared = new Set(ingress.map((listener) => listener.port?.number ?? 0));
-  const merged = features.sidecarServiceInboundListenerMerge(q) ? ofServices(q, targets, declared) : [];
-  return [...merged, ...ingress.flatMap((listener) => ofIngress(q, listener, targets, scope.sidecar ?? ""))];
+  const merged = features.sidecarServiceInboundListenerMerge(q) ? refsOfServices(q, targets, declared) : [];
+  return [
+    ...merged,
+    ...ingress.flatMap((listener) => refsOfIngressListener(q, listener, targets, scope.sidecar ?? "")),
+  ];
 });
 
-function ofServices(
+function refsOfServices(
   q: QueryContext,
   targets: readonly ServiceTarget[],
   except: ReadonlySet<number>,
@@ -50,9 +53,9 @@ function ofServices(
   const localhost = mesh(q).inboundTrafficPolicy?.mode === MeshConfig_InboundTrafficPolicy_Mode.LOCALHOST;
   const bind = localhost ? (q.ask(ipMode) === "IPv6" ? "::1" : "127.0.0.1") : "";
   return [...byPort].flatMap(([port, group]) => {
-    const servicePort = group[0] && portOf(q, group[0]);
+    const servicePort = group[0] && servicePortOf(q, group[0]);
     if (servicePort === undefined) return [];
-    const services = onePerHost(
+    const services = firstPerHost(
       group.filter((target) => target.port.number === servicePort.number).map((target) => target.service),
     );
     return [{ port, bind, targetPort: port, servicePort, services, fallbackHost: "" }];
@@ -60,7 +63,7 @@ function ofServices(
 }
 
 /** The first service of each host: one with several addresses counts once. */
-function onePerHost(services: readonly string[]): readonly string[] {
+function firstPerHost(services: readonly string[]): readonly string[] {
   const byHost = new Map<string, string>();
   for (const id of services) {
     const [, hostname] = splitKey(keyOfId(id));
@@ -69,7 +72,7 @@ function onePerHost(services: readonly string[]): readonly string[] {
   return [...byHost.values()];
 }
 
-function ofIngress(
+function refsOfIngressListener(
   q: QueryContext,
   listener: IstioIngressListener,
   targets: readonly ServiceTarget[],
@@ -84,7 +87,7 @@ function ofIngress(
   return [
     {
       port: number,
-      bind: endpoint.host.startsWith(unixPrefix) ? endpoint.host : boundAddress(q, endpoint.host),
+      bind: endpoint.host.startsWith(unixPrefix) ? endpoint.host : endpointAddress(q, endpoint.host),
       targetPort: endpoint.port,
       servicePort: { name, number, protocol: parseProtocol(protocol) },
       services: target === undefined ? [] : [target.service],
@@ -107,7 +110,7 @@ function parseEndpoint(endpoint: string): { readonly host: string; readonly port
  * The address that a Sidecar's default endpoint means: the workload's own for an unspecified one, or loopback. Of two families the
  * one asked for, if the client has it. Any other means where the connection was meant to.
  */
-function boundAddress(q: QueryContext, host: string): string {
+function endpointAddress(q: QueryContext, host: string): string {
   switch (host) {
     case "0.0.0.0":
       return q.ask(ipAddresses).find((own) => isIPv4(own)) ?? "127.0.0.1";
@@ -122,7 +125,7 @@ function boundAddress(q: QueryContext, host: string): string {
   }
 }
 
-function portOf(q: QueryContext, { service: id, port }: ServiceTarget): ServicePort | undefined {
+function servicePortOf(q: QueryContext, { service: id, port }: ServiceTarget): ServicePort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
   return (
     ports.find(({ name, number }) => name === port.name && number === port.number) ??

@@ -15,13 +15,13 @@ import {
 } from "@istiod/push-context";
 import { resource, type Resource } from "@istiod/resources";
 import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
-import { filled } from "../../encoding/template.js";
+import { fillTemplate } from "../../encoding/template.js";
 import { delimitedStatPrefix, inboundClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { configPath } from "../cluster-metadata.js";
-import { inboundBlank, inboundTemplate } from "./inbound-template.js";
-import { textOfPolicy } from "../traffic-policy/policy-encoding.js";
-import { statNameOf } from "../stat-name.js";
+import { inboundPlaceholder, inboundTemplate } from "./inbound-template.js";
+import { encodePolicy } from "../traffic-policy/policy-encoding.js";
+import { formatStatName } from "../stat-name.js";
 
 /** What is served at a port of the workload. The first service stands for all in policies. */
 export interface InboundClusterRef {
@@ -43,21 +43,21 @@ export const inboundCluster = query("inboundCluster", (q, ref: InboundClusterRef
   const found = ref.services.flatMap((id) => q.call(service, id) ?? []);
   const [primary] = found;
   const named = primary === undefined || primary.meshExternal ? [] : found;
-  const rule = ruleFor(q, primary?.hostname ?? fallbackHost);
+  const rule = importedDestinationRule(q, primary?.hostname ?? fallbackHost);
   const template = q.call(inboundTemplate, {
     protocol: servicePort.protocol,
-    policy: textOfPolicy(inboundPolicy(q, rule, servicePort.number, port)),
+    encodedPolicy: encodePolicy(inboundPolicy(q, rule, servicePort.number, port)),
     bind,
     targetPort: bind === "" ? primary?.passthroughTargetPorts[servicePort.number] : ref.targetPort,
-    services: named.length,
-    byRule: rule?.spec.trafficPolicy !== undefined,
+    serviceCount: named.length,
+    hasDestinationRule: rule?.spec.trafficPolicy !== undefined,
   });
   const name = inboundClusterName(port);
-  const bytes = filled(template, {
-    [inboundBlank.name]: name,
-    [inboundBlank.statName]: delimitedStatPrefix(statName(q, ref, primary) ?? name),
-    [inboundBlank.rule]: rule === undefined ? "" : configPath(rule),
-    ...Object.fromEntries(named.flatMap(namesAt)),
+  const bytes = fillTemplate(template, {
+    [inboundPlaceholder.name]: name,
+    [inboundPlaceholder.statName]: delimitedStatPrefix(statName(q, ref, primary) ?? name),
+    [inboundPlaceholder.rule]: rule === undefined ? "" : configPath(rule),
+    ...Object.fromEntries(named.flatMap(servicePlaceholders)),
   });
   return resource(name, bytes);
 });
@@ -70,11 +70,14 @@ function statName(
   const pattern = mesh(q).inboundClusterStatName;
   if (pattern === "") return undefined;
   const named = primary ?? { hostname: fallbackHost, name: fallbackHost, namespace: "", registry: "External" as const };
-  return statNameOf(pattern, { service: named, port: servicePort, targetPort: port });
+  return formatStatName(pattern, { service: named, port: servicePort, targetPort: port });
 }
 
-function namesAt({ hostname, name, namespace }: Service, position: number): readonly (readonly [string, string])[] {
-  const { host, service: of, namespace: within } = inboundBlank;
+function servicePlaceholders(
+  { hostname, name, namespace }: Service,
+  position: number,
+): readonly (readonly [string, string])[] {
+  const { host, service: of, namespace: within } = inboundPlaceholder;
   return [
     [host(position), hostname],
     [of(position), name],
@@ -83,7 +86,7 @@ function namesAt({ hostname, name, namespace }: Service, position: number): read
 }
 
 /** The rule for the host, if the client's own scope imports it. */
-function ruleFor(q: QueryContext, host: string): ConsolidatedRule | undefined {
+function importedDestinationRule(q: QueryContext, host: string): ConsolidatedRule | undefined {
   const scoped = q.call(serviceInScope, { scope: scopeOf(q), hostname: host });
   if (scoped === undefined) return undefined;
   const [serviceNamespace] = splitKey(keyOfId(scoped.service));
@@ -97,7 +100,10 @@ function inboundPolicy(
   servicePort: number,
   port: number,
 ): TrafficPolicy | undefined {
-  const policy = withMeshDefaults(q.call(clusterDefaults).policy, policyOfPort(rule?.spec.trafficPolicy, servicePort));
+  const policy = withMeshDefaults(
+    q.call(clusterDefaults).trafficPolicy,
+    policyOfPort(rule?.spec.trafficPolicy, servicePort),
+  );
   const connectionPool = sidecarConnectionPool(q, port);
   if (connectionPool === undefined) return policy;
   const own = create(TrafficPolicySchema, { connectionPool });

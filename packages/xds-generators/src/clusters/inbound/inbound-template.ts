@@ -10,31 +10,31 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { address } from "../../envoy/address.js";
-import { blank, type Template, template } from "../../encoding/template.js";
-import { clusterDraft, finished } from "../cluster-draft.js";
+import { placeholder, type Template, compileTemplate } from "../../encoding/template.js";
+import { newClusterDraft, finishCluster } from "../cluster-draft.js";
 import { addMetadata, addServicesMetadata } from "../cluster-metadata.js";
-import { loopFreeIpv4, loopFreeIpv6, socket } from "../builtin-clusters.js";
-import { policyOfText } from "../traffic-policy/policy-encoding.js";
+import { inboundBindIpv4, inboundBindIpv6, sourceAddress } from "../builtin-clusters.js";
+import { decodePolicy } from "../traffic-policy/policy-encoding.js";
 import { applyInboundPolicy } from "../traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
 /** All that shapes an inbound cluster but for names. */
-export interface InboundForm {
+export interface InboundClusterShape {
   readonly protocol: Protocol;
   /** Of `textOfPolicy`. */
-  readonly policy: string;
+  readonly encodedPolicy: string;
   /** Where connections go: an address, a path (`unix://…`), or empty for where they were meant to. */
   readonly bind: string;
   /** The port that is connected to. Where connections go to where they were meant to, absent: the same port. */
   readonly targetPort: number | undefined;
   /** How many services' names it has for the labels of metrics. */
-  readonly services: number;
+  readonly serviceCount: number;
   /** Whether a rule shapes it. */
-  readonly byRule: boolean;
+  readonly hasDestinationRule: boolean;
 }
 
 /** The names of blanks. */
-export const inboundBlank = {
+export const inboundPlaceholder = {
   name: "name",
   statName: "statName",
   rule: "rule",
@@ -44,40 +44,49 @@ export const inboundBlank = {
 };
 
 /** As long as Envoy can count: connections to the workload are never given up for being unused. */
-const never = 9_223_372_035n;
+const maxCleanupSeconds = 9_223_372_035n;
 
 /** The cluster of a form, with blanks. */
-export const inboundTemplate = query("inboundTemplate", (q, form: InboundForm): Template => {
-  const { bind, targetPort, services } = form;
-  const draft = clusterDraft({
-    name: blank(inboundBlank.name),
-    altStatName: blank(inboundBlank.statName),
+export const inboundTemplate = query("inboundTemplate", (q, form: InboundClusterShape): Template => {
+  const { bind, targetPort, serviceCount } = form;
+  const draft = newClusterDraft({
+    name: placeholder(inboundPlaceholder.name),
+    altStatName: placeholder(inboundPlaceholder.statName),
     commonLbConfig: {},
   });
   const { cluster } = draft;
-  if (bind === "") toOriginalDestination(cluster, targetPort);
-  else toAddress(cluster, bind, targetPort ?? 0);
+  if (bind === "") useOriginalDestination(cluster, targetPort);
+  else useStaticAddress(cluster, bind, targetPort ?? 0);
   applyDeclaredProtocol(q, draft, form.protocol);
-  if (services > 0)
+  if (serviceCount > 0)
     addServicesMetadata(
       q,
       cluster,
-      Array.from({ length: services }, (_, i) => namesOf(i)),
+      Array.from({ length: serviceCount }, (_, i) => placeholderNames(i)),
     );
-  if (form.byRule && cluster.metadata !== undefined) addMetadata(cluster, { config: blank(inboundBlank.rule) });
-  applyInboundPolicy(q, draft, policyOfText(form.policy));
-  if (bind !== "127.0.0.1" && bind !== "::1") sendLoopFree(q, cluster);
-  return template(toBinary(ClusterSchema, finished(draft)));
+  if (form.hasDestinationRule && cluster.metadata !== undefined)
+    addMetadata(cluster, { config: placeholder(inboundPlaceholder.rule) });
+  applyInboundPolicy(q, draft, decodePolicy(form.encodedPolicy));
+  if (bind !== "127.0.0.1" && bind !== "::1") bindSourceAddress(q, cluster);
+  return compileTemplate(toBinary(ClusterSchema, finishCluster(draft)));
 });
 
-function namesOf(position: number): { readonly hostname: string; readonly name: string; readonly namespace: string } {
-  const { host, service, namespace } = inboundBlank;
-  return { hostname: blank(host(position)), name: blank(service(position)), namespace: blank(namespace(position)) };
+function placeholderNames(position: number): {
+  readonly hostname: string;
+  readonly name: string;
+  readonly namespace: string;
+} {
+  const { host, service, namespace } = inboundPlaceholder;
+  return {
+    hostname: placeholder(host(position)),
+    name: placeholder(service(position)),
+    namespace: placeholder(namespace(position)),
+  };
 }
 
-function toOriginalDestination(cluster: Cluster, override: number | undefined): void {
+function useOriginalDestination(cluster: Cluster, override: number | undefined): void {
   cluster.clusterDiscoveryType = { case: "type", value: Cluster_DiscoveryType.ORIGINAL_DST };
-  cluster.cleanupInterval = { $typeName: "google.protobuf.Duration", seconds: never, nanos: 0 };
+  cluster.cleanupInterval = { $typeName: "google.protobuf.Duration", seconds: maxCleanupSeconds, nanos: 0 };
   if (override !== undefined) {
     cluster.lbConfig = {
       case: "originalDstLbConfig",
@@ -86,7 +95,7 @@ function toOriginalDestination(cluster: Cluster, override: number | undefined): 
   }
 }
 
-function toAddress(cluster: Cluster, bind: string, port: number): void {
+function useStaticAddress(cluster: Cluster, bind: string, port: number): void {
   cluster.clusterDiscoveryType = { case: "type", value: Cluster_DiscoveryType.STATIC };
   const target = create(ClusterSchema, {
     loadAssignment: {
@@ -98,10 +107,11 @@ function toAddress(cluster: Cluster, bind: string, port: number): void {
 }
 
 /** Connections from addresses that the workload's redirection leaves alone. */
-function sendLoopFree(q: QueryContext, cluster: Cluster): void {
+function bindSourceAddress(q: QueryContext, cluster: Cluster): void {
   const mode = q.ask(ipMode);
   cluster.upstreamBindConfig = create(BindConfigSchema, {
-    sourceAddress: socket(mode === "IPv6" ? loopFreeIpv6 : loopFreeIpv4),
-    ...(mode === "Dual" && features.dualStack(q) && { extraSourceAddresses: [{ address: socket(loopFreeIpv6) }] }),
+    sourceAddress: sourceAddress(mode === "IPv6" ? inboundBindIpv6 : inboundBindIpv4),
+    ...(mode === "Dual" &&
+      features.dualStack(q) && { extraSourceAddresses: [{ address: sourceAddress(inboundBindIpv6) }] }),
   });
 }

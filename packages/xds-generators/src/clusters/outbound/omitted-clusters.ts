@@ -8,40 +8,43 @@ import { outboundCluster } from "./outbound-cluster.js";
 export const duplicateClusters = query("duplicateClusters", (q): readonly string[] => {
   const seen = new Set<string>();
   const found = new Set<string>();
-  for (const name of q.call(clientServices).flatMap((scoped) => q.call(wantedClusters, scoped)))
+  for (const name of q.call(clientServices).flatMap((scoped) => q.call(clusterNamesOf, scoped)))
     (seen.has(name) ? found : seen).add(name);
   return [...found].sort();
 });
 
 /** Names of clusters that have no endpoints for the proxy to resolve, and so are left out, sorted. */
-export const unresolvedClusters = query("unresolvedClusters", (q): readonly string[] =>
-  [...new Set(q.call(clientServices).flatMap((scoped) => q.call(unresolvedClustersOf, scoped)))].sort(),
+export const dnsClustersWithoutEndpoints = query("dnsClustersWithoutEndpoints", (q): readonly string[] =>
+  [...new Set(q.call(clientServices).flatMap((scoped) => q.call(dnsClustersWithoutEndpointsOf, scoped)))].sort(),
 );
 
-const unresolvedClustersOf = query("unresolvedClustersOf", (q, scoped: ScopedService): readonly string[] => {
-  const service = q.call(scopedService, scoped);
-  if (service === undefined || !resolvedByProxy.has(service.resolution)) return [];
-  const subsets =
-    q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
-  return portsOf(service).flatMap((port) =>
-    ["", ...subsets.map(({ name }) => name)]
-      .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
-      .map((subset) => outboundClusterName(service.hostname, port, subset)),
-  );
-});
+const dnsClustersWithoutEndpointsOf = query(
+  "dnsClustersWithoutEndpointsOf",
+  (q, scoped: ScopedService): readonly string[] => {
+    const service = q.call(scopedService, scoped);
+    if (service === undefined || !dnsResolutions.has(service.resolution)) return [];
+    const subsets =
+      q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
+    return nonUdpPorts(service).flatMap((port) =>
+      ["", ...subsets.map(({ name }) => name)]
+        .filter((subset) => q.call(outboundCluster, { service: scoped, port, subset, sniDnat: false }) === undefined)
+        .map((subset) => outboundClusterName(service.hostname, port, subset)),
+    );
+  },
+);
 
-const resolvedByProxy: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "DNSRoundRobinLB"]);
+const dnsResolutions: ReadonlySet<Service["resolution"]> = new Set(["DNSLB", "DNSRoundRobinLB"]);
 
-const wantedClusters = query("wantedClusters", (q, scoped: ScopedService): readonly string[] => {
+const clusterNamesOf = query("clusterNamesOf", (q, scoped: ScopedService): readonly string[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return [];
   const subsets =
     q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec.subsets ?? [];
-  return portsOf(service).flatMap((port) =>
+  return nonUdpPorts(service).flatMap((port) =>
     ["", ...subsets.map(({ name }) => name)].map((subset) => outboundClusterName(service.hostname, port, subset)),
   );
 });
 
-function portsOf({ ports }: Service): readonly number[] {
+function nonUdpPorts({ ports }: Service): readonly number[] {
   return ports.filter(({ protocol }) => protocol !== "UDP").map(({ number }) => number);
 }

@@ -20,17 +20,17 @@ import {
   serviceIdentities,
   type ServicePort,
 } from "@istiod/service-discovery";
-import { encodedAssignment } from "../../endpoints/index.js";
-import { encodedField, joinEncoded } from "../../encoding/encode.js";
-import { filled } from "../../encoding/template.js";
+import { encodeLoadAssignment } from "../../endpoints/index.js";
+import { encodeMessageField, concatBytes } from "../../encoding/encode.js";
+import { fillTemplate } from "../../encoding/template.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { configPath } from "../cluster-metadata.js";
-import { discoveryTypeOf, discoveryTypeOfSubset, passesThrough, typeUnderPolicy } from "../discovery-type.js";
-import { inlineEndpointsOf } from "./inline-endpoints.js";
-import { isResolved, type OutboundBlanks, type OutboundForm, outboundTemplate } from "./outbound-template.js";
-import { textOfPolicy } from "../traffic-policy/policy-encoding.js";
-import { statNameOf } from "../stat-name.js";
+import { discoveryTypeOf, discoveryTypeOfSubset, isPassthrough, discoveryTypeWithPolicy } from "../discovery-type.js";
+import { inlineEndpointsFor } from "./inline-endpoints.js";
+import { isDns, type OutboundPlaceholders, type OutboundClusterShape, outboundTemplate } from "./outbound-template.js";
+import { encodePolicy } from "../traffic-policy/policy-encoding.js";
+import { formatStatName } from "../stat-name.js";
 
 /** One port of a service, or of a subset of it, as a client's scope imports it. */
 export interface OutboundClusterRef {
@@ -54,15 +54,15 @@ export const outboundCluster = query("outboundCluster", (q, ref: OutboundCluster
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
   const subset = subsetNamed(rule?.spec, ref.subset);
   if (ref.subset !== "" && subset === undefined) return undefined;
-  const target: Target = { ref, service, port, rule, subset };
+  const target: ClusterTarget = { ref, service, port, rule, subset };
   const ofService = discoveryTypeOf(q, service);
-  if (subset !== undefined && isResolved(ofService) && q.call(outboundCluster, { ...ref, subset: "" }) === undefined)
+  if (subset !== undefined && isDns(ofService) && q.call(outboundCluster, { ...ref, subset: "" }) === undefined)
     return undefined;
-  return encodedCluster(q, target, ofService);
+  return buildCluster(q, target, ofService);
 });
 
 /** A destination with what is declared for it. */
-interface Target {
+interface ClusterTarget {
   readonly ref: OutboundClusterRef;
   readonly service: Service;
   readonly port: ServicePort;
@@ -70,10 +70,10 @@ interface Target {
   readonly subset: Subset | undefined;
 }
 
-function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_DiscoveryType): Resource | undefined {
+function buildCluster(q: QueryContext, target: ClusterTarget, ofService: Cluster_DiscoveryType): Resource | undefined {
   const { ref, service, port, rule, subset } = target;
   const destinationPolicy = withMeshDefaults(
-    q.call(clusterDefaults).policy,
+    q.call(clusterDefaults).trafficPolicy,
     policyOfPort(rule?.spec.trafficPolicy, port.number),
   );
   const policy =
@@ -81,45 +81,45 @@ function encodedCluster(q: QueryContext, target: Target, ofService: Cluster_Disc
   const type =
     subset === undefined
       ? ofService
-      : discoveryTypeOfSubset(typeUnderPolicy(q, ofService, destinationPolicy, port.protocol), subset);
-  const endpoints = isResolved(type)
-    ? inlineEndpointsOf(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy)
+      : discoveryTypeOfSubset(discoveryTypeWithPolicy(q, ofService, destinationPolicy, port.protocol), subset);
+  const endpoints = isDns(type)
+    ? inlineEndpointsFor(q, { service, port, subset: ref.subset, sniDnat: ref.sniDnat }, policy)
     : [];
-  if (isResolved(type) && endpoints.length === 0) return undefined;
+  if (isDns(type) && endpoints.length === 0) return undefined;
   const identities = ref.sniDnat ? [] : q.call(serviceIdentities, service.key);
-  const { cluster, hasEndpoints } = q.call(outboundTemplate, formOf(q, target, type, policy, identities));
-  const blanks = blanksOf(q, target, identities);
-  const bytes = filled(cluster, { ...blanks });
+  const { template, hasInlineEndpoints } = q.call(outboundTemplate, clusterShape(q, target, type, policy, identities));
+  const values = placeholderValues(q, target, identities);
+  const bytes = fillTemplate(template, { ...values });
   return resource(
-    blanks.name,
-    hasEndpoints
-      ? joinEncoded([bytes, encodedField(loadAssignment, [encodedAssignment(blanks.name, endpoints)])])
+    values.name,
+    hasInlineEndpoints
+      ? concatBytes([bytes, encodeMessageField(loadAssignment, [encodeLoadAssignment(values.name, endpoints)])])
       : bytes,
   );
 }
 
-function formOf(
+function clusterShape(
   q: QueryContext,
-  target: Target,
-  type: Cluster_DiscoveryType,
+  target: ClusterTarget,
+  discoveryType: Cluster_DiscoveryType,
   policy: TrafficPolicy | undefined,
   identities: readonly string[],
-): OutboundForm {
+): OutboundClusterShape {
   const { ref, service, port, rule, subset } = target;
-  const passthrough = passesThrough(subset === undefined ? rule?.spec.trafficPolicy : subset.trafficPolicy);
+  const passthrough = isPassthrough(subset === undefined ? rule?.spec.trafficPolicy : subset.trafficPolicy);
   return {
-    type,
+    discoveryType,
     protocol: port.protocol,
-    policy: textOfPolicy(policy),
+    encodedPolicy: encodePolicy(policy),
     trafficDistribution: service.trafficDistribution,
     meshExternal: service.meshExternal,
-    tunnelled: isTunnelled(q, target),
-    raceFirstTcpConnect: isResolved(type) && service.raceFirstTcpConnect,
+    hboneOnly: isHboneOnly(q, target),
+    raceFirstTcpConnect: isDns(discoveryType) && service.raceFirstTcpConnect,
     passthroughPort:
-      type === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
-    keepsDraining: subset === undefined && !ref.sniDnat && supportsDraining(q, service),
-    byRule: rule !== undefined,
-    ofSubset: subset !== undefined,
+      discoveryType === Cluster_DiscoveryType.ORIGINAL_DST ? service.passthroughTargetPorts[port.number] : undefined,
+    keepsDrainingHosts: subset === undefined && !ref.sniDnat && hasPersistentSessions(q, service),
+    hasDestinationRule: rule !== undefined,
+    isSubset: subset !== undefined,
     ...(!ref.sniDnat && {
       tls: {
         serviceMode: serviceMutualTlsMode(q, service, port, passthrough),
@@ -130,17 +130,19 @@ function formOf(
   };
 }
 
-function blanksOf(
+function placeholderValues(
   q: QueryContext,
-  { ref, service, port, rule, subset }: Target,
+  { ref, service, port, rule, subset }: ClusterTarget,
   identities: readonly string[],
-): OutboundBlanks {
+): OutboundPlaceholders {
   const sni = sniDnatClusterName(service.hostname, port.number, ref.subset);
   const name = ref.sniDnat ? sni : outboundClusterName(service.hostname, port.number, ref.subset);
-  const pattern = q.call(clusterDefaults).outboundStatName;
+  const pattern = q.call(clusterDefaults).outboundStatNamePattern;
   return {
     name,
-    statName: delimitedStatPrefix(pattern === "" ? name : statNameOf(pattern, { service, port, subset: ref.subset })),
+    statName: delimitedStatPrefix(
+      pattern === "" ? name : formatStatName(pattern, { service, port, subset: ref.subset }),
+    ),
     host: service.hostname,
     service: service.name,
     namespace: service.namespace,
@@ -152,17 +154,17 @@ function blanksOf(
 }
 
 /** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
-function isTunnelled(q: QueryContext, { ref, service, port, subset }: Target): boolean {
+function isHboneOnly(q: QueryContext, { ref, service, port, subset }: ClusterTarget): boolean {
   return (
-    q.call(clusterDefaults).tunnels &&
+    q.call(clusterDefaults).meshHasTunnels &&
     subset === undefined &&
     !ref.sniDnat &&
     q.call(everyEndpointAcceptsTunnels, { service: service.key, port: { name: port.name, number: port.number } })
   );
 }
 
-function supportsDraining(q: QueryContext, { labels }: Service): boolean {
-  return q.call(clusterDefaults).sessionLabels.some((name) => (labels[name] ?? "") !== "");
+function hasPersistentSessions(q: QueryContext, { labels }: Service): boolean {
+  return q.call(clusterDefaults).persistentSessionLabels.some((name) => (labels[name] ?? "") !== "");
 }
 
 /** The field in which endpoints are that are not sent apart. */

@@ -11,40 +11,45 @@ import { HealthStatus, HealthStatusSetSchema } from "@istiod/envoy-api/envoy/con
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
-import { blank, blankEach, type Template, template } from "../../encoding/template.js";
-import { type ClusterDraft, clusterDraft, finished } from "../cluster-draft.js";
+import { placeholder, repeatedPlaceholder, type Template, compileTemplate } from "../../encoding/template.js";
+import { type ClusterDraft, newClusterDraft, finishCluster } from "../cluster-draft.js";
 import {
   addBaggageDiscovery,
   addMetadata,
   addMetadataExchange,
-  addRuleMetadata,
+  addDestinationRuleMetadata,
   addServicesMetadata,
 } from "../cluster-metadata.js";
 import { dnsSettings } from "../dns-lookup.js";
-import { policyOfText } from "../traffic-policy/policy-encoding.js";
-import { applyOutboundPolicy, commonLbOf, isDiscoveredBy, type OutboundTarget } from "../traffic-policy/traffic-policy.js";
+import { decodePolicy } from "../traffic-policy/policy-encoding.js";
+import {
+  applyOutboundPolicy,
+  commonLbConfigOf,
+  hasDiscoveryType,
+  type PolicyTarget,
+} from "../traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
 /** All that shapes an outbound cluster and that many have in common: clusters of one form differ in names only. */
-export interface OutboundForm {
+export interface OutboundClusterShape {
   /** How endpoints are found, as far as no load balancer chooses that. */
-  readonly type: Cluster_DiscoveryType;
+  readonly discoveryType: Cluster_DiscoveryType;
   readonly protocol: Protocol;
   /** Of `textOfPolicy`. */
-  readonly policy: string;
+  readonly encodedPolicy: string;
   /** The settings of a service that are of consequence. */
   readonly trafficDistribution: Service["trafficDistribution"];
   readonly meshExternal: boolean;
   /** Whether the cluster stands for a service whose endpoints are all reached through tunnels, which carry what proxies tell each other of themselves. */
-  readonly tunnelled: boolean;
+  readonly hboneOnly: boolean;
   readonly raceFirstTcpConnect: boolean;
   /** The port to which connections that pass through are sent; absent: the one that they were meant for. */
   readonly passthroughPort: number | undefined;
   /** Whether sessions keep to endpoints that drain. */
-  readonly keepsDraining: boolean;
+  readonly keepsDrainingHosts: boolean;
   /** Whether a rule shapes the cluster, and whether it stands for a subset. */
-  readonly byRule: boolean;
-  readonly ofSubset: boolean;
+  readonly hasDestinationRule: boolean;
+  readonly isSubset: boolean;
   /** Absent for clusters that pass TLS on unseen. */
   readonly tls?: {
     readonly serviceMode: MutualTlsMode;
@@ -55,7 +60,7 @@ export interface OutboundForm {
 }
 
 /** What is filled into a cluster of a form. */
-export interface OutboundBlanks {
+export interface OutboundPlaceholders {
   readonly name: string;
   readonly statName: string;
   /** The service's names, for the labels of metrics. */
@@ -70,42 +75,42 @@ export interface OutboundBlanks {
 }
 
 export interface OutboundTemplate {
-  readonly cluster: Template;
+  readonly template: Template;
   /** Whether the endpoints' names are in the cluster. */
-  readonly hasEndpoints: boolean;
+  readonly hasInlineEndpoints: boolean;
 }
 
 /** The cluster of a form, with blanks. */
-export const outboundTemplate = query("outboundTemplate", (q, form: OutboundForm): OutboundTemplate => {
-  const draft = newCluster(q, form);
+export const outboundTemplate = query("outboundTemplate", (q, form: OutboundClusterShape): OutboundTemplate => {
+  const draft = newDraft(q, form);
   const { cluster } = draft;
-  const policy = policyOfText(form.policy);
-  if (form.keepsDraining) keepDraining(cluster);
+  const policy = decodePolicy(form.encodedPolicy);
+  if (form.keepsDrainingHosts) keepDrainingHosts(cluster);
   const { protocol, trafficDistribution, tls } = form;
-  applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsOf(form, tls) }) });
-  addSharedParts(q, cluster);
-  if (form.tunnelled) addMetadata(cluster, { disable_mx: true });
-  else if (form.meshExternal && !form.ofSubset) addMetadata(cluster, { external: true });
-  if (form.byRule) addRuleMetadata(cluster, blank("rule"), policy?.tls);
-  if (form.ofSubset) addMetadata(cluster, { subset: blank("subset") });
-  const resolves = isResolved(form.type) && !isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST);
-  return { cluster: template(toBinary(ClusterSchema, finished(draft))), hasEndpoints: resolves };
+  applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsTarget(form, tls) }) });
+  addDiscoveryParts(q, cluster);
+  if (form.hboneOnly) addMetadata(cluster, { disable_mx: true });
+  else if (form.meshExternal && !form.isSubset) addMetadata(cluster, { external: true });
+  if (form.hasDestinationRule) addDestinationRuleMetadata(cluster, placeholder("rule"), policy?.tls);
+  if (form.isSubset) addMetadata(cluster, { subset: placeholder("subset") });
+  const resolves = isDns(form.discoveryType) && !hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST);
+  return { template: compileTemplate(toBinary(ClusterSchema, finishCluster(draft))), hasInlineEndpoints: resolves };
 });
 
 /** Whether the proxy resolves the names of endpoints. */
-export function isResolved(type: Cluster_DiscoveryType): boolean {
+export function isDns(type: Cluster_DiscoveryType): boolean {
   return type === Cluster_DiscoveryType.STRICT_DNS || type === Cluster_DiscoveryType.LOGICAL_DNS;
 }
 
 /** A cluster with what does not depend on a policy. */
-function newCluster(q: QueryContext, form: OutboundForm): ClusterDraft {
-  const { type, passthroughPort } = form;
-  const draft = clusterDraft({
-    name: blank("name"),
-    altStatName: blank("statName"),
-    clusterDiscoveryType: { case: "type", value: type },
+function newDraft(q: QueryContext, form: OutboundClusterShape): ClusterDraft {
+  const { discoveryType, passthroughPort } = form;
+  const draft = newClusterDraft({
+    name: placeholder("name"),
+    altStatName: placeholder("statName"),
+    clusterDiscoveryType: { case: "type", value: discoveryType },
     commonLbConfig: {},
-    ...(isResolved(type) && dnsSettings(q, form.raceFirstTcpConnect)),
+    ...(isDns(discoveryType) && dnsSettings(q, form.raceFirstTcpConnect)),
   });
   const { cluster } = draft;
   if (passthroughPort !== undefined) {
@@ -115,19 +120,21 @@ function newCluster(q: QueryContext, form: OutboundForm): ClusterDraft {
     };
   }
   applyDeclaredProtocol(q, draft, form.protocol);
-  addServicesMetadata(q, cluster, [{ hostname: blank("host"), name: blank("service"), namespace: blank("namespace") }]);
+  addServicesMetadata(q, cluster, [
+    { hostname: placeholder("host"), name: placeholder("service"), namespace: placeholder("namespace") },
+  ]);
   return draft;
 }
 
-function tlsOf(
-  { meshExternal }: OutboundForm,
-  { serviceMode, identities, selectsWorkloads }: NonNullable<OutboundForm["tls"]>,
-): NonNullable<OutboundTarget["tls"]> {
-  const names = [blankEach("identities")];
+function tlsTarget(
+  { meshExternal }: OutboundClusterShape,
+  { serviceMode, identities, selectsWorkloads }: NonNullable<OutboundClusterShape["tls"]>,
+): NonNullable<PolicyTarget["tls"]> {
+  const names = [repeatedPlaceholder("identities")];
   return {
     identities: identities === "none" ? [] : names,
     externalIdentities: identities === "external" ? names : [],
-    sni: blank("sni"),
+    sni: placeholder("sni"),
     meshExternal,
     serviceMode,
     selectsWorkloads,
@@ -135,8 +142,8 @@ function tlsOf(
 }
 
 /** What every cluster has once its policy decided how its endpoints are found. */
-function addSharedParts(q: QueryContext, cluster: Cluster): void {
-  const eds = isDiscoveredBy(cluster, Cluster_DiscoveryType.EDS);
+function addDiscoveryParts(q: QueryContext, cluster: Cluster): void {
+  const eds = hasDiscoveryType(cluster, Cluster_DiscoveryType.EDS);
   if (eds) {
     cluster.edsClusterConfig = create(Cluster_EdsClusterConfigSchema, {
       serviceName: cluster.name,
@@ -152,8 +159,8 @@ function addSharedParts(q: QueryContext, cluster: Cluster): void {
 }
 
 /** Keeps endpoints that drain, for the sessions that are bound to them. */
-function keepDraining(cluster: Cluster): void {
-  commonLbOf(cluster).overrideHostStatus = create(HealthStatusSetSchema, {
+function keepDrainingHosts(cluster: Cluster): void {
+  commonLbConfigOf(cluster).overrideHostStatus = create(HealthStatusSetSchema, {
     statuses: [HealthStatus.HEALTHY, HealthStatus.DRAINING, HealthStatus.UNKNOWN, HealthStatus.DEGRADED],
   });
 }

@@ -33,7 +33,7 @@ export function applyLocalitySetting(
   const setting = chosen?.kind === "locality" ? chosen.setting : undefined;
   const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
   const byChoice = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
-  if (q.call(clusterDefaults).localityWeighted || byChoice || (setting?.distribute.length ?? 0) > 0) {
+  if (q.call(clusterDefaults).localityWeightedLb || byChoice || (setting?.distribute.length ?? 0) > 0) {
     commonLb.localityConfigSpecifier = {
       case: "localityWeightedLbConfig",
       value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema),

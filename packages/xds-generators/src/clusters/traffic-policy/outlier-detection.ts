@@ -8,7 +8,7 @@ import { type MatchPredicate, MatchPredicateSchema } from "@istiod/envoy-api/env
 import { HttpProtocolOptions_OutlierDetectionSchema } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { PercentSchema } from "@istiod/envoy-api/envoy/type/v3/percent";
 import type { OutlierDetection } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { exactly } from "../../envoy/string-matcher.js";
+import { exactMatcher } from "../../envoy/string-matcher.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
@@ -31,7 +31,7 @@ export function applyOutlierDetection(
   const codes = settings.outlierDetectionHttpErrorCodes;
   if (codes.length > 0) {
     httpOptions(draft).outlierDetection = create(HttpProtocolOptions_OutlierDetectionSchema, {
-      errorMatcher: anyStatus(codes),
+      errorMatcher: matchStatusCodes(codes),
     });
   }
 }
@@ -61,13 +61,15 @@ function outlierDetection(settings: OutlierDetection): EnvoyOutlierDetection {
   return out;
 }
 
-function anyStatus(codes: readonly number[]): MatchPredicate {
+function matchStatusCodes(codes: readonly number[]): MatchPredicate {
   const rules = codes.map((code) =>
     create(MatchPredicateSchema, {
       rule: {
         case: "httpResponseHeadersMatch",
         value: {
-          headers: [{ name: ":status", headerMatchSpecifier: { case: "stringMatch", value: exactly(String(code)) } }],
+          headers: [
+            { name: ":status", headerMatchSpecifier: { case: "stringMatch", value: exactMatcher(String(code)) } },
+          ],
         },
       },
     }),

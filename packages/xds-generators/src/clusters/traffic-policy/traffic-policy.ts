@@ -19,9 +19,9 @@ import { applyOutlierDetection } from "./outlier-detection.js";
 import { applyProxyProtocol, applyTransportSockets } from "./transport-sockets.js";
 import { chooseUpstreamTls, type UpstreamTlsTarget } from "./upstream-tls-settings.js";
 import type { UpstreamTlsOptions } from "./upstream-tls-context.js";
-import { useHttp2, wantsHttp2Upgrade } from "./upstream-protocol.js";
+import { useHttp2, upgradesToHttp2 } from "./upstream-protocol.js";
 
-export interface OutboundTarget {
+export interface PolicyTarget {
   readonly protocol: Protocol;
   readonly trafficDistribution: Service["trafficDistribution"];
   /** Absent for clusters that pass TLS on unseen. */
@@ -33,49 +33,49 @@ export function applyOutboundPolicy(
   q: QueryContext,
   draft: ClusterDraft,
   policy: TrafficPolicy | undefined,
-  target: OutboundTarget,
+  target: PolicyTarget,
 ): void {
   const { cluster } = draft;
   const { tls } = target;
-  if (wantsHttp2Upgrade(q, target.protocol, policy?.connectionPool)) useHttp2(draft);
+  if (upgradesToHttp2(q, target.protocol, policy?.connectionPool)) useHttp2(draft);
   applyConnectionPool(q, draft, policy?.connectionPool, policy?.retryBudget);
   applyOutlierDetection(draft, policy?.outlierDetection, forcesUnhealthyEndpoints(q, target));
-  applyBalancing(q, cluster, policy?.loadBalancer, target);
+  applyLoadBalancing(q, cluster, policy?.loadBalancer, target);
   if (tls !== undefined) {
     applyTransportSockets(q, draft, chooseUpstreamTls(q, policy?.tls, tls), tls);
     applyProxyProtocol(q, cluster, policy?.proxyProtocol);
   }
-  letClusterChoose(cluster);
+  useClusterProvidedLb(cluster);
 }
 
 /** What of a policy shapes connections to the workload itself: the connection pool alone. */
 export function applyInboundPolicy(q: QueryContext, draft: ClusterDraft, policy: TrafficPolicy | undefined): void {
   applyConnectionPool(q, draft, policy?.connectionPool, policy?.retryBudget);
-  letClusterChoose(draft.cluster);
+  useClusterProvidedLb(draft.cluster);
 }
 
-export function commonLbOf(cluster: Cluster): NonNullable<Cluster["commonLbConfig"]> {
+export function commonLbConfigOf(cluster: Cluster): NonNullable<Cluster["commonLbConfig"]> {
   return (cluster.commonLbConfig ??= create(Cluster_CommonLbConfigSchema));
 }
 
-export function isDiscoveredBy(cluster: Cluster, type: Cluster_DiscoveryType): boolean {
+export function hasDiscoveryType(cluster: Cluster, type: Cluster_DiscoveryType): boolean {
   return cluster.clusterDiscoveryType.case === "type" && cluster.clusterDiscoveryType.value === type;
 }
 
-function applyBalancing(
+function applyLoadBalancing(
   q: QueryContext,
   cluster: Cluster,
   settings: LoadBalancerSettings | undefined,
-  target: OutboundTarget,
+  target: PolicyTarget,
 ): void {
   if (cluster.lbPolicy === Cluster_LbPolicy.CLUSTER_PROVIDED) return;
-  const commonLb = commonLbOf(cluster);
+  const commonLb = commonLbConfigOf(cluster);
   if (commonLb.healthyPanicThreshold === undefined && supportsUnhealthyEndpoints(q, target)) {
     commonLb.healthyPanicThreshold = create(PercentSchema, { value: 0 });
   }
   const locality = effectiveLocalitySetting(q.call(clusterDefaults), settings, target.trafficDistribution);
   applyLocalitySetting(q, commonLb, locality, cluster.outlierDetection !== undefined);
-  if (isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST)) return;
+  if (hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST)) return;
   if (target.protocol === "Redis" && features.redisFilter(q)) {
     cluster.lbPolicy = Cluster_LbPolicy.MAGLEV;
     return;
@@ -83,15 +83,16 @@ function applyBalancing(
   applyLoadBalancer(cluster, settings);
 }
 
-function letClusterChoose(cluster: Cluster): void {
-  if (isDiscoveredBy(cluster, Cluster_DiscoveryType.ORIGINAL_DST)) cluster.lbPolicy = Cluster_LbPolicy.CLUSTER_PROVIDED;
+function useClusterProvidedLb(cluster: Cluster): void {
+  if (hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST))
+    cluster.lbPolicy = Cluster_LbPolicy.CLUSTER_PROVIDED;
 }
 
 /** Whether unhealthy endpoints are sent, so that Envoy must not fall back on them. */
-function supportsUnhealthyEndpoints(q: QueryContext, target: OutboundTarget): boolean {
+function supportsUnhealthyEndpoints(q: QueryContext, target: PolicyTarget): boolean {
   return q.call(clusterDefaults).unhealthyEndpoints === "usually" || forcesUnhealthyEndpoints(q, target);
 }
 
-function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: OutboundTarget): boolean {
+function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: PolicyTarget): boolean {
   return q.call(clusterDefaults).unhealthyEndpoints === "always" || trafficDistribution !== "Any";
 }

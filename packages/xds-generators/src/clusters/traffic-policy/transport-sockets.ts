@@ -19,10 +19,10 @@ import {
   TrafficPolicy_ProxyProtocol_VERSION,
   type TrafficPolicy_ProxyProtocol,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { rawBuffer, tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
 import type { ClusterDraft } from "../cluster-draft.js";
-import { hboneMatch, sendsHbone } from "../../hbone.js";
+import { hboneSocketMatch, sendsHbone } from "../../hbone.js";
 import { disableBaggageDiscovery } from "../cluster-metadata.js";
 import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
 import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
@@ -62,24 +62,24 @@ function applyHboneMatches(
   perEndpoint: boolean,
 ): void {
   if (mode === undefined) {
-    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
+    cluster.transportSocketMatches = [hboneSocketMatch(q, rawBuffer()), plaintextMatch()];
     return;
   }
   if (isOriginalDestination(cluster)) return;
   delete cluster.transportSocket;
   if (tls === undefined) {
-    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), plaintextMatch()];
+    cluster.transportSocketMatches = [hboneSocketMatch(q, rawBuffer()), plaintextMatch()];
   } else if (perEndpoint) {
     cluster.transportSocketMatches = [
-      hboneMatch(q, rawBuffer()),
+      hboneSocketMatch(q, rawBuffer()),
       socketMatch("tlsMode-istio", istioMutualMatch, tls),
       plaintextMatch(),
     ];
   } else if (mode === Mode.ISTIO_MUTUAL) {
-    cluster.transportSocketMatches = [hboneMatch(q, rawBuffer()), socketMatch("tlsMode-istio", undefined, tls)];
+    cluster.transportSocketMatches = [hboneSocketMatch(q, rawBuffer()), socketMatch("tlsMode-istio", undefined, tls)];
   } else {
     // The policy's TLS is meant for the server itself, so it goes inside of the tunnel too.
-    cluster.transportSocketMatches = [hboneMatch(q, tls), socketMatch("user", undefined, tls)];
+    cluster.transportSocketMatches = [hboneSocketMatch(q, tls), socketMatch("user", undefined, tls)];
     disableBaggageDiscovery(q, cluster);
   }
 }
@@ -101,7 +101,7 @@ export function applyProxyProtocol(
   const wrapped = (inner: TransportSocket): TransportSocket =>
     transportSocket(
       "envoy.transport_sockets.upstream_proxy_protocol",
-      any(ProxyProtocolUpstreamTransportSchema, { config, transportSocket: inner }),
+      packAny(ProxyProtocolUpstreamTransportSchema, { config, transportSocket: inner }),
     );
   if (cluster.transportSocket === undefined && cluster.transportSocketMatches.length === 0) {
     cluster.transportSocket = wrapped(rawBuffer("raw_buffer"));

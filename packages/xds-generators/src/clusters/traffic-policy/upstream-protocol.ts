@@ -17,7 +17,7 @@ import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } 
 import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
 import { isHttp, isHttp2, isUndeclared, type Protocol } from "@istiod/service-discovery";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
@@ -34,7 +34,7 @@ export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, prot
     httpOptions(draft).upstreamProtocolOptions = {
       case: "explicitHttpConfig",
       value: create(HttpProtocolOptions_ExplicitHttpConfigSchema, {
-        protocolConfig: { case: "httpProtocolOptions", value: preservingCase() },
+        protocolConfig: { case: "httpProtocolOptions", value: preserveCaseOptions() },
       }),
     };
   }
@@ -53,7 +53,7 @@ export function useHttp2(draft: ClusterDraft): void {
   };
 }
 
-export function speaksHttp2Only(draft: ClusterDraft): boolean {
+export function isHttp2Only(draft: ClusterDraft): boolean {
   const chosen = draft.http?.upstreamProtocolOptions;
   return chosen?.case === "explicitHttpConfig" && chosen.value.protocolConfig.case === "http2ProtocolOptions";
 }
@@ -73,7 +73,7 @@ export function useDownstreamProtocol(draft: ClusterDraft): void {
 }
 
 /** Whether a policy, or the mesh for a port that declares HTTP, wants HTTP/2 between proxies. */
-export function wantsHttp2Upgrade(
+export function upgradesToHttp2(
   q: QueryContext,
   protocol: Protocol,
   pool: ConnectionPoolSettings | undefined,
@@ -89,11 +89,14 @@ export function wantsHttp2Upgrade(
 
 /** Options of clusters that send what they are given to wherever it was meant for. */
 export function passthroughProtocolOptions(q: QueryContext): Any {
-  return any(HttpProtocolOptionsSchema, {
+  return packAny(HttpProtocolOptionsSchema, {
     commonHttpProtocolOptions: { idleTimeout: { seconds: 300n } },
     upstreamProtocolOptions: {
       case: "useDownstreamProtocolConfig",
-      value: { httpProtocolOptions: q.call(preservesHeaderCase) ? preservingCase() : {}, http2ProtocolOptions: {} },
+      value: {
+        httpProtocolOptions: q.call(preservesHeaderCase) ? preserveCaseOptions() : {},
+        http2ProtocolOptions: {},
+      },
     },
   });
 }
@@ -103,8 +106,8 @@ const preservesHeaderCase = query(
   (q): boolean => proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase === true,
 );
 
-function preservingCase(): Http1ProtocolOptions {
-  const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };
+function preserveCaseOptions(): Http1ProtocolOptions {
+  const formatter = { name: "preserve_case", typedConfig: packAny(PreserveCaseFormatterConfigSchema) };
   return create(Http1ProtocolOptionsSchema, {
     headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } },
   });

@@ -19,7 +19,7 @@ import {
   ClientTLSSettings_TLSmode as Mode,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
-import { exactly } from "../../envoy/string-matcher.js";
+import { exactMatcher } from "../../envoy/string-matcher.js";
 import { enforceCompliance } from "../../security/tls/compliance.js";
 import {
   agentSecret,
@@ -33,7 +33,7 @@ import {
 } from "../../security/tls/sds-secret.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
-import { speaksHttp2Only } from "./upstream-protocol.js";
+import { isHttp2Only } from "./upstream-protocol.js";
 
 export interface UpstreamTlsOptions {
   /** Identities for the certificates of a ServiceEntry, where the policy gives none; empty otherwise. */
@@ -55,7 +55,7 @@ export function upstreamTlsContext(
   if (settings.mode === Mode.DISABLE) return undefined;
   if (settings.mode === Mode.ISTIO_MUTUAL) {
     const context = istioMutual(q, draft, settings);
-    enforceCompliance(q, commonOf(context));
+    enforceCompliance(q, commonTlsContextOf(context));
     return context;
   }
   const { credentialName } = settings;
@@ -70,39 +70,39 @@ export function upstreamTlsContext(
   const mutual = settings.mode === Mode.MUTUAL;
   if (mutual && credentialName === "" && (settings.clientCertificate === "" || settings.privateKey === ""))
     return undefined;
-  followRequestHost(draft, settings);
+  useRequestHostForTls(draft, settings);
   const names = settings.subjectAltNames.length > 0 ? settings.subjectAltNames : options.externalIdentities;
-  const context = tlsContext(settings.sni);
-  const common = commonOf(context);
+  const context = newTlsContext(settings.sni);
+  const common = commonTlsContextOf(context);
   if (credentialName !== "") applyCredential(q, common, settings, names);
-  else applyFiles(q, common, settings, names, mutual);
+  else applyCertificateFiles(q, common, settings, names, mutual);
   const { ecdhCurves = [], cipherSuites = [] } = mesh(q).tlsDefaults ?? {};
   if (common.tlsParams !== undefined && ecdhCurves.length > 0) common.tlsParams.ecdhCurves = ecdhCurves;
   if (common.tlsParams !== undefined && cipherSuites.length > 0) common.tlsParams.cipherSuites = cipherSuites;
-  if (speaksHttp2Only(draft)) common.alpnProtocols = ["h2"];
+  if (isHttp2Only(draft)) common.alpnProtocols = ["h2"];
   enforceCompliance(q, common);
   return context;
 }
 
 function istioMutual(q: QueryContext, draft: ClusterDraft, settings: ClientTLSSettings): UpstreamTlsContext {
   const sni = settings.sni === "" && !draft.dynamicForwardProxy ? draft.cluster.name : settings.sni;
-  const context = tlsContext(sni);
-  const common = commonOf(context);
+  const context = newTlsContext(sni);
+  const common = commonTlsContextOf(context);
   common.tlsCertificateSdsSecretConfigs = [agentSecret(workloadCertificate)];
   common.validationContextType = {
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
-      defaultValidationContext: { matchSubjectAltNames: settings.subjectAltNames.map((name) => exactly(name)) },
+      defaultValidationContext: { matchSubjectAltNames: settings.subjectAltNames.map((name) => exactMatcher(name)) },
       validationContextSdsSecretConfig: agentSecret(workloadRoots),
     }),
   };
-  const exchanges = q.call(clusterDefaults).offersExchange;
+  const exchanges = q.call(clusterDefaults).offersMetadataExchangeAlpn;
   common.alpnProtocols = [
     ...(exchanges ? ["istio-peer-exchange"] : []),
     "istio",
-    ...(speaksHttp2Only(draft) ? ["h2"] : []),
+    ...(isHttp2Only(draft) ? ["h2"] : []),
   ];
-  if (draft.dynamicForwardProxy) followRequestHost(draft, settings);
+  if (draft.dynamicForwardProxy) useRequestHostForTls(draft, settings);
   return context;
 }
 
@@ -120,14 +120,14 @@ function applyCredential(
   common.validationContextType = {
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
-      defaultValidationContext: { matchSubjectAltNames: names.map((name) => exactly(name)) },
+      defaultValidationContext: { matchSubjectAltNames: names.map((name) => exactMatcher(name)) },
       validationContextSdsSecretConfig: credentialSecret(credentialName + rootsSuffix, ownServer),
     }),
   };
 }
 
 /** Files of the proxy, which the agent reads and serves so that they can be rotated; without roots, those of the system. */
-function applyFiles(
+function applyCertificateFiles(
   q: QueryContext,
   common: CommonTlsContext,
   settings: ClientTLSSettings,
@@ -149,7 +149,7 @@ function applyFiles(
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
       defaultValidationContext: {
-        matchSubjectAltNames: names.map((name) => exactly(name)),
+        matchSubjectAltNames: names.map((name) => exactMatcher(name)),
         ...(settings.caCrl !== "" && { crl: { specifier: { case: "filename" as const, value: settings.caCrl } } }),
       },
       validationContextSdsSecretConfig: fileSecret(`file-root:${roots}`, ownFileServer),
@@ -158,11 +158,11 @@ function applyFiles(
 }
 
 /** SNI by the host of the request where the policy has none, and then the check of the certificate by it where the policy names no others. */
-function followRequestHost(draft: ClusterDraft, settings: ClientTLSSettings): void {
+function useRequestHostForTls(draft: ClusterDraft, settings: ClientTLSSettings): void {
   const verifies = settings.insecureSkipVerify !== true;
   const sni = settings.sni === "";
   const validation = verifies && (draft.dynamicForwardProxy || (sni && settings.subjectAltNames.length === 0));
-  if (draft.dynamicForwardProxy && !(sni && validation)) allowFixedNames(draft);
+  if (draft.dynamicForwardProxy && !(sni && validation)) allowInsecureOptions(draft);
   if (!sni && !validation) return;
   const upstream = (httpOptions(draft).upstreamHttpProtocolOptions ??= create(UpstreamHttpProtocolOptionsSchema));
   if (sni) upstream.autoSni = true;
@@ -170,7 +170,7 @@ function followRequestHost(draft: ClusterDraft, settings: ClientTLSSettings): vo
 }
 
 /** Envoy refuses a dynamic forward proxy that does not follow the host of each request, unless it is told that this is meant. */
-export function allowFixedNames({ cluster }: ClusterDraft): void {
+export function allowInsecureOptions({ cluster }: ClusterDraft): void {
   if (cluster.clusterDiscoveryType.case !== "clusterType") return;
   const type = cluster.clusterDiscoveryType.value;
   const config = type.typedConfig && anyUnpack(type.typedConfig, ClusterConfigSchema);
@@ -179,7 +179,7 @@ export function allowFixedNames({ cluster }: ClusterDraft): void {
   type.typedConfig = anyPack(ClusterConfigSchema, config);
 }
 
-function tlsContext(sni: string): UpstreamTlsContext {
+function newTlsContext(sni: string): UpstreamTlsContext {
   return create(UpstreamTlsContextSchema, {
     sni,
     commonTlsContext: {
@@ -188,6 +188,6 @@ function tlsContext(sni: string): UpstreamTlsContext {
   });
 }
 
-function commonOf(context: UpstreamTlsContext): CommonTlsContext {
+function commonTlsContextOf(context: UpstreamTlsContext): CommonTlsContext {
   return (context.commonTlsContext ??= create(CommonTlsContextSchema));
 }

@@ -6,7 +6,7 @@ import {
   ClientTLSSettingsSchema,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { features, type MutualTlsMode } from "@istiod/push-context";
-import { clusterDefaults, type OwnCertificates } from "../cluster-defaults.js";
+import { clusterDefaults, type ClientCertificateFiles } from "../cluster-defaults.js";
 
 /** The TLS of a cluster, and whether a policy chose it or istiod did, since the service takes Istio's mutual TLS. */
 export interface UpstreamTlsChoice {
@@ -33,7 +33,7 @@ export function chooseUpstreamTls(
   policy: ClientTLSSettings | undefined,
   target: UpstreamTlsTarget,
 ): UpstreamTlsChoice {
-  if (policy !== undefined) return { settings: completed(q, policy, target), automatic: false };
+  if (policy !== undefined) return { settings: completeTlsSettings(q, policy, target), automatic: false };
   const { serviceMode, identities, sni } = target;
   if (
     target.meshExternal ||
@@ -43,7 +43,7 @@ export function chooseUpstreamTls(
   ) {
     return { settings: undefined, automatic: false };
   }
-  const own = ownCertificates(q);
+  const own = mutualTlsFiles(q);
   const settings = create(ClientTLSSettingsSchema, {
     ...(own ?? { mode: Mode.ISTIO_MUTUAL }),
     subjectAltNames: [...identities],
@@ -52,14 +52,14 @@ export function chooseUpstreamTls(
   return { settings, automatic: true };
 }
 
-function completed(
+function completeTlsSettings(
   q: QueryContext,
   policy: ClientTLSSettings,
   { meshExternal, sni, identities }: UpstreamTlsTarget,
 ): ClientTLSSettings {
   if (policy.mode === Mode.DISABLE || policy.mode === Mode.SIMPLE) return policy;
   const insecure = policy.insecureSkipVerify === undefined ? {} : { insecureSkipVerify: policy.insecureSkipVerify };
-  const own = ownCertificates(q);
+  const own = mutualTlsFiles(q);
   if (own !== undefined) {
     if (meshExternal && features.preferDestinationRuleTlsForExternal(q)) return policy;
     return create(ClientTLSSettingsSchema, {
@@ -79,7 +79,7 @@ function completed(
 }
 
 /** Certificates that the node names as its own, in files. */
-function ownCertificates(q: QueryContext): (OwnCertificates & { readonly mode: Mode }) | undefined {
-  const own = q.call(clusterDefaults).ownCertificates;
+function mutualTlsFiles(q: QueryContext): (ClientCertificateFiles & { readonly mode: Mode }) | undefined {
+  const own = q.call(clusterDefaults).clientCertificates;
   return own && { mode: Mode.MUTUAL, ...own };
 }

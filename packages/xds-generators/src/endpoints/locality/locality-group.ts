@@ -38,13 +38,13 @@ export function totalWeight(members: readonly Weighted[]): number {
 export function groupByLocality(
   members: readonly (Member & { readonly endpoint: Endpoint })[],
 ): readonly LocalityGroup[] {
-  return [...groupedBy(members, ({ endpoint }) => endpoint.locality)]
+  return [...groupBy(members, ({ endpoint }) => endpoint.locality)]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
     .map(([locality, group]) => ({ locality, members: group, weight: totalWeight(group), priority: 0 }));
 }
 
 /** Items by a key of theirs, keys in order of first appearance. */
-export function groupedBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
+export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const out = new Map<K, T[]>();
   for (const item of items) {
     const key = keyOf(item);

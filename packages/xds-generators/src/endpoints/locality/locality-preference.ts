@@ -5,7 +5,7 @@ import type {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { isLabelled, label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
-import { groupedBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
+import { groupBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 
 /** What a client goes by when it prefers some endpoints to others. */
 export interface LocalityPreference {
@@ -13,14 +13,14 @@ export interface LocalityPreference {
   /** Envoy notices which endpoints fail, without which it would never turn to a lower priority. */
   readonly detectsOutliers: boolean;
   /** Whether priorities by labels count. */
-  readonly byLabels: boolean;
+  readonly usesLabels: boolean;
 }
 
 /**
  * Groups with the weights and priorities that the client's locality gives them. The client's locality is asked for only where it decides.
  * Source: pilot/pkg/networking/core/loadbalancer.
  */
-export function byPreference<M extends Weighted>(
+export function applyLocalityPreference<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
   preference: LocalityPreference,
@@ -28,32 +28,34 @@ export function byPreference<M extends Weighted>(
   const { setting: chosen, detectsOutliers } = preference;
   if (groups.length === 0 || chosen === undefined) return groups;
   const labelled = (labels: readonly string[]): readonly LocalityGroup<M>[] =>
-    labels.length === 0 || !preference.byLabels || !q.ask(isLabelled, undefined) ? groups : byLabels(q, groups, labels);
+    labels.length === 0 || !preference.usesLabels || !q.ask(isLabelled, undefined)
+      ? groups
+      : byLabels(q, groups, labels);
   if (chosen.kind === "zoneAware") {
     const { enabled, failoverPriority, failover } = chosen.setting;
     if (enabled === false || q.ask(proxyType) === "waypoint") return groups;
-    return byRegion(q, labelled(failoverPriority), failover);
+    return prioritizeByRegion(q, labelled(failoverPriority), failover);
   }
   const { distribute, failoverPriority, failover } = chosen.setting;
-  if (distribute.length > 0) return distributed(q.ask(locality), groups, distribute);
+  if (distribute.length > 0) return applyDistribution(q.ask(locality), groups, distribute);
   if (!detectsOutliers && !chosen.forced) return groups;
   const byChoice = failoverPriority.length > 0 && failover.length === 0;
-  return byChoice ? labelled(failoverPriority) : byDistance(q, labelled(failoverPriority), failover);
+  return byChoice ? labelled(failoverPriority) : prioritizeByLocality(q, labelled(failoverPriority), failover);
 }
 
 /** Weights as the first setting for the client's locality says; localities that it does not name lose their endpoints. */
-function distributed<M extends Weighted>(
+function applyDistribution<M extends Weighted>(
   own: Locality,
   groups: readonly LocalityGroup<M>[],
   settings: readonly LocalityLoadBalancerSetting_Distribute[],
 ): readonly LocalityGroup<M>[] {
-  const setting = settings.find(({ from }) => covers(from, own));
+  const setting = settings.find(({ from }) => matchesLocality(from, own));
   if (setting === undefined) return groups;
   const weights = new Map<LocalityGroup<M>, number>();
   const remaining = new Set(groups);
   // The wildcard comes last, so that it takes what nothing else names.
   for (const to of Object.keys(setting.to).sort().reverse()) {
-    const named = [...remaining].filter((group) => covers(to, localityOf(group)));
+    const named = [...remaining].filter((group) => matchesLocality(to, localityOf(group)));
     const total = named.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
     for (const group of named) {
       remaining.delete(group);
@@ -67,14 +69,14 @@ function distributed<M extends Weighted>(
 }
 
 /** Priorities by how much of the locality is shared, below those that groups have. `failover` prefers one region to others. */
-function byDistance<M extends Weighted>(
+function prioritizeByLocality<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
   failover: LocalityLoadBalancerSetting["failover"],
 ): readonly LocalityGroup<M>[] {
   const own = q.ask(locality);
   const preferred = failover.find(({ from }) => from === own.region)?.to;
-  return prioritized(
+  return compactPriorities(
     groups.map((group) => {
       const { region, zone, subzone } = localityOf(group);
       const distance =
@@ -93,14 +95,14 @@ function byDistance<M extends Weighted>(
 }
 
 /** Priorities by region alone, so that zones of one region share the load. */
-function byRegion<M extends Weighted>(
+function prioritizeByRegion<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
   failover: readonly { readonly from: string; readonly to: string }[],
 ): readonly LocalityGroup<M>[] {
   const { region: own } = q.ask(locality);
   const preferred = failover.find(({ from }) => from === own)?.to;
-  return prioritized(
+  return compactPriorities(
     groups.map((group) => {
       const { region } = localityOf(group);
       return { ...group, priority: group.priority * 3 + (region === own ? 0 : region === preferred ? 1 : 2) };
@@ -123,9 +125,9 @@ function byLabels<M extends Weighted>(
     return { name, value: (parts.length === 2 ? value : q.ask(label, name)) ?? "" };
   });
   const networkFirst = priorityLabels[0] === NETWORK_LABEL;
-  return prioritized(
+  return compactPriorities(
     groups.flatMap((group) => {
-      const byPriority = groupedBy(group.members, ({ labels }) => {
+      const byPriority = groupBy(group.members, ({ labels }) => {
         const differs = wanted.map(({ name, value }) => (labels[name] ?? "") !== value);
         const elsewhere = networkFirst && differs[0] === true;
         const first = differs.findIndex((different, position) => different && !(elsewhere && position === 0));
@@ -139,13 +141,13 @@ function byLabels<M extends Weighted>(
 }
 
 /** The same order of priorities without gaps, from 0 on. */
-function prioritized<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
+function compactPriorities<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
   const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
   return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
 }
 
 /** Whether `region/zone/subzone`, where `*` and missing parts stand for any, covers a locality. */
-function covers(rule: string, { region, zone, subzone }: Locality): boolean {
+function matchesLocality(rule: string, { region, zone, subzone }: Locality): boolean {
   const [ruleRegion, ruleZone, ruleSubzone] = splitLocality(rule);
   const fits = (part: string, actual: string): boolean => part === "*" || part === "" || part === actual;
   return (ruleRegion === "*" || ruleRegion === region) && fits(ruleZone, zone) && fits(ruleSubzone, subzone);

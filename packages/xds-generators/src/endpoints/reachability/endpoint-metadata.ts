@@ -19,7 +19,7 @@ export const originalDestination = "envoy.filters.listener.original_dst";
 export type EndpointMetadata = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** What an endpoint's metadata tells, beside where it leads. */
-export interface EndpointFacts {
+export interface EndpointAttributes {
   /** Empty or `disabled`: no mutual TLS. */
   readonly tlsMode: string;
   readonly workloadName: string;
@@ -29,7 +29,12 @@ export interface EndpointFacts {
 }
 
 /** The facts of an endpoint of a service. Services outside of the mesh lend it theirs, where so configured. */
-export function factsOf(q: QueryContext, service: Service, endpoint: Endpoint, mutualTls: boolean): EndpointFacts {
+export function endpointAttributes(
+  q: QueryContext,
+  service: Service,
+  endpoint: Endpoint,
+  mutualTls: boolean,
+): EndpointAttributes {
   const { workloadName, namespace, labels, cluster } = endpoint;
   const tlsMode = mutualTls ? endpoint.tlsMode : "";
   if (!service.meshExternal || !features.canonicalServiceForMeshExternal(q))
@@ -45,7 +50,7 @@ export function factsOf(q: QueryContext, service: Service, endpoint: Endpoint, m
  * The metadata of an endpoint. `istio.workload` tells clients whose servers exchange no metadata who answers, as
  * `workload;namespace;canonical name;revision;cluster`. Source: pilot/pkg/networking/util, AppendLbEndpointMetadata.
  */
-export function endpointMetadata(q: QueryContext, facts: EndpointFacts): EndpointMetadata {
+export function endpointMetadata(q: QueryContext, facts: EndpointAttributes): EndpointMetadata {
   const out: Record<string, Readonly<Record<string, string>>> = {};
   if (facts.tlsMode !== "" && facts.tlsMode !== DISABLED_TLS_MODE)
     out[transportSocketMatch] = { tlsMode: facts.tlsMode };

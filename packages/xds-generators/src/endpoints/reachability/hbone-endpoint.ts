@@ -13,7 +13,7 @@ const waypointController = "istio.io-mesh-controller";
  * Reports whether the client reaches an endpoint through an HBONE tunnel: the client opens tunnels, the endpoint accepts them, and mutual TLS
  * without a tunnel is not possible or not preferred.
  */
-export function isTunnelled(q: QueryContext, endpoint: Endpoint): boolean {
+export function usesHbone(q: QueryContext, endpoint: Endpoint): boolean {
   const accepted = endpoint.labels[managedLabel] === waypointController || acceptsTunnels(q, endpoint);
   if (!accepted || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
   return opensTunnels(q) && !q.ask(proxylessGrpc);

@@ -8,15 +8,15 @@ import {
   type NetworkGateway,
   type Service,
 } from "@istiod/service-discovery";
-import { type EndpointMetadata, endpointMetadata, factsOf } from "./endpoint-metadata.js";
+import { type EndpointMetadata, endpointMetadata, endpointAttributes } from "./endpoint-metadata.js";
 import { isDraining } from "./visible-endpoints.js";
-import { isTunnelled, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./hbone-endpoint.js";
+import { usesHbone, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./hbone-endpoint.js";
 
 /** An endpoint as the client reaches it, but for how much it counts: what `LbEndpoint` says, as plain data. */
 export interface LbEndpoint {
   readonly address: HostAddress | TunnelAddress;
   /** Where it is reached too, of another family. */
-  readonly others: readonly HostAddress[];
+  readonly additionalAddresses: readonly HostAddress[];
   readonly health: HealthStatus;
   readonly metadata: EndpointMetadata;
 }
@@ -28,26 +28,31 @@ interface HostAddress {
 }
 
 export function lbEndpoint(q: QueryContext, service: Service, endpoint: Endpoint, mutualTls: boolean): LbEndpoint {
-  const metadata = endpointMetadata(q, factsOf(q, service, endpoint, mutualTls));
+  const metadata = endpointMetadata(q, endpointAttributes(q, service, endpoint, mutualTls));
   const health = isDraining(q, endpoint) ? HealthStatus.DRAINING : healthStatuses[endpoint.health];
   const { addresses, port } = endpoint;
-  if (isTunnelled(q, endpoint)) {
+  if (usesHbone(q, endpoint)) {
     return {
       address: tunnelAddress(endpoint),
-      others: none,
+      additionalAddresses: none,
       health,
       metadata: { ...metadata, ...tunnelMetadata(endpoint) },
     };
   }
-  const others =
+  const additionalAddresses =
     addresses.length > 1 && features.dualStack(q) ? addresses.slice(1).map((host) => ({ host, port })) : none;
-  return { address: { host: addresses[0] ?? "", port }, others, health, metadata };
+  return { address: { host: addresses[0] ?? "", port }, additionalAddresses, health, metadata };
 }
 
 /** A gateway that stands for endpoints of another network; it takes mutual TLS only. */
 export function gatewayEndpoint(q: QueryContext, { cluster, address: host, port }: NetworkGateway): LbEndpoint {
   const facts = { tlsMode: ISTIO_MUTUAL_TLS_MODE, workloadName: "", namespace: "", labels: {}, cluster };
-  return { address: { host, port }, others: none, health: HealthStatus.UNKNOWN, metadata: endpointMetadata(q, facts) };
+  return {
+    address: { host, port },
+    additionalAddresses: none,
+    health: HealthStatus.UNKNOWN,
+    metadata: endpointMetadata(q, facts),
+  };
 }
 
 /** The weight of an endpoint: at least 1. */

@@ -13,7 +13,7 @@ import type { EndpointTarget } from "../endpoint-target.js";
  * Whether the client speaks Istio's mutual TLS to each endpoint of a target: as its DestinationRule says, else where the endpoint's proxy takes it
  * and no PeerAuthentication disables it. Source: pilot/pkg/xds/endpoints/mtls_checker.go.
  */
-export function mutualTlsOf(
+export function mutualTlsPredicate(
   q: QueryContext,
   target: EndpointTarget,
   rule: DestinationRule | undefined,

@@ -4,8 +4,8 @@ import type { Endpoint, GatewayForm } from "@istiod/service-discovery";
 import type { EndpointTarget } from "../endpoint-target.js";
 import { lbEndpoint, weightOf } from "./lb-endpoint.js";
 import { groupByLocality, type LocalityGroup, totalWeight } from "../locality/locality-group.js";
-import { mutualTlsOf } from "./mutual-tls.js";
-import { acrossNetworks, hasMutualTls } from "./split-horizon.js";
+import { mutualTlsPredicate } from "./mutual-tls.js";
+import { applySplitHorizon, hasMutualTls } from "./split-horizon.js";
 import { visibleEndpoints } from "./visible-endpoints.js";
 
 /** Those of a target's endpoints that the client is sent, as it reaches them, by locality. */
@@ -16,18 +16,18 @@ export function reachableGroups(
   all: readonly Endpoint[],
   form: GatewayForm,
 ): readonly LocalityGroup[] {
-  const takesMutualTls = mutualTlsOf(q, target, rule);
+  const takesMutualTls = mutualTlsPredicate(q, target, rule);
   const members = visibleEndpoints(q, target, rule, all, form).map((endpoint) => ({
     endpoint,
     labels: endpoint.labels,
     lb: lbEndpoint(q, target.service, endpoint, takesMutualTls(endpoint)),
     weight: weightOf(endpoint),
   }));
-  const groups = acrossNetworks(q, groupByLocality(members), form);
-  return target.sniDnat ? groups.map(withMutualTlsOnly) : groups;
+  const groups = applySplitHorizon(q, groupByLocality(members), form);
+  return target.sniDnat ? groups.map(keepMutualTls) : groups;
 }
 
-function withMutualTlsOnly(group: LocalityGroup): LocalityGroup {
+function keepMutualTls(group: LocalityGroup): LocalityGroup {
   const members = group.members.filter(hasMutualTls);
   return { ...group, members, weight: members.length === 0 ? undefined : totalWeight(members) };
 }

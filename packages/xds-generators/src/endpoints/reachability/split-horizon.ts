@@ -20,7 +20,7 @@ import { type LocalityGroup, maxWeight, type Member, totalWeight } from "../loca
  * network has a gateway, every endpoint is taken to be reachable.
  * Source: pilot/pkg/xds/endpoints/ep_filters.go.
  */
-export function acrossNetworks(
+export function applySplitHorizon(
   q: QueryContext,
   groups: readonly LocalityGroup[],
   form: GatewayForm,
@@ -34,7 +34,7 @@ export function acrossNetworks(
       const scaled = { ...member, weight: member.weight < maxWeight / scale ? member.weight * scale : maxWeight };
       const leading = gatewaysFor(q, member, form);
       if (leading === undefined) {
-        if (hasHost(member)) members.push(scaled);
+        if (hasAddress(member)) members.push(scaled);
       } else if (leading.length > 0 && hasMutualTls(member)) {
         const share = Math.floor(scaled.weight / leading.length);
         for (const gateway of leading) {
@@ -57,7 +57,7 @@ export function acrossNetworks(
   });
 }
 
-function hasHost({ endpoint }: Member): boolean {
+function hasAddress({ endpoint }: Member): boolean {
   return endpoint !== undefined && endpoint.port !== 0 && (endpoint.addresses[0] ?? "") !== "";
 }
 

@@ -27,7 +27,7 @@ export function visibleEndpoints(
   const sendsUnhealthy = sendsUnhealthyEndpoints(q, target, rule);
   const { service } = target;
   const persistent = (service.labels[features.persistentSessionLabel(q)] ?? "") !== "";
-  const inView = clientView(q, service, found);
+  const inView = visibilityFilter(q, service, found);
   const gateways = q.call(hasNetworkGateways, gatewayForm);
   return found.filter((endpoint) => {
     if (endpoint.health === "Terminating" || (endpoint.health === "Unhealthy" && !sendsUnhealthy)) return false;
@@ -70,7 +70,11 @@ function sendsUnhealthyEndpoints(
 }
 
 /** Whether an endpoint is within the client's view: its node, cluster and networks, as far as any of these matters here. */
-function clientView(q: QueryContext, service: Service, found: readonly Endpoint[]): (endpoint: Endpoint) => boolean {
+function visibilityFilter(
+  q: QueryContext,
+  service: Service,
+  found: readonly Endpoint[],
+): (endpoint: Endpoint) => boolean {
   const clusterOnly = q.call(isClusterLocal, service.hostname) || service.nodeLocal;
   const ownCluster = clusterOnly ? q.ask(cluster) : undefined;
   const node = service.nodeLocal ? (askMetadata(q, "NODE_NAME") ?? "") : undefined;

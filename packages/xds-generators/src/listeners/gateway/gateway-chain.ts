@@ -17,11 +17,11 @@ export interface GatewayChain {
 }
 
 /** How a server ends TLS; undefined where it has none. */
-export function tlsOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
+export function tlsContextOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
   return server.tls && serverTlsContext(q, server.tls, terminatesTcp(server) ? "tcp" : "http");
 }
 
 /** How a server ends the TLS within QUIC; undefined where it has none. */
-export function quicTlsOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
+export function quicTlsContextOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
   return server.tls && serverTlsContext(q, server.tls, "http3");
 }

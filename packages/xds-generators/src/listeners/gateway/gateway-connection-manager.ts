@@ -8,7 +8,7 @@ import { hasIstioExtension } from "../../istio-extensions.js";
 import { httpAuthorization } from "../../security/authorization/client-authorization.js";
 import { jwtFilters } from "../../security/jwt-authentication.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
-import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
+import { acceptsHttp10, encodeManager } from "../http/http-connection-manager.js";
 import {
   alpn,
   cors,
@@ -31,11 +31,11 @@ export const gatewayManager = query(
     const topology = proxyConfig(q, "gatewayTopology");
     const forwarding = clientCertForwarding(topology?.forwardClientCertDetails) ?? Forwarding.SANITIZE_SET;
     const sets = forwarding === Forwarding.APPEND_FORWARD || forwarding === Forwarding.SANITIZE_SET;
-    return encodedManager(q, {
+    return encodeManager(q, {
       listener: "gateway",
       useRemoteAddress: true,
       filters: gatewayFilters(q, options.grpcWeb),
-      own: {
+      settings: {
         xffNumTrustedHops: topology?.numTrustedProxies ?? 0,
         forwardClientCertDetails: forwarding,
         ...(sets && { setCurrentClientCertDetails: { subject: true, cert: true, dns: true, uri: true } }),

@@ -21,13 +21,13 @@ import { address, udpAddress } from "../../envoy/address.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
-import { Claims, type LostClaim } from "../listener-conflicts.js";
-import { connectionSettings, unsigned } from "../http/connection-settings.js";
-import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
+import { connectionSettings, nonNegative } from "../http/connection-settings.js";
+import { maxConnectionsPerSocketEvent, exactBalance, handshakeTimeout } from "../connection-limits.js";
 import { filterChainMatch } from "../filter-chain-match.js";
-import { type GatewayChain, quicTlsOf, tlsOf } from "./gateway-chain.js";
+import { type GatewayChain, quicTlsContextOf, tlsContextOf } from "./gateway-chain.js";
 import { gatewayManager } from "./gateway-connection-manager.js";
-import type { SniHosts } from "./gateway-tcp-chains.js";
+import type { SniHostRegistry } from "./gateway-tcp-chains.js";
 import { gatewayTcpChains } from "./gateway-tcp-chains.js";
 import { managerFilter } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
@@ -47,7 +47,7 @@ export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
     if (listener === undefined) byName.set(name, { binds, port: group.port, groups: [group] });
     else listener.groups.push(group);
   }
-  const sni = new Map<number, SniHosts>();
+  const sni = new Map<number, SniHostRegistry>();
   return ResourceSet.of(
     [...byName].flatMap(([name, { binds, port, groups }]) =>
       [gatewayListener(q, name, binds, port, groups, sni), http3Listener(q, binds, port, groups)].filter(
@@ -58,16 +58,19 @@ export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
 });
 
 /** Connections at a gateway's listener that a route of a VirtualService wanted and another one has. */
-export const lostAtGateway = query("lostAtGateway", (q, name: string): readonly LostClaim[] => {
-  const sni = new Map<number, SniHosts>();
-  return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
-    if (isHttp(parseProtocol(group.protocol))) return [];
-    const claims = new Claims();
-    for (const server of group.servers)
-      if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
-    return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.lost : [];
-  });
-});
+export const gatewayListenerConflicts = query(
+  "gatewayListenerConflicts",
+  (q, name: string): readonly ListenerConflict[] => {
+    const sni = new Map<number, SniHostRegistry>();
+    return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
+      if (isHttp(parseProtocol(group.protocol))) return [];
+      const claims = new ConflictRecorder();
+      for (const server of group.servers)
+        if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
+      return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.conflicts : [];
+    });
+  },
+);
 
 function bindsOf(q: QueryContext, { bind }: ServerGroup): readonly string[] {
   if (bind !== "") return [bind];
@@ -81,7 +84,7 @@ function gatewayListener(
   binds: readonly string[],
   port: number,
   groups: readonly ServerGroup[],
-  sni: Map<number, SniHosts>,
+  sni: Map<number, SniHostRegistry>,
 ): Resource | undefined {
   const chains = groups.flatMap((group) => chainsOf(q, group, sni));
   if (chains.length === 0) return undefined;
@@ -89,7 +92,7 @@ function gatewayListener(
   const inspects = chains.some(({ match, tls }) => (match.sniHosts ?? []).length > 0 || tls !== undefined);
   const stripsProxyHeader = proxyConfig(q, "gatewayTopology")?.proxyProtocol !== undefined;
   const listener = create(ListenerSchema, {
-    ...commonParts(q, name),
+    ...commonListenerFields(q, name),
     address: address(bind, port),
     additionalAddresses: additionalAddresses(others, port),
     listenerFilters: [...(stripsProxyHeader ? [proxyProtocol] : []), ...(inspects ? [tlsInspector] : [])],
@@ -100,9 +103,9 @@ function gatewayListener(
 }
 
 /** What listeners of gateways have in common, whatever their transport. */
-function commonParts(q: QueryContext, name: string): MessageInitShape<typeof ListenerSchema> {
-  const limit = acceptedAtOnce(q);
-  const buffer = unsigned(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
+function commonListenerFields(q: QueryContext, name: string): MessageInitShape<typeof ListenerSchema> {
+  const limit = maxConnectionsPerSocketEvent(q);
+  const buffer = nonNegative(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
   return {
     name,
     trafficDirection: TrafficDirection.OUTBOUND,
@@ -124,7 +127,7 @@ function http3Listener(
   const [bind = "", ...others] = binds;
   const name = `udp_${listenerName(bind, port)}`;
   const listener = create(ListenerSchema, {
-    ...commonParts(q, name),
+    ...commonListenerFields(q, name),
     address: udpAddress(bind, port),
     additionalAddresses: others.map((other) => create(AdditionalAddressSchema, { address: udpAddress(other, port) })),
     filterChains: servers.map((server) => filterChain(q, http3Chain(q, server), name)),
@@ -144,7 +147,7 @@ function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayCha
   });
 }
 
-function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHosts>): readonly GatewayChain[] {
+function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHostRegistry>): readonly GatewayChain[] {
   if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
   return group.servers.flatMap((server) =>
     terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
@@ -162,21 +165,21 @@ function httpChain(q: QueryContext, protocol: string, routeName: string): Gatewa
 }
 
 function httpsChain(q: QueryContext, server: BoundServer): GatewayChain {
-  const tls = tlsOf(q, server);
-  return { ...(tls && { tls }), ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false })) };
+  const tls = tlsContextOf(q, server);
+  return { ...(tls && { tls }), ...tlsServerChain(q, server, q.call(gatewayManager, { grpcWeb: false })) };
 }
 
 function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
-  const tls = quicTlsOf(q, server);
+  const tls = quicTlsContextOf(q, server);
   return {
     ...(tls && { tls }),
     http3: true,
-    ...secureChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })),
+    ...tlsServerChain(q, server, q.call(gatewayManager, { grpcWeb: false, http3: true })),
   };
 }
 
 /** A server's name is that of its statistics, if it has one. */
-function secureChain(
+function tlsServerChain(
   q: QueryContext,
   server: BoundServer,
   manager: Uint8Array,

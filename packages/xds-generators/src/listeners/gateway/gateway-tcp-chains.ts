@@ -19,33 +19,33 @@ import { hasIstioExtension } from "../../istio-extensions.js";
 import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
-import type { Claimant, Claims } from "../listener-conflicts.js";
-import { type GatewayChain, tlsOf } from "./gateway-chain.js";
+import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
+import { type GatewayChain, tlsContextOf } from "./gateway-chain.js";
 import type { Filter } from "../../envoy/filters.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 import {
-  layer4Routes,
-  type Layer4Routes,
+  tcpAndTlsRoutes,
+  type TcpAndTlsRoutes,
   type ListenerPort,
   outboundStatPrefix,
-  routedProxy,
+  routeProxyPlan,
 } from "../tcp/tcp-destinations.js";
-import { plannedTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
 
 /** The SNI hosts that chains of one port have by now, each with the bind that it was last taken for. */
-export class SniHosts {
-  readonly #bindOf = new Map<string, { readonly bind: string; readonly by: Claimant }>();
+export class SniHostRegistry {
+  readonly #bindOf = new Map<string, { readonly bind: string; readonly by: ChainSource }>();
 
   /** Takes the hosts; false, and none taken, where the bind has one of them already. */
-  claim(hosts: readonly string[], bind: string, by: Claimant): boolean {
+  register(hosts: readonly string[], bind: string, by: ChainSource): boolean {
     if (this.owner(hosts, bind) !== undefined) return false;
     for (const host of hosts) this.#bindOf.set(host, { bind, by });
     return true;
   }
 
   /** Who has one of the hosts for the bind. */
-  owner(hosts: readonly string[], bind: string): Claimant | undefined {
+  owner(hosts: readonly string[], bind: string): ChainSource | undefined {
     return hosts.map((host) => this.#bindOf.get(host)).find((taken) => taken?.bind === bind)?.by;
   }
 }
@@ -55,16 +55,16 @@ export function gatewayTcpChains(
   q: QueryContext,
   server: BoundServer,
   port: number,
-  sni: Map<number, SniHosts>,
-  claims?: Claims,
+  sni: Map<number, SniHostRegistry>,
+  claims?: ConflictRecorder,
 ): readonly GatewayChain[] {
   if (server.tls !== undefined && passesTlsThrough(server)) {
     if (server.tls.mode === Mode.AUTO_PASSTHROUGH) return autoPassthroughChains(q, server);
-    return passthroughChains(q, server, hostsOfPort(sni, port), claims);
+    return passthroughChains(q, server, registryOfPort(sni, port), claims);
   }
   const proxy = tcpRoute(q, server, claims);
   if (proxy === undefined) return [];
-  const tls = tlsOf(q, server);
+  const tls = tlsContextOf(q, server);
   const filters = proxyFilters(q, proxy, server.tls?.mode === Mode.ISTIO_MUTUAL);
   return [
     {
@@ -75,28 +75,28 @@ export function gatewayTcpChains(
   ];
 }
 
-function hostsOfPort(sni: Map<number, SniHosts>, port: number): SniHosts {
-  const known = sni.get(port) ?? new SniHosts();
+function registryOfPort(sni: Map<number, SniHostRegistry>, port: number): SniHostRegistry {
+  const known = sni.get(port) ?? new SniHostRegistry();
   sni.set(port, known);
   return known;
 }
 
 /** The first TCP route for the server; one VirtualService has the whole port. */
-function tcpRoute(q: QueryContext, server: BoundServer, claims?: Claims): TcpProxyPlan | undefined {
-  let first: { readonly proxy: TcpProxyPlan | undefined; readonly by: Claimant } | undefined;
+function tcpRoute(q: QueryContext, server: BoundServer, claims?: ConflictRecorder): TcpProxyPlan | undefined {
+  let first: { readonly proxy: TcpProxyPlan | undefined; readonly by: ChainSource } | undefined;
   for (const routes of boundRoutes(q, server)) {
     for (const [i, { match, route }] of routes.tcp.entries()) {
-      if (route.length === 0 || (match.length > 0 && !match.some((each) => concerns(each, server)))) continue;
-      const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
+      if (route.length === 0 || (match.length > 0 && !match.some((each) => appliesToServer(each, server)))) continue;
+      const by: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
       if (first !== undefined)
-        claims?.lose(
+        claims?.recordConflict(
           server.bind,
           by,
           first.by,
           `the first route has all of port ${server.port.number} of Gateway ${server.gateway}`,
         );
       else {
-        first = { proxy: routeOf(q, server, route, routes), by };
+        first = { proxy: serverProxyPlan(q, server, route, routes), by };
         if (claims === undefined) return first.proxy;
       }
     }
@@ -108,18 +108,18 @@ function tcpRoute(q: QueryContext, server: BoundServer, claims?: Claims): TcpPro
 function passthroughChains(
   q: QueryContext,
   server: BoundServer,
-  taken: SniHosts,
-  claims?: Claims,
+  taken: SniHostRegistry,
+  claims?: ConflictRecorder,
 ): readonly GatewayChain[] {
   return boundRoutes(q, server).flatMap((routes) =>
     routes.tls.flatMap(({ match: matches, route }, i) =>
       matches.flatMap((match, j): readonly GatewayChain[] => {
-        const proxy = routeOf(q, server, route, routes);
-        if (proxy === undefined || !concerns(match, server)) return [];
-        const by: Claimant = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
+        const proxy = serverProxyPlan(q, server, route, routes);
+        if (proxy === undefined || !appliesToServer(match, server)) return [];
+        const by: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
         const before = taken.owner(match.sniHosts, server.bind);
-        if (!taken.claim(match.sniHosts, server.bind, by)) {
-          claims?.lose(
+        if (!taken.register(match.sniHosts, server.bind, by)) {
+          claims?.recordConflict(
             server.bind,
             by,
             before,
@@ -167,7 +167,7 @@ function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly G
         };
         const filters = [
           ...tcpStatsFilters(q, "gateway"),
-          ...terminalFilters(q, plannedTcpProxy(q, "gateway", plan), plan.protocol),
+          ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
         ];
         return { match: { sniHosts: [name], applicationProtocols: meshAlpn }, filters: () => filters };
       });
@@ -176,9 +176,9 @@ function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly G
 }
 
 /** TCP and TLS routes of VirtualServices bound to the server's Gateway with a host of the server's. */
-function boundRoutes(q: QueryContext, server: BoundServer): readonly Layer4Routes[] {
+function boundRoutes(q: QueryContext, server: BoundServer): readonly TcpAndTlsRoutes[] {
   return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
-    const routes = q.call(layer4Routes, key);
+    const routes = q.call(tcpAndTlsRoutes, key);
     const served = hostsForNamespace(server.hosts, splitKey(key)[0]);
     return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsMeet(own, host)))
       ? [routes]
@@ -186,22 +186,22 @@ function boundRoutes(q: QueryContext, server: BoundServer): readonly Layer4Route
   });
 }
 
-function concerns(
+function appliesToServer(
   { port, gateways }: { readonly port: number; readonly gateways: readonly string[] },
   server: BoundServer,
 ): boolean {
   return (port === 0 || port === server.port.number) && (gateways.length === 0 || gateways.includes(server.gateway));
 }
 
-function routeOf(
+function serverProxyPlan(
   q: QueryContext,
   server: BoundServer,
   routes: readonly RouteDestination[],
-  { key }: Layer4Routes,
+  { key }: TcpAndTlsRoutes,
 ): TcpProxyPlan | undefined {
   const { number, name, protocol } = server.port;
   const port: ListenerPort = { number, name, protocol: parseProtocol(protocol) };
-  return routedProxy(q, scopeOf(q), routes, key, port);
+  return routeProxyPlan(q, scopeOf(q), routes, key, port);
 }
 
 function proxyFilters(q: QueryContext, plan: TcpProxyPlan, exchanges: boolean): readonly Filter[] {
@@ -212,6 +212,6 @@ function proxyFilters(q: QueryContext, plan: TcpProxyPlan, exchanges: boolean): 
     ...authorization.custom,
     ...authorization.local,
     ...tcpStatsFilters(q, "gateway"),
-    ...terminalFilters(q, plannedTcpProxy(q, "gateway", plan), plan.protocol),
+    ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
   ];
 }

@@ -10,7 +10,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { type ListenerClass, proxyType } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { exchangesBaggage } from "../../hbone.js";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { connectOriginate } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { originalDestination } from "../listener-filters.js";
@@ -24,7 +24,7 @@ import { tcpProxyName } from "../tcp/tcp-proxy.js";
  */
 export const connectOriginateListener = query("connectOriginateListener", (q): Resource => {
   const listenerClass: ListenerClass = q.ask(proxyType) === "router" ? "gateway" : "sidecar-outbound";
-  const proxy = any(TcpProxySchema, {
+  const proxy = packAny(TcpProxySchema, {
     statPrefix: connectOriginate,
     clusterSpecifier: { case: "cluster", value: connectOriginate },
     tunnelingConfig: tunnelingConfig(q),

@@ -12,7 +12,7 @@ import { ipMode } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { hbonePort } from "../../hbone.js";
 import { address } from "../../envoy/address.js";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { transportSocket } from "../../envoy/transport-socket.js";
 import { connectTerminate, mainInternal } from "../../resource-names.js";
@@ -37,7 +37,7 @@ const keepalive = { interval: 10_000, timeout: 20_000 };
  */
 export const connectTerminateListener = query("connectTerminateListener", (q): Resource => {
   const [bind, ...others] = wildcards[q.ask(ipMode)];
-  const tls = any(DownstreamTlsContextSchema, {
+  const tls = packAny(DownstreamTlsContextSchema, {
     commonTlsContext: tunnelTlsContext(q),
     requireClientCertificate: true,
   });

@@ -6,7 +6,7 @@ import {
 import { ConfigSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/set_filter_state/v3/set_filter_state";
 import type { QueryContext } from "@istiod/incremental";
 import { features, hasExtension, versionAtLeast } from "@istiod/push-context";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { localPrincipalKey, peerPrincipalKey } from "../../security/authorization/principal.js";
@@ -21,19 +21,23 @@ export function connectAuthority(q: QueryContext): HttpFilter {
   const factory = stringFactory(q);
   return httpFilter(
     "connect_authority",
-    any(ConfigSchema, {
+    packAny(ConfigSchema, {
       onRequestHeaders: [
-        state("envoy.filters.listener.original_dst.local_ip", "%REQ(:AUTHORITY)%"),
-        state("io.istio.connect_authority", "%REQ(:AUTHORITY)%", factory),
-        state("envoy.filters.listener.original_dst.remote_ip", "%DOWNSTREAM_REMOTE_ADDRESS%"),
-        state(peerPrincipalKey, "%DOWNSTREAM_PEER_URI_SAN%", factory),
-        state(localPrincipalKey, "%DOWNSTREAM_LOCAL_URI_SAN%", factory),
+        filterStateValue("envoy.filters.listener.original_dst.local_ip", "%REQ(:AUTHORITY)%"),
+        filterStateValue("io.istio.connect_authority", "%REQ(:AUTHORITY)%", factory),
+        filterStateValue("envoy.filters.listener.original_dst.remote_ip", "%DOWNSTREAM_REMOTE_ADDRESS%"),
+        filterStateValue(peerPrincipalKey, "%DOWNSTREAM_PEER_URI_SAN%", factory),
+        filterStateValue(localPrincipalKey, "%DOWNSTREAM_LOCAL_URI_SAN%", factory),
       ],
     }),
   );
 }
 
-function state(key: string, format: string, factoryKey = ""): MessageInitShape<typeof FilterStateValueSchema> {
+function filterStateValue(
+  key: string,
+  format: string,
+  factoryKey = "",
+): MessageInitShape<typeof FilterStateValueSchema> {
   return {
     key: { case: "objectKey", value: key },
     factoryKey,

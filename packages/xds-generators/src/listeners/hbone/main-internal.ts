@@ -5,14 +5,14 @@ import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/netwo
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipAddresses } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { any } from "../../envoy/any.js";
-import { joinEncoded } from "../../encoding/encode.js";
+import { packAny } from "../../envoy/any.js";
+import { concatBytes } from "../../encoding/encode.js";
 import { blackHoleCluster, mainInternal, virtualInboundBlackHoleChain } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { encodedChain, listenerPart } from "../filter-chain-template.js";
-import { type InboundChainTemplate, tunnelledPassthroughChains, tunnelledPortChains } from "../inbound/inbound-chains.js";
-import { type InspectedPort, inboundListenerFilters } from "../inbound/inbound-listener-filters.js";
+import { encodeChain, encodeListenerChain } from "../filter-chain-template.js";
+import { type InboundChainTemplate, hbonePassthroughChains, hbonePortChains } from "../inbound/inbound-chains.js";
+import { type PortInspection, inboundListenerFilters } from "../inbound/inbound-listener-filters.js";
 import { inboundPorts } from "../inbound/inbound-ports.js";
 import { originalDestination } from "../listener-filters.js";
 import { networkFilter } from "../../envoy/filters.js";
@@ -24,13 +24,13 @@ import { tcpProxyName } from "../tcp/tcp-proxy.js";
  */
 export const mainInternalListener = query("mainInternalListener", (q): Resource => {
   const own = q.ask(ipAddresses).filter((address) => !isLoopback(address));
-  const chains = own.length === 0 ? [nowhere] : chainsTo(q, own);
+  const chains = own.length === 0 ? [blackHoleChain] : chainsForAddresses(q, own);
   const head = q.call(
     mainInternalHead,
     chains.map(({ inspected }) => inspected),
   );
-  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-inbound")));
-  return resource(mainInternal, joinEncoded([head, ...parts]));
+  const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-inbound")));
+  return resource(mainInternal, concatBytes([head, ...parts]));
 });
 
 /** Envoy's administration and the agent listen there, and trust whoever connects. */
@@ -38,19 +38,19 @@ function isLoopback(address: string): boolean {
   return address === "127.0.0.1" || address === "::1";
 }
 
-function chainsTo(q: QueryContext, addresses: readonly string[]): readonly InboundChainTemplate[] {
-  const declared = q.call(inboundPorts).flatMap((port) => tunnelledPortChains(q, port, addresses));
-  return [...declared, ...tunnelledPassthroughChains(q, addresses)];
+function chainsForAddresses(q: QueryContext, addresses: readonly string[]): readonly InboundChainTemplate[] {
+  const declared = q.call(inboundPorts).flatMap((port) => hbonePortChains(q, port, addresses));
+  return [...declared, ...hbonePassthroughChains(q, addresses)];
 }
 
 /** The chain of a client without an address that tunnels may lead to: Envoy requires one. */
-const nowhere: InboundChainTemplate = {
-  chain: encodedChain({
+const blackHoleChain: InboundChainTemplate = {
+  chain: encodeChain({
     name: virtualInboundBlackHoleChain,
     filters: [
       networkFilter(
         tcpProxyName,
-        any(TcpProxySchema, {
+        packAny(TcpProxySchema, {
           statPrefix: blackHoleCluster,
           clusterSpecifier: { case: "cluster", value: blackHoleCluster },
         }),
@@ -61,7 +61,7 @@ const nowhere: InboundChainTemplate = {
 };
 
 /** The listener without its chains, encoded. */
-const mainInternalHead = query("mainInternalHead", (q, inspected: readonly InspectedPort[]): Uint8Array => {
+const mainInternalHead = query("mainInternalHead", (q, inspected: readonly PortInspection[]): Uint8Array => {
   const listener = create(ListenerSchema, {
     name: mainInternal,
     listenerSpecifier: { case: "internalListener", value: {} },

@@ -44,7 +44,7 @@ function withEdgeLimits(set: ConnectionSettings): ConnectionSettings {
 }
 
 /** A size or count; a negative one counts as unset. */
-export function unsigned(value: number | undefined): number | undefined {
+export function nonNegative(value: number | undefined): number | undefined {
   return value === undefined || value < 0 ? undefined : value;
 }
 
@@ -70,7 +70,7 @@ export function applyConnectionSettings(manager: HttpConnectionManager, set: Con
       set.httpMaxConcurrentStreams,
       set.http2InitialStreamWindowSize,
       set.http2InitialConnectionWindowSize,
-    ].map(unsigned);
+    ].map(nonNegative);
     if (streams !== undefined) http2.maxConcurrentStreams = streams;
     if (streamWindow !== undefined) http2.initialStreamWindowSize = streamWindow;
     if (connectionWindow !== undefined) http2.initialConnectionWindowSize = connectionWindow;

@@ -16,10 +16,10 @@ import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/exten
 import { type QueryContext, query } from "@istiod/incremental";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
-import { any } from "../../envoy/any.js";
-import { cidrOf } from "../../envoy/cidr.js";
+import { packAny } from "../../envoy/any.js";
+import { toCidrRange } from "../../envoy/cidr.js";
 import { duration } from "../../envoy/duration.js";
-import { encodedField, encodedText, joinEncoded } from "../../encoding/encode.js";
+import { encodeMessageField, encodeStringField, concatBytes } from "../../encoding/encode.js";
 import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
@@ -33,24 +33,24 @@ export interface ManagerOptions {
   readonly useRemoteAddress: boolean;
   readonly filters: readonly HttpFilter[];
   /** What the class adds of its own; `httpProtocolOptions` may be added to. */
-  readonly own: MessageInitShape<typeof HttpConnectionManagerSchema>;
+  readonly settings: MessageInitShape<typeof HttpConnectionManagerSchema>;
 }
 
 /** Where a manager finds its routes: under a name, or in a route configuration that it holds, encoded. */
 export type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
 
 /**
- * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link routingManager}
- * and {@link managerElement} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
+ * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link withRoutes}
+ * and {@link encodeManagerFilter} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
  * encoded once.
  */
-export function encodedManager(
+export function encodeManager(
   q: QueryContext,
-  { listener, useRemoteAddress, filters, own }: ManagerOptions,
+  { listener, useRemoteAddress, filters, settings }: ManagerOptions,
 ): Uint8Array {
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
   const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
-  const manager = create(HttpConnectionManagerSchema, own);
+  const manager = create(HttpConnectionManagerSchema, settings);
   manager.appendXForwardedPort = proxyConfig(q, "proxyHeaders")?.xForwardedPort?.enabled === true;
   manager.useRemoteAddress = useRemoteAddress;
   manager.upgradeConfigs = [create(UpgradeConfigSchema, { upgradeType: "websocket" })];
@@ -61,23 +61,26 @@ export function encodedManager(
   if (idleTimeout !== undefined) manager.commonHttpProtocolOptions = create(HttpProtocolOptionsSchema, { idleTimeout });
   normalizePaths(q, manager);
   preserveHeaderCase(q, manager);
-  const settings = connectionSettings(q);
-  if (settings !== undefined) applyConnectionSettings(manager, settings);
+  const limits = connectionSettings(q);
+  if (limits !== undefined) applyConnectionSettings(manager, limits);
   manager.httpFilters = [...filters];
   return toBinary(HttpConnectionManagerSchema, manager);
 }
 
 /** A connection manager with its name in statistics and its routes, encoded; only how it traces is left open. */
-export function routingManager(common: Uint8Array, statPrefix: string, routes: RouteSource): Uint8Array {
+export function withRoutes(common: Uint8Array, statPrefix: string, routes: RouteSource): Uint8Array {
   const { statPrefix: name, routeConfig, rds } = HttpConnectionManagerSchema.field;
   const source =
     "inline" in routes
-      ? encodedField(routeConfig.number, [routes.inline])
-      : encodedField(rds.number, [fromAds, encodedText(RdsSchema.field.routeConfigName.number, routes.rds)]);
-  return joinEncoded([common, encodedText(name.number, statPrefix), source]);
+      ? encodeMessageField(routeConfig.number, [routes.inline])
+      : encodeMessageField(rds.number, [
+          encodedAdsSource,
+          encodeStringField(RdsSchema.field.routeConfigName.number, routes.rds),
+        ]);
+  return concatBytes([common, encodeStringField(name.number, statPrefix), source]);
 }
 
-const fromAds = toBinary(
+const encodedAdsSource = toBinary(
   RdsSchema,
   create(RdsSchema, {
     configSource: {
@@ -89,12 +92,12 @@ const fromAds = toBinary(
 );
 
 /** The filter of a manager that was left open, with its tracing: encoded, as one element of a filter chain's filters. */
-export function managerElement(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
-  return encodedField(FilterChainSchema.field.filters.number, [
+export function encodeManagerFilter(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
+  return encodeMessageField(FilterChainSchema.field.filters.number, [
     filterName,
-    encodedField(FilterSchema.field.typedConfig.number, [
+    encodeMessageField(FilterSchema.field.typedConfig.number, [
       anyType,
-      encodedField(AnySchema.field.value.number, [manager, tracing]),
+      encodeMessageField(AnySchema.field.value.number, [manager, tracing]),
     ]),
   ]);
 }
@@ -107,14 +110,14 @@ export function managerFilter(
   statPrefix: string,
   routes: RouteSource,
 ): Filter {
-  const value = joinEncoded([routingManager(common, statPrefix, routes), q.call(encodedTracing, listener)]);
+  const value = concatBytes([withRoutes(common, statPrefix, routes), q.call(encodedTracing, listener)]);
   return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
 }
 
 export const managerName = "envoy.filters.network.http_connection_manager";
 const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeName}`;
-const filterName = encodedText(FilterSchema.field.name.number, managerName);
-const anyType = encodedText(AnySchema.field.typeUrl.number, managerTypeUrl);
+const filterName = encodeStringField(FilterSchema.field.name.number, managerName);
+const anyType = encodeStringField(AnySchema.field.typeUrl.number, managerTypeUrl);
 
 /** HTTP/1.0 is taken where istiod or the proxy says so. */
 export function acceptsHttp10(q: QueryContext): boolean {
@@ -135,7 +138,7 @@ function normalizePaths(q: QueryContext, manager: HttpConnectionManager): void {
 
 function preserveHeaderCase(q: QueryContext, manager: HttpConnectionManager): void {
   if (proxyConfig(q, "proxyHeaders")?.preserveHttp1HeaderCase !== true) return;
-  const formatter = { name: "preserve_case", typedConfig: any(PreserveCaseFormatterConfigSchema) };
+  const formatter = { name: "preserve_case", typedConfig: packAny(PreserveCaseFormatterConfigSchema) };
   const { headerKeyFormat } = create(Http1ProtocolOptionsSchema, {
     headerKeyFormat: { headerFormat: { case: "statefulFormatter", value: formatter } },
   });
@@ -150,5 +153,5 @@ const internalAddresses = query("internalAddresses", (q) => {
     .flatMap(({ endpoints }) => endpoints)
     .flatMap(({ ne }) => (ne.case === "fromCidr" ? (parseIpPrefix(ne.value) ?? []) : []))
     .sort(compareIpPrefixes);
-  return ranges.length === 0 ? undefined : create(InternalAddressConfigSchema, { cidrRanges: ranges.map(cidrOf) });
+  return ranges.length === 0 ? undefined : create(InternalAddressConfigSchema, { cidrRanges: ranges.map(toCidrRange) });
 });

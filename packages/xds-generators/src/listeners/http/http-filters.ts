@@ -13,22 +13,22 @@ import {
 } from "@istiod/istio-api/envoy/config/filter/http/alpn/v2alpha1/config";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { create } from "@bufbuild/protobuf";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
 import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 
-export const cors = httpFilter("envoy.filters.http.cors", any(CorsSchema));
-export const fault = httpFilter("envoy.filters.http.fault", any(HTTPFaultSchema));
-export const grpcWeb = httpFilter("envoy.filters.http.grpc_web", any(GrpcWebSchema));
+export const cors = httpFilter("envoy.filters.http.cors", packAny(CorsSchema));
+export const fault = httpFilter("envoy.filters.http.fault", packAny(HTTPFaultSchema));
+export const grpcWeb = httpFilter("envoy.filters.http.grpc_web", packAny(GrpcWebSchema));
 export const grpcStats = httpFilter(
   "envoy.filters.http.grpc_stats",
-  any(GrpcStatsSchema, {
+  packAny(GrpcStatsSchema, {
     emitFilterState: true,
     perMethodStatSpecifier: { case: "statsForAllMethods", value: { value: false } },
   }),
 );
 /** Without a session of its own; routes give it one. */
-export const statefulSession = httpFilter("envoy.filters.http.stateful_session", any(StatefulSessionSchema));
+export const statefulSession = httpFilter("envoy.filters.http.stateful_session", packAny(StatefulSessionSchema));
 
 /**
  * Sets the ALPN of the upstream connection by the request's protocol, so that the peer knows what it receives. What is not Istio's is
@@ -36,7 +36,7 @@ export const statefulSession = httpFilter("envoy.filters.http.stateful_session",
  */
 export const alpn = httpFilter(
   "istio.alpn",
-  any(AlpnSchema, {
+  packAny(AlpnSchema, {
     alpnOverride: [
       { upstreamProtocol: UpstreamProtocol.HTTP10, alpnOverride: ["istio-http/1.0", "istio", "http/1.0"] },
       { upstreamProtocol: UpstreamProtocol.HTTP11, alpnOverride: ["istio-http/1.1", "istio", "http/1.1"] },
@@ -46,7 +46,7 @@ export const alpn = httpFilter(
 );
 
 const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter =>
-  httpFilter("envoy.filters.http.router", any(RouterSchema, { suppressEnvoyHeaders }));
+  httpFilter("envoy.filters.http.router", packAny(RouterSchema, { suppressEnvoyHeaders }));
 export const router = routerFilter(false);
 export const routerWithoutDebugHeaders = routerFilter(true);
 
@@ -71,7 +71,7 @@ export function inboundPeerMetadata(additionalLabels: readonly string[]): HttpFi
 export function dynamicForwardProxy(cache: DnsCacheConfig): HttpFilter {
   return httpFilter(
     "envoy.filters.http.dynamic_forward_proxy",
-    any(DynamicForwardProxySchema, { implementationSpecifier: { case: "dnsCacheConfig", value: cache } }),
+    packAny(DynamicForwardProxySchema, { implementationSpecifier: { case: "dnsCacheConfig", value: cache } }),
   );
 }
 

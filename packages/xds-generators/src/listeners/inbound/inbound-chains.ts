@@ -8,28 +8,28 @@ import { UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
 import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
-import { cidrRange } from "../../envoy/cidr.js";
-import { encodedField, encodedNumber, encodedText, joinEncoded } from "../../encoding/encode.js";
+import { parseCidrRange } from "../../envoy/cidr.js";
+import { encodeMessageField, encodeVarintField, encodeStringField, concatBytes } from "../../encoding/encode.js";
 import {
   inboundClusterName,
   inboundPassthroughCluster,
   virtualInboundCatchAllHttpChain,
   virtualInboundListener,
 } from "../../resource-names.js";
-import { downstreamTlsSocket, type InsideTls, meshTlsSocket } from "../../security/tls/downstream-tls.js";
+import { downstreamTlsSocket, type TlsPayload, meshTlsSocket } from "../../security/tls/downstream-tls.js";
 import { serverTlsContext } from "../../security/tls/server-tls.js";
 import { configMetadata } from "../../config-metadata.js";
-import { encodedChain, type FilterChainTemplate } from "../filter-chain-template.js";
+import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { type InboundChain, inboundFilters } from "./inbound-filters.js";
-import type { InspectedPort } from "./inbound-listener-filters.js";
-import { type InboundMatch, inboundMatches, terminatedMatch, tunnelledMatches } from "./inbound-matches.js";
+import type { PortInspection } from "./inbound-listener-filters.js";
+import { type InboundMatch, inboundMatches, userTlsMatch, hboneMatches } from "./inbound-matches.js";
 import type { InboundPort } from "./inbound-ports.js";
 import { listenerName } from "../listener-address.js";
 
 /** A chain of an inbound listener, but for its tracing. */
 export interface InboundChainTemplate extends FilterChainTemplate {
   /** What its match goes by. */
-  readonly inspected: InspectedPort;
+  readonly inspected: PortInspection;
 }
 
 /** The chains of one port, by mutual TLS and, where the protocol is not declared, by what it turns out to be. */
@@ -38,29 +38,28 @@ export function portChains(q: QueryContext, port: InboundPort): readonly Inbound
   const userTls = mode === "DISABLE" ? port.tls : undefined;
   const declared = port.servicePort.protocol;
   const protocol = userTls === undefined ? declared : afterTlsTermination(declared);
-  const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [terminatedMatch(protocol)];
-  const socket =
-    userTls && encodedChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
-  return chainsOfPort(q, port, { protocol, matches, socket, ...direct });
+  const matches = userTls === undefined ? inboundMatches(q, mode, protocol) : [userTlsMatch(protocol)];
+  const socket = userTls && encodeChain({ transportSocket: downstreamTlsSocket(serverTlsContext(q, userTls, "http")) });
+  return declaredPortChains(q, port, { protocol, matches, socket, ...direct });
 }
 
 /** The chains of one port for connections that an HBONE tunnel carried. */
-export function tunnelledPortChains(
+export function hbonePortChains(
   q: QueryContext,
   port: InboundPort,
   destinations: readonly string[],
 ): readonly InboundChainTemplate[] {
   const { protocol } = port.servicePort;
-  const matches = tunnelledMatches(q, protocol, destinations);
-  return chainsOfPort(q, port, { protocol, matches, socket: undefined, ...tunnelled });
+  const matches = hboneMatches(q, protocol, destinations);
+  return declaredPortChains(q, port, { protocol, matches, socket: undefined, ...fromTunnel });
 }
 
 /** How filters learn who the peer is. */
-type PeerDiscovery = Pick<InboundChain, "identity" | "requestsExchangePeers">;
+type PeerDiscovery = Pick<InboundChain, "identity" | "exchangesPeerMetadata">;
 
-const direct: PeerDiscovery = { identity: "certificate", requestsExchangePeers: true };
+const direct: PeerDiscovery = { identity: "certificate", exchangesPeerMetadata: true };
 /** The end of the tunnel knows the peer, so that requests need not say it. */
-const tunnelled: PeerDiscovery = { identity: "filterState", requestsExchangePeers: false };
+const fromTunnel: PeerDiscovery = { identity: "filterState", exchangesPeerMetadata: false };
 
 interface PortTraffic extends PeerDiscovery {
   readonly protocol: Protocol;
@@ -69,7 +68,7 @@ interface PortTraffic extends PeerDiscovery {
   readonly socket: Uint8Array | undefined;
 }
 
-function chainsOfPort(
+function declaredPortChains(
   q: QueryContext,
   port: InboundPort,
   { protocol, matches, socket, ...discovery }: PortTraffic,
@@ -85,10 +84,10 @@ function chainsOfPort(
     ...(port.service === undefined ? {} : { service: port.service }),
     ...discovery,
   };
-  const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
-  const metadata = sidecar === undefined ? [] : [encodedChain({ metadata: configMetadata("Sidecar", sidecar) })];
+  const filtersOf = memoizeByPayload((inside) => inboundFilters(q, chain, inside));
+  const metadata = sidecar === undefined ? [] : [encodeChain({ metadata: configMetadata("Sidecar", sidecar) })];
   return matches.map((match) =>
-    template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: metadata, socket }),
+    chainTemplate(q, { name, targetPort, match, filters: filtersOf(match.payload), more: metadata, socket }),
   );
 }
 
@@ -109,12 +108,12 @@ export const passthroughChains = query("inboundPassthroughChains", (q): readonly
 });
 
 /** The chains for undeclared ports of connections that an HBONE tunnel carried; unlike at declared ports, requests exchange peers. */
-export function tunnelledPassthroughChains(
+export function hbonePassthroughChains(
   q: QueryContext,
   destinations: readonly string[],
 ): readonly InboundChainTemplate[] {
-  const matches = tunnelledMatches(q, "UnsupportedProtocol", destinations);
-  return undeclaredPortChains(q, 0, matches, { ...tunnelled, requestsExchangePeers: true });
+  const matches = hboneMatches(q, "UnsupportedProtocol", destinations);
+  return undeclaredPortChains(q, 0, matches, { ...fromTunnel, exchangesPeerMetadata: true });
 }
 
 /** @param targetPort 0: all ports that no other chain matches */
@@ -132,10 +131,10 @@ function undeclaredPortChains(
     hostname: "",
     ...discovery,
   };
-  const filtersOf = onceEach((inside) => inboundFilters(q, chain, inside));
+  const filtersOf = memoizeByPayload((inside) => inboundFilters(q, chain, inside));
   return matches.map((match) => {
-    const name = match.inside === "http" ? virtualInboundCatchAllHttpChain : virtualInboundListener;
-    return template(q, { name, targetPort, match, filters: filtersOf(match.inside), more: [] });
+    const name = match.payload === "http" ? virtualInboundCatchAllHttpChain : virtualInboundListener;
+    return chainTemplate(q, { name, targetPort, match, filters: filtersOf(match.payload), more: [] });
   });
 }
 
@@ -158,48 +157,54 @@ interface TemplateParts {
   readonly socket?: Uint8Array | undefined;
 }
 
-function template(
+function chainTemplate(
   q: QueryContext,
   { name, targetPort, match, filters, more, socket }: TemplateParts,
 ): InboundChainTemplate {
   const fields = FilterChainSchema.field;
   const parts = [
-    encodedText(fields.name.number, name),
-    encodedField(fields.filterChainMatch.number, encodedMatch(match, targetPort)),
+    encodeStringField(fields.name.number, name),
+    encodeMessageField(fields.filterChainMatch.number, encodeMatch(match, targetPort)),
     filters.chain,
     ...more,
   ];
-  if (match.endsTls) parts.push(socket ?? q.call(encodedMeshTls, match.inside));
+  if (match.terminatesTls) parts.push(socket ?? q.call(encodedMeshTlsSocket, match.payload));
   const http = match.applicationProtocols.some((protocol) => protocol === "http/1.1" || protocol === "h2c");
   const inspected = { port: targetPort, tls: match.transportProtocol === "tls", http };
-  return { inspected, chain: joinEncoded(parts), ...(filters.manager && { manager: filters.manager }) };
+  return { inspected, chain: concatBytes(parts), ...(filters.manager && { manager: filters.manager }) };
 }
 
-function encodedMatch(
+function encodeMatch(
   { applicationProtocols, transportProtocol, destinations = [] }: InboundMatch,
   targetPort: number,
 ): readonly Uint8Array[] {
   const fields = FilterChainMatchSchema.field;
   return [
     ...(targetPort > 0
-      ? [encodedField(fields.destinationPort.number, [encodedNumber(UInt32ValueSchema.field.value.number, targetPort)])]
+      ? [
+          encodeMessageField(fields.destinationPort.number, [
+            encodeVarintField(UInt32ValueSchema.field.value.number, targetPort),
+          ]),
+        ]
       : []),
     ...destinations.flatMap((address) => {
-      const range = cidrRange(address);
-      return range === undefined ? [] : [encodedField(fields.prefixRanges.number, [toBinary(CidrRangeSchema, range)])];
+      const range = parseCidrRange(address);
+      return range === undefined
+        ? []
+        : [encodeMessageField(fields.prefixRanges.number, [toBinary(CidrRangeSchema, range)])];
     }),
-    encodedText(fields.transportProtocol.number, transportProtocol),
-    ...applicationProtocols.map((protocol) => encodedText(fields.applicationProtocols.number, protocol)),
+    encodeStringField(fields.transportProtocol.number, transportProtocol),
+    ...applicationProtocols.map((protocol) => encodeStringField(fields.applicationProtocols.number, protocol)),
   ];
 }
 
-const encodedMeshTls = query("encodedMeshTlsSocket", (q, inside: InsideTls): Uint8Array =>
-  encodedChain({ transportSocket: q.call(meshTlsSocket, inside) }),
+const encodedMeshTlsSocket = query("encodedMeshTlsSocket", (q, inside: TlsPayload): Uint8Array =>
+  encodeChain({ transportSocket: q.call(meshTlsSocket, inside) }),
 );
 
 /** Chains of one port differ in their matches: what is inside is made once. */
-function onceEach<T>(make: (inside: InsideTls) => T): (inside: InsideTls) => T {
-  const made = new Map<InsideTls, T>();
+function memoizeByPayload<T>(make: (inside: TlsPayload) => T): (inside: TlsPayload) => T {
+  const made = new Map<TlsPayload, T>();
   return (inside) => {
     const known = made.get(inside) ?? make(inside);
     made.set(inside, known);

@@ -1,18 +1,18 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
-import { statNameOf } from "../../clusters/stat-name.js";
-import { joinEncoded } from "../../encoding/encode.js";
+import { formatStatName } from "../../clusters/stat-name.js";
+import { concatBytes } from "../../encoding/encode.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { inboundRouteConfiguration } from "../../routes/index.js";
 import { httpAuthorization, tcpAuthorization } from "../../security/authorization/client-authorization.js";
-import type { InsideTls } from "../../security/tls/downstream-tls.js";
+import type { TlsPayload } from "../../security/tls/downstream-tls.js";
 import { jwtFilters } from "../../security/jwt-authentication.js";
 import type { PeerIdentitySource } from "../../security/authorization/principal.js";
 import { httpStatsFilters, tcpStatsFilters } from "../../telemetry/stats-filters.js";
-import { encodedChain, type FilterChainTemplate } from "../filter-chain-template.js";
-import { acceptsHttp10, encodedManager, routingManager } from "../http/http-connection-manager.js";
+import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";
+import { acceptsHttp10, encodeManager, withRoutes } from "../http/http-connection-manager.js";
 import {
   cors,
   fault,
@@ -25,7 +25,7 @@ import {
 import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
-import { plainTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+import { simpleTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
 
 /** Where what an inbound chain takes goes, and how it is called. */
 export interface InboundChain {
@@ -40,19 +40,22 @@ export interface InboundChain {
   /** Where filters find the peer's identity. */
   readonly identity: PeerIdentitySource;
   /** Whether peers of requests exchange metadata. */
-  readonly requestsExchangePeers: boolean;
+  readonly exchangesPeerMetadata: boolean;
 }
 
 /** The filters of an inbound chain, but for tracing. */
-export function inboundFilters(q: QueryContext, chain: InboundChain, inside: InsideTls): FilterChainTemplate {
-  if (inside !== "http") return { chain: bytesFilters(q, chain) };
-  return { chain: chain.requestsExchangePeers ? q.call(encodedExchange) : noFilters, manager: manager(q, chain) };
+export function inboundFilters(q: QueryContext, chain: InboundChain, inside: TlsPayload): FilterChainTemplate {
+  if (inside !== "http") return { chain: tcpFilters(q, chain) };
+  return {
+    chain: chain.exchangesPeerMetadata ? q.call(encodedMetadataExchange) : noFilters,
+    manager: manager(q, chain),
+  };
 }
 
 const noFilters = new Uint8Array(0);
 
-const encodedExchange = query("encodedMetadataExchange", (q): Uint8Array =>
-  encodedChain({ filters: [...inboundMetadataExchange(q)] }),
+const encodedMetadataExchange = query("encodedMetadataExchange", (q): Uint8Array =>
+  encodeChain({ filters: [...inboundMetadataExchange(q)] }),
 );
 
 /** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
@@ -63,36 +66,36 @@ export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
 
 function manager(
   q: QueryContext,
-  { cluster, statPrefix, servicePort, hostname, identity, requestsExchangePeers }: InboundChain,
+  { cluster, statPrefix, servicePort, hostname, identity, exchangesPeerMetadata }: InboundChain,
 ): Uint8Array {
   const { number, protocol } = servicePort;
   const common = q.call(inboundManager, {
     grpcWeb: protocol === "GRPC-Web",
     http2: isHttp2(protocol),
     identity,
-    exchangesPeers: requestsExchangePeers,
+    exchangesPeerMetadata: exchangesPeerMetadata,
   });
   const host = hostname.includes(":") ? `[${hostname}]` : hostname;
   const routes = inboundRouteConfiguration(q, { cluster, port: number, protocol, operation: `${host}:${number}/*` });
-  return routingManager(common, delimitedStatPrefix(statPrefix), { inline: routes });
+  return withRoutes(common, delimitedStatPrefix(statPrefix), { inline: routes });
 }
 
-interface InboundManager {
+interface InboundManagerOptions {
   readonly grpcWeb: boolean;
   readonly http2: boolean;
   readonly identity: PeerIdentitySource;
-  readonly exchangesPeers: boolean;
+  readonly exchangesPeerMetadata: boolean;
 }
 
 /** The encoded connection manager of inbound chains, without its name and routes. */
-const inboundManager = query("inboundManager", (q, options: InboundManager): Uint8Array => {
+const inboundManager = query("inboundManager", (q, options: InboundManagerOptions): Uint8Array => {
   const headers = proxyHeaders(q, "sidecar-inbound");
   const { certDetails } = headers;
-  return encodedManager(q, {
+  return encodeManager(q, {
     listener: "sidecar-inbound",
     useRemoteAddress: false,
     filters: inboundHttpFilters(q, options),
-    own: {
+    settings: {
       forwardClientCertDetails: headers.forwardedClientCert,
       setCurrentClientCertDetails: {
         subject: certDetails?.subject ?? true,
@@ -113,9 +116,9 @@ const inboundManager = query("inboundManager", (q, options: InboundManager): Uin
 /** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
 function inboundHttpFilters(
   q: QueryContext,
-  { grpcWeb: web, identity, exchangesPeers }: InboundManager,
+  { grpcWeb: web, identity, exchangesPeerMetadata }: InboundManagerOptions,
 ): readonly HttpFilter[] {
-  const exchanges = exchangesPeers && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
+  const exchanges = exchangesPeerMetadata && features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
   const authorization = q.call(httpAuthorization, identity);
   return [
     ...(exchanges ? [inboundPeerMetadata(features.metadataExchangeAdditionalLabels(q))] : []),
@@ -131,18 +134,18 @@ function inboundHttpFilters(
   ];
 }
 
-function bytesFilters(q: QueryContext, chain: InboundChain): Uint8Array {
-  const proxy = plainTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
-  return joinEncoded([
-    q.call(filtersOfBytes, chain.identity),
-    encodedChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
+function tcpFilters(q: QueryContext, chain: InboundChain): Uint8Array {
+  const proxy = simpleTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
+  return concatBytes([
+    q.call(commonTcpFilters, chain.identity),
+    encodeChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
   ]);
 }
 
 /** The filters that connections to all ports pass, as an encoded part of a chain. */
-const filtersOfBytes = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
+const commonTcpFilters = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
   const { custom, local } = q.call(tcpAuthorization, identity);
-  return encodedChain({
+  return encodeChain({
     filters: [...inboundMetadataExchange(q), ...custom, ...local, ...tcpStatsFilters(q, "sidecar-inbound")],
   });
 });
@@ -152,5 +155,5 @@ function tcpStatPrefix(q: QueryContext, { cluster, hostname, service: id, servic
   if (pattern === "") return cluster;
   const found = id === undefined ? undefined : q.call(service, id);
   const named = found ?? { hostname, name: hostname, namespace: "", registry: "External" as const };
-  return statNameOf(pattern, { service: named, port: servicePort, targetPort: "unfilled" });
+  return formatStatName(pattern, { service: named, port: servicePort, targetPort: "unfilled" });
 }

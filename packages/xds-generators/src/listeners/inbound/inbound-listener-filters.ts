@@ -1,7 +1,7 @@
 import {
   httpInspector,
-  offAtPorts,
-  onlyAtPorts,
+  disableAtPorts,
+  enableOnlyAtPorts,
   originalDestination,
   originalSource,
   tlsInspector,
@@ -9,7 +9,7 @@ import {
 import type { ListenerFilter } from "../../envoy/filters.js";
 
 /** What must be known of connections to a destination port before a chain is chosen for them. */
-export interface InspectedPort {
+export interface PortInspection {
   /** 0: all ports that no chain names. */
   readonly port: number;
   /** Whether it is TLS, and its SNI and ALPN. */
@@ -23,7 +23,7 @@ export interface InspectedPort {
  * first would wait for it. Source: pilot/pkg/networking/core/listener_inbound.go, populateListenerFilters.
  */
 export function inboundListenerFilters(
-  chains: readonly InspectedPort[],
+  chains: readonly PortInspection[],
   kept: { readonly originalDestination: boolean; readonly originalSource: boolean },
 ): readonly ListenerFilter[] {
   const needs = new Map<number, { tls: boolean; http: boolean }>();
@@ -48,13 +48,13 @@ export function inboundListenerFilters(
       ? []
       : [
           tls.includes(0)
-            ? offAtPorts(tlsInspector, declared(portsWhere((need) => !need.tls)))
-            : onlyAtPorts(tlsInspector, tls),
+            ? disableAtPorts(tlsInspector, declared(portsWhere((need) => !need.tls)))
+            : enableOnlyAtPorts(tlsInspector, tls),
         ]),
     ...(http.length === 0
       ? []
       : [
-          offAtPorts(
+          disableAtPorts(
             httpInspector,
             portsWhere((need) => !need.http),
           ),

@@ -5,16 +5,16 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../../envoy/address.js";
-import { joinEncoded } from "../../encoding/encode.js";
+import { concatBytes } from "../../encoding/encode.js";
 import { virtualInboundBlackHoleChain, virtualInboundListener } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { acceptedAtOnce, exactBalance } from "../connection-limits.js";
-import { listenerPart } from "../filter-chain-template.js";
+import { maxConnectionsPerSocketEvent, exactBalance } from "../connection-limits.js";
+import { encodeListenerChain } from "../filter-chain-template.js";
 import { type InboundChainTemplate, passthroughChains, portChains } from "./inbound-chains.js";
 import { inboundMetadataExchange } from "./inbound-filters.js";
-import { type InspectedPort, inboundListenerFilters } from "./inbound-listener-filters.js";
+import { type PortInspection, inboundListenerFilters } from "./inbound-listener-filters.js";
 import { inboundPorts } from "./inbound-ports.js";
 import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
 import { blackHoleChain } from "../outbound/virtual-outbound.js";
@@ -24,14 +24,18 @@ export function inboundListeners(q: QueryContext): readonly Resource[] {
   const bound = q
     .call(inboundPorts)
     .filter(({ bindToPort }) => bindToPort)
-    .map(({ targetPort }) => q.call(boundListener, targetPort));
+    .map(({ targetPort }) => q.call(boundInboundListener, targetPort));
   return q.ask(interceptionMode) === "NONE" ? bound : [q.call(virtualInbound), ...bound];
 }
 
 /** The listener that captured inbound connections arrive at, with chains for each port and for all others. */
 const virtualInbound = query("virtualInbound", (q): Resource => {
   const ports = q.call(inboundPorts).filter(({ bindToPort }) => !bindToPort);
-  const chains = [q.call(blackHole), ...q.call(passthroughChains), ...ports.flatMap((port) => portChains(q, port))];
+  const chains = [
+    q.call(inboundBlackHoleChain),
+    ...q.call(passthroughChains),
+    ...ports.flatMap((port) => portChains(q, port)),
+  ];
   const { proxyInboundListenPort: port } = mesh(q);
   return inboundListener(
     q,
@@ -40,7 +44,7 @@ const virtualInbound = query("virtualInbound", (q): Resource => {
   );
 });
 
-const blackHole = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
+const inboundBlackHoleChain = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
   const port = mesh(q).proxyInboundListenPort;
   const chain = blackHoleChain(virtualInboundBlackHoleChain, port, [
     ...inboundMetadataExchange(q),
@@ -50,7 +54,7 @@ const blackHole = query("inboundBlackHoleChain", (q): InboundChainTemplate => {
 });
 
 /** The listener that a port of the workload has for itself. */
-const boundListener = query("boundInboundListener", (q, targetPort: number): Resource => {
+const boundInboundListener = query("boundInboundListener", (q, targetPort: number): Resource => {
   const port = q.call(inboundPorts).find((candidate) => candidate.targetPort === targetPort);
   if (port === undefined) throw new Error(`the workload has no port ${targetPort}`);
   return inboundListener(
@@ -60,26 +64,26 @@ const boundListener = query("boundInboundListener", (q, targetPort: number): Res
   );
 });
 
-interface Listening {
+interface InboundSocket {
   readonly name: string;
   readonly binds: readonly string[];
   readonly port: number;
   readonly bindToPort: boolean;
 }
 
-function inboundListener(q: QueryContext, listening: Listening, chains: readonly InboundChainTemplate[]): Resource {
-  const head = q.call(listenerHead, { ...listening, inspected: chains.map(({ inspected }) => inspected) });
-  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-inbound")));
-  return resource(listening.name, joinEncoded([head, ...parts]));
+function inboundListener(q: QueryContext, listening: InboundSocket, chains: readonly InboundChainTemplate[]): Resource {
+  const head = q.call(inboundListenerHead, { ...listening, inspected: chains.map(({ inspected }) => inspected) });
+  const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-inbound")));
+  return resource(listening.name, concatBytes([head, ...parts]));
 }
 
 /** A listener without its chains, encoded. Most workloads have ports alike, and share it. */
-const listenerHead = query(
+const inboundListenerHead = query(
   "inboundListenerHead",
-  (q, at: Listening & { readonly inspected: readonly InspectedPort[] }): Uint8Array => {
+  (q, at: InboundSocket & { readonly inspected: readonly PortInspection[] }): Uint8Array => {
     const { name, binds, port, bindToPort, inspected } = at;
     const [bind = "", ...others] = binds;
-    const limit = acceptedAtOnce(q);
+    const limit = maxConnectionsPerSocketEvent(q);
     const transparent = !bindToPort && q.ask(interceptionMode) === "TPROXY";
     const { protocolDetectionTimeout } = mesh(q);
     const listener = create(ListenerSchema, {

@@ -20,7 +20,7 @@ import {
   type ServiceTarget,
   splitKey,
 } from "@istiod/service-discovery";
-import { canHavePort } from "../bindable-port.js";
+import { canBindToPort } from "../bindable-port.js";
 import { wildcards } from "../listener-address.js";
 
 /** A port at which the client's workload is reached. */
@@ -55,12 +55,12 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
   };
   if (ingress.length === 0) {
     // Without redirection the workload itself listens at its ports.
-    if (q.ask(interceptionMode) !== "NONE") for (const target of q.ask(serviceTargets)) add(portOfService(q, target));
-    return ascending(ports);
+    if (q.ask(interceptionMode) !== "NONE") for (const target of q.ask(serviceTargets)) add(inboundPortOf(q, target));
+    return sortedByPort(ports);
   }
   if (features.sidecarServiceInboundListenerMerge(q)) {
     const declared = new Set(ingress.map(({ port }) => port?.number));
-    for (const target of q.ask(serviceTargets)) if (!declared.has(target.targetPort)) add(portOfService(q, target));
+    for (const target of q.ask(serviceTargets)) if (!declared.has(target.targetPort)) add(inboundPortOf(q, target));
   }
   const sidecar = scope.sidecar ?? "";
   for (const { port, bind, captureMode, tls } of ingress) {
@@ -68,7 +68,7 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
     const bindToPort =
       captureMode === CaptureMode.DEFAULT ? q.ask(interceptionMode) === "NONE" : captureMode === CaptureMode.NONE;
     const protocol = parseProtocol(port.protocol);
-    if (!canHavePort(q, { port: port.number, protocol, bind, bindToPort, capturePortsTaken: false })) continue;
+    if (!canBindToPort(q, { port: port.number, protocol, bind, bindToPort, excludesCapturePorts: false })) continue;
     const ends = tls !== undefined && features.tlsOnSidecarIngress(q);
     add({
       targetPort: port.number,
@@ -80,15 +80,15 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
       ...(ends && { tls }),
     });
   }
-  return ascending(ports);
+  return sortedByPort(ports);
 });
 
 /** Whether two services name different protocols for one port of the client's workload, so that the older one's stands. */
-export const inboundConflict = query("inboundConflict", (q): boolean => {
+export const hasInboundConflict = query("hasInboundConflict", (q): boolean => {
   const declared = new Set(q.call(ingressListeners, scopeOf(q)).map(({ port }) => port?.number));
   if (declared.size > 0 && !features.sidecarServiceInboundListenerMerge(q)) return false;
   return q.ask(serviceTargets).some((target) => {
-    const port = declared.has(target.targetPort) ? undefined : portOfService(q, target);
+    const port = declared.has(target.targetPort) ? undefined : inboundPortOf(q, target);
     const taken = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
     return (
       taken !== undefined &&
@@ -98,7 +98,7 @@ export const inboundConflict = query("inboundConflict", (q): boolean => {
   });
 });
 
-function portOfService(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
+function inboundPortOf(q: QueryContext, { service: id, port, targetPort }: ServiceTarget): InboundPort | undefined {
   const ports = q.call(service, id)?.ports ?? [];
   const servicePort =
     ports.find(({ name, number }) => name === port.name && number === port.number) ??
@@ -112,9 +112,9 @@ function portOfService(q: QueryContext, { service: id, port, targetPort }: Servi
     protocol: servicePort.protocol,
     bind: binds[0],
     bindToPort,
-    capturePortsTaken: true,
+    excludesCapturePorts: true,
   };
-  return canHavePort(q, wanted)
+  return canBindToPort(q, wanted)
     ? { targetPort, servicePort, binds, bindToPort, hostname: splitKey(keyOfId(id))[1], service: id }
     : undefined;
 }
@@ -124,6 +124,6 @@ function ownBinds(q: QueryContext): readonly string[] {
   return own === undefined ? wildcards[q.ask(ipMode)] : [own];
 }
 
-function ascending(ports: ReadonlyMap<number, InboundPort>): readonly InboundPort[] {
+function sortedByPort(ports: ReadonlyMap<number, InboundPort>): readonly InboundPort[] {
   return [...ports.values()].sort((a, b) => a.targetPort - b.targetPort);
 }

@@ -5,7 +5,7 @@ import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js"
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { dnsCacheName } from "../../resource-names.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
-import { acceptsHttp10, encodedManager } from "../http/http-connection-manager.js";
+import { acceptsHttp10, encodeManager } from "../http/http-connection-manager.js";
 import {
   alpn,
   cors,
@@ -23,26 +23,26 @@ import type { HttpFilter } from "../../envoy/filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 
 /** What tells outbound managers of one client apart, but for names and routes. */
-export interface OutboundManager {
+export interface OutboundManagerOptions {
   readonly grpcWeb: boolean;
   /** A wildcard host that is resolved as it is met. */
   readonly dynamicHost: string | null;
   /** For the mesh's generic HTTP proxy, whose requests name whole URLs. */
-  readonly proxiesUrls: boolean;
+  readonly isHttpProxy: boolean;
 }
 
 /** The encoded connection manager of outbound listeners, without its name and routes. */
-export const outboundManager = query("outboundManager", (q, options: OutboundManager): Uint8Array => {
+export const outboundManager = query("outboundManager", (q, options: OutboundManagerOptions): Uint8Array => {
   const headers = proxyHeaders(q, "sidecar-outbound");
   const http1 = {
     ...(acceptsHttp10(q) && { acceptHttp10: true }),
-    ...(options.proxiesUrls && { allowAbsoluteUrl: true }),
+    ...(options.isHttpProxy && { allowAbsoluteUrl: true }),
   };
-  return encodedManager(q, {
+  return encodeManager(q, {
     listener: "sidecar-outbound",
-    useRemoteAddress: !options.proxiesUrls && features.useRemoteAddress(q),
+    useRemoteAddress: !options.isHttpProxy && features.useRemoteAddress(q),
     filters: outboundFilters(q, options),
-    own: {
+    settings: {
       serverName: headers.serverName,
       serverHeaderTransformation: headers.serverHeaderTransformation,
       ...(headers.generateRequestId === false && { generateRequestId: false }),
@@ -52,9 +52,9 @@ export const outboundManager = query("outboundManager", (q, options: OutboundMan
 });
 
 /** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
-function outboundFilters(q: QueryContext, options: OutboundManager): readonly HttpFilter[] {
+function outboundFilters(q: QueryContext, options: OutboundManagerOptions): readonly HttpFilter[] {
   const headers = proxyHeaders(q, "sidecar-outbound");
-  const inMeshOnly = headers.metadataInMeshOnly && !options.proxiesUrls;
+  const inMeshOnly = headers.metadataInMeshOnly && !options.isHttpProxy;
   const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");
   const family = dnsLookupFamily(q, q.ask(ipMode));
   return [

@@ -8,7 +8,7 @@ import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
-import { joinEncoded } from "../../encoding/encode.js";
+import { concatBytes } from "../../encoding/encode.js";
 import {
   blackHoleCluster,
   delimitedStatPrefix,
@@ -21,10 +21,10 @@ import { tcpAuthorization } from "../../security/authorization/client-authorizat
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { configMetadata } from "../../config-metadata.js";
-import { acceptedAtOnce, exactBalance, handshakeTimeout } from "../connection-limits.js";
-import { filterChainMatch, matchesAll } from "../filter-chain-match.js";
-import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
-import { routingManager } from "../http/http-connection-manager.js";
+import { maxConnectionsPerSocketEvent, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { filterChainMatch, matchesEverything } from "../filter-chain-match.js";
+import { encodeChain, type FilterChainTemplate, encodeListenerChain } from "../filter-chain-template.js";
+import { withRoutes } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName } from "../listener-address.js";
 import { httpInspector, tlsInspector } from "../listener-filters.js";
 import type { Filter } from "../../envoy/filters.js";
@@ -33,20 +33,22 @@ import {
   type ChainPlan,
   type HttpChainPlan,
   type OutboundPlan,
-  seesRequests,
+  hasHttpChains,
   type TcpProxyPlan,
 } from "./outbound-plan.js";
-import { plainTcpProxy, plannedTcpProxy, sniForwardProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+import { simpleTcpProxy, tcpProxyFromPlan, sniDynamicForwardProxy, terminalFilters } from "../tcp/tcp-proxy.js";
 
 /** A listener as planned. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
 export const outboundListener = query(
   "outboundListener",
   (q, plan: OutboundPlan): Resource => {
-    const { name, head, chains, fallback } = seesRequests(plan) ? q.call(sharedTemplate, plan) : template(q, plan);
+    const { name, head, chains, fallback } = hasHttpChains(plan)
+      ? q.call(outboundListenerTemplate, plan)
+      : buildTemplate(q, plan);
     const tracing = (): Uint8Array => q.call(encodedTracing, "sidecar-outbound");
-    const parts = chains.map((chain) => listenerPart(chain, tracing));
-    if (fallback !== undefined) parts.push(listenerPart(fallback, tracing, "defaultFilterChain"));
-    return resource(name, joinEncoded([head, ...parts]));
+    const parts = chains.map((chain) => encodeListenerChain(chain, tracing));
+    if (fallback !== undefined) parts.push(encodeListenerChain(fallback, tracing, "defaultFilterChain"));
+    return resource(name, concatBytes([head, ...parts]));
   },
   { key: ({ key }) => key },
 );
@@ -61,20 +63,22 @@ interface ListenerTemplate {
   readonly fallback?: FilterChainTemplate;
 }
 
-const sharedTemplate = query("outboundListenerTemplate", template, { key: ({ key }) => key });
+const outboundListenerTemplate = query("outboundListenerTemplate", buildTemplate, { key: ({ key }) => key });
 
-function template(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
+function buildTemplate(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
   const [bind = "", ...others] = plan.binds;
   const name = listenerName(bind, plan.port);
-  const last = plan.chains.findLast((chain) => matchesAll(chain.match));
-  const chains = plan.chains.filter((chain) => !matchesAll(chain.match)).map((chain) => filterChain(q, chain, name));
+  const last = plan.chains.findLast((chain) => matchesEverything(chain.match));
+  const chains = plan.chains
+    .filter((chain) => !matchesEverything(chain.match))
+    .map((chain) => filterChain(q, chain, name));
   const needsTls = plan.chains.some(
     (chain) =>
       (chain.match.sniHosts ?? []).length > 0 || (chain.kind === "tcp" && chain.proxy.dynamicHost !== undefined),
   );
   const needsHttp = plan.chains.some((chain) => (chain.match.applicationProtocols ?? []).length > 0);
   const detectionTimeout = needsHttp ? mesh(q).protocolDetectionTimeout : duration(0);
-  const limit = acceptedAtOnce(q);
+  const limit = maxConnectionsPerSocketEvent(q);
   const listener = create(ListenerSchema, {
     name,
     address: address(bind, plan.port),
@@ -98,7 +102,7 @@ function template(q: QueryContext, plan: OutboundPlan): ListenerTemplate {
 function filterChain(q: QueryContext, plan: ChainPlan, listener: string): FilterChainTemplate {
   const match = filterChainMatch(plan.match);
   const timeout = handshakeTimeout(q);
-  const chain = encodedChain({
+  const chain = encodeChain({
     ...(match && { filterChainMatch: match }),
     ...(timeout && { transportSocketConnectTimeout: timeout }),
     ...(plan.kind === "tcp" &&
@@ -112,35 +116,35 @@ function manager(q: QueryContext, { protocol, dynamicHost, routeName }: HttpChai
   const common = q.call(outboundManager, {
     grpcWeb: protocol === "GRPC-Web",
     dynamicHost: dynamicHost ?? null,
-    proxiesUrls: routeName === "http_proxy",
+    isHttpProxy: routeName === "http_proxy",
   });
-  return routingManager(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
+  return withRoutes(common, delimitedStatPrefix(`outbound_${listener}`), { rds: routeName });
 }
 
 function tcpFilters(q: QueryContext, plan: TcpProxyPlan): readonly Filter[] {
-  const terminal = terminalFilters(q, plannedTcpProxy(q, "sidecar-outbound", plan), plan.protocol);
+  const terminal = terminalFilters(q, tcpProxyFromPlan(q, "sidecar-outbound", plan), plan.protocol);
   const stats = tcpStatsFilters(q, "sidecar-outbound");
   if (plan.dynamicHost === undefined) return [...stats, ...terminal];
   const { custom, local } = q.call(tcpAuthorization, "certificate");
   const cache = { name: dnsCacheName(plan.dynamicHost), dnsLookupFamily: dnsLookupFamily(q, q.ask(ipMode)) };
-  return [...custom, ...local, ...stats, sniForwardProxy(plan.port, cache), ...terminal];
+  return [...custom, ...local, ...stats, sniDynamicForwardProxy(plan.port, cache), ...terminal];
 }
 
 function passthroughChain(q: QueryContext): FilterChainTemplate {
-  return { chain: joinEncoded([passthroughHead, q.call(unknownTrafficFilters)]) };
+  return { chain: concatBytes([passthroughHead, q.call(catchAllFilters)]) };
 }
 
-const passthroughHead = encodedChain({
+const passthroughHead = encodeChain({
   filterChainMatch: create(FilterChainMatchSchema),
   name: passthroughFilterChain,
 });
 
 /** What becomes of outbound connections that no chain is for: filters, as an encoded part of a chain. Source: pilot/pkg/networking/core/listener_builder.go, buildOutboundCatchAllNetworkFiltersOnly. */
-export const unknownTrafficFilters = query("unknownTrafficFilters", (q): Uint8Array => {
+export const catchAllFilters = query("catchAllFilters", (q): Uint8Array => {
   const { mode, egressProxy } = q.call(outboundTraffic, scopeOf(q));
   const proxied =
     egressProxy && outboundClusterName(egressProxy.host, egressProxy.port?.number ?? 0, egressProxy.subset);
   const cluster = mode === "REGISTRY_ONLY" ? blackHoleCluster : (proxied ?? passthroughCluster);
-  const proxy = plainTcpProxy(q, "sidecar-outbound", cluster);
-  return encodedChain({ filters: [...tcpStatsFilters(q, "sidecar-outbound"), ...terminalFilters(q, proxy, "TCP")] });
+  const proxy = simpleTcpProxy(q, "sidecar-outbound", cluster);
+  return encodeChain({ filters: [...tcpStatsFilters(q, "sidecar-outbound"), ...terminalFilters(q, proxy, "TCP")] });
 });

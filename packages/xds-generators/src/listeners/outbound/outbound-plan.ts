@@ -20,7 +20,7 @@ export function outboundPlan(plan: Omit<OutboundPlan, "key">): OutboundPlan {
   return { ...plan, key: JSON.stringify(plan) };
 }
 
-export function seesRequests({ chains }: OutboundPlan): boolean {
+export function hasHttpChains({ chains }: OutboundPlan): boolean {
   return chains.some(({ kind }) => kind === "http");
 }
 

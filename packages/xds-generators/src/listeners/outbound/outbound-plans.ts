@@ -16,11 +16,11 @@ import {
   servicesOf,
 } from "@istiod/push-context";
 import { type Endpoint, inlineEndpoints, isTcp, isUndeclared, parseProtocol } from "@istiod/service-discovery";
-import { Claims, type LostClaim } from "../listener-conflicts.js";
-import { canHavePort } from "../bindable-port.js";
+import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
+import { canBindToPort } from "../bindable-port.js";
 import { localhosts, wildcards } from "../listener-address.js";
-import { type Listening, OutboundListeners, type Wanted } from "./port-planner.js";
-import { type OutboundPlan, seesRequests } from "./outbound-plan.js";
+import { type ListenerBinding, PortPlanner, type ListenerRequest } from "./port-planner.js";
+import { type OutboundPlan, hasHttpChains } from "./outbound-plan.js";
 import { numberedEgressListeners, outboundPorts, servicesAtPort } from "./outbound-ports.js";
 import type { ListenerPort } from "../tcp/tcp-destinations.js";
 
@@ -31,32 +31,32 @@ import type { ListenerPort } from "../tcp/tcp-destinations.js";
  */
 const outboundPlans = query(
   "outboundPlans",
-  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => plansAt(q, at),
+  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly OutboundPlan[] => planPort(q, at),
   {
     key: ({ scope, port }) => `${port} ${scopeKey(scope)}`,
   },
 );
 
 /** Connections to one port that a service, a route or an egress listener wanted and another one has. */
-export const lostConnections = query(
-  "lostConnections",
-  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly LostClaim[] => {
-    const claims = new Claims();
-    plansAt(q, at, claims);
-    return claims.lost;
+export const outboundListenerConflicts = query(
+  "outboundListenerConflicts",
+  (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly ListenerConflict[] => {
+    const claims = new ConflictRecorder();
+    planPort(q, at, claims);
+    return claims.conflicts;
   },
 );
 
-function plansAt(
+function planPort(
   q: QueryContext,
   { scope, port }: { readonly scope: ScopeRef; readonly port: number },
-  claims?: Claims,
+  claims?: ConflictRecorder,
 ): readonly OutboundPlan[] {
-  const listeners = new OutboundListeners(q, claims);
+  const listeners = new PortPlanner(q, claims);
   for (const { at, declared } of numberedEgressListeners(q, scope)) {
-    const listening = listeningAt(q, declared);
+    const listening = bindingOf(q, declared);
     if (declared.port?.number === port)
-      declaredListener(q, listeners, at, listening, {
+      addEgressPort(q, listeners, at, listening, {
         ...declared.port,
         protocol: parseProtocol(declared.port.protocol),
       });
@@ -65,7 +65,7 @@ function plansAt(
       for (const { scoped, port: servicePort } of q.call(servicesAtPort, { ...at, port })) {
         const service = q.call(scopedService, scoped);
         if (service !== undefined)
-          serviceListener(q, listeners, { at, scoped, service, port: servicePort, ...listening });
+          addServicePort(q, listeners, { at, scoped, service, port: servicePort, ...listening });
       }
     }
   }
@@ -75,34 +75,34 @@ function plansAt(
 /** The outbound listeners of a scope, port by port. */
 export interface OutboundPlans {
   /** Those that see bytes only: they are the same for all workloads. */
-  readonly ofBytes: readonly OutboundPlan[];
+  readonly tcpOnly: readonly OutboundPlan[];
   /** Those that see requests, which they trace. */
-  readonly ofRequests: readonly OutboundPlan[];
+  readonly withHttp: readonly OutboundPlan[];
 }
 
-export const outboundPlansOfScope = query(
-  "outboundPlansOfScope",
+export const scopeOutboundPlans = query(
+  "scopeOutboundPlans",
   (q, scope: ScopeRef): OutboundPlans => {
     const plans = q.call(outboundPorts, scope).flatMap((port) => q.call(outboundPlans, { scope, port }));
-    return { ofBytes: plans.filter((plan) => !seesRequests(plan)), ofRequests: plans.filter(seesRequests) };
+    return { tcpOnly: plans.filter((plan) => !hasHttpChains(plan)), withHttp: plans.filter(hasHttpChains) };
   },
   { key: scopeKey },
 );
 
-function listeningAt(q: QueryContext, { bind, captureMode }: EgressListener): Listening {
+function bindingOf(q: QueryContext, { bind, captureMode }: EgressListener): ListenerBinding {
   const bindToPort =
     captureMode === CaptureMode.NONE || bind.startsWith("unix://") || q.ask(interceptionMode) === "NONE";
   return { binds: bind !== "" ? [bind] : bindToPort ? localhosts[q.ask(ipMode)] : [], bindToPort };
 }
 
-function declaredListener(
+function addEgressPort(
   q: QueryContext,
-  listeners: OutboundListeners,
+  listeners: PortPlanner,
   at: ScopeListener,
-  listening: Listening,
+  listening: ListenerBinding,
   port: ListenerPort,
 ): void {
-  if (!mayListen(q, listening, port)) return;
+  if (!isBindable(q, listening, port)) return;
   for (const scoped of q.call(servicesOf, at)) {
     const service = q.call(scopedService, scoped);
     if (service !== undefined && service.resolution !== "Alias")
@@ -110,14 +110,18 @@ function declaredListener(
   }
 }
 
-function mayListen(q: QueryContext, { binds, bindToPort }: Listening, { number, protocol }: ListenerPort): boolean {
-  return canHavePort(q, { port: number, protocol, bind: binds[0] ?? "", bindToPort, capturePortsTaken: true });
+function isBindable(
+  q: QueryContext,
+  { binds, bindToPort }: ListenerBinding,
+  { number, protocol }: ListenerPort,
+): boolean {
+  return canBindToPort(q, { port: number, protocol, bind: binds[0] ?? "", bindToPort, excludesCapturePorts: true });
 }
 
 /** At the address of a service; for one without an address that is no HTTP, at those of its endpoints. */
-function serviceListener(q: QueryContext, listeners: OutboundListeners, wanted: Wanted): void {
+function addServicePort(q: QueryContext, listeners: PortPlanner, wanted: ListenerRequest): void {
   const { binds, service, port } = wanted;
-  if (!mayListen(q, wanted, port)) return;
+  if (!isBindable(q, wanted, port)) return;
   const headless =
     binds.length === 0 &&
     service.resolution === "Passthrough" &&
@@ -133,7 +137,7 @@ function serviceListener(q: QueryContext, listeners: OutboundListeners, wanted: 
   for (const { addresses } of found) {
     if (!addresses.every((address) => isIP(address) !== 0) || addresses[0] === own) continue;
     if (features.headlessFilterChainListener(q) && isTcp(port.protocol)) {
-      listeners.add({ ...wanted, binds: wildcards[q.ask(ipMode)], destinations: addresses, ofPods: true });
+      listeners.add({ ...wanted, binds: wildcards[q.ask(ipMode)], destinations: addresses, isPodAddress: true });
     } else {
       listeners.add({ ...wanted, binds: addresses });
     }
@@ -143,15 +147,15 @@ function serviceListener(q: QueryContext, listeners: OutboundListeners, wanted: 
 /** Whether the client is an endpoint of a service: what it sends to itself leaves through no outbound listener. */
 const isEndpointOf = fact(
   "isEndpointOf",
-  (proxy: Proxy, at: PortOfService, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,
+  (proxy: Proxy, at: ServicePortRef, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,
 );
 
-interface PortOfService {
+interface ServicePortRef {
   readonly service: string;
   readonly port: { readonly name: string; readonly number: number };
 }
 
-const endpointAddresses = query("endpointAddresses", (q, at: PortOfService): Readonly<Record<string, true>> =>
+const endpointAddresses = query("endpointAddresses", (q, at: ServicePortRef): Readonly<Record<string, true>> =>
   Object.fromEntries(
     q
       .call(inlineEndpoints, at)

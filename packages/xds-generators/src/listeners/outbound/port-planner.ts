@@ -8,34 +8,34 @@ import {
   type ScopeListener,
 } from "@istiod/push-context";
 import { isHttp, isTcp, type Protocol, type Service } from "@istiod/service-discovery";
-import type { Claimant, Claims } from "../listener-conflicts.js";
-import { type ChainMatch, matchTheSame } from "../filter-chain-match.js";
+import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
+import { type ChainMatch, areEquivalentMatches } from "../filter-chain-match.js";
 import { wildcards } from "../listener-address.js";
 import { type ChainPlan, type HttpChainPlan, type OutboundPlan, outboundPlan } from "./outbound-plan.js";
-import { tcpChains } from "./tcp-chain-plans.js";
-import { plaintextHttp } from "../sniffed-protocols.js";
-import { isDynamic, type ListenerPort } from "../tcp/tcp-destinations.js";
+import { tcpChainPlans } from "./tcp-chain-plans.js";
+import { plaintextHttpProtocols } from "../sniffed-protocols.js";
+import { isDynamicDnsWildcard, type ListenerPort } from "../tcp/tcp-destinations.js";
 
 /** Where an egress listener of a Sidecar takes connections. */
-export interface Listening {
+export interface ListenerBinding {
   /** Empty: by the service's address, or all addresses for HTTP. */
   readonly binds: readonly string[];
   readonly bindToPort: boolean;
 }
 
 /** What a service, or an egress listener for a service, wants at a port. */
-export interface Wanted extends Listening {
+export interface ListenerRequest extends ListenerBinding {
   readonly at: ScopeListener;
   readonly scoped: ScopedService;
   readonly service: Service;
   readonly port: ListenerPort;
   readonly destinations?: readonly string[];
-  readonly ofPods?: boolean;
+  readonly isPodAddress?: boolean;
   /** The port is the egress listener's. */
   readonly declared?: true;
 }
 
-interface Entry {
+interface ListenerEntry {
   readonly binds: readonly string[];
   readonly bindToPort: boolean;
   readonly port: number;
@@ -44,16 +44,16 @@ interface Entry {
   protocol: Protocol;
   locked: boolean;
   /** Who came first. */
-  readonly by: Claimant;
+  readonly source: ChainSource;
 }
 
 /** The listeners at one port, by primary address. */
-export class OutboundListeners {
-  readonly #entries = new Map<string, Entry>();
+export class PortPlanner {
+  readonly #entries = new Map<string, ListenerEntry>();
 
   constructor(
     private readonly q: QueryContext,
-    private readonly claims: Claims | undefined,
+    private readonly claims: ConflictRecorder | undefined,
   ) {}
 
   get plans(): readonly OutboundPlan[] {
@@ -67,37 +67,37 @@ export class OutboundListeners {
     for (const entry of this.#entries.values()) entry.locked = true;
   }
 
-  add(wanted: Wanted): void {
+  add(wanted: ListenerRequest): void {
     const { q, claims } = this;
     const { protocol } = wanted.port;
     if (protocol === "UDP") return;
     const all = wildcards[q.ask(ipMode)];
     const place = isHttp(protocol)
       ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] }
-      : ownPlace(q, wanted, all);
+      : serviceBinds(q, wanted, all);
     const [bind = ""] = place.binds;
     const current = this.#entries.get(bind);
     if (current?.locked === true) {
-      claims?.lose(
+      claims?.recordConflict(
         bind,
-        claimOf(wanted),
-        current.by,
+        sourceOf(wanted),
+        current.source,
         `a Sidecar's egress listener has ${bind}:${wanted.port.number} for the hosts that it names`,
       );
       return;
     }
-    const target = { ...wanted, bind, destinations: place.destinations, ofPods: wanted.ofPods === true };
+    const target = { ...wanted, bind, destinations: place.destinations, isPodAddress: wanted.isPodAddress === true };
     const http = (sniffed: boolean): HttpChainPlan => {
       const chain = httpChain(q, wanted, bind, all[0], sniffed);
-      claims?.made(chain, claimOf(wanted));
+      claims?.recordSource(chain, sourceOf(wanted));
       return chain;
     };
-    const tcp = (): readonly ChainPlan[] => tcpChains(q, target, claims);
+    const tcp = (): readonly ChainPlan[] => tcpChainPlans(q, target, claims);
     const cannotMix = (): void =>
-      claims?.lose(
+      claims?.recordConflict(
         bind,
-        claimOf(wanted),
-        current?.by,
+        sourceOf(wanted),
+        current?.source,
         `at ${bind}:${wanted.port.number} it speaks ${current?.protocol}, which ${protocol} cannot share a port with: its servers speak first`,
       );
 
@@ -112,11 +112,11 @@ export class OutboundListeners {
           bind === all[0] ? "UnsupportedProtocol" : protocol,
         );
       else if (isTcp(current.protocol)) {
-        if (!canMix(protocol, current.protocol)) return cannotMix();
+        if (!canSharePort(protocol, current.protocol)) return cannotMix();
         this.#merge(current, [http(bind === all[0])]);
         current.protocol = "UnsupportedProtocol";
       }
-    } else if (current !== undefined && !canMix(protocol, current.protocol)) return cannotMix();
+    } else if (current !== undefined && !canSharePort(protocol, current.protocol)) return cannotMix();
     else if (isTcp(protocol)) {
       if (current === undefined) this.#set(bind, wanted, place.binds, tcp(), protocol);
       else {
@@ -131,7 +131,13 @@ export class OutboundListeners {
     } else this.#merge(current, tcp());
   }
 
-  #set(bind: string, wanted: Wanted, binds: readonly string[], chains: readonly ChainPlan[], protocol: Protocol): void {
+  #set(
+    bind: string,
+    wanted: ListenerRequest,
+    binds: readonly string[],
+    chains: readonly ChainPlan[],
+    protocol: Protocol,
+  ): void {
     const { bindToPort, port } = wanted;
     this.#entries.set(bind, {
       binds,
@@ -140,21 +146,21 @@ export class OutboundListeners {
       chains,
       protocol,
       locked: false,
-      by: claimOf(wanted),
+      source: sourceOf(wanted),
     });
   }
 
   /** Adds chains, but for those that Envoy could not tell from one that is there. */
-  #merge(entry: Entry, chains: readonly ChainPlan[]): void {
+  #merge(entry: ListenerEntry, chains: readonly ChainPlan[]): void {
     const merged = [...entry.chains];
     for (const chain of chains) {
-      const same = merged.find((other) => matchTheSame(other.match, chain.match));
+      const same = merged.find((other) => areEquivalentMatches(other.match, chain.match));
       if (same === undefined) merged.push(chain);
       else if (chain.kind === "tcp")
-        this.claims?.lose(
+        this.claims?.recordConflict(
           entry.binds[0] ?? "",
-          this.claims.maker(chain),
-          this.claims.maker(same),
+          this.claims.sourceOf(chain),
+          this.claims.sourceOf(same),
           `connections to ${entry.binds[0] ?? ""}:${entry.port} cannot be told apart`,
         );
     }
@@ -163,16 +169,16 @@ export class OutboundListeners {
 }
 
 /** An egress listener with a port stands for itself, whichever service it leads to. */
-function claimOf({ at, declared, service, port }: Wanted): Claimant {
+function sourceOf({ at, declared, service, port }: ListenerRequest): ChainSource {
   return declared === true
     ? { kind: "egress", sidecar: at.scope.sidecar ?? "", listener: at.listener }
     : { kind: "service", id: service.id, port: port.number };
 }
 
 /** Where connections to a service that are no HTTP are taken: at its address; at all addresses, by range, where it has a range. */
-function ownPlace(
+function serviceBinds(
   q: QueryContext,
-  { binds, service, destinations = [] }: Wanted,
+  { binds, service, destinations = [] }: ListenerRequest,
   all: readonly string[],
 ): { readonly binds: readonly string[]; readonly destinations: readonly string[] } {
   if (binds.length > 0) return { binds, destinations };
@@ -189,25 +195,27 @@ function ownPlace(
 
 function httpChain(
   q: QueryContext,
-  { service, port }: Wanted,
+  { service, port }: ListenerRequest,
   bind: string,
   all: string,
   sniffed: boolean,
 ): HttpChainPlan {
   const undeclared = !isHttp(port.protocol);
-  const match: ChainMatch = sniffed ? { applicationProtocols: plaintextHttp(q), transportProtocol: "raw_buffer" } : {};
+  const match: ChainMatch = sniffed
+    ? { applicationProtocols: plaintextHttpProtocols(q), transportProtocol: "raw_buffer" }
+    : {};
   const ofService = undeclared && bind !== all;
   return {
     kind: "http",
     match,
     routeName: port.number === 0 ? bind : ofService ? `${service.hostname}:${port.number}` : String(port.number),
     protocol: port.protocol,
-    ...(isDynamic(service) && { dynamicHost: service.hostname }),
+    ...(isDynamicDnsWildcard(service) && { dynamicHost: service.hostname }),
   };
 }
 
 /** MySQL and MongoDB begin with the server's words, which no detection survives. */
-function canMix(incoming: Protocol, present: Protocol): boolean {
+function canSharePort(incoming: Protocol, present: Protocol): boolean {
   const alone: readonly Protocol[] = ["Mongo", "MySQL"];
   return incoming === present || (!alone.includes(incoming) && !alone.includes(present));
 }

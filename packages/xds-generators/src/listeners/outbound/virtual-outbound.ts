@@ -6,8 +6,8 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { address } from "../../envoy/address.js";
-import { any } from "../../envoy/any.js";
-import { joinEncoded } from "../../encoding/encode.js";
+import { packAny } from "../../envoy/any.js";
+import { concatBytes } from "../../encoding/encode.js";
 import {
   allowAnyDynamicDnsRoute,
   blackHoleCluster,
@@ -16,21 +16,21 @@ import {
   virtualOutboundCatchAllChain,
   virtualOutboundListener,
 } from "../../resource-names.js";
-import { catchAllHost } from "../../routes/catch-all-virtual-host.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes } from "../../routes/route-configuration.js";
+import { catchAllVirtualHost } from "../../routes/catch-all-virtual-host.js";
+import { newRouteConfiguration, maxDirectResponseBytes } from "../../routes/route-configuration.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { acceptedAtOnce } from "../connection-limits.js";
+import { maxConnectionsPerSocketEvent } from "../connection-limits.js";
 import { additionalAddresses, localhosts, wildcards } from "../listener-address.js";
-import { encodedChain, type FilterChainTemplate, listenerPart } from "../filter-chain-template.js";
-import { routingManager } from "../http/http-connection-manager.js";
+import { encodeChain, type FilterChainTemplate, encodeListenerChain } from "../filter-chain-template.js";
+import { withRoutes } from "../http/http-connection-manager.js";
 import { httpInspector } from "../listener-filters.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
-import { outboundListener, unknownTrafficFilters } from "./outbound-listener.js";
+import { outboundListener, catchAllFilters } from "./outbound-listener.js";
 import { outboundManager } from "./outbound-connection-manager.js";
 import { outboundPlan } from "./outbound-plan.js";
-import { plaintextHttp } from "../sniffed-protocols.js";
+import { plaintextHttpProtocols } from "../sniffed-protocols.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 
 /**
@@ -49,7 +49,7 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
       : mode === "IPv6" && features.additionalIpv4OutboundListener(q)
         ? wildcards.IPv4
         : [];
-  const limit = acceptedAtOnce(q);
+  const limit = maxConnectionsPerSocketEvent(q);
   const resolves = q.call(outboundTraffic, scopeOf(q)).mode === "ALLOW_ANY_DYNAMIC_DNS";
   const head = create(ListenerSchema, {
     name: virtualOutboundListener,
@@ -64,40 +64,40 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   });
   const chains = [
     blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
-    ...(resolves ? [unknownHttpChain(q)] : []),
-    { chain: joinEncoded([encodedChain({ name: virtualOutboundCatchAllChain }), q.call(unknownTrafficFilters)]) },
+    ...(resolves ? [dynamicDnsHttpChain(q)] : []),
+    { chain: concatBytes([encodeChain({ name: virtualOutboundCatchAllChain }), q.call(catchAllFilters)]) },
   ];
-  const parts = chains.map((chain) => listenerPart(chain, () => q.call(encodedTracing, "sidecar-outbound")));
-  return resource(virtualOutboundListener, joinEncoded([toBinary(ListenerSchema, head), ...parts]));
+  const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-outbound")));
+  return resource(virtualOutboundListener, concatBytes([toBinary(ListenerSchema, head), ...parts]));
 });
 
 /** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
-function unknownHttpChain(q: QueryContext): FilterChainTemplate {
+function dynamicDnsHttpChain(q: QueryContext): FilterChainTemplate {
   const head = {
     name: allowAnyDynamicDnsRoute,
     maxDirectResponseBodySizeBytes: maxDirectResponseBytes,
     ignorePortInHostMatching: true,
   };
-  const { bytes } = encodedRouteConfiguration(head, [q.call(catchAllHost, scopeOf(q))]);
-  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, proxiesUrls: false });
+  const { bytes } = newRouteConfiguration(head, [q.call(catchAllVirtualHost, scopeOf(q))]);
+  const common = q.call(outboundManager, { grpcWeb: false, dynamicHost: null, isHttpProxy: false });
   const statPrefix = delimitedStatPrefix(`outbound_${virtualOutboundListener}_${allowAnyDynamicDnsRoute}`);
   return {
-    chain: encodedChain({
+    chain: encodeChain({
       name: `${virtualOutboundCatchAllChain}-http`,
-      filterChainMatch: { applicationProtocols: [...plaintextHttp(q)] },
+      filterChainMatch: { applicationProtocols: [...plaintextHttpProtocols(q)] },
     }),
-    manager: routingManager(common, statPrefix, { inline: bytes }),
+    manager: withRoutes(common, statPrefix, { inline: bytes }),
   };
 }
 
 /** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
 export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChainTemplate {
-  const proxy = any(TcpProxySchema, {
+  const proxy = packAny(TcpProxySchema, {
     statPrefix: blackHoleCluster,
     clusterSpecifier: { case: "cluster", value: blackHoleCluster },
   });
   return {
-    chain: encodedChain({
+    chain: encodeChain({
       name,
       filterChainMatch: { destinationPort: port },
       filters: [...before, networkFilter(tcpProxyName, proxy)],
@@ -107,7 +107,7 @@ export function blackHoleChain(name: string, port: number, before: readonly Filt
 
 /** A generic HTTP proxy on the client's loopback, where the mesh (`proxyHttpPort`) or the node (`HTTP_PROXY_PORT`) gives it a port. */
 export const httpProxyListener = query("httpProxyListener", (q): Resource | undefined => {
-  const port = statedPort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
+  const port = parsePort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
   if (port === 0) return undefined;
   const chain = { kind: "http", match: {}, routeName: "http_proxy", protocol: "HTTP_PROXY" } as const;
   return q.call(
@@ -117,6 +117,6 @@ export const httpProxyListener = query("httpProxyListener", (q): Resource | unde
 });
 
 /** A port in decimal, 0 for none; undefined for a text that is no port, so that it counts as unsaid. */
-function statedPort(text = ""): number | undefined {
+function parsePort(text = ""): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }

@@ -12,12 +12,12 @@ import {
   virtualServicesOf,
 } from "@istiod/push-context";
 import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
-import { statNameOf } from "../../clusters/stat-name.js";
+import { formatStatName } from "../../clusters/stat-name.js";
 import { outboundClusterName } from "../../resource-names.js";
 import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 
 /** The routes of a VirtualService that are no HTTP routes. */
-export interface Layer4Routes {
+export interface TcpAndTlsRoutes {
   readonly key: string;
   readonly hosts: readonly string[];
   readonly tcp: readonly TCPRoute[];
@@ -25,7 +25,7 @@ export interface Layer4Routes {
 }
 
 /** The TCP and TLS routes of a VirtualService; undefined where it has none. A change of its HTTP routes changes nothing here. */
-export const layer4Routes = query("layer4Routes", (q, key: string): Layer4Routes | undefined => {
+export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAndTlsRoutes | undefined => {
   const spec = q.call(virtualService, key)?.spec;
   return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0)
     ? undefined
@@ -33,16 +33,16 @@ export const layer4Routes = query("layer4Routes", (q, key: string): Layer4Routes
 });
 
 /** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
-const layer4VirtualServices = query(
-  "layer4VirtualServices",
-  (q, at: ScopeListener): readonly Layer4Routes[] =>
-    q.call(virtualServicesOf, at).flatMap((key) => q.call(layer4Routes, key) ?? []),
+const tcpAndTlsVirtualServices = query(
+  "tcpAndTlsVirtualServices",
+  (q, at: ScopeListener): readonly TcpAndTlsRoutes[] =>
+    q.call(virtualServicesOf, at).flatMap((key) => q.call(tcpAndTlsRoutes, key) ?? []),
   { key: listenerKey },
 );
 
 /** Those of them that are for a host. */
-export function layer4RoutesFor(q: QueryContext, at: ScopeListener, hostname: string): readonly Layer4Routes[] {
-  return q.call(layer4VirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsMeet(host, hostname)));
+export function tcpAndTlsRoutesFor(q: QueryContext, at: ScopeListener, hostname: string): readonly TcpAndTlsRoutes[] {
+  return q.call(tcpAndTlsVirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsMeet(host, hostname)));
 }
 
 export interface ListenerPort {
@@ -52,7 +52,7 @@ export interface ListenerPort {
 }
 
 /** Where a route of a VirtualService (`namespace/name`) sends what comes to a port; undefined for one without destinations. */
-export function routedProxy(
+export function routeProxyPlan(
   q: QueryContext,
   scope: ScopeRef,
   routes: readonly RouteDestination[],
@@ -61,7 +61,7 @@ export function routedProxy(
 ): TcpProxyPlan | undefined {
   const [first] = routes;
   if (first === undefined) return undefined;
-  const service = serviceOf(q, scope, first);
+  const service = destinationService(q, scope, first);
   const common = {
     ...(service && { rule: { host: service.hostname, serviceNamespace: service.namespace } }),
     tunnels: true,
@@ -69,7 +69,7 @@ export function routedProxy(
     port: port.number,
   };
   if (routes.length === 1) {
-    const name = clusterOf(first, service, port.number);
+    const name = destinationClusterName(first, service, port.number);
     const subset = first.destination?.subset ?? "";
     return {
       ...common,
@@ -84,7 +84,12 @@ export function routedProxy(
     statPrefix: `${name}.${namespace}`,
     clusters: routes.flatMap((route) =>
       route.weight > 0
-        ? [{ name: clusterOf(route, serviceOf(q, scope, route), port.number), weight: route.weight }]
+        ? [
+            {
+              name: destinationClusterName(route, destinationService(q, scope, route), port.number),
+              weight: route.weight,
+            },
+          ]
         : [],
     ),
     subset: "",
@@ -92,7 +97,7 @@ export function routedProxy(
 }
 
 /** Where a service's own connections go, without a route: to the port listened on, or to the only port of the service. */
-export function serviceProxy(q: QueryContext, scope: ScopeRef, service: Service, port: ListenerPort): TcpProxyPlan {
+export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Service, port: ListenerPort): TcpProxyPlan {
   const [only] = service.ports;
   const number = service.ports.length === 1 && only !== undefined ? only.number : port.number;
   const name = outboundClusterName(service.hostname, number);
@@ -104,7 +109,7 @@ export function serviceProxy(q: QueryContext, scope: ScopeRef, service: Service,
     tunnels: true,
     protocol: port.protocol,
     port: port.number,
-    ...(isDynamic(service) && { dynamicHost: service.hostname }),
+    ...(isDynamicDnsWildcard(service) && { dynamicHost: service.hostname }),
   };
 }
 
@@ -115,7 +120,7 @@ function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespac
 }
 
 /** Whether a service stands for hosts that are resolved as they are met. */
-export function isDynamic(service: Service): boolean {
+export function isDynamicDnsWildcard(service: Service): boolean {
   return service.resolution === "DynamicDNS" && isWildcardHost(service.hostname);
 }
 
@@ -128,15 +133,19 @@ export function outboundStatPrefix(
   subset = "",
 ): string {
   const pattern = mesh(q).outboundClusterStatName;
-  return pattern === "" || service === undefined ? name : statNameOf(pattern, { service, port, subset });
+  return pattern === "" || service === undefined ? name : formatStatName(pattern, { service, port, subset });
 }
 
-function serviceOf(q: QueryContext, scope: ScopeRef, { destination }: RouteDestination): Service | undefined {
+function destinationService(q: QueryContext, scope: ScopeRef, { destination }: RouteDestination): Service | undefined {
   const scoped = q.call(serviceInScope, { scope, hostname: destination?.host ?? "" });
   return scoped && q.call(scopedService, scoped);
 }
 
-function clusterOf({ destination }: RouteDestination, service: Service | undefined, listenerPort: number): string {
+function destinationClusterName(
+  { destination }: RouteDestination,
+  service: Service | undefined,
+  listenerPort: number,
+): string {
   if (destination === undefined || destination.host === "") return "UnknownService";
   const [only] = service?.ports ?? [];
   const port = destination.port?.number ?? (service?.ports.length === 1 && only ? only.number : listenerPort);

@@ -19,7 +19,7 @@ import {
   subsetNamed,
 } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { goDuration } from "../go-duration.js";
@@ -30,7 +30,7 @@ export const tcpProxyName = "envoy.filters.network.tcp_proxy";
 const mysqlProxyName = "envoy.filters.network.mysql_proxy";
 
 /** A proxy to one cluster. Idle connections are closed after the time that the client's node states, if any. */
-export function plainTcpProxy(
+export function simpleTcpProxy(
   q: QueryContext,
   listener: ListenerClass,
   cluster: string,
@@ -46,7 +46,7 @@ export function plainTcpProxy(
 }
 
 /** A proxy as planned, with what the DestinationRule of its destination says of it. Source: pilot/pkg/networking/core/networkfilter.go. */
-export function plannedTcpProxy(q: QueryContext, listener: ListenerClass, plan: TcpProxyPlan): TcpProxy {
+export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan: TcpProxyPlan): TcpProxy {
   const rule = plan.rule && q.call(destinationRuleFor, plan.rule)?.spec;
   const tcp = rule?.trafficPolicy?.connectionPool?.tcp;
   const idleTimeout = tcp?.idleTimeout ?? goDuration(askMetadata(q, "IDLE_TIMEOUT"));
@@ -65,7 +65,7 @@ export function plannedTcpProxy(q: QueryContext, listener: ListenerClass, plan: 
     accessLog: [...accessLogs(q, listener, "tcp")],
   });
   if (rule === undefined) return proxy;
-  if (hashesSource(rule, plan.subset)) proxy.hashPolicy = [hashSource];
+  if (hashesSourceIp(rule, plan.subset)) proxy.hashPolicy = [sourceIpHashPolicy];
   const tunnel =
     plan.subset === "" ? rule.trafficPolicy?.tunnel : subsetNamed(rule, plan.subset)?.trafficPolicy?.tunnel;
   if (plan.tunnels && tunnel !== undefined) {
@@ -77,11 +77,12 @@ export function plannedTcpProxy(q: QueryContext, listener: ListenerClass, plan: 
   return proxy;
 }
 
-const [hashSource] = create(TcpProxySchema, { hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }] })
-  .hashPolicy as [TcpProxy["hashPolicy"][number]];
+const [sourceIpHashPolicy] = create(TcpProxySchema, {
+  hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }],
+}).hashPolicy as [TcpProxy["hashPolicy"][number]];
 
 /** Whether connections of one source go to one endpoint: a subset's own balancing takes precedence. */
-function hashesSource(rule: DestinationRule, subset: string): boolean {
+function hashesSourceIp(rule: DestinationRule, subset: string): boolean {
   const own = subsetNamed(rule, subset)?.trafficPolicy?.loadBalancer;
   const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
   return (
@@ -94,12 +95,12 @@ export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Prot
   const tcp = networkFilter(tcpProxyName, anyPack(TcpProxySchema, proxy));
   const { statPrefix } = proxy;
   if (protocol === "Mongo" && features.mongoFilter(q)) {
-    return [networkFilter("envoy.filters.network.mongo_proxy", any(MongoProxySchema, { statPrefix })), tcp];
+    return [networkFilter("envoy.filters.network.mongo_proxy", packAny(MongoProxySchema, { statPrefix })), tcp];
   }
   if (protocol === "Redis" && features.redisFilter(q)) return [redisFilter(proxy)];
   // One of Envoy's contributed extensions, which a stock build lacks.
   if (protocol === "MySQL" && features.mysqlFilter(q) && q.ask(hasExtension, mysqlProxyName)) {
-    return [networkFilter(mysqlProxyName, any(MySQLProxySchema, { statPrefix })), tcp];
+    return [networkFilter(mysqlProxyName, packAny(MySQLProxySchema, { statPrefix })), tcp];
   }
   return [tcp];
 }
@@ -111,7 +112,7 @@ function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
       : (clusterSpecifier.value ?? "");
   return networkFilter(
     "envoy.filters.network.redis_proxy",
-    any(RedisProxySchema, {
+    packAny(RedisProxySchema, {
       statPrefix,
       latencyInMicros: true,
       settings: { opTimeout: duration(5000) },
@@ -121,12 +122,12 @@ function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
 }
 
 /** Resolves the host in the SNI, with a cache that the cluster shares by name. */
-export function sniForwardProxy(
+export function sniDynamicForwardProxy(
   port: number,
   cache: { readonly name: string; readonly dnsLookupFamily: number },
 ): Filter {
   return networkFilter(
     "envoy.extensions.filters.network.sni_dynamic_forward_proxy",
-    any(SniForwardProxySchema, { dnsCacheConfig: cache, portSpecifier: { case: "portValue", value: port } }),
+    packAny(SniForwardProxySchema, { dnsCacheConfig: cache, portSpecifier: { case: "portValue", value: port } }),
   );
 }

@@ -3,9 +3,9 @@ import { query } from "@istiod/incremental";
 import { proxylessGrpc, serversOfRoute } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { gatewayVirtualHosts, type GatewayVirtualHost } from "./gateway-virtual-hosts.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes } from "../route-configuration.js";
+import { newRouteConfiguration, maxDirectResponseBytes } from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
-import { countsAttempts, encodedVirtualHost } from "../virtual-host.js";
+import { includesAttemptCount, encodeVirtualHost } from "../virtual-host.js";
 import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
 
 /**
@@ -16,38 +16,40 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   const hosts = q.call(gatewayVirtualHosts, name);
   const [server] = q.call(serversOfRoute, name) ?? [];
   if (hosts === undefined || server === undefined) {
-    return encodedRouteConfiguration({ name }, []);
+    return newRouteConfiguration({ name }, []);
   }
   const virtualHosts =
     hosts.length === 0
-      ? [encodedVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
+      ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
       : hosts.map((host) => q.call(gatewayVirtualHost, host));
-  return encodedRouteConfiguration(
+  return newRouteConfiguration(
     { name, ignorePortInHostMatching: !q.ask(proxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
     virtualHosts,
   );
 });
 
 /** A route of a gateway that takes every request of a host, and is never reached because another one does too. */
-export interface HiddenRoute {
+export interface UnreachableRoute {
   readonly host: string;
   readonly port: number;
   /** The VirtualService whose route is reached. */
-  readonly winner: string;
-  readonly loser: string;
+  readonly shadowedBy: string;
+  readonly virtualService: string;
 }
 
 /** VirtualServices of which a route in the route configuration of this name is never reached: each host has one route that takes every request, the first. */
-export const hiddenRoutes = query("hiddenRoutes", (q, name: string): readonly HiddenRoute[] =>
+export const unreachableRoutes = query("unreachableRoutes", (q, name: string): readonly UnreachableRoute[] =>
   (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], routes }) => {
-    const takeAll = routes.filter((request) => q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll));
-    const winner = takeAll[0]?.virtualService ?? "";
-    const losers = new Map(
-      takeAll
-        .filter(({ virtualService }) => virtualService !== winner)
+    const catchAlls = routes.filter((request) =>
+      q.call(virtualServiceRoutes, request).some(({ catchAll }) => catchAll),
+    );
+    const shadowedBy = catchAlls[0]?.virtualService ?? "";
+    const unreachable = new Map(
+      catchAlls
+        .filter(({ virtualService }) => virtualService !== shadowedBy)
         .map((request) => [request.virtualService, request]),
     );
-    return [...losers.values()].map(({ virtualService, port }) => ({ host, port, winner, loser: virtualService }));
+    return [...unreachable.values()].map(({ virtualService, port }) => ({ host, port, shadowedBy, virtualService }));
   }),
 );
 
@@ -55,11 +57,11 @@ export const hiddenRoutes = query("hiddenRoutes", (q, name: string): readonly Hi
 const gatewayVirtualHost = query(
   "gatewayVirtualHost",
   (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
-    encodedVirtualHost(
+    encodeVirtualHost(
       {
         name,
         domains: [...domains],
-        includeRequestAttemptCount: countsAttempts(q),
+        includeRequestAttemptCount: includesAttemptCount(q),
         requireTls: requiresTls ? TlsRequirement.ALL : TlsRequirement.NONE,
         typedPerFilterConfig: session === undefined ? {} : { [statefulSessionFilter]: sessionConfig(session) },
       },

@@ -17,7 +17,7 @@ import {
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits, hashesRequests } from "../route/destinations.js";
+import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
 import { hostPort } from "../domains.js";
 import type { SessionKey } from "../route/stateful-session.js";
 import { hasRoutes, type RouteRequest } from "../route/virtual-service-routes.js";
@@ -46,7 +46,7 @@ export const gatewayVirtualHosts = query(
       return undefined;
     }
     const scope = scopeOf(q);
-    const byHost = new Map<string, DraftHost>();
+    const byHost = new Map<string, HostDraft>();
     const made = new Map<string, RouteRequest>();
     const advertised = servers.some(({ http3 }) => http3);
     for (const server of servers) {
@@ -69,19 +69,19 @@ export const gatewayVirtualHosts = query(
         made.set(id, request);
         for (const host of new Set(hosts.map((each) => each.toLowerCase()))) {
           const session = destinations.find((destination) => destination.host === host)?.session;
-          const draft = byHost.get(host) ?? newDraft(host, server, session);
+          const draft = byHost.get(host) ?? newHostDraft(host, server, session);
           byHost.set(host, draft);
           draft.routes.push(request);
-          draft.requiresTls ||= redirects(server);
+          draft.requiresTls ||= redirectsToHttps(server);
         }
       }
-      for (const host of redirects(server) ? server.hosts.map((each) => each.toLowerCase()) : []) {
-        const draft = byHost.get(host) ?? newDraft(host, server);
+      for (const host of redirectsToHttps(server) ? server.hosts.map((each) => each.toLowerCase()) : []) {
+        const draft = byHost.get(host) ?? newHostDraft(host, server);
         byHost.set(host, draft);
         draft.requiresTls = true;
       }
     }
-    const hosts = features.routeCollapse(q) ? collapsed(byHost) : [...byHost.values()];
+    const hosts = features.routeCollapse(q) ? collapseHosts(byHost) : [...byHost.values()];
     return hosts.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   },
 );
@@ -106,13 +106,13 @@ const gatewayDestinations = query(
           ? q.call(service, own.id)
           : scoped && q.call(scopedService, scoped);
       const serviceNamespace = scoped && splitKey(keyOfId(scoped.service))[0];
-      const hashed = serviceNamespace !== undefined && q.call(hashesRequests, { host, serviceNamespace });
+      const hashed = serviceNamespace !== undefined && q.call(hasConsistentHash, { host, serviceNamespace });
       return destinationTraits(q, host, port, found, hashed ? serviceNamespace : undefined) ?? [];
     });
   },
 );
 
-interface DraftHost {
+interface HostDraft {
   readonly name: string;
   readonly domains: string[];
   readonly routes: RouteRequest[];
@@ -120,7 +120,7 @@ interface DraftHost {
   readonly session?: SessionKey;
 }
 
-function newDraft(host: string, { port }: BoundServer, session?: SessionKey): DraftHost {
+function newHostDraft(host: string, { port }: BoundServer, session?: SessionKey): HostDraft {
   return {
     name: hostPort(host, port.number),
     domains: [host],
@@ -130,14 +130,14 @@ function newDraft(host: string, { port }: BoundServer, session?: SessionKey): Dr
   };
 }
 
-function redirects({ tls }: BoundServer): boolean {
+function redirectsToHttps({ tls }: BoundServer): boolean {
   return tls?.httpsRedirect === true;
 }
 
 /** Hosts with the same routes as one, named for the most specific of them; only the last host with those routes is joined, if it redirects as the next does. */
-function collapsed(byHost: ReadonlyMap<string, DraftHost>): DraftHost[] {
-  const out: DraftHost[] = [];
-  const lastWith = new Map<string, DraftHost>();
+function collapseHosts(byHost: ReadonlyMap<string, HostDraft>): HostDraft[] {
+  const out: HostDraft[] = [];
+  const lastWith = new Map<string, HostDraft>();
   for (const [host, draft] of [...byHost].sort(([a], [b]) => bySpecificity(a, b))) {
     const id = JSON.stringify(draft.routes.map(({ gateway, virtualService }) => [gateway, virtualService]));
     const same = lastWith.get(id);

@@ -10,8 +10,8 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
-import { encodedField, encodedText, joinEncoded } from "../../encoding/encode.js";
-import { inboundRetry, outboundRetry } from "./retry-policy.js";
+import { encodeMessageField, encodeStringField, concatBytes } from "../../encoding/encode.js";
+import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
 import { noTimeout, setTimeouts } from "./route-action.js";
 import { anyRequest } from "./route-match.js";
 
@@ -23,8 +23,8 @@ export function defaultOutboundRoute(
   hash?: RouteAction_HashPolicy,
 ): Uint8Array {
   return defaultRoute(cluster, operation, [
-    q.call(outboundAction),
-    ...(hash === undefined ? [] : [encodedAction({ hashPolicy: [hash] })]),
+    q.call(defaultOutboundAction),
+    ...(hash === undefined ? [] : [encodeAction({ hashPolicy: [hash] })]),
   ]);
 }
 
@@ -35,11 +35,11 @@ export function defaultInboundRoute(
   operation: string,
   protocol: Protocol,
 ): Uint8Array {
-  return defaultRoute(cluster, operation, [q.call(inboundAction, { retries: !isGrpc(protocol) })]);
+  return defaultRoute(cluster, operation, [q.call(defaultInboundAction, { retries: !isGrpc(protocol) })]);
 }
 
 /** A route of every request to a cluster, as it came and without timeout. */
-export function passThroughRoute(name: string, cluster: string, appendXForwardedHost: boolean): Route {
+export function passthroughRoute(name: string, cluster: string, appendXForwardedHost: boolean): Route {
   const action = create(RouteActionSchema, { clusterSpecifier: { case: "cluster", value: cluster } });
   setTimeouts(action);
   action.appendXForwardedHost = appendXForwardedHost;
@@ -47,38 +47,41 @@ export function passThroughRoute(name: string, cluster: string, appendXForwarded
 }
 
 /** What all default routes to services do, encoded. */
-const outboundAction = query("defaultOutboundAction", (q): Uint8Array => {
-  const retryPolicy = outboundRetry(mesh(q).defaultHttpRetryPolicy, false);
+const defaultOutboundAction = query("defaultOutboundAction", (q): Uint8Array => {
+  const retryPolicy = outboundRetryPolicy(mesh(q).defaultHttpRetryPolicy, false);
   const message = create(RouteActionSchema, { ...(retryPolicy && { retryPolicy }) });
   setTimeouts(message);
   return toBinary(RouteActionSchema, message);
 });
 
 /** What all routes to ports of the own workload do, encoded. */
-const inboundAction = query("defaultInboundAction", (q, { retries }: { readonly retries: boolean }): Uint8Array => {
-  const retryPolicy = retries ? inboundRetry(mesh(q).defaultInboundHttpRetryPolicy) : undefined;
-  return encodedAction({
-    timeout: noTimeout(),
-    maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, {
-      maxStreamDuration: noTimeout(),
-      grpcTimeoutHeaderMax: noTimeout(),
-    }),
-    ...(retryPolicy && { retryPolicy }),
-  });
-});
+const defaultInboundAction = query(
+  "defaultInboundAction",
+  (q, { retries }: { readonly retries: boolean }): Uint8Array => {
+    const retryPolicy = retries ? inboundRetryPolicy(mesh(q).defaultInboundHttpRetryPolicy) : undefined;
+    return encodeAction({
+      timeout: noTimeout(),
+      maxStreamDuration: create(RouteAction_MaxStreamDurationSchema, {
+        maxStreamDuration: noTimeout(),
+        grpcTimeoutHeaderMax: noTimeout(),
+      }),
+      ...(retryPolicy && { retryPolicy }),
+    });
+  },
+);
 
-function encodedAction(init: MessageInitShape<typeof RouteActionSchema>): Uint8Array {
+function encodeAction(init: MessageInitShape<typeof RouteActionSchema>): Uint8Array {
   return toBinary(RouteActionSchema, create(RouteActionSchema, init));
 }
 
 /** A route of every request to a cluster, with an action whose other parts are given. */
 function defaultRoute(cluster: string, operation: string, action: readonly Uint8Array[]): Uint8Array {
   const { route, decorator } = RouteSchema.field;
-  return joinEncoded([
-    everyRequest,
-    encodedField(route.number, [encodedText(RouteActionSchema.field.cluster.number, cluster), ...action]),
-    encodedField(decorator.number, [encodedText(DecoratorSchema.field.operation.number, operation)]),
+  return concatBytes([
+    encodedDefaultMatch,
+    encodeMessageField(route.number, [encodeStringField(RouteActionSchema.field.cluster.number, cluster), ...action]),
+    encodeMessageField(decorator.number, [encodeStringField(DecoratorSchema.field.operation.number, operation)]),
   ]);
 }
 
-const everyRequest = toBinary(RouteSchema, create(RouteSchema, { name: "default", match: anyRequest() }));
+const encodedDefaultMatch = toBinary(RouteSchema, create(RouteSchema, { name: "default", match: anyRequest() }));

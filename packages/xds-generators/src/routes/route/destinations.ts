@@ -21,19 +21,19 @@ export interface DestinationTraits {
   readonly port?: number;
   readonly session?: SessionKey;
   /** The namespace of the service, where a DestinationRule hashes requests to it. */
-  readonly hashedIn?: string;
+  readonly hashNamespace?: string;
 }
 
 /**
  * The traits of a destination; undefined where it has none that matter. `service` is what its host stands for in the routes' context;
- * `hashedIn` is the namespace of what it stands for in the client's scope, where requests to it are hashed.
+ * `hashNamespace` is the namespace of what it stands for in the client's scope, where requests to it are hashed.
  */
 export function destinationTraits(
   q: QueryContext,
   host: string,
   port: number,
   service: Service | undefined,
-  hashedIn: string | undefined,
+  hashNamespace: string | undefined,
 ): DestinationTraits | undefined {
   const [only] = service?.ports ?? [];
   const session = service && sessionKeyOf(q, service);
@@ -41,7 +41,7 @@ export function destinationTraits(
     ...(service === undefined || service.externalName === "" ? {} : { externalName: service.externalName }),
     ...(only !== undefined && service?.ports.length === 1 && only.number !== port ? { port: only.number } : {}),
     ...(session && { session }),
-    ...(hashedIn === undefined ? {} : { hashedIn }),
+    ...(hashNamespace === undefined ? {} : { hashNamespace }),
   };
   return Object.keys(traits).length === 0 ? undefined : { host, ...traits };
 }
@@ -64,16 +64,16 @@ export function destinationHash(
   { host, port, subset }: Destination,
   traits: DestinationTraits | undefined,
 ): ConsistentHash | undefined {
-  if (traits?.hashedIn === undefined) {
+  if (traits?.hashNamespace === undefined) {
     return undefined;
   }
-  const rule = q.call(destinationRuleFor, { host, serviceNamespace: traits.hashedIn })?.spec;
+  const rule = q.call(destinationRuleFor, { host, serviceNamespace: traits.hashNamespace })?.spec;
   const ofSubset = subsetNamed(rule, subset)?.trafficPolicy;
   return (
     portHash(ofSubset, port?.number) ??
-    ownHash(ofSubset) ??
+    policyHash(ofSubset) ??
     portHash(rule?.trafficPolicy, port?.number) ??
-    ownHash(rule?.trafficPolicy)
+    policyHash(rule?.trafficPolicy)
   );
 }
 
@@ -85,24 +85,25 @@ export function serviceHash(
   port: number,
 ): ConsistentHash | undefined {
   const policy = q.call(destinationRuleFor, { host, serviceNamespace })?.spec.trafficPolicy;
-  return portHash(policy, port) ?? ownHash(policy);
+  return portHash(policy, port) ?? policyHash(policy);
 }
 
 /** Whether the rule for a service hashes any requests. */
-export const hashesRequests = query(
+export const hasConsistentHash = query(
   "destinationHashes",
   (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
     const rule = q.call(destinationRuleFor, of)?.spec;
     const policies = [rule?.trafficPolicy, ...(rule?.subsets.map((subset) => subset.trafficPolicy) ?? [])];
     return policies.some(
       (policy) =>
-        ownHash(policy) !== undefined || policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined),
+        policyHash(policy) !== undefined ||
+        policy?.portLevelSettings.some((settings) => hashOf(settings) !== undefined),
     );
   },
   { key: ({ host, serviceNamespace }) => `${serviceNamespace}/${host}` },
 );
 
-function ownHash(policy: TrafficPolicy | undefined): ConsistentHash | undefined {
+function policyHash(policy: TrafficPolicy | undefined): ConsistentHash | undefined {
   return policy && hashOf(policy);
 }
 

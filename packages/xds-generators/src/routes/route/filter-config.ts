@@ -18,8 +18,8 @@ import {
   type HTTPFaultInjection_Delay,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
-import { stringMatcher } from "./string-match.js";
-import { exactly } from "../../envoy/string-matcher.js";
+import { toStringMatcher } from "./string-match.js";
+import { exactMatcher } from "../../envoy/string-matcher.js";
 
 export const faultFilter = "envoy.filters.http.fault";
 export const corsFilter = "envoy.filters.http.cors";
@@ -61,8 +61,8 @@ function abortConfig({ errorType, percentage }: HTTPFaultInjection_Abort) {
 export function corsConfig(policy: CorsPolicy): EnvoyCorsPolicy {
   const origins =
     policy.allowOrigins.length > 0
-      ? policy.allowOrigins.map(stringMatcher)
-      : policy.allowOrigin.map((origin) => exactly(origin));
+      ? policy.allowOrigins.map(toStringMatcher)
+      : policy.allowOrigin.map((origin) => exactMatcher(origin));
   return create(CorsPolicySchema, {
     allowOriginStringMatch: origins.filter((origin) => origin !== undefined),
     allowMethods: policy.allowMethods.join(","),

@@ -8,7 +8,7 @@ import {
 import { PreviousHostsPredicateSchema } from "@istiod/envoy-api/envoy/extensions/retry/host/previous_hosts/v3/previous_hosts";
 import { PreviousPrioritiesConfigSchema } from "@istiod/envoy-api/envoy/extensions/retry/priority/previous_priorities/v3/previous_priorities_config";
 import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 
 const outboundConditions = "connect-failure,refused-stream,unavailable,cancelled,retriable-status-codes";
 const inboundConditions = "reset-before-request";
@@ -20,7 +20,7 @@ const remoteLocalityUpdateFrequency = 2;
  * How an outbound request is retried: as asked, else twice where it cannot have been processed. With a consistent hash, hosts
  * that failed are not avoided. Undefined where retries are disabled (pilot/pkg/networking/core/route/retry).
  */
-export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boolean): RetryPolicy | undefined {
+export function outboundRetryPolicy(policy: HTTPRetry | undefined, consistentHash: boolean): RetryPolicy | undefined {
   if (policy !== undefined && policy.attempts <= 0) {
     return undefined;
   }
@@ -29,7 +29,7 @@ export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boo
     numRetries: policy?.attempts ?? defaultAttempts,
     hostSelectionRetryMaxAttempts: hostSelectionAttempts,
     retryHostPredicate: avoidsPreviousHosts ? [previousHosts] : [],
-    ...conditions(policy?.retryOn ?? "", outboundConditions),
+    ...retryConditions(policy?.retryOn ?? "", outboundConditions),
     ...(policy?.perTryTimeout === undefined ? {} : { perTryTimeout: policy.perTryTimeout }),
     ...(policy?.backoff === undefined ? {} : { retryBackOff: { baseInterval: policy.backoff } }),
     ...(policy?.retryRemoteLocalities === true
@@ -38,7 +38,7 @@ export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boo
             name: "envoy.retry_priorities.previous_priorities",
             configType: {
               case: "typedConfig" as const,
-              value: any(PreviousPrioritiesConfigSchema, { updateFrequency: remoteLocalityUpdateFrequency }),
+              value: packAny(PreviousPrioritiesConfigSchema, { updateFrequency: remoteLocalityUpdateFrequency }),
             },
           },
         }
@@ -50,24 +50,24 @@ export function outboundRetry(policy: HTTPRetry | undefined, consistentHash: boo
  * How a request to the own workload is retried: as the mesh says, else twice where it was reset before it was sent. There is one host, so
  * only attempts, conditions and backoff count.
  */
-export function inboundRetry(policy: HTTPRetry | undefined): RetryPolicy | undefined {
+export function inboundRetryPolicy(policy: HTTPRetry | undefined): RetryPolicy | undefined {
   if (policy !== undefined && policy.attempts <= 0) {
     return undefined;
   }
   return create(RetryPolicySchema, {
     numRetries: policy?.attempts ?? defaultAttempts,
-    ...conditions(policy?.retryOn ?? "", inboundConditions),
+    ...retryConditions(policy?.retryOn ?? "", inboundConditions),
     ...(policy?.backoff === undefined ? {} : { retryBackOff: { baseInterval: policy.backoff } }),
   });
 }
 
 const previousHosts: RetryPolicy_RetryHostPredicate = create(RetryPolicy_RetryHostPredicateSchema, {
   name: "envoy.retry_host_predicates.previous_hosts",
-  configType: { case: "typedConfig", value: any(PreviousHostsPredicateSchema) },
+  configType: { case: "typedConfig", value: packAny(PreviousHostsPredicateSchema) },
 });
 
 /** Envoy keeps conditions and status codes apart, where Istio writes both in one list. */
-function conditions(
+function retryConditions(
   retryOn: string,
   fallback: string,
 ): { readonly retryOn: string; readonly retriableStatusCodes?: number[] } {

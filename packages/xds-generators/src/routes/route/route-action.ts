@@ -28,7 +28,7 @@ import { quoteRegex } from "../../security/value-matcher.js";
 import { destinationCluster, destinationHash, type DestinationTraits } from "./destinations.js";
 import { hashPolicy } from "./hash-policy.js";
 import { headerOperations } from "./header-operations.js";
-import { outboundRetry } from "./retry-policy.js";
+import { outboundRetryPolicy } from "./retry-policy.js";
 
 /** What the destinations of a route are looked at with. */
 export interface DestinationContext {
@@ -42,7 +42,7 @@ export interface DestinationContext {
  * Gives a route its action of forwarding: to one cluster or to several by weight, with timeout, retries, rewrites and mirrors.
  * Headers of a single destination are added to the route's own.
  */
-export function forward(
+export function setForwardingAction(
   q: QueryContext,
   out: Route,
   route: HTTPRoute,
@@ -66,7 +66,7 @@ export function forward(
   const [only] = route.route;
   let hashed = false;
   if (only !== undefined && route.route.length === 1) {
-    forwardToOne(out, action, only, context);
+    setSingleCluster(out, action, only, context);
     hashed = addHashPolicy(q, action, only, context);
   } else {
     const weighted = route.route.filter((destination) => destination.weight !== 0);
@@ -74,7 +74,7 @@ export function forward(
     action.clusterSpecifier = { case: "weightedClusters", value: create(WeightedClusterSchema, { clusters }) };
     weighted.forEach((destination) => addHashPolicy(q, action, destination, context));
   }
-  const retryPolicy = outboundRetry(route.retries ?? mesh(q).defaultHttpRetryPolicy, hashed);
+  const retryPolicy = outboundRetryPolicy(route.retries ?? mesh(q).defaultHttpRetryPolicy, hashed);
   if (retryPolicy !== undefined) {
     action.retryPolicy = retryPolicy;
   }
@@ -116,13 +116,13 @@ function setRegexRewrite(action: RouteAction, regex: string, substitution: strin
   action.regexRewrite = create(RegexMatchAndSubstituteSchema, { pattern: { regex }, substitution });
 }
 
-function forwardToOne(
+function setSingleCluster(
   out: Route,
   action: RouteAction,
   { destination, headers }: HTTPRouteDestination,
   context: DestinationContext,
 ): void {
-  action.clusterSpecifier = { case: "cluster", value: clusterOf(destination, context) };
+  action.clusterSpecifier = { case: "cluster", value: clusterNameOf(destination, context) };
   if (headers === undefined) {
     return;
   }
@@ -140,7 +140,7 @@ function clusterWeight(
   { destination, headers, weight }: HTTPRouteDestination,
   context: DestinationContext,
 ): WeightedCluster_ClusterWeight {
-  const out = create(WeightedCluster_ClusterWeightSchema, { name: clusterOf(destination, context), weight });
+  const out = create(WeightedCluster_ClusterWeightSchema, { name: clusterNameOf(destination, context), weight });
   if (headers !== undefined) {
     const { authority, ...operations } = headerOperations(headers);
     Object.assign(out, operations);
@@ -180,7 +180,7 @@ function mirrorPolicies(
     destination === undefined || share === undefined
       ? []
       : create(RouteAction_RequestMirrorPolicySchema, {
-          cluster: clusterOf(destination, context),
+          cluster: clusterNameOf(destination, context),
           runtimeFraction: share,
           traceSampled: false,
           disableShadowHostSuffixAppend: features.disableShadowHostSuffix(q),
@@ -196,7 +196,7 @@ function mirrorShare(percentage: Percent | undefined, percent?: number): Runtime
   return percent === 0 ? undefined : runtimePercent(wholePercent(percent ?? 100));
 }
 
-function clusterOf(destination: Destination | undefined, { port, traitsOf }: DestinationContext): string {
+function clusterNameOf(destination: Destination | undefined, { port, traitsOf }: DestinationContext): string {
   return destination === undefined
     ? "UnknownService"
     : destinationCluster(destination, traitsOf(destination.host), port);

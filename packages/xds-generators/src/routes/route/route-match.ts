@@ -11,9 +11,9 @@ import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/me
 import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { RouteSemantics } from "@istiod/push-context";
-import { stringMatcher } from "./string-match.js";
-import { claimHas } from "../../security/jwt-claims.js";
-import { anyValue, stringValue } from "../../security/value-matcher.js";
+import { toStringMatcher } from "./string-match.js";
+import { claimContains } from "../../security/jwt-claims.js";
+import { presentValue, stringValue } from "../../security/value-matcher.js";
 
 /** The condition that every request meets. */
 export function anyRequest(): RouteMatch {
@@ -24,10 +24,10 @@ export function anyRequest(): RouteMatch {
 export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): RouteMatch {
   const out = anyRequest();
   for (const [name, value] of byName(match.headers)) {
-    addHeader(out, name, value, false);
+    addHeaderMatch(out, name, value, false);
   }
   for (const [name, value] of byName(match.withoutHeaders)) {
-    addHeader(out, name, value, true);
+    addHeaderMatch(out, name, value, true);
   }
   out.headers.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
   if (match.uri !== undefined) {
@@ -76,7 +76,7 @@ function setPath(out: RouteMatch, { matchType }: StringMatch, semantics: RouteSe
   }
 }
 
-function addHeader(out: RouteMatch, name: string, value: StringMatch, inverted: boolean): void {
+function addHeaderMatch(out: RouteMatch, name: string, value: StringMatch, inverted: boolean): void {
   const claim = claimMatcher(name, value);
   if (claim !== undefined) {
     claim.invert = inverted;
@@ -85,7 +85,7 @@ function addHeader(out: RouteMatch, name: string, value: StringMatch, inverted: 
   }
   const matcher = headerMatcher(name, value);
   matcher.invertMatch = inverted;
-  matcher.treatMissingHeaderAsEmpty = inverted && !asksPresence(value);
+  matcher.treatMissingHeaderAsEmpty = inverted && !isPresenceMatch(value);
   out.headers.push(matcher);
 }
 
@@ -99,21 +99,21 @@ function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undef
   if (!name.toLowerCase().startsWith(claimHeader)) {
     return undefined;
   }
-  const wanted = stringMatcher(value);
-  const matcher = asksPresence(value) || wanted === undefined ? anyValue : stringValue(wanted);
+  const wanted = toStringMatcher(value);
+  const matcher = isPresenceMatch(value) || wanted === undefined ? presentValue : stringValue(wanted);
   const path = name.slice(claimHeader.length);
   if (path.startsWith(".") && path.length > 1) {
-    return claimHas(path.slice(1).split("."), matcher);
+    return claimContains(path.slice(1).split("."), matcher);
   }
   return path.startsWith("[") && path.endsWith("]") && path.length > 2
-    ? claimHas(path.slice(1, -1).split("]["), matcher)
+    ? claimContains(path.slice(1, -1).split("]["), matcher)
     : undefined;
 }
 
 function headerMatcher(name: string, value: StringMatch): HeaderMatcher {
   const out = create(HeaderMatcherSchema, { name });
-  const matcher = stringMatcher(value);
-  if (asksPresence(value)) {
+  const matcher = toStringMatcher(value);
+  if (isPresenceMatch(value)) {
     out.headerMatchSpecifier = { case: "presentMatch", value: true };
   } else if (matcher !== undefined) {
     out.headerMatchSpecifier = { case: "stringMatch", value: matcher };
@@ -123,8 +123,8 @@ function headerMatcher(name: string, value: StringMatch): HeaderMatcher {
 
 function queryParameterMatcher(name: string, value: StringMatch): QueryParameterMatcher {
   const out = create(QueryParameterMatcherSchema, { name });
-  const matcher = stringMatcher(value);
-  if (asksPresence(value)) {
+  const matcher = toStringMatcher(value);
+  if (isPresenceMatch(value)) {
     out.queryParameterMatchSpecifier = { case: "presentMatch", value: true };
   } else if (matcher !== undefined) {
     out.queryParameterMatchSpecifier = { case: "stringMatch", value: matcher };
@@ -133,7 +133,7 @@ function queryParameterMatcher(name: string, value: StringMatch): QueryParameter
 }
 
 /** Nothing stated, or the regex `*` (which is no RE2 expression, and means any value). */
-function asksPresence({ matchType }: StringMatch): boolean {
+function isPresenceMatch({ matchType }: StringMatch): boolean {
   return matchType.case === undefined || (matchType.case === "regex" && matchType.value === "*");
 }
 

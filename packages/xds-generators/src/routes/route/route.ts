@@ -17,7 +17,7 @@ import type { DestinationTraits } from "./destinations.js";
 import { corsConfig, corsFilter, faultConfig, faultFilter } from "./filter-config.js";
 import { headerOperations } from "./header-operations.js";
 import { directResponse, redirectAction } from "./redirect.js";
-import { forward } from "./route-action.js";
+import { setForwardingAction } from "./route-action.js";
 import { anyRequest, routeMatch } from "./route-match.js";
 import { sessionConfig, type SessionKey, statefulSessionFilter } from "./stateful-session.js";
 
@@ -54,7 +54,7 @@ export function envoyRoute(
   } else if (route.directResponse !== undefined) {
     out.action = { case: "directResponse", value: directResponse(route.directResponse) };
   } else {
-    forward(q, out, route, authority, { ...context, semantics: owner.semantics });
+    setForwardingAction(q, out, route, authority, { ...context, semantics: owner.semantics });
     sessions = sessionOf(route, context);
   }
   out.decorator = create(DecoratorSchema, { operation: operationOf(out, owner.name, context.port) });
@@ -68,13 +68,13 @@ export function envoyRoute(
     out.typedPerFilterConfig[statefulSessionFilter] = sessionConfig(sessions);
   }
   if (context.http3) {
-    out.responseHeadersToAdd.push(http3At(context.port));
+    out.responseHeadersToAdd.push(http3AltSvc(context.port));
   }
   return out;
 }
 
 /** Tells clients of HTTP/3 at the port, to be remembered for a day (RFC 7838). */
-function http3At(port: number): HeaderValueOption {
+function http3AltSvc(port: number): HeaderValueOption {
   return create(HeaderValueOptionSchema, { header: { key: "alt-svc", value: `h3=":${port}"; ma=86400` } });
 }
 

@@ -5,7 +5,7 @@ import { StatefulSessionPerRouteSchema } from "@istiod/envoy-api/envoy/extension
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 
 export const statefulSessionFilter = "envoy.filters.http.stateful_session";
 
@@ -36,9 +36,9 @@ export function sessionConfig({ by, value }: SessionKey): Any {
       ? cookieState(value)
       : {
           name: "envoy.http.stateful_session.header",
-          typedConfig: any(HeaderBasedSessionStateSchema, { name: value }),
+          typedConfig: packAny(HeaderBasedSessionStateSchema, { name: value }),
         };
-  return any(StatefulSessionPerRouteSchema, { override: { case: "statefulSession", value: { sessionState } } });
+  return packAny(StatefulSessionPerRouteSchema, { override: { case: "statefulSession", value: { sessionState } } });
 }
 
 function cookieState(value: string) {
@@ -46,6 +46,6 @@ function cookieState(value: string) {
   const [name, path] = colon < 0 ? [value, "/"] : [value.slice(0, colon), value.slice(colon + 1)];
   return {
     name: "envoy.http.stateful_session.cookie",
-    typedConfig: any(CookieBasedSessionStateSchema, { cookie: { name, path } }),
+    typedConfig: packAny(CookieBasedSessionStateSchema, { cookie: { name, path } }),
   };
 }

@@ -3,13 +3,13 @@ import { RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_compo
 import { query, type QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { inNamespace, type ResolvedVirtualService, selects, virtualService } from "@istiod/push-context";
-import { encodedField } from "../../encoding/encode.js";
+import { encodeMessageField } from "../../encoding/encode.js";
 import type { DestinationTraits } from "./destinations.js";
 import { envoyRoute } from "./route.js";
 import { isCatchAll, routeMatch } from "./route-match.js";
 
 /** Where the routes of a VirtualService are wanted. */
-export interface RoutePlace {
+export interface RouteTarget {
   /** `namespace/name`. */
   readonly virtualService: string;
   /** The port that requests come to. */
@@ -19,7 +19,7 @@ export interface RoutePlace {
 }
 
 /** The same, with all that changes what the routes become there. */
-export interface RouteRequest extends RoutePlace {
+export interface RouteRequest extends RouteTarget {
   /** Requests come by TLS that ends here. */
   readonly tls?: true;
   /** The same port takes HTTP/3, and responses say so. */
@@ -53,8 +53,8 @@ export const virtualServiceRoutes = query(
       http3: request.http3 === true,
       traitsOf: (host: string) => traits.get(host),
     };
-    return applicable(q, owner, request).map(({ route, match, catchAll }) => ({
-      bytes: encodedField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
+    return applicableRoutes(q, owner, request).map(({ route, match, catchAll }) => ({
+      bytes: encodeMessageField(routesField, [toBinary(RouteSchema, envoyRoute(q, owner, route, match, context))]),
       catchAll,
     }));
   },
@@ -64,9 +64,9 @@ export const virtualServiceRoutes = query(
 /** Whether any route of a VirtualService applies to the client at a port. */
 export const hasRoutes = query(
   "hasRoutes",
-  (q, place: RoutePlace): boolean => {
+  (q, place: RouteTarget): boolean => {
     const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
-    return http.some(({ match }) => match.length === 0 || match.some((candidate) => applies(q, candidate, place)));
+    return http.some(({ match }) => match.length === 0 || match.some((candidate) => matchApplies(q, candidate, place)));
   },
   { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` },
 );
@@ -77,10 +77,10 @@ interface ApplicableRoute {
   readonly catchAll: boolean;
 }
 
-function applicable(
+function applicableRoutes(
   q: QueryContext,
   { spec, semantics }: ResolvedVirtualService,
-  place: RoutePlace,
+  place: RouteTarget,
 ): readonly ApplicableRoute[] {
   const out: ApplicableRoute[] = [];
   for (const route of spec.http) {
@@ -88,7 +88,7 @@ function applicable(
       out.push({ route, match: undefined, catchAll: true });
       return out;
     }
-    for (const match of route.match.filter((candidate) => applies(q, candidate, place))) {
+    for (const match of route.match.filter((candidate) => matchApplies(q, candidate, place))) {
       const catchAll = isCatchAll(routeMatch(match, semantics));
       out.push({ route, match, catchAll });
       if (catchAll) {
@@ -100,10 +100,10 @@ function applicable(
 }
 
 /** Whether a match is for this port and gateway, or for this client by its labels and namespace where it names no gateways. */
-function applies(
+function matchApplies(
   q: QueryContext,
   { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest,
-  place: RoutePlace,
+  place: RouteTarget,
 ): boolean {
   if (port !== 0 && port !== place.port) {
     return false;

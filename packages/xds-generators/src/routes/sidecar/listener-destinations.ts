@@ -1,8 +1,8 @@
 import { query } from "@istiod/incremental";
 import { routedHosts, scopeKey, type ScopeRef, scopeServices } from "@istiod/push-context";
 import { keyOfId, portNumbered, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits, hashesRequests } from "../route/destinations.js";
-import { portKey, type PortOfListener, portServiceIndex } from "./port-services.js";
+import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
+import { egressPortKey, type EgressPort, portServiceIndex } from "./port-services.js";
 
 /**
  * Host to the traits of destinations that matter at an egress listener and port: of few, and mostly of none. VirtualServices are looked at
@@ -10,7 +10,7 @@ import { portKey, type PortOfListener, portServiceIndex } from "./port-services.
  */
 export const listenerTraits = query(
   "listenerTraits",
-  (q, at: PortOfListener): Readonly<Record<string, DestinationTraits>> => {
+  (q, at: EgressPort): Readonly<Record<string, DestinationTraits>> => {
     const known = q.call(portServiceIndex, at);
     const hashed = q.call(hashedHosts, at.scope);
     const out: Record<string, DestinationTraits> = {};
@@ -27,20 +27,17 @@ export const listenerTraits = query(
     }
     return out;
   },
-  { key: portKey },
+  { key: egressPortKey },
 );
 
 /** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
 export const listenerDestinations = query(
   "listenerDestinations",
-  (
-    q,
-    { virtualService, ...at }: PortOfListener & { readonly virtualService: string },
-  ): readonly DestinationTraits[] => {
+  (q, { virtualService, ...at }: EgressPort & { readonly virtualService: string }): readonly DestinationTraits[] => {
     const traits = q.call(listenerTraits, at);
     return q.call(routedHosts, { virtualService }).flatMap(({ host }) => traits[host] ?? []);
   },
-  { key: (at) => `${at.virtualService} ${portKey(at)}` },
+  { key: (at) => `${at.virtualService} ${egressPortKey(at)}` },
 );
 
 /** The hosts of a scope to which requests are hashed, each with the namespace of its service. */
@@ -50,7 +47,7 @@ const hashedHosts = query(
     const out: Record<string, string> = {};
     for (const { service: id, hostname: host } of q.call(scopeServices, scope)) {
       const [serviceNamespace] = splitKey(keyOfId(id));
-      if (q.call(hashesRequests, { host, serviceNamespace })) out[host] = serviceNamespace;
+      if (q.call(hasConsistentHash, { host, serviceNamespace })) out[host] = serviceNamespace;
     }
     return out;
   },

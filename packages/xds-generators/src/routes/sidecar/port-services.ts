@@ -3,12 +3,12 @@ import { listenerKey, scopedAliases, scopedService, type ScopeListener, services
 import { isHttpOrDetected, portNumbered } from "@istiod/service-discovery";
 
 /** The virtual hosts of which egress listener, and for requests to which port; 0: all ports. */
-export interface PortOfListener extends ScopeListener {
+export interface EgressPort extends ScopeListener {
   readonly port: number;
 }
 
 /** Equal for equal ports of equal listeners. */
-export function portKey(at: PortOfListener): string {
+export function egressPortKey(at: EgressPort): string {
   return `${at.port} ${listenerKey(at)}`;
 }
 
@@ -28,7 +28,7 @@ export interface PortService {
 /** The services of an egress listener that have a port, by host in the order of the listener; of several with one host the last. */
 export const portServices = query(
   "portServices",
-  (q, { port, ...at }: PortOfListener): readonly PortService[] => {
+  (q, { port, ...at }: EgressPort): readonly PortService[] => {
     const out = new Map<string, PortService>();
     for (const scoped of q.call(servicesOf, at)) {
       const found = q.call(scopedService, scoped);
@@ -49,13 +49,13 @@ export const portServices = query(
     }
     return [...out.values()];
   },
-  { key: portKey },
+  { key: egressPortKey },
 );
 
 /** Host to the service of a port. */
 export const portServiceIndex = query(
   "portServiceIndex",
-  (q, at: PortOfListener): Readonly<Record<string, PortService>> =>
+  (q, at: EgressPort): Readonly<Record<string, PortService>> =>
     Object.fromEntries(q.call(portServices, at).map((found) => [found.hostname, found])),
-  { key: portKey },
+  { key: egressPortKey },
 );

@@ -2,9 +2,9 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
-import { catchAllHost } from "../catch-all-virtual-host.js";
-import { encodedRouteConfiguration, maxDirectResponseBytes, routeConfigurationOf } from "../route-configuration.js";
-import type { PortOfListener } from "./port-services.js";
+import { catchAllVirtualHost } from "../catch-all-virtual-host.js";
+import { newRouteConfiguration, maxDirectResponseBytes, routeConfigurationOfParts } from "../route-configuration.js";
+import type { EgressPort } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
 import { encodedChunk } from "./virtual-host-chunks.js";
 import { virtualHost } from "../virtual-host.js";
@@ -27,14 +27,14 @@ interface RouteName {
 export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, name: string): Resource => {
   const parsed = parseRouteName(name);
   if (parsed === undefined) {
-    return encodedRouteConfiguration({ name }, []);
+    return newRouteConfiguration({ name }, []);
   }
   const settings = { name, maxDirectResponseBodySizeBytes: maxDirectResponseBytes, ignorePortInHostMatching: true };
   const scope = scopeOf(q);
   const hosts = virtualHosts(q, scope, name, parsed);
-  return routeConfigurationOf(
+  return routeConfigurationOfParts(
     settings,
-    parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllHost, scope))] : hosts,
+    parsed.detectedHost === undefined ? [...hosts, resourcePart(q.call(catchAllVirtualHost, scope))] : hosts,
   );
 });
 
@@ -46,15 +46,15 @@ export const shadowedHosts = query("shadowedHosts", (q, name: string): readonly 
 });
 
 /** Virtual hosts of the route configuration of this name, `host:port`, that are wanted twice or lost domains to others. */
-export const repeatedDomains = query("repeatedDomains", (q, name: string): readonly string[] => {
+export const duplicateDomains = query("duplicateDomains", (q, name: string): readonly string[] => {
   const parsed = parseRouteName(name);
   const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
   if (listener === undefined) return [];
-  const { deprived } = q.call(sidecarVirtualHosts, {
+  const { hostsWithLostDomains } = q.call(sidecarVirtualHosts, {
     ...listener,
     localNamespace: q.ask(dnsNamespaceServing, listener.port),
   });
-  return [...q.call(virtualHostPlan, listener).repeated, ...deprived];
+  return [...q.call(virtualHostPlan, listener).duplicates, ...hostsWithLostDomains];
 });
 
 function virtualHosts(
@@ -79,7 +79,7 @@ function virtualHosts(
 }
 
 /** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */
-function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): PortOfListener | undefined {
+function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): EgressPort | undefined {
   const listeners = q.call(egressListeners, scope);
   const listener = listeners.findIndex(
     (candidate) =>

@@ -2,14 +2,14 @@ import { query, type QueryContext, structurallyEqual } from "@istiod/incremental
 import { proxylessGrpc, type ScopeRef } from "@istiod/push-context";
 import type { DestinationTraits } from "../route/destinations.js";
 import { bracketed, hostPort, serviceDomains, type Domains } from "../domains.js";
-import { portKey, type PortOfListener, type PortService } from "./port-services.js";
-import { chunksOf, type VirtualHostChunk, withReplacements } from "./virtual-host-chunks.js";
+import { egressPortKey, type EgressPort, type PortService } from "./port-services.js";
+import { chunkHosts, type VirtualHostChunk, replaceHosts } from "./virtual-host-chunks.js";
 import { listenerDestinations, listenerTraits } from "./listener-destinations.js";
 import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 import type { VirtualHostRequest } from "../virtual-host.js";
 
 /** The virtual hosts of which egress listener and port, for clients of which namespace. */
-export interface SidecarPort extends PortOfListener {
+export interface SidecarPort extends EgressPort {
   /** The namespace in the client's DNS domain, where a service of it has the port. */
   readonly localNamespace?: string | undefined;
 }
@@ -19,9 +19,9 @@ export interface SidecarVirtualHosts {
   /** All of them, sorted by name. */
   readonly chunks: readonly VirtualHostChunk[];
   /** Domains that a short form of a service's name could be taken for, sorted. */
-  readonly undotted: readonly string[];
+  readonly singleLabelDomains: readonly string[];
   /** Names of hosts that lost a domain to another. */
-  readonly deprived: readonly string[];
+  readonly hostsWithLostDomains: readonly string[];
 }
 
 /**
@@ -34,10 +34,10 @@ export interface SidecarVirtualHosts {
 export const sidecarVirtualHosts = query(
   "sidecarVirtualHosts",
   (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
-    if (localNamespace === undefined || isOfNamespace(at.scope)) {
-      return q.call(virtualHostsAfresh, { ...at, localNamespace });
+    if (localNamespace === undefined || hasSingleNamespace(at.scope)) {
+      return q.call(buildVirtualHosts, { ...at, localNamespace });
     }
-    const elsewhere = q.call(virtualHostsAfresh, at);
+    const elsewhere = q.call(buildVirtualHosts, at);
     const moved = q
       .call(virtualHostPlan, at)
       .hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace))
@@ -51,12 +51,12 @@ export const sidecarVirtualHosts = query(
       .map((domain) => domain.toLowerCase());
     const unclaimed =
       new Set(added).size === added.length &&
-      added.every((domain) => !domain.includes(".") && !elsewhere.undotted.includes(domain));
+      added.every((domain) => !domain.includes(".") && !elsewhere.singleLabelDomains.includes(domain));
     const chunks =
       appendsPorts(q, at.port) || !unclaimed
         ? undefined
-        : withReplacements(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), relocated);
-    return chunks === undefined ? q.call(virtualHostsAfresh, { ...at, localNamespace }) : { ...elsewhere, chunks };
+        : replaceHosts(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), withLocalDomains);
+    return chunks === undefined ? q.call(buildVirtualHosts, { ...at, localNamespace }) : { ...elsewhere, chunks };
   },
   { key: sidecarKey, equals: sameHosts },
 );
@@ -66,22 +66,22 @@ function sameHosts(a: SidecarVirtualHosts, b: SidecarVirtualHosts): boolean {
   return (
     a.chunks.length === b.chunks.length &&
     a.chunks.every(({ key }, i) => key === b.chunks[i]?.key) &&
-    structurallyEqual([a.undotted, a.deprived], [b.undotted, b.deprived])
+    structurallyEqual([a.singleLabelDomains, a.hostsWithLostDomains], [b.singleLabelDomains, b.hostsWithLostDomains])
   );
 }
 
 function sidecarKey(at: SidecarPort): string {
-  return `${at.localNamespace ?? ""} ${portKey(at)}`;
+  return `${at.localNamespace ?? ""} ${egressPortKey(at)}`;
 }
 
 /** Whether only clients of one namespace have a scope, so that nobody would share what is as it is elsewhere. */
-function isOfNamespace({ sidecar, namespace }: ScopeRef): boolean {
+function hasSingleNamespace({ sidecar, namespace }: ScopeRef): boolean {
   return sidecar !== undefined && namespace !== undefined;
 }
 
 /** The same, without anything taken from elsewhere. */
-export const virtualHostsAfresh = query(
-  "virtualHostsAfresh",
+export const buildVirtualHosts = query(
+  "buildVirtualHosts",
   (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
     const planned = q.call(virtualHostPlan, at).hosts;
     const ownNames = new Set(
@@ -89,20 +89,21 @@ export const virtualHostsAfresh = query(
     );
     const taken = new Set<string>();
     const hosts: VirtualHostRequest[] = [];
-    const deprived: string[] = [];
+    const hostsWithLostDomains: string[] = [];
     const destinationsMatter = Object.keys(q.call(listenerTraits, at)).length > 0;
     for (const host of planned) {
-      const { all, expanded } = domainsOf(q, host, at.port, localNamespace);
+      const { all, alternates } = domainsOf(q, host, at.port, localNamespace);
       const free = all.filter((domain) => {
         const name = domain.toLowerCase();
-        if (taken.has(name) || (ownNames.has(domain) && expanded.includes(domain))) {
+        if (taken.has(name) || (ownNames.has(domain) && alternates.includes(domain))) {
           return false;
         }
         taken.add(name);
         return true;
       });
-      if (free.length < all.length) deprived.push(host.name);
-      const kept = at.port === 0 && host.port !== http ? free.filter((domain) => domain.includes(":")) : free;
+      if (free.length < all.length) hostsWithLostDomains.push(host.name);
+      const kept =
+        at.port === 0 && host.port !== defaultHttpPort ? free.filter((domain) => domain.includes(":")) : free;
       if (kept.length > 0) {
         const destinations =
           destinationsMatter && host.virtualService !== undefined
@@ -111,7 +112,11 @@ export const virtualHostsAfresh = query(
         hosts.push(requestFor(host, at.port, kept.length === all.length ? all : kept, destinations));
       }
     }
-    return { chunks: chunksOf(hosts), undotted: [...taken].filter((domain) => !domain.includes(".")).sort(), deprived };
+    return {
+      chunks: chunkHosts(hosts),
+      singleLabelDomains: [...taken].filter((domain) => !domain.includes(".")).sort(),
+      hostsWithLostDomains,
+    };
   },
   { key: sidecarKey, equals: sameHosts },
 );
@@ -128,10 +133,10 @@ export const virtualHostByDomain = query(
   { key: sidecarKey },
 );
 
-const http = 80;
+const defaultHttpPort = 80;
 
 /** The same virtual host with the names that it has from within its namespace, but for those that it has lost to other hosts. */
-function relocated(
+function withLocalDomains(
   kept: VirtualHostRequest,
   { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] },
 ): VirtualHostRequest {
@@ -147,7 +152,7 @@ function domainsOf(
 ): Domains {
   if (host.service === undefined) {
     const named = bracketed(host.hostname);
-    return { all: q.ask(proxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], expanded: [] };
+    return { all: q.ask(proxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], alternates: [] };
   }
   const { service, aliases } = host.service;
   return q.call(serviceDomains, {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
 import { type ResourcePart, resourcePart } from "@istiod/resources";
-import { joinEncoded } from "../../encoding/encode.js";
+import { concatBytes } from "../../encoding/encode.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
@@ -18,15 +18,15 @@ export interface VirtualHostChunk {
 export const encodedChunk = query(
   "virtualHostChunk",
   (q, { hosts }: VirtualHostChunk): ResourcePart =>
-    resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
-  { key: (chunk) => chunk.key },
+    resourcePart(concatBytes(hosts.map((host) => q.call(virtualHost, host)))),
+  { key: (newChunk) => newChunk.key },
 );
 
 /** On average a chunk has so many hosts. */
-const chunkSize = 16;
+const averageChunkSize = 16;
 
 /** Virtual hosts sorted by name, in chunks. */
-export function chunksOf(hosts: readonly VirtualHostRequest[]): readonly VirtualHostChunk[] {
+export function chunkHosts(hosts: readonly VirtualHostRequest[]): readonly VirtualHostChunk[] {
   const chunks: VirtualHostChunk[] = [];
   let open: VirtualHostRequest[] = [];
   for (const host of [...hosts].sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0))) {
@@ -43,7 +43,7 @@ export function chunksOf(hosts: readonly VirtualHostRequest[]): readonly Virtual
  * The same chunks with some hosts replaced: by name, by what `replace` makes of the host and of what is given for it, which is plain data.
  * Other chunks are shared. Undefined where a host is missing.
  */
-export function withReplacements<T>(
+export function replaceHosts<T>(
   chunks: readonly VirtualHostChunk[],
   given: ReadonlyMap<string, T>,
   replace: (host: VirtualHostRequest, given: T) => VirtualHostRequest,
@@ -72,5 +72,5 @@ function endsChunk(name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193);
   }
-  return (hash >>> 0) % chunkSize === 0;
+  return (hash >>> 0) % averageChunkSize === 0;
 }

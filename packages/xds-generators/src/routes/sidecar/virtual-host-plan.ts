@@ -10,7 +10,7 @@ import {
   virtualServicesOf,
 } from "@istiod/push-context";
 import { hostPort } from "../domains.js";
-import { portKey, type PortOfListener, portServices, type PortService } from "./port-services.js";
+import { egressPortKey, type EgressPort, portServices, type PortService } from "./port-services.js";
 import { hasRoutes } from "../route/virtual-service-routes.js";
 
 /** A virtual host that is to be made. */
@@ -29,19 +29,19 @@ export interface ShadowedHost {
   readonly host: string;
   readonly port: number;
   /** The VirtualService that applies, the older one; absent: the routes of the service itself. */
-  readonly winner?: string;
-  readonly loser: string;
+  readonly shadowedBy?: string;
+  readonly virtualService: string;
 }
 
 export interface VirtualHostPlan {
   readonly hosts: readonly PlannedHost[];
   readonly shadowed: readonly ShadowedHost[];
   /** Names of hosts that were wanted again. */
-  readonly repeated: readonly string[];
+  readonly duplicates: readonly string[];
 }
 
 /** Requests to this port of a host that no service has are routed nevertheless. */
-const routedWithoutService = 80;
+const defaultHttpPort = 80;
 
 /**
  * Which virtual hosts the client's requests to a port have, those of VirtualServices first and then one for each other service
@@ -49,21 +49,21 @@ const routedWithoutService = 80;
  */
 export const virtualHostPlan = query(
   "virtualHostPlan",
-  (q, at: PortOfListener): VirtualHostPlan => {
+  (q, at: EgressPort): VirtualHostPlan => {
     const remaining = new Map(q.call(portServices, at).map((found) => [found.hostname, found]));
     const wildcards = [...remaining.keys()].filter(isWildcard);
-    const plan = new Plan();
+    const plan = new PlanBuilder();
     const routed: PortService[] = [];
     for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
       const header = q.call(virtualServiceHeader, key);
       if (
         header === undefined ||
-        !concerns(header, remaining, wildcards, at.port) ||
+        !appliesToPort(header, remaining, wildcards, at.port) ||
         !q.call(hasRoutes, { virtualService: key, port: at.port, gateway: meshGateway })
       ) {
         continue;
       }
-      const { services, others } = hostsOf(q, header, remaining, at);
+      const { services, others } = matchHosts(q, header, remaining, at);
       if (
         header.semantics === "gateway-api" &&
         !services.some((found) => found.namespace === header.namespace) &&
@@ -72,8 +72,8 @@ export const virtualHostPlan = query(
         continue;
       }
       const ports = new Set(services.flatMap(({ httpPorts }) => httpPorts));
-      if (ports.size === 0 && at.port === routedWithoutService) {
-        ports.add(routedWithoutService);
+      if (ports.size === 0 && at.port === defaultHttpPort) {
+        ports.add(defaultHttpPort);
       }
       for (const port of ports) {
         const served = services.filter(({ httpPorts }) => httpPorts.includes(port));
@@ -88,16 +88,16 @@ export const virtualHostPlan = query(
         plan.add({ hostname: found.hostname, port, service: found });
       }
     }
-    return { hosts: plan.hosts, shadowed: plan.shadowed, repeated: [...plan.repeated] };
+    return { hosts: plan.hosts, shadowed: plan.shadowed, duplicates: [...plan.duplicates] };
   },
-  { key: portKey },
+  { key: egressPortKey },
 );
 
 /** Virtual hosts by name: of two with one name, the second is left out. */
-class Plan {
+class PlanBuilder {
   readonly #byName = new Map<string, PlannedHost>();
   readonly shadowed: ShadowedHost[] = [];
-  readonly repeated = new Set<string>();
+  readonly duplicates = new Set<string>();
 
   get hosts(): readonly PlannedHost[] {
     return [...this.#byName.values()];
@@ -110,22 +110,22 @@ class Plan {
       this.#byName.set(name, { name, ...host });
       return;
     }
-    this.repeated.add(name);
+    this.duplicates.add(name);
     if (host.virtualService !== undefined && host.virtualService !== other.virtualService) {
-      const winner = other.virtualService === undefined ? {} : { winner: other.virtualService };
-      this.shadowed.push({ host: host.hostname, port: host.port, ...winner, loser: host.virtualService });
+      const shadowedBy = other.virtualService === undefined ? {} : { shadowedBy: other.virtualService };
+      this.shadowed.push({ host: host.hostname, port: host.port, ...shadowedBy, virtualService: host.virtualService });
     }
   }
 }
 
 /** Whether any of a VirtualService's hosts is one of the services'; at port 80 it counts even if none is. */
-function concerns(
+function appliesToPort(
   { hosts }: VirtualServiceHeader,
   services: ReadonlyMap<string, PortService>,
   wildcards: readonly string[],
   port: number,
 ): boolean {
-  if (port === routedWithoutService) {
+  if (port === defaultHttpPort) {
     return true;
   }
   return hosts.some((host) => {
@@ -138,11 +138,11 @@ function concerns(
 }
 
 /** The services that a VirtualService's hosts are, and its hosts that are no service's. A wildcard has the services for which nothing narrower is said. */
-function hostsOf(
+function matchHosts(
   q: QueryContext,
   { key, hosts, semantics }: VirtualServiceHeader,
   services: ReadonlyMap<string, PortService>,
-  at: PortOfListener,
+  at: EgressPort,
 ): { readonly services: readonly PortService[]; readonly others: readonly string[] } {
   const matched: PortService[] = [];
   const others: string[] = [];

@@ -17,7 +17,7 @@ import {
 import { RBACSchema as TcpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { ApplicablePolicies, ApplicablePolicy } from "@istiod/push-context";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import {
   customPolicyPrefix,
   customShadowPrefix,
@@ -38,7 +38,7 @@ export interface AuthorizationOptions {
 export interface CustomAuthorizationOptions extends AuthorizationOptions {
   readonly provider: (name: string) => ExternalAuthorization | undefined;
   /** Whether one workload may ask several providers; otherwise, policies of several deny what they select. */
-  readonly severalProviders: boolean;
+  readonly allowsMultipleProviders: boolean;
 }
 
 /** RBAC filters of AUDIT, DENY and ALLOW policies, in that order, for chains with an HTTP connection manager. */
@@ -46,8 +46,8 @@ export function httpAuthorizationFilters(
   policies: ApplicablePolicies,
   options: AuthorizationOptions,
 ): readonly HttpFilter[] {
-  return authorizations(policies, options, false).map((rules) =>
-    httpFilter(httpRbacFilter, any(HttpRbacSchema, rules)),
+  return rbacConfigs(policies, options, false).map((rules) =>
+    httpFilter(httpRbacFilter, packAny(HttpRbacSchema, rules)),
   );
 }
 
@@ -56,8 +56,8 @@ export function tcpAuthorizationFilters(
   policies: ApplicablePolicies,
   options: AuthorizationOptions,
 ): readonly Filter[] {
-  return authorizations(policies, options, true).map((rules) =>
-    tcpFilter(networkRbacFilter, any(TcpRbacSchema, { ...rules, statPrefix: "tcp." })),
+  return rbacConfigs(policies, options, true).map((rules) =>
+    tcpFilter(networkRbacFilter, packAny(TcpRbacSchema, { ...rules, statPrefix: "tcp." })),
   );
 }
 
@@ -70,12 +70,12 @@ export function httpCustomAuthorizationFilters(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,
 ): readonly HttpFilter[] {
-  return customAuthorizations(policies, options, false).flatMap(({ denied, noted, dryRun, external }) => {
-    if (denied !== undefined) return [httpFilter(httpRbacFilter, any(HttpRbacSchema, { rules: denied }))];
+  return customRules(policies, options, false).flatMap(({ denied, noted, dryRun, external }) => {
+    if (denied !== undefined) return [httpFilter(httpRbacFilter, packAny(HttpRbacSchema, { rules: denied }))];
     return [
       httpFilter(
         httpRbacFilter,
-        any(HttpRbacSchema, {
+        packAny(HttpRbacSchema, {
           shadowRules: noted,
           shadowRulesStatPrefix: customShadowPrefix,
           ...(dryRun && { rules: dryRun }),
@@ -91,9 +91,9 @@ export function tcpCustomAuthorizationFilters(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,
 ): readonly Filter[] {
-  return customAuthorizations(policies, options, true).flatMap(({ denied, noted, dryRun, external }) => {
+  return customRules(policies, options, true).flatMap(({ denied, noted, dryRun, external }) => {
     if (denied !== undefined)
-      return [tcpFilter(networkRbacFilter, any(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
+      return [tcpFilter(networkRbacFilter, packAny(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
     if (external.tcp === undefined) return [];
     const shadow = {
       shadowRules: noted,
@@ -102,28 +102,24 @@ export function tcpCustomAuthorizationFilters(
       ...(dryRun && { rules: dryRun }),
     };
     return [
-      tcpFilter(networkRbacFilter, any(TcpRbacSchema, shadow)),
+      tcpFilter(networkRbacFilter, packAny(TcpRbacSchema, shadow)),
       tcpFilter("envoy.filters.network.ext_authz", anyPack(TcpExtAuthzSchema, external.tcp)),
     ];
   });
 }
 
-const neverMatches: Policy = create(PolicySchema, {
+const matchNothing: Policy = create(PolicySchema, {
   permissions: [notPermission(anyPermission)],
   principals: [notPrincipal(anyPrincipal)],
 });
 
-interface EnforcedAndDryRun {
+interface RbacConfig {
   readonly rules?: RBAC;
   readonly shadowRules?: RBAC;
   readonly shadowRulesStatPrefix: string;
 }
 
-function authorizations(
-  policies: ApplicablePolicies,
-  options: AuthorizationOptions,
-  tcp: boolean,
-): readonly EnforcedAndDryRun[] {
+function rbacConfigs(policies: ApplicablePolicies, options: AuthorizationOptions, tcp: boolean): readonly RbacConfig[] {
   const kinds = [
     { action: RBAC_Action.LOG, of: policies.audit, shadowPrefix: "" },
     { action: RBAC_Action.DENY, of: policies.deny, shadowPrefix: "istio_dry_run_deny_" },
@@ -133,7 +129,7 @@ function authorizations(
     if (of.length === 0) return [];
     const enforced = of.filter((policy) => !policy.dryRun);
     const dryRun = of.filter((policy) => policy.dryRun);
-    const translate = (list: readonly ApplicablePolicy[]): RBAC => rbac(action, list, "", options, tcp);
+    const translate = (list: readonly ApplicablePolicy[]): RBAC => rbacRules(action, list, "", options, tcp);
     return [
       {
         ...(enforced.length > 0 && { rules: translate(enforced) }),
@@ -145,7 +141,7 @@ function authorizations(
   });
 }
 
-type CustomAuthorization =
+type CustomRules =
   | { readonly denied: RBAC; readonly noted?: undefined; readonly dryRun?: undefined; readonly external?: undefined }
   | {
       readonly denied?: undefined;
@@ -154,25 +150,25 @@ type CustomAuthorization =
       readonly external: ExternalAuthorization;
     };
 
-function customAuthorizations(
+function customRules(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,
   tcp: boolean,
-): readonly CustomAuthorization[] {
+): readonly CustomRules[] {
   const names = [...new Set(policies.map(({ provider }) => provider))].sort();
   return names.map((name) => {
     const own = policies.filter(({ provider }) => provider === name);
     const prefix = name === "" ? "istio-ext-authz-" : `${customPolicyPrefix(name)}-`;
-    const noted = rbac(
+    const noted = rbacRules(
       RBAC_Action.DENY,
       own.filter((policy) => !policy.dryRun),
       prefix,
       options,
       tcp,
     );
-    const external = names.length > 1 && !options.severalProviders ? undefined : options.provider(name);
-    if (external === undefined) return { denied: denying(noted) };
-    const dryRun = rbac(
+    const external = names.length > 1 && !options.allowsMultipleProviders ? undefined : options.provider(name);
+    if (external === undefined) return { denied: denyRules(noted) };
+    const dryRun = rbacRules(
       RBAC_Action.DENY,
       own.filter((policy) => policy.dryRun),
       prefix,
@@ -183,14 +179,14 @@ function customAuthorizations(
   });
 }
 
-function denying(rules: RBAC): RBAC {
+function denyRules(rules: RBAC): RBAC {
   const policies = Object.fromEntries(
     Object.entries(rules.policies).map(([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy]),
   );
   return create(RBACSchema, { action: RBAC_Action.DENY, policies });
 }
 
-function rbac(
+function rbacRules(
   action: RBAC_Action,
   policies: readonly ApplicablePolicy[],
   prefix: string,
@@ -200,7 +196,7 @@ function rbac(
   const out: Record<string, Policy> = {};
   for (const { namespace, name, rules } of policies) {
     const nameOf = (rule: number): string => `${prefix}ns[${namespace}]-policy[${name}]-rule[${rule}]`;
-    if (rules.length === 0) out[nameOf(0)] = neverMatches;
+    if (rules.length === 0) out[nameOf(0)] = matchNothing;
     for (const [index, rule] of rules.entries()) {
       const policy = rulePolicy(rule, { ...options, action, tcp, policyNamespace: namespace });
       if (policy !== undefined) out[nameOf(index)] = policy;
@@ -209,10 +205,10 @@ function rbac(
   return create(RBACSchema, { action, policies: out });
 }
 
-function httpFilter(name: string, typedConfig: ReturnType<typeof any>): HttpFilter {
+function httpFilter(name: string, typedConfig: ReturnType<typeof packAny>): HttpFilter {
   return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }
 
-function tcpFilter(name: string, typedConfig: ReturnType<typeof any>): Filter {
+function tcpFilter(name: string, typedConfig: ReturnType<typeof packAny>): Filter {
   return create(FilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }

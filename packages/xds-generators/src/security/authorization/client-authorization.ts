@@ -49,7 +49,7 @@ function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthori
   return {
     identity,
     trustDomains: meshTrustDomains(q),
-    get severalProviders() {
+    get allowsMultipleProviders() {
       return features.multipleCustomAuthzProviders(q);
     },
     provider: (name) =>

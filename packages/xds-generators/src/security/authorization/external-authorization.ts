@@ -19,7 +19,7 @@ import type {
   MeshConfig_ExtensionProvider_EnvoyExternalAuthorizationHttpProvider as HttpProvider,
 } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { duration } from "../../envoy/duration.js";
-import { exactly, withPrefix, withSuffix } from "../../envoy/string-matcher.js";
+import { exactMatcher, prefixMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
 import { metadataMatcher, stringValue } from "../value-matcher.js";
 
 /** A service that an extension provider names. */
@@ -47,7 +47,7 @@ export function customPolicyPrefix(provider: string): string {
 }
 
 const defaultTimeout = duration(600_000);
-const nameForm = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const validName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
  * The filters that ask the provider of this name; undefined where there is none, or it is not usable as stated: then requests are to
@@ -63,13 +63,13 @@ export function externalAuthorization(
       other === name && (provider.case === "envoyExtAuthzHttp" || provider.case === "envoyExtAuthzGrpc"),
   );
   const [only] = named;
-  if (only === undefined || named.length > 1 || !nameForm.test(name)) return undefined;
+  if (only === undefined || named.length > 1 || !validName.test(name)) return undefined;
   const { provider } = only;
-  if (provider.case === "envoyExtAuthzHttp") return overHttp(name, provider.value, lookup);
-  return provider.case === "envoyExtAuthzGrpc" ? overGrpc(name, provider.value, lookup) : undefined;
+  if (provider.case === "envoyExtAuthzHttp") return httpProvider(name, provider.value, lookup);
+  return provider.case === "envoyExtAuthzGrpc" ? grpcProvider(name, provider.value, lookup) : undefined;
 }
 
-function overHttp(name: string, provider: HttpProvider, lookup: ProviderLookup): ExternalAuthorization | undefined {
+function httpProvider(name: string, provider: HttpProvider, lookup: ProviderLookup): ExternalAuthorization | undefined {
   const address = addressOf(provider, lookup);
   const { pathPrefix } = provider;
   const headerLists = [
@@ -119,7 +119,7 @@ function httpService(provider: HttpProvider, { hostname, cluster }: ProviderAddr
   });
 }
 
-function overGrpc(name: string, provider: GrpcProvider, lookup: ProviderLookup): ExternalAuthorization | undefined {
+function grpcProvider(name: string, provider: GrpcProvider, lookup: ProviderLookup): ExternalAuthorization | undefined {
   const address = addressOf(provider, lookup);
   if (address === undefined) return undefined;
   const grpcService: GrpcService = create(GrpcServiceSchema, {
@@ -133,7 +133,7 @@ function overGrpc(name: string, provider: GrpcProvider, lookup: ProviderLookup):
       failureModeAllow: provider.failOpen,
       transportApiVersion: ApiVersion.V3,
       grpcService,
-      filterEnabledMetadata: enabledBy(networkRbacFilter, name),
+      filterEnabledMetadata: enabledByPolicy(networkRbacFilter, name),
     }),
   };
 }
@@ -144,7 +144,7 @@ function common(name: string, provider: HttpProvider | GrpcProvider) {
     ...(statusOnError !== "" && { statusOnError: { code: Number(statusOnError) as StatusCode } }),
     failureModeAllow: provider.failOpen,
     transportApiVersion: ApiVersion.V3,
-    filterEnabledMetadata: enabledBy(httpRbacFilter, name),
+    filterEnabledMetadata: enabledByPolicy(httpRbacFilter, name),
     ...(body && {
       withRequestBody: {
         maxRequestBytes: body.maxRequestBytes,
@@ -156,11 +156,11 @@ function common(name: string, provider: HttpProvider | GrpcProvider) {
 }
 
 /** The filter runs for what the RBAC filter before it found a policy of the provider for. */
-function enabledBy(rbacFilter: string, name: string) {
+function enabledByPolicy(rbacFilter: string, name: string) {
   return metadataMatcher(
     rbacFilter,
     [`${customShadowPrefix}shadow_effective_policy_id`],
-    stringValue(withPrefix(customPolicyPrefix(name))),
+    stringValue(prefixMatcher(customPolicyPrefix(name))),
   );
 }
 
@@ -179,10 +179,10 @@ function headerNames(names: readonly string[]): ListStringMatcher | undefined {
   return create(ListStringMatcherSchema, {
     patterns: names.map((name) =>
       name.startsWith("*")
-        ? withSuffix(name.slice(1), true)
+        ? suffixMatcher(name.slice(1), true)
         : name.endsWith("*")
-          ? withPrefix(name.slice(0, -1), true)
-          : exactly(name, true),
+          ? prefixMatcher(name.slice(0, -1), true)
+          : exactMatcher(name, true),
     ),
   });
 }

@@ -2,10 +2,10 @@ import { UriTemplateMatchConfigSchema } from "@istiod/envoy-api/envoy/extensions
 import { create } from "@bufbuild/protobuf";
 import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { PathMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/path";
-import { any } from "../../envoy/any.js";
-import { cidrRange } from "../../envoy/cidr.js";
-import { exactly, matchingRegex, withPrefix, withSuffix } from "../../envoy/string-matcher.js";
-import { claimHas, claimIs } from "../jwt-claims.js";
+import { packAny } from "../../envoy/any.js";
+import { parseCidrRange } from "../../envoy/cidr.js";
+import { exactMatcher, regexMatcher, prefixMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
+import { claimContains, claimEquals } from "../jwt-claims.js";
 import { type Permission, permission } from "./permission.js";
 import {
   authenticatedPeer,
@@ -16,14 +16,14 @@ import {
   somePrincipal,
 } from "./principal.js";
 import {
-  anyText,
+  nonEmptyString,
   anyValueOf,
   headerMatcher,
-  listWith,
+  listContaining,
   metadataMatcher,
   quoteRegex,
   stringValue,
-  valueMatcher,
+  patternMatcher,
 } from "../value-matcher.js";
 
 /** Where a rule is translated for. */
@@ -49,10 +49,10 @@ export const path: Attribute<Permission> = {
   httpOnly: true,
   each: (value) => {
     if (!value.includes("{*}") && !value.includes("{**}")) {
-      return permission("urlPath", create(PathMatcherSchema, { rule: { case: "path", value: valueMatcher(value) } }));
+      return permission("urlPath", create(PathMatcherSchema, { rule: { case: "path", value: patternMatcher(value) } }));
     }
     const pathTemplate = value.replaceAll("{*}", "*").replaceAll("{**}", "**");
-    const typedConfig = any(UriTemplateMatchConfigSchema, { pathTemplate });
+    const typedConfig = packAny(UriTemplateMatchConfigSchema, { pathTemplate });
     return permission("uriTemplate", create(TypedExtensionConfigSchema, { name: "uri-template", typedConfig }));
   },
 };
@@ -69,24 +69,24 @@ export const host: Attribute<Permission> = {
 
 const destinationIp: Attribute<Permission> = {
   each: (value) => {
-    const range = cidrRange(value);
+    const range = parseCidrRange(value);
     return range && permission("destinationIp", range);
   },
 };
 
-const sni: Attribute<Permission> = { each: (value) => permission("requestedServerName", valueMatcher(value)) };
+const sni: Attribute<Permission> = { each: (value) => permission("requestedServerName", patternMatcher(value)) };
 
 /** Inside a tunnel, the direct peer of a connection is Envoy itself, so that nothing can be said of its address. */
 export const sourceIp: Attribute<Principal> = {
   each: (value, { identity }) => {
-    const range = identity === "filterState" ? undefined : cidrRange(value);
+    const range = identity === "filterState" ? undefined : parseCidrRange(value);
     return range && principal("directRemoteIp", range);
   },
 };
 
 export const remoteIp: Attribute<Principal> = {
   each: (value) => {
-    const range = cidrRange(value);
+    const range = parseCidrRange(value);
     return range && principal("remoteIp", range);
   },
 };
@@ -94,7 +94,7 @@ export const remoteIp: Attribute<Principal> = {
 export const sourceNamespace: Attribute<Principal> = {
   each: (value, { identity }) => {
     const pattern = value.split("*").map(quoteRegex).join(".*");
-    return authenticatedPeer(matchingRegex(`.*/ns/${pattern}/.*`), identity);
+    return authenticatedPeer(regexMatcher(`.*/ns/${pattern}/.*`), identity);
   },
 };
 
@@ -105,7 +105,7 @@ export const sourceServiceAccount: Attribute<Principal> = {
     const namespace = slash < 0 ? policyNamespace : value.slice(0, slash);
     const name = value.slice(slash + 1);
     return authenticatedPeer(
-      matchingRegex(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`),
+      regexMatcher(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`),
       identity,
     );
   },
@@ -117,16 +117,16 @@ export const sourceTrustDomain: Attribute<Principal> = {
     const pattern = `${quoteRegex(value.slice(0, star))}[^/]*${quoteRegex(value.slice(star + 1))}`;
     const match =
       value === "*"
-        ? withPrefix("spiffe://")
+        ? prefixMatcher("spiffe://")
         : star < 0
-          ? withPrefix(`spiffe://${value}/`)
-          : matchingRegex(`spiffe://${pattern}/.*`);
+          ? prefixMatcher(`spiffe://${value}/`)
+          : regexMatcher(`spiffe://${pattern}/.*`);
     return authenticatedPeer(match, identity);
   },
 };
 
 export const sourcePrincipal: Attribute<Principal> = {
-  each: (value, { identity }) => authenticatedPeer(valueMatcher(value, "spiffe://"), identity),
+  each: (value, { identity }) => authenticatedPeer(patternMatcher(value, "spiffe://"), identity),
 };
 
 /** `issuer/subject`; the issuer may have slashes of its own. */
@@ -136,8 +136,8 @@ export const requestPrincipal: Attribute<Principal> = {
     const terms = values.map((value) => {
       const { issuer, subject } = issuerAndSubject(value);
       return everyPrincipal([
-        principal("metadata", claimIs("iss", stringValue(issuer))),
-        principal("metadata", claimIs("sub", stringValue(subject))),
+        principal("metadata", claimEquals("iss", stringValue(issuer))),
+        principal("metadata", claimEquals("sub", stringValue(subject))),
       ]);
     });
     const [only] = terms;
@@ -145,27 +145,33 @@ export const requestPrincipal: Attribute<Principal> = {
   },
 };
 
-function issuerAndSubject(value: string): { issuer: ReturnType<typeof exactly>; subject: ReturnType<typeof exactly> } {
+function issuerAndSubject(value: string): {
+  issuer: ReturnType<typeof exactMatcher>;
+  subject: ReturnType<typeof exactMatcher>;
+} {
   const slash = value.lastIndexOf("/");
   const issuer = slash < 0 ? value : value.slice(0, slash);
   const subject = slash < 0 ? "" : value.slice(slash + 1);
-  if (value === "*") return { issuer: anyText, subject: anyText };
+  if (value === "*") return { issuer: nonEmptyString, subject: nonEmptyString };
   if (value.startsWith("*")) {
-    if (slash < 0) return { issuer: anyText, subject: withSuffix(value.slice(1)) };
-    return { issuer: issuer === "*" ? anyText : withSuffix(issuer.slice(1)), subject: exactly(subject) };
+    if (slash < 0) return { issuer: nonEmptyString, subject: suffixMatcher(value.slice(1)) };
+    return { issuer: issuer === "*" ? nonEmptyString : suffixMatcher(issuer.slice(1)), subject: exactMatcher(subject) };
   }
   if (value.endsWith("*")) {
-    if (slash < 0) return { issuer: withPrefix(value.slice(0, -1)), subject: anyText };
-    return { issuer: exactly(issuer), subject: subject === "*" ? anyText : withPrefix(subject.slice(0, -1)) };
+    if (slash < 0) return { issuer: prefixMatcher(value.slice(0, -1)), subject: nonEmptyString };
+    return {
+      issuer: exactMatcher(issuer),
+      subject: subject === "*" ? nonEmptyString : prefixMatcher(subject.slice(0, -1)),
+    };
   }
-  return { issuer: exactly(issuer), subject: exactly(subject) };
+  return { issuer: exactMatcher(issuer), subject: exactMatcher(subject) };
 }
 
 function claim(path: readonly string[]): Attribute<Principal> {
   return {
     httpOnly: true,
     all: (values) =>
-      principal("metadata", claimHas(path, anyValueOf(values.map((value) => stringValue(valueMatcher(value)))))),
+      principal("metadata", claimContains(path, anyValueOf(values.map((value) => stringValue(patternMatcher(value)))))),
   };
 }
 
@@ -193,8 +199,8 @@ function filterMetadata(text: string): Attribute<Permission> {
       if (open < 0) return undefined;
       const matches = values.map((value) =>
         value.startsWith("[") && value.endsWith("]")
-          ? listWith(stringValue(valueMatcher(value.replace(/^[[\]]+|[[\]]+$/g, ""))))
-          : stringValue(valueMatcher(value)),
+          ? listContaining(stringValue(patternMatcher(value.replace(/^[[\]]+|[[\]]+$/g, ""))))
+          : stringValue(patternMatcher(value)),
       );
       return permission("metadata", metadataMatcher(text.slice(0, open), [key], anyValueOf(matches)));
     },
@@ -225,7 +231,7 @@ const plainConditions: Readonly<Record<string, ConditionAttribute>> = {
   "request.auth.presenter": { side: "principal", attribute: claim(["azp"]) },
 };
 
-const never: Attribute<Principal> = { all: () => undefined };
+const unsupported: Attribute<Principal> = { all: () => undefined };
 
 /** The attribute that a `when` key names; undefined for an unknown one. */
 export function conditionAttribute(key: string): ConditionAttribute | undefined {
@@ -237,7 +243,7 @@ export function conditionAttribute(key: string): ConditionAttribute | undefined 
   if (key.startsWith("request.headers"))
     return { side: "principal", attribute: requestHeader(key.slice("request.headers".length)) };
   if (key.startsWith("request.auth.claims")) {
-    return { side: "principal", attribute: nestedClaim(key.slice("request.auth.claims".length)) ?? never };
+    return { side: "principal", attribute: nestedClaim(key.slice("request.auth.claims".length)) ?? unsupported };
   }
   return undefined;
 }

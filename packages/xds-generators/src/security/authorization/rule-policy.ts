@@ -35,20 +35,20 @@ interface Requirement<T> {
   readonly notValues: readonly string[];
 }
 
-interface Algebra<T> {
+interface TermAlgebra<T> {
   readonly any: T;
   every(terms: readonly T[]): T;
   some(terms: readonly T[]): T;
   not(term: T): T;
 }
 
-const permissions: Algebra<Permission> = {
+const permissions: TermAlgebra<Permission> = {
   any: anyPermission,
   every: everyPermission,
   some: somePermission,
   not: notPermission,
 };
-const principals: Algebra<Principal> = {
+const principals: TermAlgebra<Principal> = {
   any: anyPrincipal,
   every: everyPrincipal,
   some: somePrincipal,
@@ -84,8 +84,8 @@ export function rulePolicy(rule: Rule, options: RuleOptions): Policy | undefined
     rule.to.length === 0
       ? [whenPermissions]
       : rule.to.map(({ operation }) => [...operationRequirements(operation), ...whenPermissions]);
-  const permitted = to.map((requirements) => conjunction(requirements, permissions, options));
-  const identified = from.map((requirements) => conjunction(requirements, principals, options));
+  const permitted = to.map((requirements) => allOf(requirements, permissions, options));
+  const identified = from.map((requirements) => allOf(requirements, principals, options));
   if (!permitted.every((term) => term !== undefined) || !identified.every((term) => term !== undefined))
     return undefined;
   return create(PolicySchema, { permissions: permitted, principals: identified });
@@ -119,15 +119,15 @@ function operationRequirements(o: Operation | undefined): readonly Requirement<P
   ];
 }
 
-function conjunction<T>(
+function allOf<T>(
   requirements: readonly Requirement<T>[],
-  algebra: Algebra<T>,
+  algebra: TermAlgebra<T>,
   options: RuleOptions,
 ): T | undefined {
   const terms: T[] = [];
   for (const { attribute, values, notValues } of requirements) {
-    const positive = disjunction(attribute, values, algebra, options);
-    const negative = disjunction(attribute, notValues, algebra, options);
+    const positive = anyOf(attribute, values, algebra, options);
+    const negative = anyOf(attribute, notValues, algebra, options);
     if (positive === "void" || negative === "void") return undefined;
     if (positive !== undefined) terms.push(positive);
     if (negative !== undefined) terms.push(algebra.not(negative));
@@ -135,10 +135,10 @@ function conjunction<T>(
   return algebra.every(terms.length === 0 ? [algebra.any] : terms);
 }
 
-function disjunction<T>(
+function anyOf<T>(
   attribute: Attribute<T>,
   values: readonly string[],
-  algebra: Algebra<T>,
+  algebra: TermAlgebra<T>,
   options: RuleOptions,
 ): T | "void" | undefined {
   if (values.length === 0) return undefined;

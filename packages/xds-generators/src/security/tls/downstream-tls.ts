@@ -19,15 +19,15 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
-import { any } from "../../envoy/any.js";
+import { packAny } from "../../envoy/any.js";
 import { tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
-import { withPrefix } from "../../envoy/string-matcher.js";
+import { prefixMatcher } from "../../envoy/string-matcher.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { enforceCompliance } from "./compliance.js";
 import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
 
 /** What the bytes inside of TLS are taken for. */
-export type InsideTls = "http" | "tcp" | "http3";
+export type TlsPayload = "http" | "tcp" | "http3";
 
 const meshCiphers = [
   "ECDHE-ECDSA-AES256-GCM-SHA384",
@@ -39,11 +39,11 @@ const meshCiphers = [
 ];
 
 /** How the client ends Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
-export const meshTlsSocket = query("meshTlsSocket", (q, inside: InsideTls): TransportSocket => {
+export const meshTlsSocket = query("meshTlsSocket", (q, inside: TlsPayload): TransportSocket => {
   const settings = mesh(q).meshMTLS;
   const exchanges = inside === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
   const common = create(CommonTlsContextSchema, {
-    alpnProtocols: exchanges ? exchangeAlpn(q) : httpAlpn,
+    alpnProtocols: exchanges ? metadataExchangeAlpn(q) : httpAlpn,
     tlsParams: {
       cipherSuites: settings !== undefined && settings.cipherSuites.length > 0 ? settings.cipherSuites : meshCiphers,
       tlsMinimumProtocolVersion: minimumVersion(settings?.minProtocolVersion),
@@ -56,8 +56,8 @@ export const meshTlsSocket = query("meshTlsSocket", (q, inside: InsideTls): Tran
     ],
     roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
   };
-  const trusted = trustDomainsForValidation(q).map((domain) => withPrefix(`spiffe://${domain}/`));
-  applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }));
+  const trusted = trustDomainsForValidation(q).map((domain) => prefixMatcher(`spiffe://${domain}/`));
+  applyFileCredentials(q, common, files, create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }));
   enforceCompliance(q, common);
   return downstreamTlsSocket(
     create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: true }),
@@ -68,7 +68,7 @@ export const httpAlpn = ["h2", "http/1.1"];
 export const http3Alpn = ["h3"];
 
 /** What TCP chains offer: peers that exchange metadata choose that before the rest. */
-export function exchangeAlpn(q: QueryContext): string[] {
+export function metadataExchangeAlpn(q: QueryContext): string[] {
   return features.disableMxAlpn(q) ? httpAlpn : ["istio-peer-exchange", ...httpAlpn];
 }
 
@@ -79,7 +79,7 @@ export function downstreamTlsSocket(context: DownstreamTlsContext): TransportSoc
 export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSocket {
   return transportSocket(
     "envoy.transport_sockets.quic",
-    any(QuicDownstreamTransportSchema, { downstreamTlsContext: context }),
+    packAny(QuicDownstreamTransportSchema, { downstreamTlsContext: context }),
   );
 }
 
@@ -90,7 +90,7 @@ export interface FileCredentials {
 }
 
 /** Certificates of files or of the workload itself, and, with `validation`, roots by which peers are checked. */
-export function applyFiles(
+export function applyFileCredentials(
   q: QueryContext,
   common: CommonTlsContext,
   { certificates, roots }: FileCredentials,

@@ -25,10 +25,17 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-context";
-import { exactly } from "../../envoy/string-matcher.js";
+import { exactMatcher } from "../../envoy/string-matcher.js";
 import { outboundClusterName } from "../../resource-names.js";
 import { enforceCompliance } from "./compliance.js";
-import { acceptUntrusted, applyFiles, exchangeAlpn, http3Alpn, httpAlpn, type InsideTls } from "./downstream-tls.js";
+import {
+  acceptUntrusted,
+  applyFileCredentials,
+  metadataExchangeAlpn,
+  http3Alpn,
+  httpAlpn,
+  type TlsPayload,
+} from "./downstream-tls.js";
 import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } from "./sds-secret.js";
 
 /**
@@ -38,7 +45,7 @@ import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } f
 export function serverTlsContext(
   q: QueryContext,
   settings: ServerTLSSettings,
-  inside: InsideTls,
+  inside: TlsPayload,
 ): DownstreamTlsContext {
   const { mode } = settings;
   const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, inside)] });
@@ -51,7 +58,7 @@ export function serverTlsContext(
       key: askMetadata(q, "TLS_SERVER_KEY") ?? "",
     };
     const files = { certificates: [own], roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "" };
-    applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
+    applyFileCredentials(q, common, files, validates ? fileValidation(settings) : undefined);
   } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
     applyCredentials(q, common, settings);
   } else {
@@ -61,7 +68,7 @@ export function serverTlsContext(
     }));
     const one = { certificate: settings.serverCertificate, key: settings.privateKey };
     const files = { certificates: several.length > 0 ? several : [one], roots: settings.caCertificates };
-    applyFiles(q, common, files, validates ? fileValidation(settings) : undefined);
+    applyFileCredentials(q, common, files, validates ? fileValidation(settings) : undefined);
   }
   if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL)
     applyParameters(q, common, settings);
@@ -69,14 +76,14 @@ export function serverTlsContext(
   return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
 }
 
-function alpnOf(q: QueryContext, mode: Mode, inside: InsideTls): readonly string[] {
+function alpnOf(q: QueryContext, mode: Mode, inside: TlsPayload): readonly string[] {
   if (inside === "http3") return http3Alpn;
-  return mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? exchangeAlpn(q) : httpAlpn;
+  return mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? metadataExchangeAlpn(q) : httpAlpn;
 }
 
 function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTLSSettings) {
   return create(CertificateValidationContextSchema, {
-    matchSubjectAltNames: subjectAltNames.map((name) => exactly(name)),
+    matchSubjectAltNames: subjectAltNames.map((name) => exactMatcher(name)),
     ...(caCrl !== "" && { crl: { specifier: { case: "filename", value: caCrl } } }),
     ...(insecureSkipVerify === true && acceptUntrusted),
   });
@@ -88,7 +95,7 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
   const names = settings.credentialNames.length > 0 ? settings.credentialNames : [settings.credentialName];
   const [first = ""] = names;
   common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? create(SdsSecretConfigSchema));
-  const matchSubjectAltNames = subjectAltNames.map((name) => exactly(name));
+  const matchSubjectAltNames = subjectAltNames.map((name) => exactMatcher(name));
   if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
     const roots = serverSecret(q, settings.caCertCredentialName || first + rootsSuffix);
     common.validationContextType = {

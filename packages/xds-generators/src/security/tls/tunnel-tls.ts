@@ -10,9 +10,9 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { askMetadata } from "@istiod/push-context";
-import { withPrefix } from "../../envoy/string-matcher.js";
+import { prefixMatcher } from "../../envoy/string-matcher.js";
 import { enforceCompliance } from "./compliance.js";
-import { applyFiles, trustDomainsForValidation } from "./downstream-tls.js";
+import { applyFileCredentials, trustDomainsForValidation } from "./downstream-tls.js";
 
 /**
  * The TLS context of either end of an HBONE tunnel: HTTP/2 over TLS 1.3, with the workload's certificate and a peer of the mesh's trust domains.
@@ -31,9 +31,9 @@ export function tunnelTlsContext(q: QueryContext): CommonTlsContext {
   };
   const matchTypedSubjectAltNames = trustDomainsForValidation(q).map((domain) => ({
     sanType: SubjectAltNameMatcher_SanType.URI,
-    matcher: withPrefix(`spiffe://${domain}/`),
+    matcher: prefixMatcher(`spiffe://${domain}/`),
   }));
-  applyFiles(q, common, files, create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }));
+  applyFileCredentials(q, common, files, create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }));
   enforceCompliance(q, common);
   return common;
 }
