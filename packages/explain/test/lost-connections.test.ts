@@ -22,7 +22,7 @@ describe("at a sidecar's listener", () => {
         name: "new",
         field: "spec.tls[0].match[0]",
         winner: { kind: "VirtualService", namespace: "shop", name: "old", field: "spec.tls[0].match[0]" },
-        reason: "spec.tls[0].match[0] gives way to VirtualService shop/old spec.tls[0].match[0]: for SNI db.shop.svc.cluster.local at port 443 the first match counts",
+        reason: "spec.tls[0].match[0] gives way to VirtualService shop/old spec.tls[0].match[0]: only the first match for SNI db.shop.svc.cluster.local at port 443 applies",
       },
     ]);
   });
@@ -33,14 +33,14 @@ describe("at a sidecar's listener", () => {
     const other = { match: [{ port: 1 }], route: to("db") };
     const found = lines(service("db", 5432, "tcp") + tcp("old", [other, all, all]) + tcp("new", [other, { match: [{ destinationSubnets: ["10.0.0.0/8"] }], route: to("db") }], 2), "10.96.0.1_5432");
     expect(found).toEqual([
-      `VirtualService old spec.tcp[2] gives way to VirtualService shop/old spec.tcp[1]: its route takes every connection to ${at("shop", "db")}:5432`,
-      `VirtualService new spec.tcp[1] gives way to VirtualService shop/old spec.tcp[1]: its route takes every connection to ${at("shop", "db")}:5432`,
+      `VirtualService old spec.tcp[2] gives way to VirtualService shop/old spec.tcp[1]: its route matches every connection to ${at("shop", "db")}:5432`,
+      `VirtualService new spec.tcp[1] gives way to VirtualService shop/old spec.tcp[1]: its route matches every connection to ${at("shop", "db")}:5432`,
     ]);
   });
 
   test("services that cannot be told apart lose to the first", () => {
     const yaml = entry("one", "one.example.com", 5000, "TCP") + entry("two", "two.example.com", 5000, "TCP", { created: 2 });
-    expect(lines(yaml, "0.0.0.0_5000")).toEqual(["ServiceEntry two spec.ports[0] gives way to ServiceEntry shop/one spec.ports[0]: connections to 0.0.0.0:5000 cannot be told apart"]);
+    expect(lines(yaml, "0.0.0.0_5000")).toEqual(["ServiceEntry two spec.ports[0] gives way to ServiceEntry shop/one spec.ports[0]: both match the same connections to 0.0.0.0:5000"]);
   });
 
   test("services of HTTP share a port, and so do those of HTTP and of TLS with names", () => {
@@ -51,7 +51,7 @@ describe("at a sidecar's listener", () => {
   test("MySQL shares a port with no other protocol", () => {
     const yaml = entry("db", "db.example.com", 3306, "MySQL") + entry("web", "web.example.com", 3306, "HTTP", { created: 2 });
     expect(lines(yaml, "0.0.0.0_3306")).toEqual([
-      "ServiceEntry web spec.ports[0] gives way to ServiceEntry shop/db spec.ports[0]: at 0.0.0.0:3306 it speaks MySQL, which HTTP cannot share a port with: its servers speak first",
+      "ServiceEntry web spec.ports[0] gives way to ServiceEntry shop/db spec.ports[0]: HTTP cannot share 0.0.0.0:3306 with MySQL: one of them is a server-first protocol",
     ]);
   });
 
@@ -59,7 +59,7 @@ describe("at a sidecar's listener", () => {
     const sidecar = object("Sidecar", "own", { egress: [{ port: { number: 80, protocol: "HTTP", name: "http" }, hosts: ["shop/" + at("shop", "a")] }, { hosts: ["*/*"] }] });
     const yaml = service("a", 80, "http") + service("b", 80, "http", { ip: "10.96.0.2" }) + sidecar;
     expect(lines(yaml, "0.0.0.0_80").filter((line) => line.startsWith("Service b"))).toEqual([
-      "Service b spec.ports[0] gives way to Sidecar shop/own spec.egress[0]: a Sidecar's egress listener has 0.0.0.0:80 for the hosts that it names",
+      "Service b spec.ports[0] gives way to Sidecar shop/own spec.egress[0]: an egress listener of a Sidecar already uses 0.0.0.0:80",
     ]);
   });
 });
@@ -73,7 +73,7 @@ describe("at a gateway's listener", () => {
       object("VirtualService", name, { hosts: ["x.example.com"], gateways: ["edge"], tls: [{ match: [{ port: 443, sniHosts: ["x.example.com"] }], route: to("db") }] }, { created });
     const server = { port: { number: 443, name: "tls", protocol: "TLS" }, hosts: ["*.example.com"], tls: { mode: "PASSTHROUGH" } };
     expect(lines(service("db", 443, "tls") + gateway([server]) + tls("old", 1) + tls("new", 2), "0.0.0.0_443", edge)).toEqual([
-      "VirtualService new spec.tls[0].match[0] gives way to VirtualService shop/old spec.tls[0].match[0]: SNI x.example.com at port 443 is taken",
+      "VirtualService new spec.tls[0].match[0] gives way to VirtualService shop/old spec.tls[0].match[0]: SNI x.example.com at port 443 is already in use",
     ]);
   });
 
@@ -81,7 +81,7 @@ describe("at a gateway's listener", () => {
     const tcp = (name: string, created: number): string => object("VirtualService", name, { hosts: ["*"], gateways: ["edge"], tcp: [{ route: to("db") }] }, { created });
     const server = { port: { number: 5432, name: "tcp", protocol: "TCP" }, hosts: ["*"] };
     expect(lines(service("db", 5432, "tcp") + gateway([server]) + tcp("old", 1) + tcp("new", 2), "0.0.0.0_5432", edge)).toEqual([
-      "VirtualService new spec.tcp[0] gives way to VirtualService shop/old spec.tcp[0]: the first route has all of port 5432 of Gateway shop/edge",
+      "VirtualService new spec.tcp[0] gives way to VirtualService shop/old spec.tcp[0]: only the first TCP route for port 5432 of Gateway shop/edge applies",
     ]);
   });
 });

@@ -1,15 +1,24 @@
 import { create } from "@bufbuild/protobuf";
 import { type Metadata, MetadataSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 
-const kinds = {
-  VirtualService: "networking.istio.io/v1/namespaces/NS/virtual-service",
-  Sidecar: "networking.istio.io/v1/namespaces/NS/sidecar",
+const resourceNames = {
+  DestinationRule: "destination-rule",
+  Sidecar: "sidecar",
+  VirtualService: "virtual-service",
 } as const;
 
-/** Metadata that names the object, `namespace/name`, which something was made from. */
-export function configMetadata(kind: keyof typeof kinds, key: string): Metadata {
+type ConfigKind = keyof typeof resourceNames;
+
+/** Returns the path of an object, under which Envoy's metadata names the configuration that a resource was built from. */
+export function configPath(
+  kind: ConfigKind,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): string {
+  return `/apis/networking.istio.io/v1/namespaces/${namespace}/${resourceNames[kind]}/${name}`;
+}
+
+/** Metadata that names the object, `namespace/name`, that something was built from. */
+export function configMetadata(kind: ConfigKind, key: string): Metadata {
   const [namespace = "", name = ""] = key.split("/");
-  return create(MetadataSchema, {
-    filterMetadata: { istio: { config: `/apis/${kinds[kind].replace("NS", namespace)}/${name}` } },
-  });
+  return create(MetadataSchema, { filterMetadata: { istio: { config: configPath(kind, { namespace, name }) } } });
 }

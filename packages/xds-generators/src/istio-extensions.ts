@@ -15,7 +15,7 @@ const names = {
   tunnelPeerMetadata: ["envoy.filters.network.peer_metadata", "envoy.filters.network.upstream.peer_metadata"],
 } as const;
 
-export type IstioExtension = keyof typeof names;
+type IstioExtension = keyof typeof names;
 
 /** Whether the client's Envoy has it. One that lists no extensions is taken for Istio's build. */
 export function hasIstioExtension(q: QueryContext, extension: IstioExtension): boolean {

@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
 import { proxyType, scopeOf } from "@istiod/push-context";
-import { duplicateClusters, dnsClustersWithoutEndpoints } from "./clusters/outbound/omitted-clusters.js";
+import { dnsClustersWithoutEndpoints, duplicateClusters } from "./clusters/outbound/omitted-clusters.js";
 import { hasInboundConflict } from "./listeners/inbound/inbound-ports.js";
 import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.js";
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";

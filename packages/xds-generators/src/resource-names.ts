@@ -32,10 +32,13 @@ export const allowAnyDynamicDnsRoute = "allow_any_dynamic_dns";
 export const allowAnyDnsCache = "allow_any_dfp_dns_cache";
 export const dnsCacheName = (hostname: string): string => `${hostname}_dfp_dns_cache`;
 
+/** The suffix of a secret's name that requests its root certificates. */
+export const rootCertificatesSuffix = "-cacert";
+
 type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
 
 /** What a cluster's name says. `sniDnat` is the form with `_.`, which is also the SNI of Istio's mutual TLS. */
-export interface ClusterName {
+interface ClusterName {
   readonly direction: ClusterDirection;
   readonly port: number;
   readonly subset: string;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { generators } from "../src/index.js";
-import { TestMesh, type TestProxy } from "./mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
+import { TestMesh, type TestProxy } from "./mesh.js";
 
 const namespaces = 8;
 const servicesEach = 25;

@@ -3,7 +3,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { Database } from "@istiod/incremental";
-import { proxyFromNode, type Proxy } from "@istiod/push-context";
+import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { generators } from "@istiod/xds-generators";
 
 const service = (port: string) => `

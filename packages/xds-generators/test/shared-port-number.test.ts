@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, type Json, TestMesh } from "./mesh.js";
 import { istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
+import { clusterType, type Json, TestMesh } from "./mesh.js";
 import { RouteMesh } from "./routes/route-mesh.js";
 
 const endpointType = "envoy.config.endpoint.v3.ClusterLoadAssignment";

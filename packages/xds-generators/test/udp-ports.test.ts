@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, type TestProxy } from "./mesh.js";
 import { istioYaml, podYaml, serviceYaml } from "./mesh-yaml.js";
+import { clusterType, type TestProxy } from "./mesh.js";
 import { RouteMesh } from "./routes/route-mesh.js";
 
 const host = "names.shop.svc.cluster.local";

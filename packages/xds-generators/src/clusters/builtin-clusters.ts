@@ -12,7 +12,7 @@ import {
   inboundPassthroughCluster,
   passthroughCluster,
 } from "../resource-names.js";
-import { type ClusterDraft, newClusterDraft, clusterResource, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { type ClusterDraft, clusterResource, httpProtocolOptionsKey, newClusterDraft } from "./cluster-draft.js";
 import { addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";

@@ -1,5 +1,5 @@
-import type { Duration } from "@bufbuild/protobuf/wkt";
 import { create } from "@bufbuild/protobuf";
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import { type Filter, FilterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/filter";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MeshConfig_DefaultTrafficPolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
@@ -11,8 +11,8 @@ import type {
 import { askMetadata, features, mesh } from "@istiod/push-context";
 import { hasTunnels } from "@istiod/service-discovery";
 import { typedStruct } from "../envoy/typed-struct.js";
-import { hasIstioExtension } from "../istio-extensions.js";
 import { exchangesBaggage } from "../hbone.js";
+import { hasIstioExtension } from "../istio-extensions.js";
 
 /** Files of certificates that a proxy brings for its side of every mutual TLS. */
 export interface ClientCertificateFiles {
@@ -22,7 +22,7 @@ export interface ClientCertificateFiles {
 }
 
 /** What every cluster depends on, of the mesh, the environment and the proxy: read once for all of them, so that each depends on one thing. */
-export interface ClusterDefaults {
+interface ClusterDefaults {
   readonly connectTimeout: Duration | undefined;
   readonly tcpKeepalive: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
   readonly trackRemaining: boolean;

@@ -21,7 +21,7 @@ export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio
 }
 
 /** A service's names. */
-export type NamedService = Pick<Service, "hostname" | "name" | "namespace">;
+type NamedService = Pick<Service, "hostname" | "name" | "namespace">;
 
 /** The services that the cluster stands for, for the labels of metrics. */
 export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly NamedService[]): void {
@@ -35,10 +35,6 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
 export function addDestinationRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
   addMetadata(cluster, { config: path });
   if (tls?.mode === Mode.SIMPLE || tls?.mode === Mode.MUTUAL) addMetadata(cluster, { alpn_override: "false" });
-}
-
-export function configPath({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
-  return `/apis/networking.istio.io/v1/namespaces/${namespace}/destination-rule/${name}`;
 }
 
 /** The filter by which proxies tell each other who they are over TCP, where the client has it. */

@@ -7,19 +7,19 @@ import {
   proxylessGrpc,
   proxyType,
   rawMetadata,
-  scopedService,
   type ScopedService,
+  scopedService,
   scopeOf,
   scopeServices,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
 import { isWildcardHost } from "@istiod/service-discovery";
-import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
-import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
 import { opensTunnels, terminatesTunnels } from "../hbone.js";
+import { blackHole, externalSds, inboundPassthrough, passthrough } from "./builtin-clusters.js";
+import { allowAnyCluster, dynamicDnsCluster, resolvableProtocols } from "./dynamic-forward-proxy.js";
 import { connectOriginateCluster, mainInternalCluster } from "./hbone-clusters.js";
-import { inboundCluster } from "./inbound/inbound-cluster.js";
 import { inboundClusterRefs } from "./inbound/inbound-cluster-refs.js";
+import { inboundCluster } from "./inbound/inbound-cluster.js";
 import { outboundCluster } from "./outbound/outbound-cluster.js";
 
 /**

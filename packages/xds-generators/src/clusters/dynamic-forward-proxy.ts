@@ -18,30 +18,31 @@ import {
   mesh,
   policyOfPort,
   type Proxy,
-  scopedService,
   type ScopedService,
+  scopedService,
   serviceMutualTlsMode,
   withMeshDefaults,
 } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { portNumbered, type Protocol } from "@istiod/service-discovery";
+import { configPath } from "../config-metadata.js";
 import { tlsTransportSocket, transportSocket } from "../envoy/transport-socket.js";
 import { allowAnyDnsCache, allowAnyDynamicDnsCluster, dnsCacheName, outboundClusterName } from "../resource-names.js";
 import { clusterDefaults } from "./cluster-defaults.js";
 import {
   type ClusterDraft,
-  newClusterDraft,
   clusterResource,
   finishCluster,
   httpProtocolOptionsKey,
+  newClusterDraft,
 } from "./cluster-draft.js";
-import { addMetadata, addMetadataExchange, addDestinationRuleMetadata, configPath } from "./cluster-metadata.js";
-import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
+import { addDestinationRuleMetadata, addMetadata, addMetadataExchange } from "./cluster-metadata.js";
 import { isPassthrough } from "./discovery-type.js";
 import { caresResolver, dnsLookupFamily } from "./dns-lookup.js";
+import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { applyOutboundPolicy } from "./traffic-policy/traffic-policy.js";
-import { allowInsecureOptions, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
 import { applyDeclaredProtocol, passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
+import { allowInsecureOptions, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
 
 /** The protocols whose requests or handshakes name the host to resolve. */
 export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", "HTTP2"];
@@ -81,7 +82,7 @@ export const dynamicDnsCluster = query(
     const { cluster } = draft;
     addMetadataExchange(q, cluster);
     if (service.meshExternal) addMetadata(cluster, { external: true });
-    if (rule !== undefined) addDestinationRuleMetadata(cluster, configPath(rule), policy?.tls);
+    if (rule !== undefined) addDestinationRuleMetadata(cluster, configPath("DestinationRule", rule), policy?.tls);
     return clusterResource(finishCluster(draft));
   },
 );

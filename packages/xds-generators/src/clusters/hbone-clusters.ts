@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { CircuitBreakersSchema, type CircuitBreakers } from "@istiod/envoy-api/envoy/config/cluster/v3/circuit_breaker";
+import { type CircuitBreakers, CircuitBreakersSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/circuit_breaker";
 import { Cluster_DiscoveryType, Cluster_LbPolicy } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { InternalUpstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/internal_upstream/v3/internal_upstream";
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
@@ -10,11 +10,11 @@ import type { Resource } from "@istiod/resources";
 import { packAny } from "../envoy/any.js";
 import { duration } from "../envoy/duration.js";
 import { rawBuffer, transportSocket } from "../envoy/transport-socket.js";
+import { hbonePort } from "../hbone.js";
 import { connectOriginate, mainInternal } from "../resource-names.js";
 import { tunnelTlsContext } from "../security/tls/tunnel-tls.js";
-import { newClusterDraft, clusterResource, httpProtocolOptionsKey } from "./cluster-draft.js";
+import { clusterResource, httpProtocolOptionsKey, newClusterDraft } from "./cluster-draft.js";
 import { defaultThresholds } from "./traffic-policy/connection-pool.js";
-import { hbonePort } from "../hbone.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 const originalDestination = "envoy.filters.listener.original_dst";

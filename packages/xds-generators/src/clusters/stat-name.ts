@@ -1,6 +1,6 @@
 import type { Service, ServicePort } from "@istiod/service-discovery";
 
-export interface StatNameParts {
+interface StatNameParts {
   readonly service: Pick<Service, "hostname" | "name" | "namespace" | "registry">;
   readonly port: ServicePort;
   readonly subset?: string;

@@ -1,4 +1,5 @@
-import { copyToSlab, varintSize, fieldTag, type WireType, writeVarint } from "./encode.js";
+import { copyToSlab } from "./slab.js";
+import { fieldTag, varintSize, type WireType, writeVarint } from "./wire-format.js";
 
 /**
  * Writes an encoded message from its end to its beginning. A message's length stands before it: written in this direction, it is known

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BackwardWriter } from "./backward-writer.js";
-import { copyToSlab, readVarint, skipField, wireTypes } from "./encode.js";
+import { copyToSlab } from "./slab.js";
+import { readVarint, skipField, wireTypes } from "./wire-format.js";
 
 /*
  * Messages that differ in a few texts only are encoded once, with blanks for these texts, and filled in without being encoded again. In the
@@ -14,7 +15,7 @@ export interface Template {
 }
 
 /** What is filled in, by the names of the blanks: a text, or texts where the message that holds the blank stands once for each of them. */
-export type PlaceholderValues = Readonly<Record<string, string | readonly string[]>>;
+type PlaceholderValues = Readonly<Record<string, string | readonly string[]>>;
 
 type Part = Uint8Array | Placeholder | Nested;
 

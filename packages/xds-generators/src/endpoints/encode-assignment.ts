@@ -17,9 +17,9 @@ import {
 import { splitLocality } from "@istiod/service-discovery";
 import { BackwardWriter } from "../encoding/backward-writer.js";
 import { unixPath } from "../envoy/address.js";
+import type { LocalityGroup, Member, Weighted } from "./locality/locality-group.js";
 import type { EndpointMetadata } from "./reachability/endpoint-metadata.js";
 import type { LbEndpoint } from "./reachability/lb-endpoint.js";
-import type { LocalityGroup, Member, Weighted } from "./locality/locality-group.js";
 
 /**
  * An endpoint encoded as an element of its locality. Clients differ in which localities they prefer, and hardly in what their endpoints are:

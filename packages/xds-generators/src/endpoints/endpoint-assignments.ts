@@ -9,8 +9,8 @@ import {
   policyOfPort,
   policyOfSubset,
   proxyType,
-  scopedService,
   type ScopedService,
+  scopedService,
   scopeOf,
   scopeServices,
 } from "@istiod/push-context";
@@ -18,7 +18,7 @@ import { ResourceSet } from "@istiod/resources";
 import { isWildcardHost, type Service } from "@istiod/service-discovery";
 import { discoveryTypeOf, discoveryTypeOfSubset, discoveryTypeWithPolicy } from "../clusters/discovery-type.js";
 import { selfDiscoveryCluster } from "../resource-names.js";
-import { type EdsCluster, loadAssignmentByName, loadAssignment } from "./load-assignment.js";
+import { type EdsCluster, loadAssignment, loadAssignmentByName } from "./load-assignment.js";
 
 const EDS = Cluster_DiscoveryType.EDS;
 

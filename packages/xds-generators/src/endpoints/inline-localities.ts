@@ -1,14 +1,14 @@
 import type { QueryContext } from "@istiod/incremental";
 import { destinationRuleFor, type LocalitySetting } from "@istiod/push-context";
 import { inlineEndpoints } from "@istiod/service-discovery";
-import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import { type EncodedMember, encodeMembers } from "./encode-assignment.js";
+import { type EndpointTarget, isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
 import { applyLocalityPreference } from "./locality/locality-preference.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 
 /** How the endpoints of a cluster that is sent with them are spread over localities. */
-export interface InlinePreference {
+interface InlinePreference {
   readonly setting: LocalitySetting | undefined;
   /** Envoy notices which endpoints fail, without which it would never turn to a lower priority. */
   readonly detectsOutliers: boolean;

@@ -4,22 +4,22 @@ import {
   effectiveLocalitySetting,
   mesh,
   policyOfSubset,
-  scopedService,
   type ScopedService,
+  scopedService,
   scopeOf,
   serviceInScope,
   subsetNamed,
 } from "@istiod/push-context";
-import { resource, type Resource } from "@istiod/resources";
+import { type Resource, resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
 import { outboundClusterName, parseClusterName, selfDiscoveryCluster, sniDnatClusterName } from "../resource-names.js";
-import { encodeLoadAssignment, type EncodedMember, encodeMembers } from "./encode-assignment.js";
+import { type EncodedMember, encodeLoadAssignment, encodeMembers } from "./encode-assignment.js";
 import { isResolvedByProxy } from "./endpoint-target.js";
 import type { LocalityGroup } from "./locality/locality-group.js";
 import { applyLocalityPreference, type LocalityPreference } from "./locality/locality-preference.js";
-import { ownWorkloadEndpoints } from "./self-discovery.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 import { hasUsableAddress } from "./reachability/visible-endpoints.js";
+import { ownWorkloadEndpoints } from "./self-discovery.js";
 
 /** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
 export const loadAssignmentByName = query("loadAssignmentByName", (q, clusterName: string): Resource => {

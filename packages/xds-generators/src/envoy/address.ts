@@ -5,7 +5,8 @@ import {
   SocketAddress_Protocol as Transport,
 } from "@istiod/envoy-api/envoy/config/core/v3/address";
 
-const unixPrefix = "unix://";
+/** The prefix of a Unix domain socket's path. */
+export const unixPrefix = "unix://";
 
 /** A TCP socket address, or a Unix domain socket where `bind` is `unix://…` or the port is 0. */
 export function address(bind: string, port: number): Address {

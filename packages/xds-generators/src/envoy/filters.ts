@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import {
-  type ListenerFilter,
-  ListenerFilterSchema,
   type Filter,
   FilterSchema,
+  type ListenerFilter,
+  ListenerFilterSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
   type HttpFilter,

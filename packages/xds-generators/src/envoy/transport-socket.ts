@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
-import { type TransportSocket, TransportSocketSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Any } from "@bufbuild/protobuf/wkt";
+import { type TransportSocket, TransportSocketSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { RawBufferSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/raw_buffer/v3/raw_buffer";
 import { packAny } from "./any.js";
 

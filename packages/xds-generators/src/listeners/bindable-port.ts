@@ -13,7 +13,7 @@ const bootstrapPorts = fact("bootstrapPorts", ({ metadata }: Proxy): readonly nu
   ].flatMap((port) => (port === undefined || port === 0 ? [] : [port])),
 );
 
-export interface PortBinding {
+interface PortBinding {
   readonly port: number;
   readonly protocol: Protocol;
   /** Empty: where HTTP is spoken, all addresses; else those of the service. */

@@ -1,12 +1,13 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
+import { parseGoDuration } from "@istiod/config-ingestion";
 import {
   type Listener,
   Listener_ConnectionBalanceConfigSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import type { QueryContext } from "@istiod/incremental";
-import { features } from "@istiod/push-context";
-import { duration } from "../envoy/duration.js";
+import { askMetadata, features } from "@istiod/push-context";
+import { duration, durationOfNanoseconds } from "../envoy/duration.js";
 
 /** Each worker takes its share of connections, whatever the kernel hands out. */
 export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = create(
@@ -26,4 +27,10 @@ export function maxConnectionsPerSocketEvent(q: QueryContext): number | undefine
 export function handshakeTimeout(q: QueryContext): Duration | undefined {
   const limit = features.gatewayTransportSocketConnectTimeout(q);
   return limit === 0 ? undefined : duration(limit);
+}
+
+/** The node's `IDLE_TIMEOUT`, after which unused connections are closed; undefined if it is not set or not a duration. */
+export function nodeIdleTimeout(q: QueryContext): Duration | undefined {
+  const nanoseconds = parseGoDuration(askMetadata(q, "IDLE_TIMEOUT") ?? "");
+  return nanoseconds === undefined ? undefined : durationOfNanoseconds(nanoseconds);
 }

@@ -1,6 +1,6 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
-import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
+import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { encodeMessageField } from "../encoding/encode.js";
 import { encodeManagerFilter } from "./http/http-connection-manager.js";
 

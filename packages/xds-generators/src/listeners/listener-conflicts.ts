@@ -1,34 +1,36 @@
 import type { ChainPlan } from "./outbound/outbound-plan.js";
 
-/** Who wants connections: a service at one of its ports, a route of a VirtualService (by field), an egress listener of a Sidecar, or a server of a Gateway. */
+/** The source of a filter chain: a service port, a route of a VirtualService (by field) or an egress listener of a Sidecar. */
 export type ChainSource =
   | { readonly kind: "service"; readonly id: string; readonly port: number }
   | { readonly kind: "route"; readonly virtualService: string; readonly field: string }
   | { readonly kind: "egress"; readonly sidecar: string; readonly listener: number };
 
-/** Connections that one wanted and another has. */
+/** A source that is ignored at a listener because an existing one matches the same connections. */
 export interface ListenerConflict {
   readonly ignored: ChainSource;
   readonly existing: ChainSource;
-  /** The primary address of the listener. */
+  /** The listener's primary address. */
   readonly bind: string;
-  /** What both wanted, and why only one can have it, in words that follow the existing. */
+  /** The reason, as a clause that follows the existing source. */
   readonly reason: string;
 }
 
-/** Notes who made which chains and who came too late, for explanations: plans are made the same with and without. */
+/** Records the sources of filter chains and the conflicts between them, for explanations. Planning gives the same result without it. */
 export class ConflictRecorder {
-  readonly #of = new Map<ChainPlan, ChainSource>();
+  readonly #sources = new Map<ChainPlan, ChainSource>();
   readonly conflicts: ListenerConflict[] = [];
 
-  recordSource(chain: ChainPlan, by: ChainSource): void {
-    this.#of.set(chain, by);
+  recordSource(chain: ChainPlan, source: ChainSource): void {
+    this.#sources.set(chain, source);
   }
 
+  /** Returns the source of a chain; undefined for an unknown chain. */
   sourceOf(chain: ChainPlan | undefined): ChainSource | undefined {
-    return chain && this.#of.get(chain);
+    return chain && this.#sources.get(chain);
   }
 
+  /** Records a conflict, unless a source is unknown or conflicts with itself. */
   recordConflict(
     bind: string,
     ignored: ChainSource | undefined,

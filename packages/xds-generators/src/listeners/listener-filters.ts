@@ -8,6 +8,8 @@ import { OriginalDstSchema } from "@istiod/envoy-api/envoy/extensions/filters/li
 import { OriginalSrcSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/original_src/v3/original_src";
 import { ProxyProtocolSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/proxy_protocol/v3/proxy_protocol";
 import { TlsInspectorSchema } from "@istiod/envoy-api/envoy/extensions/filters/listener/tls_inspector/v3/tls_inspector";
+import type { QueryContext } from "@istiod/incremental";
+import { features } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { type ListenerFilter, listenerFilter } from "../envoy/filters.js";
 
@@ -51,4 +53,8 @@ function destinationPortIn(ports: readonly number[]): ListenerFilterChainMatchPr
   const [only] = rules;
   if (only !== undefined && rules.length === 1) return only;
   return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
+}
+/** What the HTTP inspector calls plain HTTP. HTTP/1.0 is left out where Envoy would refuse it: then it passes as bytes. */
+export function plaintextHttpProtocols(q: QueryContext): readonly string[] {
+  return features.http10(q) ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
 }

@@ -2,11 +2,11 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { terminatesTunnels } from "../hbone.js";
+import { gatewayListeners } from "./gateway/gateway-listeners.js";
 import { connectOriginateListener } from "./hbone/connect-originate.js";
 import { connectTerminateListener } from "./hbone/connect-terminate.js";
-import { gatewayListeners } from "./gateway/gateway-listeners.js";
-import { inboundListeners } from "./inbound/inbound-listeners.js";
 import { mainInternalListener } from "./hbone/main-internal.js";
+import { inboundListeners } from "./inbound/inbound-listeners.js";
 import { outboundListeners } from "./outbound/outbound-listeners.js";
 import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.js";
 

@@ -5,7 +5,7 @@ import { allEndpoints, type Endpoint, type Service } from "@istiod/service-disco
 import type { NamedAddresses } from "./named-addresses.js";
 
 /** What a headless service's endpoints have names for. */
-export interface HeadlessNames {
+interface HeadlessNames {
   /** The addresses of the service itself: of endpoints in the client's network. */
   readonly addresses: readonly string[];
   /** Each pod's own name, where it has one: `pod.subdomain.namespace.svc.domain`. */

@@ -9,8 +9,8 @@ import {
 import {
   clientAddresses,
   egressListeners,
-  scopedService,
   type ScopedService,
+  scopedService,
   scopeOf,
   servicesOf,
 } from "@istiod/push-context";

@@ -1,7 +1,7 @@
-import { query, type QueryContext } from "@istiod/incremental";
-import { type OutboundTraffic, outboundTraffic, proxyConfig, scopeKey, type ScopeRef } from "@istiod/push-context";
 import { create } from "@bufbuild/protobuf";
 import { type Route, RouteSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import { query, type QueryContext } from "@istiod/incremental";
+import { type OutboundTraffic, outboundTraffic, proxyConfig, scopeKey, type ScopeRef } from "@istiod/push-context";
 import {
   allowAnyDynamicDnsCluster,
   allowAnyDynamicDnsRoute,
@@ -12,7 +12,7 @@ import {
 import { passthroughRoute } from "./route/default-route.js";
 import { destinationCluster } from "./route/destinations.js";
 import { anyRequest } from "./route/route-match.js";
-import { includesAttemptCount, encodeVirtualHost } from "./virtual-host.js";
+import { encodeVirtualHost, includesAttemptCount } from "./virtual-host.js";
 
 /** The virtual host of requests to hosts that the scope does not know, encoded: they are let through, or answered with 502. */
 export const catchAllVirtualHost = query(

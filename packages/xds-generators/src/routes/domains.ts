@@ -19,7 +19,7 @@ export interface Domains {
 }
 
 /** Of which service, to which client, domains are wanted. */
-export interface DomainRequest {
+interface DomainRequest {
   readonly service: string;
   /** Keys of ExternalName services that lead to it. */
   readonly aliases: readonly string[];

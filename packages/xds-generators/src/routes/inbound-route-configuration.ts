@@ -3,11 +3,11 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
-import { encodeMessageField, encodeStringField, concatBytes } from "../encoding/encode.js";
+import { concatBytes, encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
 /** One port of the own workload whose requests are routed. */
-export interface InboundPort {
+interface InboundPort {
   readonly cluster: string;
   /** The number that names the virtual host: the service's port. */
   readonly port: number;

@@ -1,13 +1,10 @@
 /** The object that a secret's resource name means. */
-export interface CredentialReference {
+interface CredentialReference {
   readonly source: "kubernetes" | "kubernetes-gateway" | "configmap";
   /** Undefined: the proxy's own. */
   readonly namespace: string | undefined;
   readonly name: string;
 }
-
-/** The suffix of a name that asks for root certificates. */
-export const rootsSuffix = "-cacert";
 
 /**
  * Reads `kubernetes://[namespace/]name`, `kubernetes-gateway://namespace/name` or `configmap://namespace/name`; undefined for any other name,

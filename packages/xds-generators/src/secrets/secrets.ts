@@ -9,8 +9,9 @@ import {
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { type SecretEntries, findKeyPair, findRootCertificates } from "./certificates.js";
-import { credentialReference, rootsSuffix } from "./credential-name.js";
+import { rootCertificatesSuffix } from "../resource-names.js";
+import { findKeyPair, findRootCertificates, type SecretEntries } from "./certificates.js";
+import { credentialReference } from "./credential-name.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
 /** What becomes of a request for a secret: the resource, or why there is none, in words that tell nothing of any content. */
@@ -43,7 +44,7 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
     return { denied: "no Gateway of the proxy is allowed to reference it" };
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
-  const roots = source === "configmap" || name.endsWith(rootsSuffix);
+  const roots = source === "configmap" || name.endsWith(rootCertificatesSuffix);
   const found =
     source === "configmap"
       ? configMapEntries(q, clusters, namespace, withoutSuffix(name))
@@ -102,7 +103,7 @@ function configMapEntries(
 }
 
 function withoutSuffix(name: string): string {
-  return name.endsWith(rootsSuffix) ? name.slice(0, -rootsSuffix.length) : name;
+  return name.endsWith(rootCertificatesSuffix) ? name.slice(0, -rootCertificatesSuffix.length) : name;
 }
 
 function missingEntries(expected: string, entries: SecretEntries): string {

@@ -1,6 +1,6 @@
 import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/metadata";
 import type { ValueMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/value";
-import { anyValueOf, listContaining, metadataMatcher } from "./value-matcher.js";
+import { anyValueOf, listContaining, metadataMatcher } from "../envoy/value-matcher.js";
 
 export const jwtFilterName = "envoy.filters.http.jwt_authn";
 

@@ -1,15 +1,18 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import {
-  type SubstitutionFormatString,
-  SubstitutionFormatStringSchema,
-} from "@istiod/envoy-api/envoy/config/core/v3/substitution_format_string";
-import {
   type TypedExtensionConfig,
   TypedExtensionConfigSchema,
 } from "@istiod/envoy-api/envoy/config/core/v3/extension";
-import { ReqWithoutQuerySchema } from "@istiod/envoy-api/envoy/extensions/formatter/req_without_query/v3/req_without_query";
+import {
+  type SubstitutionFormatString,
+  SubstitutionFormatStringSchema,
+} from "@istiod/envoy-api/envoy/config/core/v3/substitution_format_string";
 import { FileAccessLogSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/file/v3/file";
+import { ReqWithoutQuerySchema } from "@istiod/envoy-api/envoy/extensions/formatter/req_without_query/v3/req_without_query";
+import type { QueryContext } from "@istiod/incremental";
+import { MeshConfig_AccessLogEncoding as Encoding } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { mesh } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 
 const fields: readonly (readonly [name: string, operator: string])[] = [
@@ -66,7 +69,7 @@ export const defaultTextFormat: string = (() => {
 const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
 
 /** How a line is written. */
-export type LogFormat = { readonly text: string } | { readonly json: JsonObject };
+type LogFormat = { readonly text: string } | { readonly json: JsonObject };
 
 /** A log file in a format; an empty text or JSON is Istio's own. */
 export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
@@ -108,4 +111,17 @@ export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] 
 function textLine(text: string): string {
   if (text === "") return defaultTextFormat;
   return text.endsWith("\n") ? text : `${text}\n`;
+}
+export function meshFormat(q: QueryContext): LogFormat {
+  const { accessLogEncoding, accessLogFormat } = mesh(q);
+  return accessLogEncoding === Encoding.JSON ? { json: parseJsonFormat(accessLogFormat) } : { text: accessLogFormat };
+}
+/** An unreadable format counts as none, so that something is logged. */
+function parseJsonFormat(text: string): JsonObject {
+  try {
+    const value: unknown = text === "" ? {} : JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+  } catch {
+    return {};
+  }
 }

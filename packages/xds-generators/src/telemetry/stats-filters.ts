@@ -1,10 +1,10 @@
 import type { Any } from "@bufbuild/protobuf/wkt";
-import { type QueryContext, query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { PluginConfigSchema } from "@istiod/istio-api/envoy/extensions/stats/config";
-import { type ListenerClass, metricsSettings, type MetricsSettings } from "@istiod/push-context";
+import { type ListenerClass, type MetricsSettings, metricsSettings } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
+import { type Filter, type HttpFilter, httpFilter, networkFilter } from "../envoy/filters.js";
 import { hasIstioExtension } from "../istio-extensions.js";
-import { type Filter, httpFilter, type HttpFilter, networkFilter } from "../envoy/filters.js";
 
 const filterName = "istio.stats";
 

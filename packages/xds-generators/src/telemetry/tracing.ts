@@ -5,7 +5,7 @@ import {
   RequestIDExtensionSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { UuidRequestIdConfigSchema } from "@istiod/envoy-api/envoy/extensions/request_id/uuid/v3/uuid";
-import { type QueryContext, query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import {
   features,
@@ -13,14 +13,14 @@ import {
   mesh,
   proxyConfig,
   proxyType,
-  tracingSettings,
   type TracingSettings,
+  tracingSettings,
   versionAtLeast,
 } from "@istiod/push-context";
+import { concatBytes, encodeMessageField } from "../encoding/encode.js";
 import { packAny } from "../envoy/any.js";
-import { encodeMessageField, concatBytes } from "../encoding/encode.js";
-import { tracerOf } from "./tracer.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
+import { tracerOf } from "./tracer.js";
 
 /** How requests are traced, but for the tags that name the workload: so workloads share it. */
 interface CommonTracing {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, TestMesh } from "../mesh.js";
 
 const router = { type: "router", namespace: "istio-system", name: "ingress", labels: { istio: "ingress" } } as const;
 const gateway = (servers: readonly object[]): string =>

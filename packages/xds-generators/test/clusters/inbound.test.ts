@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 
 const web =
   serviceYaml("web", { ports: ["http:80:8080", "tcp:90:9090"] }) +

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clusterType, type ProxyOptions, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, peerAuthentication, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, type ProxyOptions, TestMesh } from "../mesh.js";
 
 const namespaces = ["shop", "payments", "istio-system"] as const;
 const services = ["cart", "ledger", "web"] as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, type Json, TestMesh } from "../mesh.js";
 import { destinationRule, peerAuthentication, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, type Json, TestMesh } from "../mesh.js";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const own = ["BlackHoleCluster", "InboundPassthroughCluster", "PassthroughCluster"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 import { destinationRule, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 
 const cart = "outbound|80||cart.shop.svc.cluster.local";
 const trafficPolicy = { connectionPool: { tcp: { maxConnections: 3 } } };

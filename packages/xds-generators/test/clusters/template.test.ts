@@ -4,7 +4,7 @@ import { type Cluster, ClusterSchema } from "@istiod/envoy-api/envoy/config/clus
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { placeholder, repeatedPlaceholder, fillTemplate, compileTemplate } from "../../src/encoding/template.js";
+import { compileTemplate, fillTemplate, placeholder, repeatedPlaceholder } from "../../src/encoding/template.js";
 import { transportSocket } from "../../src/envoy/transport-socket.js";
 
 interface Texts {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import { destinationRule, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 
 const host = "cart.shop.svc.cluster.local";
 const cart = `outbound|80||${host}`;

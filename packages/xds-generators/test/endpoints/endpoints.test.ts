@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { lookups } from "../../src/index.js";
-import { clusterType, type Json, TestMesh, type TestProxy } from "../mesh.js";
 import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, type Json, TestMesh, type TestProxy } from "../mesh.js";
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const assignment = (proxy: TestProxy, name = cartCluster()): Json => proxy.json(endpointType, name);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import { podYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 
 const endpointType = "envoy.config.endpoint.v3.ClusterLoadAssignment";
 const cart = "outbound|80||cart.shop.svc.cluster.local";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { TestMesh, type TestProxy } from "../mesh.js";
 import { destinationRule, serviceYaml } from "../mesh-yaml.js";
+import { TestMesh, type TestProxy } from "../mesh.js";
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const HOST = "cart.shop.svc.cluster.local";

@@ -2,8 +2,8 @@ import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
 import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { describe, expect, test } from "vitest";
-import { type Json, TestMesh, type TestProxy } from "../mesh.js";
 import { destinationRule, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh, type TestProxy } from "../mesh.js";
 import { cartCluster, endpointType, summary, workloadYaml } from "./endpoint-yaml.js";
 
 const cart = (proxy: TestProxy): readonly string[] => summary(proxy.json(endpointType, cartCluster()));

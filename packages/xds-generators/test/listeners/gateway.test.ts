@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 import { filterNames, filterOf, httpChain, listenerNames, listenerOf, managerOf, tcpProxy } from "./listener-parts.js";
 
 const router = { type: "router", namespace: "istio-system", name: "ingress", labels: { istio: "ingress" } } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import { istioYaml, peerAuthentication, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, type ProxyOptions, TestMesh } from "../mesh.js";
 import {
   chainLines,
   chainsOf,

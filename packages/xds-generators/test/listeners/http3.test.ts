@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
 import { istioYaml, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 import { listenerNames, listenerOf, managerOf } from "./listener-parts.js";
 
 const router = {

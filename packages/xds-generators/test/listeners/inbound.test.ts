@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 import { istioYaml, peerAuthentication, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { clusterType, TestMesh, type TestProxy } from "../mesh.js";
 import {
   chainLines,
   chainsOf,

@@ -1,8 +1,8 @@
 import { unverifiableJwks } from "@istiod/push-context";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ProxyOptions, TestMesh } from "../mesh.js";
 import { istioYaml, peerAuthentication, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { type ProxyOptions, TestMesh } from "../mesh.js";
 import { listenerType } from "./listener-parts.js";
 
 const namespaces = ["shop", "payments", "istio-system"] as const;

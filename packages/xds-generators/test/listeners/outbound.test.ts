@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 import {
   chainsOf,
   filterNames,

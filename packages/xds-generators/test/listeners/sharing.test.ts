@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { TestMesh, type TestProxy } from "../mesh.js";
 import { destinationRule, istioYaml, podYaml, serviceYaml } from "../mesh-yaml.js";
+import { TestMesh, type TestProxy } from "../mesh.js";
 import { listenerType } from "./listener-parts.js";
 
 const services = serviceYaml("cart") + serviceYaml("db", { ip: "10.96.0.9", ports: ["tcp:5432"] });

@@ -1,9 +1,9 @@
 import { fromBinary, toJson } from "@bufbuild/protobuf";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { describe, expect, test } from "vitest";
-import { type Json, TestMesh, type TestProxy } from "../mesh.js";
-import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { workloadYaml } from "../endpoints/endpoint-yaml.js";
+import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh, type TestProxy } from "../mesh.js";
 
 const nameTable = "istio.networking.nds.v1.NameTable";
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { routeConfigurations } from "../../src/routes/index.js";
 import { destinationRule, istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { type RouteClient, RouteMesh } from "./route-mesh.js";
-import { routeConfigurations } from "../../src/routes/index.js";
 
 const ingress = (host: string, path: string, port: object): string =>
   `---\n${JSON.stringify({

@@ -4,7 +4,7 @@ import { query } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
 import { inboundRouteConfiguration } from "../../src/routes/index.js";
 import { destinationRule, istioYaml, serviceYaml } from "../mesh-yaml.js";
-import { cart, cartVirtualService, RouteMesh, routeFor, toCart } from "./route-mesh.js";
+import { cart, cartVirtualService, routeFor, RouteMesh, toCart } from "./route-mesh.js";
 
 const cluster = (subset = "", host = "cart.shop.svc.cluster.local", port = 80) => `outbound|${port}|${subset}|${host}`;
 const action = (http: object) => (routeFor({ ...toCart, ...http } as never)["route"] ?? {}) as Record<string, unknown>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cart, cartVirtualService, RouteMesh, routeFor, routesFor, toCart } from "./route-mesh.js";
+import { cart, cartVirtualService, routeFor, RouteMesh, routesFor, toCart } from "./route-mesh.js";
 
 const string = (match: object) => ({ stringMatch: match });
 

@@ -5,8 +5,8 @@ import type { View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { routeConfigurationByName } from "../../src/routes/index.js";
-import { TestMesh } from "../mesh.js";
 import { istioYaml, serviceYaml } from "../mesh-yaml.js";
+import { TestMesh } from "../mesh.js";
 
 export interface MeshOptions {
   readonly settings?: JsonObject;

@@ -1,11 +1,11 @@
-import fc from "fast-check";
 import { query } from "@istiod/incremental";
 import { dnsNamespaceServing } from "@istiod/push-context";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  sidecarVirtualHosts,
   buildVirtualHosts,
   type SidecarVirtualHosts,
+  sidecarVirtualHosts,
 } from "../../src/routes/sidecar/sidecar-virtual-hosts.js";
 import { istioYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { cart, cartVirtualService, RouteMesh } from "./route-mesh.js";

@@ -1,15 +1,15 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRegistry, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { registry as envoy } from "@istiod/envoy-api/registry";
 import { FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { HttpFilterSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { registry as envoy } from "@istiod/envoy-api/registry";
 import { registry as istio } from "@istiod/istio-api/registry";
-import { parse } from "yaml";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { httpAuthorization, tcpAuthorization } from "../../src/security/authorization/client-authorization.js";
-import { TestMesh } from "../mesh.js";
 import { serviceYaml } from "../mesh-yaml.js";
+import { TestMesh } from "../mesh.js";
 
 interface Case {
   readonly name: string;

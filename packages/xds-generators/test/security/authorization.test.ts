@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
-import { podYaml, serviceYaml } from "../mesh-yaml.js";
 import {
   chainsOf,
   filterNames,
@@ -11,6 +9,8 @@ import {
   listenerOf,
   managerOf,
 } from "../listeners/listener-parts.js";
+import { podYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 
 const rbac = "envoy.filters.http.rbac";
 const extAuthz = "envoy.filters.http.ext_authz";

@@ -1,8 +1,8 @@
 import { fetchedJwks, jwksKey, unavailableKeys, unverifiableJwks, wantedJwks } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
-import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
 import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listeners/listener-parts.js";
+import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 
 const jwtFilter = "envoy.filters.http.jwt_authn";
 const web = serviceYaml("web", { ports: ["http:80:8080"] }) + podYaml("web", "10.1.0.1");

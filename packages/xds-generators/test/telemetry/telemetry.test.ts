@@ -1,6 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { type Json, TestMesh } from "../mesh.js";
-import { podYaml, serviceYaml } from "../mesh-yaml.js";
 import {
   chainsOf,
   filterOf,
@@ -11,6 +9,8 @@ import {
   managerOf,
   tcpProxy,
 } from "../listeners/listener-parts.js";
+import { podYaml, serviceYaml } from "../mesh-yaml.js";
+import { type Json, TestMesh } from "../mesh.js";
 
 const web =
   serviceYaml("web", { ports: ["http:80:8080"] }) +

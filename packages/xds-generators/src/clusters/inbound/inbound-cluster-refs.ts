@@ -1,3 +1,4 @@
+import { isIPv4, isIPv6 } from "node:net";
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_InboundTrafficPolicy_Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { IstioIngressListener } from "@istiod/istio-api/networking/v1alpha3/sidecar";
@@ -16,11 +17,11 @@ import {
   keyOfId,
   parseProtocol,
   service,
-  splitKey,
   type ServicePort,
   type ServiceTarget,
+  splitKey,
 } from "@istiod/service-discovery";
-import { isIPv4, isIPv6 } from "node:net";
+import { unixPrefix } from "../../envoy/address.js";
 import type { InboundClusterRef } from "./inbound-cluster.js";
 
 /** What the client serves, a cluster each: ports of its services, or what its Sidecar's ingress listeners say instead. */
@@ -96,8 +97,6 @@ function refsOfIngressListener(
     },
   ];
 }
-
-const unixPrefix = "unix://";
 
 /** A path, or host and port; neither where it is empty; undefined where it cannot be read. */
 function parseEndpoint(endpoint: string): { readonly host: string; readonly port: number } | undefined {

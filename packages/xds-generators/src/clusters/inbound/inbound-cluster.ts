@@ -1,7 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { query, type QueryContext } from "@istiod/incremental";
-import type { ConnectionPoolSettings, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { TrafficPolicySchema } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  type ConnectionPoolSettings,
+  type TrafficPolicy,
+  TrafficPolicySchema,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import {
   type ConsolidatedRule,
   inboundDestinationRuleFor,
@@ -13,15 +16,15 @@ import {
   sidecarSpec,
   withMeshDefaults,
 } from "@istiod/push-context";
-import { resource, type Resource } from "@istiod/resources";
-import { keyOfId, service, type Service, type ServicePort, splitKey } from "@istiod/service-discovery";
+import { type Resource, resource } from "@istiod/resources";
+import { keyOfId, type Service, service, type ServicePort, splitKey } from "@istiod/service-discovery";
+import { configPath } from "../../config-metadata.js";
 import { fillTemplate } from "../../encoding/template.js";
 import { delimitedStatPrefix, inboundClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
-import { configPath } from "../cluster-metadata.js";
-import { inboundPlaceholder, inboundTemplate } from "./inbound-template.js";
-import { encodePolicy } from "../traffic-policy/policy-encoding.js";
 import { formatStatName } from "../stat-name.js";
+import { encodePolicy } from "../traffic-policy/policy-encoding.js";
+import { inboundPlaceholder, inboundTemplate } from "./inbound-template.js";
 
 /** What is served at a port of the workload. The first service stands for all in policies. */
 export interface InboundClusterRef {
@@ -56,7 +59,7 @@ export const inboundCluster = query("inboundCluster", (q, ref: InboundClusterRef
   const bytes = fillTemplate(template, {
     [inboundPlaceholder.name]: name,
     [inboundPlaceholder.statName]: delimitedStatPrefix(statName(q, ref, primary) ?? name),
-    [inboundPlaceholder.rule]: rule === undefined ? "" : configPath(rule),
+    [inboundPlaceholder.rule]: rule === undefined ? "" : configPath("DestinationRule", rule),
     ...Object.fromEntries(named.flatMap(servicePlaceholders)),
   });
   return resource(name, bytes);

@@ -9,17 +9,17 @@ import { BindConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/address
 import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
+import { compileTemplate, placeholder, type Template } from "../../encoding/template.js";
 import { address } from "../../envoy/address.js";
-import { placeholder, type Template, compileTemplate } from "../../encoding/template.js";
-import { newClusterDraft, finishCluster } from "../cluster-draft.js";
-import { addMetadata, addServicesMetadata } from "../cluster-metadata.js";
 import { inboundBindIpv4, inboundBindIpv6, sourceAddress } from "../builtin-clusters.js";
+import { finishCluster, newClusterDraft } from "../cluster-draft.js";
+import { addMetadata, addServicesMetadata } from "../cluster-metadata.js";
 import { decodePolicy } from "../traffic-policy/policy-encoding.js";
 import { applyInboundPolicy } from "../traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
 /** All that shapes an inbound cluster but for names. */
-export interface InboundClusterShape {
+interface InboundClusterShape {
   readonly protocol: Protocol;
   /** Of `textOfPolicy`. */
   readonly encodedPolicy: string;

@@ -1,5 +1,5 @@
 import { query } from "@istiod/incremental";
-import { clientServices, destinationRuleFor, scopedService, type ScopedService } from "@istiod/push-context";
+import { clientServices, destinationRuleFor, type ScopedService, scopedService } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { outboundCluster } from "./outbound-cluster.js";

@@ -6,13 +6,13 @@ import {
   destinationRuleFor,
   policyOfPort,
   policyOfSubset,
-  scopedService,
   type ScopedService,
+  scopedService,
   serviceMutualTlsMode,
   subsetNamed,
   withMeshDefaults,
 } from "@istiod/push-context";
-import { resource, type Resource } from "@istiod/resources";
+import { type Resource, resource } from "@istiod/resources";
 import {
   everyEndpointAcceptsTunnels,
   portNumbered,
@@ -20,20 +20,20 @@ import {
   serviceIdentities,
   type ServicePort,
 } from "@istiod/service-discovery";
-import { encodeLoadAssignment } from "../../endpoints/index.js";
-import { encodeMessageField, concatBytes } from "../../encoding/encode.js";
+import { configPath } from "../../config-metadata.js";
+import { concatBytes, encodeMessageField } from "../../encoding/encode.js";
 import { fillTemplate } from "../../encoding/template.js";
+import { encodeLoadAssignment } from "../../endpoints/index.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";
 import { clusterDefaults } from "../cluster-defaults.js";
-import { configPath } from "../cluster-metadata.js";
-import { discoveryTypeOf, discoveryTypeOfSubset, isPassthrough, discoveryTypeWithPolicy } from "../discovery-type.js";
-import { inlineEndpointsFor } from "./inline-endpoints.js";
-import { isDns, type OutboundPlaceholders, type OutboundClusterShape, outboundTemplate } from "./outbound-template.js";
-import { encodePolicy } from "../traffic-policy/policy-encoding.js";
+import { discoveryTypeOf, discoveryTypeOfSubset, discoveryTypeWithPolicy, isPassthrough } from "../discovery-type.js";
 import { formatStatName } from "../stat-name.js";
+import { encodePolicy } from "../traffic-policy/policy-encoding.js";
+import { inlineEndpointsFor } from "./inline-endpoints.js";
+import { isDns, type OutboundClusterShape, type OutboundPlaceholders, outboundTemplate } from "./outbound-template.js";
 
 /** One port of a service, or of a subset of it, as a client's scope imports it. */
-export interface OutboundClusterRef {
+interface OutboundClusterRef {
   readonly service: ScopedService;
   /** The port's number. */
   readonly port: number;
@@ -146,7 +146,7 @@ function placeholderValues(
     host: service.hostname,
     service: service.name,
     namespace: service.namespace,
-    rule: rule === undefined ? "" : configPath(rule),
+    rule: rule === undefined ? "" : configPath("DestinationRule", rule),
     subset: subset?.name ?? "",
     sni,
     identities,

@@ -11,13 +11,13 @@ import { HealthStatus, HealthStatusSetSchema } from "@istiod/envoy-api/envoy/con
 import { query, type QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
-import { placeholder, repeatedPlaceholder, type Template, compileTemplate } from "../../encoding/template.js";
-import { type ClusterDraft, newClusterDraft, finishCluster } from "../cluster-draft.js";
+import { compileTemplate, placeholder, repeatedPlaceholder, type Template } from "../../encoding/template.js";
+import { type ClusterDraft, finishCluster, newClusterDraft } from "../cluster-draft.js";
 import {
   addBaggageDiscovery,
+  addDestinationRuleMetadata,
   addMetadata,
   addMetadataExchange,
-  addDestinationRuleMetadata,
   addServicesMetadata,
 } from "../cluster-metadata.js";
 import { dnsSettings } from "../dns-lookup.js";
@@ -74,7 +74,7 @@ export interface OutboundPlaceholders {
   readonly identities: readonly string[];
 }
 
-export interface OutboundTemplate {
+interface OutboundTemplate {
   readonly template: Template;
   /** Whether the endpoints' names are in the cluster. */
   readonly hasInlineEndpoints: boolean;

@@ -1,9 +1,9 @@
 import { create } from "@bufbuild/protobuf";
 import {
-  CircuitBreakersSchema,
   type CircuitBreakers_Thresholds,
   CircuitBreakers_Thresholds_RetryBudgetSchema,
   CircuitBreakers_ThresholdsSchema,
+  CircuitBreakersSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/circuit_breaker";
 import { type Cluster, UpstreamConnectionOptionsSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { type TcpKeepalive, TcpKeepaliveSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";

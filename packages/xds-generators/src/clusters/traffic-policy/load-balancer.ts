@@ -1,12 +1,12 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  type Cluster,
   Cluster_DiscoveryType,
   Cluster_LbPolicy,
   Cluster_LeastRequestLbConfigSchema,
   Cluster_MaglevLbConfigSchema,
   Cluster_RingHashLbConfigSchema,
   Cluster_RoundRobinLbConfigSchema,
-  type Cluster,
   type Cluster_SlowStartConfig,
   Cluster_SlowStartConfigSchema,
 } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";

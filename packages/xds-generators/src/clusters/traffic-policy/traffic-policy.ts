@@ -17,9 +17,9 @@ import { applyLoadBalancer } from "./load-balancer.js";
 import { applyLocalitySetting } from "./locality-load-balancing.js";
 import { applyOutlierDetection } from "./outlier-detection.js";
 import { applyProxyProtocol, applyTransportSockets } from "./transport-sockets.js";
-import { chooseUpstreamTls, type UpstreamTlsTarget } from "./upstream-tls-settings.js";
+import { upgradesToHttp2, useHttp2 } from "./upstream-protocol.js";
 import type { UpstreamTlsOptions } from "./upstream-tls-context.js";
-import { useHttp2, upgradesToHttp2 } from "./upstream-protocol.js";
+import { chooseUpstreamTls, type UpstreamTlsTarget } from "./upstream-tls-settings.js";
 
 export interface PolicyTarget {
   readonly protocol: Protocol;

@@ -16,14 +16,15 @@ import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/tra
 import type { QueryContext } from "@istiod/incremental";
 import {
   ClientTLSSettings_TLSmode as Mode,
-  TrafficPolicy_ProxyProtocol_VERSION,
   type TrafficPolicy_ProxyProtocol,
+  TrafficPolicy_ProxyProtocol_VERSION,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { packAny } from "../../envoy/any.js";
 import { rawBuffer, tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
+import { sendsHbone } from "../../hbone.js";
 import type { ClusterDraft } from "../cluster-draft.js";
-import { hboneSocketMatch, sendsHbone } from "../../hbone.js";
 import { disableBaggageDiscovery } from "../cluster-metadata.js";
+import { hboneSocketMatch } from "./hbone-socket-match.js";
 import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
 import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
 

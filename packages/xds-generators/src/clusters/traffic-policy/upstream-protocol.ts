@@ -12,9 +12,11 @@ import {
   HttpProtocolOptionsSchema,
 } from "@istiod/envoy-api/envoy/extensions/upstreams/http/v3/http_protocol_options";
 import { query, type QueryContext } from "@istiod/incremental";
-import type { ConnectionPoolSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { MeshConfig_H2UpgradePolicy } from "@istiod/istio-api/mesh/v1alpha1/config";
+import {
+  type ConnectionPoolSettings,
+  ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as UpgradePolicy,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
 import { isHttp, isHttp2, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import { packAny } from "../../envoy/any.js";

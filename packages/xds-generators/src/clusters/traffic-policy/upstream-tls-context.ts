@@ -20,6 +20,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { mesh, proxyType, rawMetadata } from "@istiod/push-context";
 import { exactMatcher } from "../../envoy/string-matcher.js";
+import { rootCertificatesSuffix } from "../../resource-names.js";
 import { enforceCompliance } from "../../security/tls/compliance.js";
 import {
   agentSecret,
@@ -27,7 +28,6 @@ import {
   externalSecretPrefix,
   fileSecret,
   isConfigMapCredential,
-  rootsSuffix,
   workloadCertificate,
   workloadRoots,
 } from "../../security/tls/sds-secret.js";
@@ -121,7 +121,7 @@ function applyCredential(
     case: "combinedValidationContext",
     value: create(CombinedSchema, {
       defaultValidationContext: { matchSubjectAltNames: names.map((name) => exactMatcher(name)) },
-      validationContextSdsSecretConfig: credentialSecret(credentialName + rootsSuffix, ownServer),
+      validationContextSdsSecretConfig: credentialSecret(credentialName + rootCertificatesSuffix, ownServer),
     }),
   };
 }

@@ -6,7 +6,7 @@ import {
   ClientTLSSettingsSchema,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { features, type MutualTlsMode } from "@istiod/push-context";
-import { clusterDefaults, type ClientCertificateFiles } from "../cluster-defaults.js";
+import { type ClientCertificateFiles, clusterDefaults } from "../cluster-defaults.js";
 
 /** The TLS of a cluster, and whether a policy chose it or istiod did, since the service takes Istio's mutual TLS. */
 export interface UpstreamTlsChoice {

@@ -3,7 +3,7 @@ import type {
   LocalityLoadBalancerSetting,
   LocalityLoadBalancerSetting_Distribute,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { isLabelled, label, locality, type Locality, type LocalitySetting, proxyType } from "@istiod/push-context";
+import { isLabelled, label, type Locality, locality, type LocalitySetting, proxyType } from "@istiod/push-context";
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
 import { groupBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 

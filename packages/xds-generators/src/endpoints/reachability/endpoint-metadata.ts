@@ -19,7 +19,7 @@ export const originalDestination = "envoy.filters.listener.original_dst";
 export type EndpointMetadata = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** What an endpoint's metadata tells, beside where it leads. */
-export interface EndpointAttributes {
+interface EndpointAttributes {
   /** Empty or `disabled`: no mutual TLS. */
   readonly tlsMode: string;
   readonly workloadName: string;

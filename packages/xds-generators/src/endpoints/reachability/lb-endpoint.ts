@@ -8,9 +8,9 @@ import {
   type NetworkGateway,
   type Service,
 } from "@istiod/service-discovery";
-import { type EndpointMetadata, endpointMetadata, endpointAttributes } from "./endpoint-metadata.js";
+import { endpointAttributes, type EndpointMetadata, endpointMetadata } from "./endpoint-metadata.js";
+import { type TunnelAddress, tunnelAddress, tunnelMetadata, usesHbone } from "./hbone-endpoint.js";
 import { isDraining } from "./visible-endpoints.js";
-import { usesHbone, type TunnelAddress, tunnelAddress, tunnelMetadata } from "./hbone-endpoint.js";
 
 /** An endpoint as the client reaches it, but for how much it counts: what `LbEndpoint` says, as plain data. */
 export interface LbEndpoint {

@@ -4,9 +4,8 @@ import {
   type DestinationRule,
   type TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { modeOfPort, peerModesIn, subsetNamed } from "@istiod/push-context";
+import { modeOfPort, type PeerModes, peerModesIn, subsetNamed } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, type Labels } from "@istiod/service-discovery";
-import type { PeerModes } from "@istiod/push-context";
 import type { EndpointTarget } from "../endpoint-target.js";
 
 /**

@@ -10,9 +10,9 @@ import {
   type NetworkGateway,
   withTopology,
 } from "@istiod/service-discovery";
+import { type LocalityGroup, maxWeight, type Member, totalWeight } from "../locality/locality-group.js";
 import { transportSocketMatch } from "./endpoint-metadata.js";
 import { gatewayEndpoint } from "./lb-endpoint.js";
-import { type LocalityGroup, maxWeight, type Member, totalWeight } from "../locality/locality-group.js";
 
 /**
  * Replaces endpoints of other networks by the gateways that lead there, weighted as what they stand for. Endpoints without mutual TLS cannot be

@@ -1,9 +1,9 @@
 import type { DownstreamTlsContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { type BoundServer, terminatesTcp } from "@istiod/push-context";
+import type { Filter } from "../../envoy/filters.js";
 import { serverTlsContext } from "../../security/tls/server-tls.js";
 import type { ChainMatch } from "../filter-chain-match.js";
-import type { Filter } from "../../envoy/filters.js";
 
 /** A chain of a gateway's listener. */
 export interface GatewayChain {

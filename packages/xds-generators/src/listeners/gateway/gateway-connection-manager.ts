@@ -1,9 +1,10 @@
-import { query, type QueryContext } from "@istiod/incremental";
-import { features, proxyConfig } from "@istiod/push-context";
 import {
   HttpConnectionManager_CodecType as Codec,
   HttpConnectionManager_ForwardClientCertDetails as Forwarding,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
+import { query, type QueryContext } from "@istiod/incremental";
+import { features, proxyConfig } from "@istiod/push-context";
+import type { HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { httpAuthorization } from "../../security/authorization/client-authorization.js";
 import { jwtFilters } from "../../security/jwt-authentication.js";
@@ -20,7 +21,6 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
-import type { HttpFilter } from "../../envoy/filters.js";
 import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
 
 /** The encoded connection manager of a gateway's listeners, without its name and routes. Source: pilot/pkg/networking/core/gateway.go. */

@@ -1,8 +1,8 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { AdditionalAddressSchema, ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
-import { UdpListenerConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/udp_listener_config";
 import { type FilterChain, FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
+import { UdpListenerConfigSchema } from "@istiod/envoy-api/envoy/config/listener/v3/udp_listener_config";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   askMetadata,
@@ -21,17 +21,17 @@ import { address, udpAddress } from "../../envoy/address.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { downstreamQuicSocket, downstreamTlsSocket } from "../../security/tls/downstream-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
-import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
-import { connectionSettings, nonNegative } from "../http/connection-settings.js";
-import { maxConnectionsPerSocketEvent, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { exactBalance, handshakeTimeout, maxConnectionsPerSocketEvent } from "../connection-limits.js";
 import { filterChainMatch } from "../filter-chain-match.js";
-import { type GatewayChain, quicTlsContextOf, tlsContextOf } from "./gateway-chain.js";
-import { gatewayManager } from "./gateway-connection-manager.js";
-import type { SniHostRegistry } from "./gateway-tcp-chains.js";
-import { gatewayTcpChains } from "./gateway-tcp-chains.js";
+import { connectionSettings, nonNegative } from "../http/connection-settings.js";
 import { managerFilter } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
+import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
 import { proxyProtocol, tlsInspector } from "../listener-filters.js";
+import { type GatewayChain, quicTlsContextOf, tlsContextOf } from "./gateway-chain.js";
+import { gatewayManager } from "./gateway-connection-manager.js";
+import { gatewayTcpChains } from "./gateway-tcp-chains.js";
+import type { SniHostRegistry } from "./sni-host-registry.js";
 
 /** The listeners of a gateway proxy: one for each port and bind of its Gateways, and beside it one for HTTP/3 where that is served. Source: pilot/pkg/networking/core/gateway.go. */
 export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {

@@ -6,49 +6,23 @@ import {
   features,
   hostsForNamespace,
   hostsMeet,
-  hostWithin,
   passesTlsThrough,
-  scopedService,
   scopeOf,
-  scopeServices,
-  subsetsOf,
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { parseProtocol, splitKey } from "@istiod/service-discovery";
+import type { Filter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
-import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
-import { type GatewayChain, tlsContextOf } from "./gateway-chain.js";
-import type { Filter } from "../../envoy/filters.js";
 import { metadataExchange } from "../tcp/network-filters.js";
-import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
-import {
-  tcpAndTlsRoutes,
-  type TcpAndTlsRoutes,
-  type ListenerPort,
-  outboundStatPrefix,
-  routeProxyPlan,
-} from "../tcp/tcp-destinations.js";
+import { type TcpAndTlsRoutes, tcpAndTlsRoutes } from "../tcp/tcp-and-tls-routes.js";
+import { type ListenerPort, routeProxyPlan, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
 import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
-
-/** The SNI hosts that chains of one port have by now, each with the bind that it was last taken for. */
-export class SniHostRegistry {
-  readonly #bindOf = new Map<string, { readonly bind: string; readonly by: ChainSource }>();
-
-  /** Takes the hosts; false, and none taken, where the bind has one of them already. */
-  register(hosts: readonly string[], bind: string, by: ChainSource): boolean {
-    if (this.owner(hosts, bind) !== undefined) return false;
-    for (const host of hosts) this.#bindOf.set(host, { bind, by });
-    return true;
-  }
-
-  /** Who has one of the hosts for the bind. */
-  owner(hosts: readonly string[], bind: string): ChainSource | undefined {
-    return hosts.map((host) => this.#bindOf.get(host)).find((taken) => taken?.bind === bind)?.by;
-  }
-}
+import { autoPassthroughChains } from "./auto-passthrough-chains.js";
+import { type GatewayChain, tlsContextOf } from "./gateway-chain.js";
+import { SniHostRegistry } from "./sni-host-registry.js";
 
 /** The chains of a server that sees bytes: after TLS that it ends, inside of TLS that it passes on, or without TLS. */
 export function gatewayTcpChains(
@@ -56,13 +30,13 @@ export function gatewayTcpChains(
   server: BoundServer,
   port: number,
   sni: Map<number, SniHostRegistry>,
-  claims?: ConflictRecorder,
+  recorder?: ConflictRecorder,
 ): readonly GatewayChain[] {
   if (server.tls !== undefined && passesTlsThrough(server)) {
     if (server.tls.mode === Mode.AUTO_PASSTHROUGH) return autoPassthroughChains(q, server);
-    return passthroughChains(q, server, registryOfPort(sni, port), claims);
+    return passthroughChains(q, server, registryOfPort(sni, port), recorder);
   }
-  const proxy = tcpRoute(q, server, claims);
+  const proxy = tcpRoute(q, server, recorder);
   if (proxy === undefined) return [];
   const tls = tlsContextOf(q, server);
   const filters = proxyFilters(q, proxy, server.tls?.mode === Mode.ISTIO_MUTUAL);
@@ -81,98 +55,49 @@ function registryOfPort(sni: Map<number, SniHostRegistry>, port: number): SniHos
   return known;
 }
 
-/** The first TCP route for the server; one VirtualService has the whole port. */
-function tcpRoute(q: QueryContext, server: BoundServer, claims?: ConflictRecorder): TcpProxyPlan | undefined {
-  let first: { readonly proxy: TcpProxyPlan | undefined; readonly by: ChainSource } | undefined;
+/** The proxy of the first TCP route for the server. One VirtualService has the whole port. */
+function tcpRoute(q: QueryContext, server: BoundServer, recorder?: ConflictRecorder): TcpProxyPlan | undefined {
+  let first: { readonly proxy: TcpProxyPlan | undefined; readonly source: ChainSource } | undefined;
   for (const routes of boundRoutes(q, server)) {
     for (const [i, { match, route }] of routes.tcp.entries()) {
       if (route.length === 0 || (match.length > 0 && !match.some((each) => appliesToServer(each, server)))) continue;
-      const by: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
-      if (first !== undefined)
-        claims?.recordConflict(
-          server.bind,
-          by,
-          first.by,
-          `the first route has all of port ${server.port.number} of Gateway ${server.gateway}`,
-        );
-      else {
-        first = { proxy: serverProxyPlan(q, server, route, routes), by };
-        if (claims === undefined) return first.proxy;
+      const source: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tcp[${i}]` };
+      if (first === undefined) {
+        first = { proxy: serverProxyPlan(q, server, route, routes), source };
+        if (recorder === undefined) return first.proxy;
+      } else {
+        const reason = `only the first TCP route for port ${server.port.number} of Gateway ${server.gateway} applies`;
+        recorder?.recordConflict(server.bind, source, first.source, reason);
       }
     }
   }
   return first?.proxy;
 }
 
-/** A chain for each match of each TLS route; SNI hosts that are taken are left out. */
+/** A chain for each match of each TLS route, except matches with an SNI host that is already in use. */
 function passthroughChains(
   q: QueryContext,
   server: BoundServer,
-  taken: SniHostRegistry,
-  claims?: ConflictRecorder,
+  registry: SniHostRegistry,
+  recorder?: ConflictRecorder,
 ): readonly GatewayChain[] {
   return boundRoutes(q, server).flatMap((routes) =>
     routes.tls.flatMap(({ match: matches, route }, i) =>
-      matches.flatMap((match, j): readonly GatewayChain[] => {
+      matches.flatMap(({ sniHosts, ...match }, j): readonly GatewayChain[] => {
         const proxy = serverProxyPlan(q, server, route, routes);
         if (proxy === undefined || !appliesToServer(match, server)) return [];
-        const by: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
-        const before = taken.owner(match.sniHosts, server.bind);
-        if (!taken.register(match.sniHosts, server.bind, by)) {
-          claims?.recordConflict(
-            server.bind,
-            by,
-            before,
-            `SNI ${match.sniHosts.join(", ")} at port ${server.port.number} is taken`,
-          );
+        const source: ChainSource = { kind: "route", virtualService: routes.key, field: `spec.tls[${i}].match[${j}]` };
+        const owner = registry.owner(sniHosts, server.bind);
+        if (!registry.register(sniHosts, server.bind, source)) {
+          const reason = `SNI ${sniHosts.join(", ")} at port ${server.port.number} is already in use`;
+          recorder?.recordConflict(server.bind, source, owner, reason);
           return [];
         }
         const filters = proxyFilters(q, proxy, false);
-        return [{ match: { sniHosts: match.sniHosts }, filters: () => filters }];
+        return [{ match: { sniHosts }, filters: () => filters }];
       }),
     ),
   );
-}
-
-/** ALPNs of all connections in the mesh's mutual TLS. */
-const meshAlpn = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];
-
-/**
- * A chain for each service and subset within the server's hosts, by the SNI that peers in the mesh use. Only mutual TLS matches, and
- * only endpoints that take it are sent, so nothing is reached without it; policies are left to the workload.
- */
-function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly GatewayChain[] {
-  return q.call(scopeServices, scopeOf(q)).flatMap((scoped) => {
-    const service = q.call(scopedService, scoped);
-    if (
-      service === undefined ||
-      service.meshExternal ||
-      !server.sniHosts.some((host) => hostWithin(service.hostname, host))
-    )
-      return [];
-    const rule = { host: service.hostname, serviceNamespace: service.namespace };
-    return service.ports.flatMap((port) => {
-      if (port.protocol === "UDP") return [];
-      const subsets = ["", ...q.call(subsetsOf, rule).map(({ name }) => name)];
-      return subsets.map((subset): GatewayChain => {
-        const name = sniDnatClusterName(service.hostname, port.number, subset);
-        const plan: TcpProxyPlan = {
-          statPrefix: outboundStatPrefix(q, name, service, port, subset),
-          clusters: [{ name, weight: 0 }],
-          subset,
-          rule,
-          tunnels: false,
-          protocol: port.protocol,
-          port: port.number,
-        };
-        const filters = [
-          ...tcpStatsFilters(q, "gateway"),
-          ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
-        ];
-        return { match: { sniHosts: [name], applicationProtocols: meshAlpn }, filters: () => filters };
-      });
-    });
-  });
 }
 
 /** TCP and TLS routes of VirtualServices bound to the server's Gateway with a host of the server's. */

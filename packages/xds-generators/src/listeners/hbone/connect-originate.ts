@@ -1,6 +1,6 @@
 import { create, toBinary } from "@bufbuild/protobuf";
-import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import {
   type TcpProxy_TunnelingConfig,
   TcpProxy_TunnelingConfigSchema,
@@ -9,12 +9,12 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { type ListenerClass, proxyType } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { exchangesBaggage } from "../../hbone.js";
 import { packAny } from "../../envoy/any.js";
+import { networkFilter } from "../../envoy/filters.js";
+import { exchangesBaggage } from "../../hbone.js";
 import { connectOriginate } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { originalDestination } from "../listener-filters.js";
-import { networkFilter } from "../../envoy/filters.js";
 import { tunnelPeerMetadata } from "../tcp/network-filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 

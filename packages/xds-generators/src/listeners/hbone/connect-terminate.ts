@@ -1,4 +1,5 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import type { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import {
@@ -6,24 +7,23 @@ import {
   HttpConnectionManagerSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { DownstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
-import { anyPack } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipMode } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { hbonePort } from "../../hbone.js";
 import { address } from "../../envoy/address.js";
 import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
+import { networkFilter } from "../../envoy/filters.js";
 import { transportSocket } from "../../envoy/transport-socket.js";
+import { hbonePort } from "../../hbone.js";
 import { connectTerminate, mainInternal } from "../../resource-names.js";
 import { tunnelTlsContext } from "../../security/tls/tunnel-tls.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { exactBalance } from "../connection-limits.js";
 import { managerName } from "../http/http-connection-manager.js";
 import { router, routerWithoutDebugHeaders } from "../http/http-filters.js";
-import { additionalAddresses, wildcards } from "../listener-address.js";
-import { networkFilter } from "../../envoy/filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
+import { additionalAddresses, wildcards } from "../listener-address.js";
 import { connectAuthority, tunnelDownstreamPeerMetadata } from "./hbone-filters.js";
 
 /** Streams of one connection share a worker thread, so that more would be unfair to other connections. */

@@ -1,16 +1,16 @@
 import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import {
-  type FilterStateValueSchema,
   FilterStateValue_SharedWithUpstream as Shared,
+  type FilterStateValueSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/common/set_filter_state/v3/value";
 import { ConfigSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/set_filter_state/v3/set_filter_state";
 import type { QueryContext } from "@istiod/incremental";
 import { features, hasExtension, versionAtLeast } from "@istiod/push-context";
 import { packAny } from "../../envoy/any.js";
+import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { localPrincipalKey, peerPrincipalKey } from "../../security/authorization/principal.js";
-import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
 
 /**
  * Hands what the end of a tunnel knows to the connection inside: the peer's address and authenticated identity, and the destination. A

@@ -5,17 +5,18 @@ import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/netwo
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipAddresses } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { packAny } from "../../envoy/any.js";
 import { concatBytes } from "../../encoding/encode.js";
+import { packAny } from "../../envoy/any.js";
+import { networkFilter } from "../../envoy/filters.js";
 import { blackHoleCluster, mainInternal, virtualInboundBlackHoleChain } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { encodeChain, encodeListenerChain } from "../filter-chain-template.js";
-import { type InboundChainTemplate, hbonePassthroughChains, hbonePortChains } from "../inbound/inbound-chains.js";
-import { type PortInspection, inboundListenerFilters } from "../inbound/inbound-listener-filters.js";
+import type { InboundChainTemplate } from "../inbound/inbound-chain-template.js";
+import { hbonePassthroughChains, hbonePortChains } from "../inbound/inbound-chains.js";
+import { inboundListenerFilters, type PortInspection } from "../inbound/inbound-listener-filters.js";
 import { inboundPorts } from "../inbound/inbound-ports.js";
 import { originalDestination } from "../listener-filters.js";
-import { networkFilter } from "../../envoy/filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 
 /**

@@ -1,8 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import {
+  Http2ProtocolOptionsSchema,
   HttpProtocolOptions_HeadersWithUnderscoresAction as EnvoyUnderscores,
   HttpProtocolOptionsSchema,
-  Http2ProtocolOptionsSchema,
 } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
 import {
   type HttpConnectionManager,

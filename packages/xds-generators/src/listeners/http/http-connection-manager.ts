@@ -2,7 +2,7 @@ import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
-import { HttpProtocolOptionsSchema, Http1ProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
+import { Http1ProtocolOptionsSchema, HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
 import { FilterChainSchema, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import {
   type HttpConnectionManager,
@@ -13,22 +13,22 @@ import {
   RdsSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
-import { type QueryContext, query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
+import { concatBytes, encodeMessageField, encodeStringField } from "../../encoding/encode.js";
 import { packAny } from "../../envoy/any.js";
 import { toCidrRange } from "../../envoy/cidr.js";
 import { duration } from "../../envoy/duration.js";
-import { encodeMessageField, encodeStringField, concatBytes } from "../../encoding/encode.js";
+import { type Filter, type HttpFilter, networkFilter } from "../../envoy/filters.js";
 import { compareIpPrefixes, parseIpPrefix } from "../../envoy/ip-prefix.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
+import { nodeIdleTimeout } from "../connection-limits.js";
 import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
-import { goDuration } from "../go-duration.js";
-import { type Filter, type HttpFilter, networkFilter } from "../../envoy/filters.js";
 
 /** What managers of one class have in common. */
-export interface ManagerOptions {
+interface ManagerOptions {
   readonly listener: ListenerClass;
   readonly useRemoteAddress: boolean;
   readonly filters: readonly HttpFilter[];
@@ -37,7 +37,7 @@ export interface ManagerOptions {
 }
 
 /** Where a manager finds its routes: under a name, or in a route configuration that it holds, encoded. */
-export type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
+type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
 
 /**
  * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link withRoutes}
@@ -49,7 +49,7 @@ export function encodeManager(
   { listener, useRemoteAddress, filters, settings }: ManagerOptions,
 ): Uint8Array {
   const internal = useRemoteAddress || features.hcmInternalNetworks(q) ? q.call(internalAddresses) : undefined;
-  const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  const idleTimeout = nodeIdleTimeout(q);
   const manager = create(HttpConnectionManagerSchema, settings);
   manager.appendXForwardedPort = proxyConfig(q, "proxyHeaders")?.xForwardedPort?.enabled === true;
   manager.useRemoteAddress = useRemoteAddress;

@@ -1,6 +1,9 @@
+import { create, type JsonObject } from "@bufbuild/protobuf";
+import {
+  type DnsCacheConfig,
+  DnsCacheConfigSchema,
+} from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
 import { CorsSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/cors/v3/cors";
-import { DnsCacheConfigSchema } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
-import type { DnsCacheConfig } from "@istiod/envoy-api/envoy/extensions/common/dynamic_forward_proxy/v3/dns_cache";
 import { FilterConfigSchema as DynamicForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/http/dynamic_forward_proxy/v3/dynamic_forward_proxy";
 import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
 import { FilterConfigSchema as GrpcStatsSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/grpc_stats/v3/config";
@@ -11,11 +14,9 @@ import {
   FilterConfig_Protocol as UpstreamProtocol,
   FilterConfigSchema as AlpnSchema,
 } from "@istiod/istio-api/envoy/config/filter/http/alpn/v2alpha1/config";
-import type { JsonObject } from "@bufbuild/protobuf";
-import { create } from "@bufbuild/protobuf";
 import { packAny } from "../../envoy/any.js";
-import { typedStruct } from "../../envoy/typed-struct.js";
 import { type HttpFilter, httpFilter } from "../../envoy/filters.js";
+import { typedStruct } from "../../envoy/typed-struct.js";
 
 export const cors = httpFilter("envoy.filters.http.cors", packAny(CorsSchema));
 export const fault = httpFilter("envoy.filters.http.fault", packAny(HTTPFaultSchema));

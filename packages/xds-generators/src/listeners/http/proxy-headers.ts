@@ -12,7 +12,7 @@ import {
 import { type ListenerClass, proxyConfig } from "@istiod/push-context";
 
 /** Which headers a proxy adds of its own. */
-export interface ProxyHeaders {
+interface ProxyHeaders {
   /** Empty: Envoy's default, `envoy`. */
   readonly serverName: string;
   readonly serverHeaderTransformation: ServerHeader;

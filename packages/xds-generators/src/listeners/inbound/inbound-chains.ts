@@ -1,36 +1,21 @@
-import { toBinary } from "@bufbuild/protobuf";
-import { CidrRangeSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
-import {
-  FilterChainMatchSchema,
-  FilterChainSchema,
-} from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
-import { UInt32ValueSchema } from "@bufbuild/protobuf/wkt";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clientPeerModes, ingressListeners, modeOfPort, scopeOf, serviceTargets } from "@istiod/push-context";
 import { afterTlsTermination, type Protocol } from "@istiod/service-discovery";
-import { parseCidrRange } from "../../envoy/cidr.js";
-import { encodeMessageField, encodeVarintField, encodeStringField, concatBytes } from "../../encoding/encode.js";
+import { configMetadata } from "../../config-metadata.js";
 import {
   inboundClusterName,
   inboundPassthroughCluster,
   virtualInboundCatchAllHttpChain,
   virtualInboundListener,
 } from "../../resource-names.js";
-import { downstreamTlsSocket, type TlsPayload, meshTlsSocket } from "../../security/tls/downstream-tls.js";
+import { downstreamTlsSocket, type TlsPayload } from "../../security/tls/downstream-tls.js";
 import { serverTlsContext } from "../../security/tls/server-tls.js";
-import { configMetadata } from "../../config-metadata.js";
-import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";
-import { type InboundChain, inboundFilters } from "./inbound-filters.js";
-import type { PortInspection } from "./inbound-listener-filters.js";
-import { type InboundMatch, inboundMatches, userTlsMatch, hboneMatches } from "./inbound-matches.js";
-import type { InboundPort } from "./inbound-ports.js";
+import { encodeChain } from "../filter-chain-template.js";
 import { listenerName } from "../listener-address.js";
-
-/** A chain of an inbound listener, but for its tracing. */
-export interface InboundChainTemplate extends FilterChainTemplate {
-  /** What its match goes by. */
-  readonly inspected: PortInspection;
-}
+import { chainTemplate, type InboundChainTemplate } from "./inbound-chain-template.js";
+import { type InboundChain, inboundFilters } from "./inbound-filters.js";
+import { hboneMatches, type InboundMatch, inboundMatches, userTlsMatch } from "./inbound-matches.js";
+import type { InboundPort } from "./inbound-ports.js";
 
 /** The chains of one port, by mutual TLS and, where the protocol is not declared, by what it turns out to be. */
 export function portChains(q: QueryContext, port: InboundPort): readonly InboundChainTemplate[] {
@@ -144,63 +129,6 @@ function isDeclared(q: QueryContext, port: number): boolean {
   if (ingress.length > 0) return ingress.some((listener) => listener.port?.number === port);
   return q.ask(serviceTargets).some(({ targetPort }) => targetPort === port);
 }
-
-interface TemplateParts {
-  readonly name: string;
-  /** 0: any port. */
-  readonly targetPort: number;
-  readonly match: InboundMatch;
-  readonly filters: FilterChainTemplate;
-  /** Further encoded parts of the chain. */
-  readonly more: readonly Uint8Array[];
-  /** How TLS is ended, where a user says so; else it is the mesh's. */
-  readonly socket?: Uint8Array | undefined;
-}
-
-function chainTemplate(
-  q: QueryContext,
-  { name, targetPort, match, filters, more, socket }: TemplateParts,
-): InboundChainTemplate {
-  const fields = FilterChainSchema.field;
-  const parts = [
-    encodeStringField(fields.name.number, name),
-    encodeMessageField(fields.filterChainMatch.number, encodeMatch(match, targetPort)),
-    filters.chain,
-    ...more,
-  ];
-  if (match.terminatesTls) parts.push(socket ?? q.call(encodedMeshTlsSocket, match.payload));
-  const http = match.applicationProtocols.some((protocol) => protocol === "http/1.1" || protocol === "h2c");
-  const inspected = { port: targetPort, tls: match.transportProtocol === "tls", http };
-  return { inspected, chain: concatBytes(parts), ...(filters.manager && { manager: filters.manager }) };
-}
-
-function encodeMatch(
-  { applicationProtocols, transportProtocol, destinations = [] }: InboundMatch,
-  targetPort: number,
-): readonly Uint8Array[] {
-  const fields = FilterChainMatchSchema.field;
-  return [
-    ...(targetPort > 0
-      ? [
-          encodeMessageField(fields.destinationPort.number, [
-            encodeVarintField(UInt32ValueSchema.field.value.number, targetPort),
-          ]),
-        ]
-      : []),
-    ...destinations.flatMap((address) => {
-      const range = parseCidrRange(address);
-      return range === undefined
-        ? []
-        : [encodeMessageField(fields.prefixRanges.number, [toBinary(CidrRangeSchema, range)])];
-    }),
-    encodeStringField(fields.transportProtocol.number, transportProtocol),
-    ...applicationProtocols.map((protocol) => encodeStringField(fields.applicationProtocols.number, protocol)),
-  ];
-}
-
-const encodedMeshTlsSocket = query("encodedMeshTlsSocket", (q, inside: TlsPayload): Uint8Array =>
-  encodeChain({ transportSocket: q.call(meshTlsSocket, inside) }),
-);
 
 /** Chains of one port differ in their matches: what is inside is made once. */
 function memoizeByPayload<T>(make: (inside: TlsPayload) => T): (inside: TlsPayload) => T {

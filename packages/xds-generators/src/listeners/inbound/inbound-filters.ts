@@ -3,13 +3,14 @@ import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
 import { concatBytes } from "../../encoding/encode.js";
+import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
 import { inboundRouteConfiguration } from "../../routes/index.js";
 import { httpAuthorization, tcpAuthorization } from "../../security/authorization/client-authorization.js";
-import type { TlsPayload } from "../../security/tls/downstream-tls.js";
-import { jwtFilters } from "../../security/jwt-authentication.js";
 import type { PeerIdentitySource } from "../../security/authorization/principal.js";
+import { jwtFilters } from "../../security/jwt-authentication.js";
+import type { TlsPayload } from "../../security/tls/downstream-tls.js";
 import { httpStatsFilters, tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { acceptsHttp10, encodeManager, withRoutes } from "../http/http-connection-manager.js";
@@ -22,9 +23,8 @@ import {
   router,
   routerWithoutDebugHeaders,
 } from "../http/http-filters.js";
-import type { Filter, HttpFilter } from "../../envoy/filters.js";
-import { metadataExchange } from "../tcp/network-filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
+import { metadataExchange } from "../tcp/network-filters.js";
 import { simpleTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
 
 /** Where what an inbound chain takes goes, and how it is called. */

@@ -1,12 +1,12 @@
+import type { ListenerFilter } from "../../envoy/filters.js";
 import {
-  httpInspector,
   disableAtPorts,
   enableOnlyAtPorts,
+  httpInspector,
   originalDestination,
   originalSource,
   tlsInspector,
 } from "../listener-filters.js";
-import type { ListenerFilter } from "../../envoy/filters.js";
 
 /** What must be known of connections to a destination port before a chain is chosen for them. */
 export interface PortInspection {

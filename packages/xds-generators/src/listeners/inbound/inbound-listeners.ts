@@ -4,20 +4,21 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { address } from "../../envoy/address.js";
 import { concatBytes } from "../../encoding/encode.js";
+import { address } from "../../envoy/address.js";
 import { virtualInboundBlackHoleChain, virtualInboundListener } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { maxConnectionsPerSocketEvent, exactBalance } from "../connection-limits.js";
+import { exactBalance, maxConnectionsPerSocketEvent } from "../connection-limits.js";
 import { encodeListenerChain } from "../filter-chain-template.js";
-import { type InboundChainTemplate, passthroughChains, portChains } from "./inbound-chains.js";
-import { inboundMetadataExchange } from "./inbound-filters.js";
-import { type PortInspection, inboundListenerFilters } from "./inbound-listener-filters.js";
-import { inboundPorts } from "./inbound-ports.js";
 import { additionalAddresses, listenerName, wildcards } from "../listener-address.js";
 import { blackHoleChain } from "../outbound/virtual-outbound.js";
+import type { InboundChainTemplate } from "./inbound-chain-template.js";
+import { passthroughChains, portChains } from "./inbound-chains.js";
+import { inboundMetadataExchange } from "./inbound-filters.js";
+import { inboundListenerFilters, type PortInspection } from "./inbound-listener-filters.js";
+import { inboundPorts } from "./inbound-ports.js";
 
 /** The listeners for what the client's workload receives. Source: pilot/pkg/networking/core/listener_inbound.go. */
 export function inboundListeners(q: QueryContext): readonly Resource[] {

@@ -2,7 +2,7 @@ import type { QueryContext } from "@istiod/incremental";
 import type { MutualTlsMode } from "@istiod/push-context";
 import { isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import type { TlsPayload } from "../../security/tls/downstream-tls.js";
-import { plaintextHttpProtocols } from "../sniffed-protocols.js";
+import { plaintextHttpProtocols } from "../listener-filters.js";
 
 /** Which connections to a port a chain takes, and what it does with them. */
 export interface InboundMatch {

@@ -2,6 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, ipMode, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { allowAnyDnsCacheConfig } from "../../clusters/dynamic-forward-proxy.js";
+import type { HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { dnsCacheName } from "../../resource-names.js";
 import { httpStatsFilters } from "../../telemetry/stats-filters.js";
@@ -19,11 +20,10 @@ import {
   routerWithoutDebugHeaders,
   statefulSession,
 } from "../http/http-filters.js";
-import type { HttpFilter } from "../../envoy/filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 
 /** What tells outbound managers of one client apart, but for names and routes. */
-export interface OutboundManagerOptions {
+interface OutboundManagerOptions {
   readonly grpcWeb: boolean;
   /** A wildcard host that is resolved as it is met. */
   readonly dynamicHost: string | null;

@@ -1,14 +1,16 @@
 import { create, toBinary } from "@bufbuild/protobuf";
+import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { FilterChainMatchSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
-import { TrafficDirection } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
+import { configMetadata } from "../../config-metadata.js";
+import { concatBytes } from "../../encoding/encode.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
-import { concatBytes } from "../../encoding/encode.js";
+import type { Filter } from "../../envoy/filters.js";
 import {
   blackHoleCluster,
   delimitedStatPrefix,
@@ -20,23 +22,16 @@ import {
 import { tcpAuthorization } from "../../security/authorization/client-authorization.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
-import { configMetadata } from "../../config-metadata.js";
-import { maxConnectionsPerSocketEvent, exactBalance, handshakeTimeout } from "../connection-limits.js";
+import { exactBalance, handshakeTimeout, maxConnectionsPerSocketEvent } from "../connection-limits.js";
 import { filterChainMatch, matchesEverything } from "../filter-chain-match.js";
-import { encodeChain, type FilterChainTemplate, encodeListenerChain } from "../filter-chain-template.js";
+import { encodeChain, encodeListenerChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { withRoutes } from "../http/http-connection-manager.js";
 import { additionalAddresses, listenerName } from "../listener-address.js";
 import { httpInspector, tlsInspector } from "../listener-filters.js";
-import type { Filter } from "../../envoy/filters.js";
+import type { TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
+import { simpleTcpProxy, sniDynamicForwardProxy, tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
 import { outboundManager } from "./outbound-connection-manager.js";
-import {
-  type ChainPlan,
-  type HttpChainPlan,
-  type OutboundPlan,
-  hasHttpChains,
-  type TcpProxyPlan,
-} from "./outbound-plan.js";
-import { simpleTcpProxy, tcpProxyFromPlan, sniDynamicForwardProxy, terminalFilters } from "../tcp/tcp-proxy.js";
+import { type ChainPlan, hasHttpChains, type HttpChainPlan, type OutboundPlan } from "./outbound-plan.js";
 
 /** A listener as planned. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
 export const outboundListener = query(

@@ -1,8 +1,8 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import { scopeKey, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
-import { scopeOutboundPlans } from "./outbound-plans.js";
 import { outboundListener } from "./outbound-listener.js";
+import { scopeOutboundPlans } from "./outbound-plans.js";
 
 /** The listeners for what the client's workload sends: a set that all workloads of a scope share, and one with what they trace. */
 export function outboundListeners(q: QueryContext): readonly ResourceSet[] {

@@ -1,5 +1,6 @@
-import type { ChainMatch } from "../filter-chain-match.js";
 import type { Protocol } from "@istiod/service-discovery";
+import type { ChainMatch } from "../filter-chain-match.js";
+import type { TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
 
 /**
  * An outbound listener as a decision, before any message is made: small plain data, by which equal listeners of all clients are one.
@@ -41,22 +42,4 @@ export interface TcpChainPlan {
   /** The VirtualService, `namespace/name`, that the chain is named for. */
   readonly virtualService?: string;
   readonly proxy: TcpProxyPlan;
-}
-
-/** Where a connection's bytes go. */
-export interface TcpProxyPlan {
-  readonly statPrefix: string;
-  /** One, or several with weights. */
-  readonly clusters: readonly { readonly name: string; readonly weight: number }[];
-  /** Where a single cluster is a subset. */
-  readonly subset: string;
-  /** Whose DestinationRule counts. */
-  readonly rule?: { readonly host: string; readonly serviceNamespace: string };
-  /** Whether the rule's tunnel counts. */
-  readonly tunnels: boolean;
-  readonly protocol: Protocol;
-  /** The port listened on. */
-  readonly port: number;
-  /** A wildcard host whose connections go where their SNI says (ServiceEntry DYNAMIC_DNS). */
-  readonly dynamicHost?: string;
 }

@@ -16,13 +16,15 @@ import {
   servicesOf,
 } from "@istiod/push-context";
 import { type Endpoint, inlineEndpoints, isTcp, isUndeclared, parseProtocol } from "@istiod/service-discovery";
-import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
+import { unixPrefix } from "../../envoy/address.js";
 import { canBindToPort } from "../bindable-port.js";
 import { localhosts, wildcards } from "../listener-address.js";
-import { type ListenerBinding, PortPlanner, type ListenerRequest } from "./port-planner.js";
-import { type OutboundPlan, hasHttpChains } from "./outbound-plan.js";
+import { ConflictRecorder, type ListenerConflict } from "../listener-conflicts.js";
+import type { ListenerPort } from "../tcp/tcp-proxy-plan.js";
+import type { ListenerBinding, ListenerRequest } from "./listener-request.js";
+import { hasHttpChains, type OutboundPlan } from "./outbound-plan.js";
 import { numberedEgressListeners, outboundPorts, servicesAtPort } from "./outbound-ports.js";
-import type { ListenerPort } from "../tcp/tcp-destinations.js";
+import { PortPlanner } from "./port-planner.js";
 
 /**
  * The outbound listeners at one port, as decisions. Several services may want one address and port: HTTP ones share a listener,
@@ -73,7 +75,7 @@ function planPort(
 }
 
 /** The outbound listeners of a scope, port by port. */
-export interface OutboundPlans {
+interface OutboundPlans {
   /** Those that see bytes only: they are the same for all workloads. */
   readonly tcpOnly: readonly OutboundPlan[];
   /** Those that see requests, which they trace. */
@@ -91,7 +93,7 @@ export const scopeOutboundPlans = query(
 
 function bindingOf(q: QueryContext, { bind, captureMode }: EgressListener): ListenerBinding {
   const bindToPort =
-    captureMode === CaptureMode.NONE || bind.startsWith("unix://") || q.ask(interceptionMode) === "NONE";
+    captureMode === CaptureMode.NONE || bind.startsWith(unixPrefix) || q.ask(interceptionMode) === "NONE";
   return { binds: bind !== "" ? [bind] : bindToPort ? localhosts[q.ask(ipMode)] : [], bindToPort };
 }
 

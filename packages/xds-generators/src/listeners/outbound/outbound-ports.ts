@@ -3,17 +3,17 @@ import {
   type EgressListener,
   egressListeners,
   listenerKey,
-  scopeKey,
-  type ScopeListener,
   type ScopedService,
   scopedService,
+  scopeKey,
+  type ScopeListener,
   type ScopeRef,
   servicesOf,
 } from "@istiod/push-context";
-import { type Protocol } from "@istiod/service-discovery";
+import type { Protocol } from "@istiod/service-discovery";
 
 /** A service that is reached at a port of an egress listener. */
-export interface ServiceAtPort {
+interface ServiceAtPort {
   readonly scoped: ScopedService;
   readonly port: { readonly number: number; readonly name: string; readonly protocol: Protocol };
 }

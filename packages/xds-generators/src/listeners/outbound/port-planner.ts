@@ -1,38 +1,21 @@
 import type { QueryContext } from "@istiod/incremental";
-import {
-  clientAddress,
-  clientAddresses,
-  ipMode,
-  type IpMode,
-  type ScopedService,
-  type ScopeListener,
-} from "@istiod/push-context";
-import { isHttp, isTcp, type Protocol, type Service } from "@istiod/service-discovery";
-import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
-import { type ChainMatch, areEquivalentMatches } from "../filter-chain-match.js";
+import { ipMode } from "@istiod/push-context";
+import { isHttp, isTcp, type Protocol } from "@istiod/service-discovery";
+import { areEquivalentMatches } from "../filter-chain-match.js";
 import { wildcards } from "../listener-address.js";
+import type { ChainSource, ConflictRecorder } from "../listener-conflicts.js";
+import { httpChainPlan, type ListenerRequest, serviceBinds, sourceOf } from "./listener-request.js";
 import { type ChainPlan, type HttpChainPlan, type OutboundPlan, outboundPlan } from "./outbound-plan.js";
 import { tcpChainPlans } from "./tcp-chain-plans.js";
-import { plaintextHttpProtocols } from "../sniffed-protocols.js";
-import { isDynamicDnsWildcard, type ListenerPort } from "../tcp/tcp-destinations.js";
 
-/** Where an egress listener of a Sidecar takes connections. */
-export interface ListenerBinding {
-  /** Empty: by the service's address, or all addresses for HTTP. */
+/** A request with the addresses that its listener has. */
+interface Candidate {
+  readonly request: ListenerRequest;
+  /** The primary address, the first of `binds`. */
+  readonly bind: string;
   readonly binds: readonly string[];
-  readonly bindToPort: boolean;
-}
-
-/** What a service, or an egress listener for a service, wants at a port. */
-export interface ListenerRequest extends ListenerBinding {
-  readonly at: ScopeListener;
-  readonly scoped: ScopedService;
-  readonly service: Service;
-  readonly port: ListenerPort;
-  readonly destinations?: readonly string[];
-  readonly isPodAddress?: boolean;
-  /** The port is the egress listener's. */
-  readonly declared?: true;
+  /** Destination ranges, if the listener takes all addresses but the service has only some. */
+  readonly destinations: readonly string[];
 }
 
 interface ListenerEntry {
@@ -40,21 +23,26 @@ interface ListenerEntry {
   readonly bindToPort: boolean;
   readonly port: number;
   chains: readonly ChainPlan[];
-  /** What the listener speaks by now; undeclared once it must detect it. */
+  /** The listener's protocol; undeclared once it must be detected. */
   protocol: Protocol;
   locked: boolean;
-  /** Who came first. */
+  /** The source of the first request. */
   readonly source: ChainSource;
 }
 
-/** The listeners at one port, by primary address. */
+/**
+ * Plans the outbound listeners at one port, keyed by primary address. HTTP services share a listener, other services add filter chains to
+ * it as long as Envoy can distinguish them, and of equivalent chains the first is kept.
+ */
 export class PortPlanner {
+  readonly #q: QueryContext;
+  readonly #recorder: ConflictRecorder | undefined;
   readonly #entries = new Map<string, ListenerEntry>();
 
-  constructor(
-    private readonly q: QueryContext,
-    private readonly claims: ConflictRecorder | undefined,
-  ) {}
+  constructor(q: QueryContext, recorder: ConflictRecorder | undefined) {
+    this.#q = q;
+    this.#recorder = recorder;
+  }
 
   get plans(): readonly OutboundPlan[] {
     return [...this.#entries.values()].map(({ binds, bindToPort, port, chains }) =>
@@ -62,160 +50,119 @@ export class PortPlanner {
     );
   }
 
-  /** What there is stays as it is: later egress listeners add nothing to it. */
+  /** Locks all present listeners: later egress listeners add nothing to them. */
   lock(): void {
     for (const entry of this.#entries.values()) entry.locked = true;
   }
 
-  add(wanted: ListenerRequest): void {
-    const { q, claims } = this;
-    const { protocol } = wanted.port;
+  add(request: ListenerRequest): void {
+    const { protocol, number } = request.port;
     if (protocol === "UDP") return;
-    const all = wildcards[q.ask(ipMode)];
-    const place = isHttp(protocol)
-      ? { binds: wanted.binds.length === 0 ? all : wanted.binds, destinations: [] }
-      : serviceBinds(q, wanted, all);
-    const [bind = ""] = place.binds;
-    const current = this.#entries.get(bind);
-    if (current?.locked === true) {
-      claims?.recordConflict(
-        bind,
-        sourceOf(wanted),
-        current.source,
-        `a Sidecar's egress listener has ${bind}:${wanted.port.number} for the hosts that it names`,
-      );
+    const candidate = this.#candidate(request);
+    const address = `${candidate.bind}:${number}`;
+    const existing = this.#entries.get(candidate.bind);
+    if (existing?.locked === true) {
+      this.#ignore(candidate, existing, `an egress listener of a Sidecar already uses ${address}`);
+    } else if (protocol === "HTTP_PROXY") {
+      this.#set(candidate, [this.#httpChain(candidate, false)], protocol);
+    } else if (existing !== undefined && !canSharePort(protocol, existing.protocol)) {
+      const reason = `${protocol} cannot share ${address} with ${existing.protocol}: one of them is a server-first protocol`;
+      this.#ignore(candidate, existing, reason);
+    } else if (isHttp(protocol)) {
+      this.#addHttp(candidate, existing);
+    } else if (isTcp(protocol)) {
+      this.#addTcp(candidate, existing);
+    } else {
+      this.#addUndeclared(candidate, existing);
+    }
+  }
+
+  #candidate(request: ListenerRequest): Candidate {
+    const all = this.#wildcards;
+    const { binds, destinations } = isHttp(request.port.protocol)
+      ? { binds: request.binds.length === 0 ? all : request.binds, destinations: [] }
+      : serviceBinds(this.#q, request, all);
+    return { request, bind: binds[0] ?? "", binds, destinations };
+  }
+
+  /** HTTP services at one address share the listener: its route configuration distinguishes them. */
+  #addHttp(candidate: Candidate, existing: ListenerEntry | undefined): void {
+    const sniffed = candidate.bind === this.#wildcards[0];
+    if (existing === undefined) {
+      const { protocol } = candidate.request.port;
+      this.#set(candidate, [this.#httpChain(candidate, sniffed)], sniffed ? "UnsupportedProtocol" : protocol);
+    } else if (isTcp(existing.protocol)) {
+      this.#merge(existing, [this.#httpChain(candidate, sniffed)]);
+      existing.protocol = "UnsupportedProtocol";
+    }
+  }
+
+  #addTcp(candidate: Candidate, existing: ListenerEntry | undefined): void {
+    if (existing === undefined) {
+      this.#set(candidate, this.#tcpChains(candidate), candidate.request.port.protocol);
       return;
     }
-    const target = { ...wanted, bind, destinations: place.destinations, isPodAddress: wanted.isPodAddress === true };
-    const http = (sniffed: boolean): HttpChainPlan => {
-      const chain = httpChain(q, wanted, bind, all[0], sniffed);
-      claims?.recordSource(chain, sourceOf(wanted));
-      return chain;
-    };
-    const tcp = (): readonly ChainPlan[] => tcpChainPlans(q, target, claims);
-    const cannotMix = (): void =>
-      claims?.recordConflict(
-        bind,
-        sourceOf(wanted),
-        current?.source,
-        `at ${bind}:${wanted.port.number} it speaks ${current?.protocol}, which ${protocol} cannot share a port with: its servers speak first`,
-      );
-
-    if (protocol === "HTTP_PROXY") this.#set(bind, wanted, place.binds, [http(false)], protocol);
-    else if (isHttp(protocol)) {
-      if (current === undefined)
-        this.#set(
-          bind,
-          wanted,
-          place.binds,
-          [http(bind === all[0])],
-          bind === all[0] ? "UnsupportedProtocol" : protocol,
-        );
-      else if (isTcp(current.protocol)) {
-        if (!canSharePort(protocol, current.protocol)) return cannotMix();
-        this.#merge(current, [http(bind === all[0])]);
-        current.protocol = "UnsupportedProtocol";
-      }
-    } else if (current !== undefined && !canSharePort(protocol, current.protocol)) return cannotMix();
-    else if (isTcp(protocol)) {
-      if (current === undefined) this.#set(bind, wanted, place.binds, tcp(), protocol);
-      else {
-        this.#merge(current, tcp());
-        if (isHttp(current.protocol)) current.protocol = "UnsupportedProtocol";
-      }
-    } else if (current === undefined || isHttp(current.protocol)) {
-      this.#set(bind, wanted, place.binds, [...tcp(), http(true)], protocol);
-    } else if (isTcp(current.protocol)) {
-      this.#merge(current, [...tcp(), http(true)]);
-      current.protocol = "UnsupportedProtocol";
-    } else this.#merge(current, tcp());
+    this.#merge(existing, this.#tcpChains(candidate));
+    if (isHttp(existing.protocol)) existing.protocol = "UnsupportedProtocol";
   }
 
-  #set(
-    bind: string,
-    wanted: ListenerRequest,
-    binds: readonly string[],
-    chains: readonly ChainPlan[],
-    protocol: Protocol,
-  ): void {
-    const { bindToPort, port } = wanted;
-    this.#entries.set(bind, {
-      binds,
-      bindToPort,
-      port: port.number,
-      chains,
-      protocol,
-      locked: false,
-      source: sourceOf(wanted),
-    });
+  /** A port without a protocol has chains for both detected HTTP and anything else. */
+  #addUndeclared(candidate: Candidate, existing: ListenerEntry | undefined): void {
+    if (existing === undefined || isHttp(existing.protocol)) {
+      const chains = [...this.#tcpChains(candidate), this.#httpChain(candidate, true)];
+      this.#set(candidate, chains, candidate.request.port.protocol);
+    } else if (isTcp(existing.protocol)) {
+      this.#merge(existing, [...this.#tcpChains(candidate), this.#httpChain(candidate, true)]);
+      existing.protocol = "UnsupportedProtocol";
+    } else {
+      this.#merge(existing, this.#tcpChains(candidate));
+    }
   }
 
-  /** Adds chains, but for those that Envoy could not tell from one that is there. */
+  #httpChain({ request, bind }: Candidate, sniffed: boolean): HttpChainPlan {
+    const chain = httpChainPlan(this.#q, request, bind, { all: this.#wildcards[0], sniffed });
+    this.#recorder?.recordSource(chain, sourceOf(request));
+    return chain;
+  }
+
+  #tcpChains({ request, bind, destinations }: Candidate): readonly ChainPlan[] {
+    const target = { ...request, bind, destinations, isPodAddress: request.isPodAddress === true };
+    return tcpChainPlans(this.#q, target, this.#recorder);
+  }
+
+  get #wildcards(): readonly [string, ...string[]] {
+    return wildcards[this.#q.ask(ipMode)];
+  }
+
+  #set({ request, bind, binds }: Candidate, chains: readonly ChainPlan[], protocol: Protocol): void {
+    const { bindToPort, port } = request;
+    const source = sourceOf(request);
+    this.#entries.set(bind, { binds, bindToPort, port: port.number, chains, protocol, locked: false, source });
+  }
+
+  /** Adds chains to a listener, except those with a match that Envoy would reject as a duplicate. */
   #merge(entry: ListenerEntry, chains: readonly ChainPlan[]): void {
+    const recorder = this.#recorder;
+    const [bind = ""] = entry.binds;
     const merged = [...entry.chains];
     for (const chain of chains) {
       const same = merged.find((other) => areEquivalentMatches(other.match, chain.match));
       if (same === undefined) merged.push(chain);
-      else if (chain.kind === "tcp")
-        this.claims?.recordConflict(
-          entry.binds[0] ?? "",
-          this.claims.sourceOf(chain),
-          this.claims.sourceOf(same),
-          `connections to ${entry.binds[0] ?? ""}:${entry.port} cannot be told apart`,
-        );
+      else if (chain.kind === "tcp") {
+        const reason = `both match the same connections to ${bind}:${entry.port}`;
+        recorder?.recordConflict(bind, recorder.sourceOf(chain), recorder.sourceOf(same), reason);
+      }
     }
     entry.chains = merged;
   }
+
+  #ignore({ request, bind }: Candidate, existing: ListenerEntry, reason: string): void {
+    this.#recorder?.recordConflict(bind, sourceOf(request), existing.source, reason);
+  }
 }
 
-/** An egress listener with a port stands for itself, whichever service it leads to. */
-function sourceOf({ at, declared, service, port }: ListenerRequest): ChainSource {
-  return declared === true
-    ? { kind: "egress", sidecar: at.scope.sidecar ?? "", listener: at.listener }
-    : { kind: "service", id: service.id, port: port.number };
-}
-
-/** Where connections to a service that are no HTTP are taken: at its address; at all addresses, by range, where it has a range. */
-function serviceBinds(
-  q: QueryContext,
-  { binds, service, destinations = [] }: ListenerRequest,
-  all: readonly string[],
-): { readonly binds: readonly string[]; readonly destinations: readonly string[] } {
-  if (binds.length > 0) return { binds, destinations };
-  const declared = clientAddress(q, service);
-  const extra = clientAddresses(q, service).slice(1);
-  if (declared.includes("/")) return { binds: all, destinations: [declared, ...extra] };
-  if (service.registry !== "External" || declared !== "0.0.0.0") return { binds: [declared, ...extra], destinations };
-  const mode: IpMode = q.ask(ipMode);
-  return {
-    binds: mode === "IPv6" ? ["::", ...extra] : mode === "Dual" ? [declared, ...extra, "::"] : [declared, ...extra],
-    destinations,
-  };
-}
-
-function httpChain(
-  q: QueryContext,
-  { service, port }: ListenerRequest,
-  bind: string,
-  all: string,
-  sniffed: boolean,
-): HttpChainPlan {
-  const undeclared = !isHttp(port.protocol);
-  const match: ChainMatch = sniffed
-    ? { applicationProtocols: plaintextHttpProtocols(q), transportProtocol: "raw_buffer" }
-    : {};
-  const ofService = undeclared && bind !== all;
-  return {
-    kind: "http",
-    match,
-    routeName: port.number === 0 ? bind : ofService ? `${service.hostname}:${port.number}` : String(port.number),
-    protocol: port.protocol,
-    ...(isDynamicDnsWildcard(service) && { dynamicHost: service.hostname }),
-  };
-}
-
-/** MySQL and MongoDB begin with the server's words, which no detection survives. */
+/** Reports whether two protocols can share a listener. MySQL and MongoDB are server-first, which rules out protocol detection. */
 function canSharePort(incoming: Protocol, present: Protocol): boolean {
-  const alone: readonly Protocol[] = ["Mongo", "MySQL"];
-  return incoming === present || (!alone.includes(incoming) && !alone.includes(present));
+  const serverFirst: readonly Protocol[] = ["Mongo", "MySQL"];
+  return incoming === present || (!serverFirst.includes(incoming) && !serverFirst.includes(present));
 }

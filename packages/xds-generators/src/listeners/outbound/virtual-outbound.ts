@@ -5,9 +5,10 @@ import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/netwo
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
+import { concatBytes } from "../../encoding/encode.js";
 import { address } from "../../envoy/address.js";
 import { packAny } from "../../envoy/any.js";
-import { concatBytes } from "../../encoding/encode.js";
+import { type Filter, networkFilter } from "../../envoy/filters.js";
 import {
   allowAnyDynamicDnsRoute,
   blackHoleCluster,
@@ -17,21 +18,19 @@ import {
   virtualOutboundListener,
 } from "../../resource-names.js";
 import { catchAllVirtualHost } from "../../routes/catch-all-virtual-host.js";
-import { newRouteConfiguration, maxDirectResponseBytes } from "../../routes/route-configuration.js";
+import { maxDirectResponseBytes, newRouteConfiguration } from "../../routes/route-configuration.js";
 import { accessLogs } from "../../telemetry/access-log.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { encodedTracing } from "../../telemetry/tracing.js";
 import { maxConnectionsPerSocketEvent } from "../connection-limits.js";
-import { additionalAddresses, localhosts, wildcards } from "../listener-address.js";
-import { encodeChain, type FilterChainTemplate, encodeListenerChain } from "../filter-chain-template.js";
+import { encodeChain, encodeListenerChain, type FilterChainTemplate } from "../filter-chain-template.js";
 import { withRoutes } from "../http/http-connection-manager.js";
-import { httpInspector } from "../listener-filters.js";
-import { type Filter, networkFilter } from "../../envoy/filters.js";
-import { outboundListener, catchAllFilters } from "./outbound-listener.js";
-import { outboundManager } from "./outbound-connection-manager.js";
-import { outboundPlan } from "./outbound-plan.js";
-import { plaintextHttpProtocols } from "../sniffed-protocols.js";
+import { additionalAddresses, localhosts, wildcards } from "../listener-address.js";
+import { httpInspector, plaintextHttpProtocols } from "../listener-filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
+import { outboundManager } from "./outbound-connection-manager.js";
+import { catchAllFilters, outboundListener } from "./outbound-listener.js";
+import { outboundPlan } from "./outbound-plan.js";
 
 /**
  * The listener that captured outbound connections arrive at; it hands them to the others, and deals with those that none is for.

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { typedStruct } from "../../envoy/typed-struct.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
+import { typedStruct } from "../../envoy/typed-struct.js";
 
 /** Learns of peers from the baggage in the response to CONNECT, and provides the client's own for the request. */
 export const tunnelPeerMetadata = networkFilter(

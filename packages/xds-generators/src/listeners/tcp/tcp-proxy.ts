@@ -1,30 +1,23 @@
 import { create } from "@bufbuild/protobuf";
-import { FilterConfigSchema as SniForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy";
-import { MongoProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy";
+import { anyPack } from "@bufbuild/protobuf/wkt";
 import { MySQLProxySchema } from "@istiod/envoy-api/contrib/envoy/extensions/filters/network/mysql_proxy/v3/mysql_proxy";
+import { MongoProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/mongo_proxy/v3/mongo_proxy";
 import { RedisProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/redis_proxy/v3/redis_proxy";
+import { FilterConfigSchema as SniForwardProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/network/sni_dynamic_forward_proxy/v3/sni_dynamic_forward_proxy";
 import {
   type TcpProxy,
   TcpProxySchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
-import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import {
-  askMetadata,
-  destinationRuleFor,
-  features,
-  hasExtension,
-  type ListenerClass,
-  subsetNamed,
-} from "@istiod/push-context";
+import { destinationRuleFor, features, hasExtension, type ListenerClass, subsetNamed } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
-import { accessLogs } from "../../telemetry/access-log.js";
-import { goDuration } from "../go-duration.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
-import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
+import { accessLogs } from "../../telemetry/access-log.js";
+import { nodeIdleTimeout } from "../connection-limits.js";
+import type { TcpProxyPlan } from "./tcp-proxy-plan.js";
 
 export const tcpProxyName = "envoy.filters.network.tcp_proxy";
 const mysqlProxyName = "envoy.filters.network.mysql_proxy";
@@ -36,7 +29,7 @@ export function simpleTcpProxy(
   cluster: string,
   statPrefix = cluster,
 ): TcpProxy {
-  const idleTimeout = goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  const idleTimeout = nodeIdleTimeout(q);
   return create(TcpProxySchema, {
     statPrefix,
     clusterSpecifier: { case: "cluster", value: cluster },
@@ -49,7 +42,7 @@ export function simpleTcpProxy(
 export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan: TcpProxyPlan): TcpProxy {
   const rule = plan.rule && q.call(destinationRuleFor, plan.rule)?.spec;
   const tcp = rule?.trafficPolicy?.connectionPool?.tcp;
-  const idleTimeout = tcp?.idleTimeout ?? goDuration(askMetadata(q, "IDLE_TIMEOUT"));
+  const idleTimeout = tcp?.idleTimeout ?? nodeIdleTimeout(q);
   const [only] = plan.clusters;
   const proxy = create(TcpProxySchema, {
     statPrefix: plan.statPrefix,

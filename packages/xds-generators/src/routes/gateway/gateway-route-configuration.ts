@@ -2,11 +2,11 @@ import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-
 import { query } from "@istiod/incremental";
 import { proxylessGrpc, serversOfRoute } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
-import { gatewayVirtualHosts, type GatewayVirtualHost } from "./gateway-virtual-hosts.js";
-import { newRouteConfiguration, maxDirectResponseBytes } from "../route-configuration.js";
+import { maxDirectResponseBytes, newRouteConfiguration } from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
-import { includesAttemptCount, encodeVirtualHost } from "../virtual-host.js";
 import { type EncodedRoute, virtualServiceRoutes } from "../route/virtual-service-routes.js";
+import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
+import { type GatewayVirtualHost, gatewayVirtualHosts } from "./gateway-virtual-hosts.js";
 
 /**
  * The route configuration of this name of a gateway. One whose servers have no virtual hosts answers every request with 404; one whose

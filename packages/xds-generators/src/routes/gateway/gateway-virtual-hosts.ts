@@ -1,5 +1,6 @@
 import { query } from "@istiod/incremental";
 import {
+  type BoundServer,
   bySpecificity,
   commonHosts,
   features,
@@ -8,17 +9,16 @@ import {
   routedHosts,
   scopedService,
   scopeOf,
-  serviceHeader,
-  serviceInScope,
   type ScopeRef,
   serversOfRoute,
-  type BoundServer,
+  serviceHeader,
+  serviceInScope,
   virtualServiceHeader,
   virtualServicesForGateway,
 } from "@istiod/push-context";
 import { keyOfId, type Service, service, splitKey } from "@istiod/service-discovery";
-import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
 import { hostPort } from "../domains.js";
+import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
 import type { SessionKey } from "../route/stateful-session.js";
 import { hasRoutes, type RouteRequest } from "../route/virtual-service-routes.js";
 

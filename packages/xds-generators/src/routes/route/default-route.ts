@@ -1,19 +1,19 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
   DecoratorSchema,
-  RouteAction_MaxStreamDurationSchema,
-  type RouteAction_HashPolicy,
   type Route,
+  type RouteAction_HashPolicy,
+  RouteAction_MaxStreamDurationSchema,
   RouteActionSchema,
   RouteSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
-import { encodeMessageField, encodeStringField, concatBytes } from "../../encoding/encode.js";
+import { concatBytes, encodeMessageField, encodeStringField } from "../../encoding/encode.js";
 import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
-import { noTimeout, setTimeouts } from "./route-action.js";
 import { anyRequest } from "./route-match.js";
+import { noTimeout, setTimeouts } from "./route-timeouts.js";
 
 /** The one route to a service that no VirtualService routes, encoded: no timeout, and the mesh's retries. */
 export function defaultOutboundRoute(

@@ -4,7 +4,7 @@ import type {
   TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { destinationRuleFor, subsetNamed } from "@istiod/push-context";
+import { destinationRuleFor, type RouteSemantics, subsetNamed } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
@@ -116,4 +116,17 @@ function portHash(policy: TrafficPolicy | undefined, port: number | undefined): 
 function hashOf({ loadBalancer }: Pick<TrafficPolicy, "loadBalancer">): ConsistentHash | undefined {
   const policy = loadBalancer?.lbPolicy;
   return policy?.case === "consistentHash" ? policy.value : undefined;
+}
+/** What the destinations of a route are looked at with. */
+
+export interface DestinationContext {
+  readonly semantics: RouteSemantics;
+  /** The port that requests came to. */
+  readonly port: number;
+  traitsOf(host: string): DestinationTraits | undefined;
+}
+export function clusterNameOf(destination: Destination | undefined, { port, traitsOf }: DestinationContext): string {
+  return destination === undefined
+    ? "UnknownService"
+    : destinationCluster(destination, traitsOf(destination.host), port);
 }

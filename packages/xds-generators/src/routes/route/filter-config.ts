@@ -1,5 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import { grpcStatuses } from "@istiod/config-ingestion";
+import { FaultDelaySchema } from "@istiod/envoy-api/envoy/extensions/filters/common/fault/v3/fault";
 import {
   type CorsPolicy as EnvoyCorsPolicy,
   CorsPolicySchema,
@@ -9,7 +10,6 @@ import {
   type HTTPFault,
   HTTPFaultSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/http/fault/v3/fault";
-import { FaultDelaySchema } from "@istiod/envoy-api/envoy/extensions/filters/common/fault/v3/fault";
 import {
   type CorsPolicy,
   CorsPolicy_UnmatchedPreflights,
@@ -18,8 +18,8 @@ import {
   type HTTPFaultInjection_Delay,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
-import { toStringMatcher } from "./string-match.js";
 import { exactMatcher } from "../../envoy/string-matcher.js";
+import { toStringMatcher } from "./string-match.js";
 
 export const faultFilter = "envoy.filters.http.fault";
 export const corsFilter = "envoy.filters.http.cors";

@@ -7,7 +7,7 @@ import {
 import type { Headers } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
 /** Changes of headers in the form that routes and weighted clusters take. */
-export interface HeaderOperations {
+interface HeaderOperations {
   readonly requestHeadersToAdd: HeaderValueOption[];
   readonly requestHeadersToRemove: string[];
   readonly responseHeadersToAdd: HeaderValueOption[];

@@ -1,42 +1,23 @@
 import { create } from "@bufbuild/protobuf";
-import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
-import type { RuntimeFractionalPercent } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import {
   type Route,
   type RouteAction,
   RouteAction_ClusterNotFoundResponseCode,
-  RouteAction_MaxStreamDurationSchema,
-  type RouteAction_RequestMirrorPolicy,
-  RouteAction_RequestMirrorPolicySchema,
   RouteActionSchema,
   type WeightedCluster_ClusterWeight,
   WeightedCluster_ClusterWeightSchema,
   WeightedClusterSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
-import { RegexMatchAndSubstituteSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { QueryContext } from "@istiod/incremental";
-import type {
-  Destination,
-  HTTPRewrite,
-  HTTPRoute,
-  HTTPRouteDestination,
-  Percent,
-} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { features, mesh, proxyConfig, proxylessGrpc, type RouteSemantics } from "@istiod/push-context";
-import { fractionalPercent, runtimePercent, wholePercent } from "../../envoy/percent.js";
-import { quoteRegex } from "../../security/value-matcher.js";
-import { destinationCluster, destinationHash, type DestinationTraits } from "./destinations.js";
+import type { HTTPRoute, HTTPRouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { mesh, proxyConfig, proxylessGrpc } from "@istiod/push-context";
+import { clusterNameOf, type DestinationContext, destinationHash } from "./destinations.js";
 import { hashPolicy } from "./hash-policy.js";
 import { headerOperations } from "./header-operations.js";
+import { mirrorPolicies } from "./mirror-policies.js";
+import { rewritePath } from "./path-rewrite.js";
 import { outboundRetryPolicy } from "./retry-policy.js";
-
-/** What the destinations of a route are looked at with. */
-export interface DestinationContext {
-  readonly semantics: RouteSemantics;
-  /** The port that requests came to. */
-  readonly port: number;
-  traitsOf(host: string): DestinationTraits | undefined;
-}
+import { setTimeouts } from "./route-timeouts.js";
 
 /**
  * Gives a route its action of forwarding: to one cluster or to several by weight, with timeout, retries, rewrites and mirrors.
@@ -79,41 +60,6 @@ export function setForwardingAction(
     action.retryPolicy = retryPolicy;
   }
   out.action = { case: "route", value: action };
-}
-
-/** No timeout unless asked; a request's own gRPC timeout is heeded up to that. gRPC applications read another field. */
-export function setTimeouts(action: RouteAction, timeout: Duration = noTimeout(), proxyless = false): void {
-  action.timeout = timeout;
-  if (proxyless) {
-    action.maxStreamDuration = create(RouteAction_MaxStreamDurationSchema, { maxStreamDuration: timeout });
-  } else {
-    action.maxGrpcTimeout = timeout;
-  }
-}
-
-/** Zero, which to Envoy is no limit. */
-export function noTimeout(): Duration {
-  return create(DurationSchema);
-}
-
-function rewritePath(
-  action: RouteAction,
-  { uri, uriRegexRewrite }: HTTPRewrite,
-  { match }: Route,
-  semantics: RouteSemantics,
-): void {
-  if (uriRegexRewrite !== undefined) {
-    setRegexRewrite(action, uriRegexRewrite.match, uriRegexRewrite.rewrite);
-  } else if (uri === "/" && semantics === "gateway-api") {
-    const prefix = match?.pathSpecifier.case === "pathSeparatedPrefix" ? match.pathSpecifier.value : "";
-    setRegexRewrite(action, `^${quoteRegex(prefix)}(/?)(.*)`, "/\\2");
-  } else if (uri !== "") {
-    action.prefixRewrite = uri;
-  }
-}
-
-function setRegexRewrite(action: RouteAction, regex: string, substitution: string): void {
-  action.regexRewrite = create(RegexMatchAndSubstituteSchema, { pattern: { regex }, substitution });
 }
 
 function setSingleCluster(
@@ -163,41 +109,4 @@ function addHashPolicy(
     action.hashPolicy.push(policy);
   }
   return hash !== undefined;
-}
-
-function mirrorPolicies(
-  q: QueryContext,
-  route: HTTPRoute,
-  context: DestinationContext,
-): RouteAction_RequestMirrorPolicy[] {
-  const mirrors = [
-    ...(route.mirror === undefined
-      ? []
-      : [{ destination: route.mirror, share: mirrorShare(route.mirrorPercentage, route.mirrorPercent) }]),
-    ...route.mirrors.map(({ destination, percentage }) => ({ destination, share: mirrorShare(percentage) })),
-  ];
-  return mirrors.flatMap(({ destination, share }) =>
-    destination === undefined || share === undefined
-      ? []
-      : create(RouteAction_RequestMirrorPolicySchema, {
-          cluster: clusterNameOf(destination, context),
-          runtimeFraction: share,
-          traceSampled: false,
-          disableShadowHostSuffixAppend: features.disableShadowHostSuffix(q),
-        }),
-  );
-}
-
-/** How much is mirrored: everything unless stated; undefined for nothing. */
-function mirrorShare(percentage: Percent | undefined, percent?: number): RuntimeFractionalPercent | undefined {
-  if (percentage !== undefined) {
-    return percentage.value > 0 ? runtimePercent(fractionalPercent(percentage.value)) : undefined;
-  }
-  return percent === 0 ? undefined : runtimePercent(wholePercent(percent ?? 100));
-}
-
-function clusterNameOf(destination: Destination | undefined, { port, traitsOf }: DestinationContext): string {
-  return destination === undefined
-    ? "UnknownService"
-    : destinationCluster(destination, traitsOf(destination.host), port);
 }

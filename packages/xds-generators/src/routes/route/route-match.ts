@@ -11,9 +11,9 @@ import type { MetadataMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/me
 import { RegexMatcherSchema } from "@istiod/envoy-api/envoy/type/matcher/v3/regex";
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { RouteSemantics } from "@istiod/push-context";
-import { toStringMatcher } from "./string-match.js";
+import { presentValue, stringValue } from "../../envoy/value-matcher.js";
 import { claimContains } from "../../security/jwt-claims.js";
-import { presentValue, stringValue } from "../../security/value-matcher.js";
+import { toStringMatcher } from "./string-match.js";
 
 /** The condition that every request meets. */
 export function anyRequest(): RouteMatch {

@@ -12,6 +12,7 @@ import { HTTPFaultSchema } from "@istiod/envoy-api/envoy/extensions/filters/http
 import type { QueryContext } from "@istiod/incremental";
 import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ResolvedVirtualService } from "@istiod/push-context";
+import { configPath } from "../../config-metadata.js";
 import { parseClusterName } from "../../resource-names.js";
 import type { DestinationTraits } from "./destinations.js";
 import { corsConfig, corsFilter, faultConfig, faultFilter } from "./filter-config.js";
@@ -22,7 +23,7 @@ import { anyRequest, routeMatch } from "./route-match.js";
 import { sessionConfig, type SessionKey, statefulSessionFilter } from "./stateful-session.js";
 
 /** Where a route stands: the port that requests came to, whether by TLS that ends here, and what is known of destinations. */
-export interface RouteContext {
+interface RouteContext {
   readonly port: number;
   readonly tls: boolean;
   /** Whether HTTP/3 is taken at the port too. */
@@ -43,7 +44,7 @@ export function envoyRoute(
   const out = create(RouteSchema, {
     name: match === undefined || match.name === "" ? route.name : `${route.name}.${match.name}`,
     match: match === undefined ? anyRequest() : routeMatch(match, owner.semantics),
-    metadata: { filterMetadata: { istio: { config: configPath(owner) } } },
+    metadata: { filterMetadata: { istio: { config: configPath("VirtualService", owner) } } },
     ...headers,
     ...(match === undefined || match.statPrefix === "" ? {} : { statPrefix: match.statPrefix }),
   });
@@ -99,10 +100,6 @@ function pathOf(match: RouteMatch | undefined): string {
     default:
       return "/*";
   }
-}
-
-function configPath({ namespace, name }: ResolvedVirtualService): string {
-  return `/apis/networking.istio.io/v1/namespaces/${namespace}/virtual-service/${name}`;
 }
 
 /** Of several destinations that keep sessions, the first one's way counts, unless one between them keeps none. */

@@ -1,7 +1,7 @@
 import type { Any } from "@bufbuild/protobuf/wkt";
+import { StatefulSessionPerRouteSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
 import { CookieBasedSessionStateSchema } from "@istiod/envoy-api/envoy/extensions/http/stateful_session/cookie/v3/cookie";
 import { HeaderBasedSessionStateSchema } from "@istiod/envoy-api/envoy/extensions/http/stateful_session/header/v3/header";
-import { StatefulSessionPerRouteSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/stateful_session/v3/stateful_session";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";

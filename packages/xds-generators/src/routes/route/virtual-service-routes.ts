@@ -5,11 +5,11 @@ import type { HTTPMatchRequest, HTTPRoute } from "@istiod/istio-api/networking/v
 import { inNamespace, type ResolvedVirtualService, selects, virtualService } from "@istiod/push-context";
 import { encodeMessageField } from "../../encoding/encode.js";
 import type { DestinationTraits } from "./destinations.js";
-import { envoyRoute } from "./route.js";
 import { isCatchAll, routeMatch } from "./route-match.js";
+import { envoyRoute } from "./route.js";
 
 /** Where the routes of a VirtualService are wanted. */
-export interface RouteTarget {
+interface RouteTarget {
   /** `namespace/name`. */
   readonly virtualService: string;
   /** The port that requests come to. */

@@ -2,7 +2,7 @@ import { query } from "@istiod/incremental";
 import { routedHosts, scopeKey, type ScopeRef, scopeServices } from "@istiod/push-context";
 import { keyOfId, portNumbered, service, splitKey } from "@istiod/service-discovery";
 import { type DestinationTraits, destinationTraits, hasConsistentHash } from "../route/destinations.js";
-import { egressPortKey, type EgressPort, portServiceIndex } from "./port-services.js";
+import { type EgressPort, egressPortKey, portServiceIndex } from "./port-services.js";
 
 /**
  * Host to the traits of destinations that matter at an egress listener and port: of few, and mostly of none. VirtualServices are looked at

@@ -2,18 +2,17 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { dnsNamespaceServing, egressListeners, scopeOf, type ScopeRef } from "@istiod/push-context";
 import { type Resource, type ResourcePart, resourcePart } from "@istiod/resources";
 import { parseProtocol } from "@istiod/service-discovery";
+import { unixPrefix } from "../../envoy/address.js";
 import { catchAllVirtualHost } from "../catch-all-virtual-host.js";
-import { newRouteConfiguration, maxDirectResponseBytes, routeConfigurationOfParts } from "../route-configuration.js";
+import { maxDirectResponseBytes, newRouteConfiguration, routeConfigurationOfParts } from "../route-configuration.js";
+import { virtualHost } from "../virtual-host.js";
 import type { EgressPort } from "./port-services.js";
 import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-hosts.js";
 import { encodedChunk } from "./virtual-host-chunks.js";
-import { virtualHost } from "../virtual-host.js";
 import { type ShadowedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** The route configuration of requests through a generic HTTP proxy, to any port. */
 export const httpProxyRoute = "http_proxy";
-
-const unixPrefix = "unix://";
 
 /** What the name of a sidecar's route configuration says. */
 interface RouteName {

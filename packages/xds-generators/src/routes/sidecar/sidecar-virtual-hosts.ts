@@ -1,15 +1,15 @@
 import { query, type QueryContext, structurallyEqual } from "@istiod/incremental";
 import { proxylessGrpc, type ScopeRef } from "@istiod/push-context";
+import { bracketed, type Domains, hostPort, serviceDomains } from "../domains.js";
 import type { DestinationTraits } from "../route/destinations.js";
-import { bracketed, hostPort, serviceDomains, type Domains } from "../domains.js";
-import { egressPortKey, type EgressPort, type PortService } from "./port-services.js";
-import { chunkHosts, type VirtualHostChunk, replaceHosts } from "./virtual-host-chunks.js";
-import { listenerDestinations, listenerTraits } from "./listener-destinations.js";
-import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 import type { VirtualHostRequest } from "../virtual-host.js";
+import { listenerDestinations, listenerTraits } from "./listener-destinations.js";
+import { type EgressPort, egressPortKey, type PortService } from "./port-services.js";
+import { chunkHosts, replaceHosts, type VirtualHostChunk } from "./virtual-host-chunks.js";
+import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
 /** The virtual hosts of which egress listener and port, for clients of which namespace. */
-export interface SidecarPort extends EgressPort {
+interface SidecarPort extends EgressPort {
   /** The namespace in the client's DNS domain, where a service of it has the port. */
   readonly localNamespace?: string | undefined;
 }

@@ -1,17 +1,17 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   hostsMeet,
-  meshGateway,
-  mostSpecificVirtualService,
   inNamespace,
   isWildcard,
-  virtualServiceHeader,
+  meshGateway,
+  mostSpecificVirtualService,
   type VirtualServiceHeader,
+  virtualServiceHeader,
   virtualServicesOf,
 } from "@istiod/push-context";
 import { hostPort } from "../domains.js";
-import { egressPortKey, type EgressPort, portServices, type PortService } from "./port-services.js";
 import { hasRoutes } from "../route/virtual-service-routes.js";
+import { type EgressPort, egressPortKey, type PortService, portServices } from "./port-services.js";
 
 /** A virtual host that is to be made. */
 export interface PlannedHost {
@@ -33,7 +33,7 @@ export interface ShadowedHost {
   readonly virtualService: string;
 }
 
-export interface VirtualHostPlan {
+interface VirtualHostPlan {
   readonly hosts: readonly PlannedHost[];
   readonly shadowed: readonly ShadowedHost[];
   /** Names of hosts that were wanted again. */

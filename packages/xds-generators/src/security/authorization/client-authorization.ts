@@ -1,20 +1,19 @@
-import { type QueryContext, query } from "@istiod/incremental";
+import { query, type QueryContext } from "@istiod/incremental";
 import { applicableAuthorizationPolicies, features, mesh, providerAddress } from "@istiod/push-context";
 import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { outboundClusterName } from "../../resource-names.js";
+import { httpAuthorizationFilters, tcpAuthorizationFilters } from "./authorization-filters.js";
 import {
   type CustomAuthorizationOptions,
-  httpAuthorizationFilters,
   httpCustomAuthorizationFilters,
-  tcpAuthorizationFilters,
   tcpCustomAuthorizationFilters,
-} from "./authorization-filters.js";
+} from "./custom-authorization-filters.js";
 import { externalAuthorization } from "./external-authorization.js";
 import type { PeerIdentitySource } from "./principal.js";
 import type { TrustDomains } from "./trust-domains.js";
 
 /** The filters of AuthorizationPolicies for one kind of chain: those of CUSTOM policies stand apart, since they come earlier. */
-export interface AuthorizationFilters<F> {
+interface AuthorizationFilters<F> {
   readonly custom: readonly F[];
   readonly local: readonly F[];
 }

@@ -3,8 +3,8 @@ import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source
 import { type GrpcService, GrpcServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/grpc_service";
 import {
   type ExtAuthz,
-  type HttpService,
   ExtAuthzSchema,
+  type HttpService,
   HttpServiceSchema,
 } from "@istiod/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz";
 import {
@@ -20,7 +20,7 @@ import type {
 } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { duration } from "../../envoy/duration.js";
 import { exactMatcher, prefixMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
-import { metadataMatcher, stringValue } from "../value-matcher.js";
+import { metadataMatcher, stringValue } from "../../envoy/value-matcher.js";
 
 /** A service that an extension provider names. */
 interface ProviderAddress {
@@ -28,7 +28,7 @@ interface ProviderAddress {
   readonly cluster: string;
 }
 
-export type ProviderLookup = (service: string, port: number) => ProviderAddress | undefined;
+type ProviderLookup = (service: string, port: number) => ProviderAddress | undefined;
 
 /** The ext_authz filters of a provider; one over HTTP has none for chains of plain TCP. */
 export interface ExternalAuthorization {

@@ -1,27 +1,23 @@
 import { create } from "@bufbuild/protobuf";
 import { type Policy, PolicySchema, RBAC_Action } from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
 import type { Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import type { Attribute, RuleContext } from "./attribute.js";
+import { conditionAttribute } from "./condition-attributes.js";
+import { destinationPort, host, method, path } from "./operation-attributes.js";
 import { anyPermission, everyPermission, notPermission, type Permission, somePermission } from "./permission.js";
 import { anyPrincipal, everyPrincipal, notPrincipal, type Principal, somePrincipal } from "./principal.js";
 import {
-  type Attribute,
-  conditionAttribute,
-  destinationPort,
-  host,
-  method,
-  path,
   remoteIp,
   requestPrincipal,
-  type RuleContext,
   sourceIp,
   sourceNamespace,
   sourcePrincipal,
   sourceServiceAccount,
   sourceTrustDomain,
-} from "./rule-attributes.js";
+} from "./source-attributes.js";
 import { expandTrustDomains, type TrustDomains, withTrustDomainAliases } from "./trust-domains.js";
 
-export interface RuleOptions extends RuleContext {
+interface RuleOptions extends RuleContext {
   /** For a chain without an HTTP connection manager: attributes of requests cannot be said. */
   readonly tcp: boolean;
   readonly action: RBAC_Action;

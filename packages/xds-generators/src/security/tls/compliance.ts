@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
-import { type CommonTlsContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import {
   TlsParameters_CompliancePolicy,
   TlsParameters_TlsProtocol as TlsProtocol,
   TlsParametersSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
+import type { CommonTlsContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 

@@ -1,6 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import type { TransportSocket } from "@istiod/envoy-api/envoy/config/core/v3/base";
+import { QuicDownstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/quic/v3/quic_transport";
 import {
   type CertificateValidationContext,
   CertificateValidationContext_TrustChainVerification as TrustChain,
@@ -8,7 +9,6 @@ import {
   TlsParameters_TlsProtocol as TlsProtocol,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import type { SdsSecretConfig } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
-import { QuicDownstreamTransportSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/quic/v3/quic_transport";
 import {
   type CommonTlsContext,
   CommonTlsContext_CombinedCertificateValidationContextSchema as CombinedSchema,
@@ -20,8 +20,8 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, mesh, rawMetadata } from "@istiod/push-context";
 import { packAny } from "../../envoy/any.js";
-import { tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
 import { prefixMatcher } from "../../envoy/string-matcher.js";
+import { tlsTransportSocket, transportSocket } from "../../envoy/transport-socket.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { enforceCompliance } from "./compliance.js";
 import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
@@ -50,14 +50,13 @@ export const meshTlsSocket = query("meshTlsSocket", (q, inside: TlsPayload): Tra
       tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3,
     },
   });
-  const files: FileCredentials = {
-    certificates: [
-      { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" },
-    ],
-    roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
-  };
   const trusted = trustDomainsForValidation(q).map((domain) => prefixMatcher(`spiffe://${domain}/`));
-  applyFileCredentials(q, common, files, create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }));
+  applyFileCredentials(
+    q,
+    common,
+    serverFileCredentials(q),
+    create(CertificateValidationContextSchema, { matchSubjectAltNames: trusted }),
+  );
   enforceCompliance(q, common);
   return downstreamTlsSocket(
     create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: true }),
@@ -84,7 +83,7 @@ export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSo
 }
 
 /** Files that the proxy finds beside itself; empty: the workload's own certificate and roots. */
-export interface FileCredentials {
+interface FileCredentials {
   readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
   readonly roots: string;
 }
@@ -125,4 +124,11 @@ export function trustDomainsForValidation(q: QueryContext): readonly string[] {
   const { trustDomain, trustDomainAliases, caCertificates } = mesh(q);
   const all = [trustDomain, ...trustDomainAliases, ...caCertificates.flatMap(({ trustDomains }) => trustDomains)];
   return [...new Set(all.filter((domain) => domain !== ""))];
+}
+
+/** The files that the node names for its side of mutual TLS as a server. */
+export function serverFileCredentials(q: QueryContext): FileCredentials {
+  const certificate = askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "";
+  const key = askMetadata(q, "TLS_SERVER_KEY") ?? "";
+  return { certificates: [{ certificate, key }], roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "" };
 }

@@ -11,14 +11,11 @@ import {
   SdsSecretConfigSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { duration } from "../../envoy/duration.js";
-import { externalSdsCluster } from "../../resource-names.js";
+import { externalSdsCluster, rootCertificatesSuffix } from "../../resource-names.js";
 
 /** Names of the secrets that the agent gives every workload: its own certificate, and the roots that it trusts. */
 export const workloadCertificate = "default";
 export const workloadRoots = "ROOTCA";
-
-/** The suffix of a credential's name by which its root certificates are asked for. */
-export const rootsSuffix = "-cacert";
 
 /** A credential with this prefix comes from a server that the proxy finds at a socket of its own or by the mesh's `sds` provider. */
 export const externalSecretPrefix = "sds://";
@@ -60,7 +57,7 @@ function istiodSecret(credential: string): SdsSecretConfig {
 /** The secret that a `credentialName` of a DestinationRule means; `ownServer`: the proxy has a socket for external secrets. */
 export function credentialSecret(credential: string, ownServer: boolean): SdsSecretConfig {
   if (credential === builtinPrefix) return agentSecret(workloadCertificate);
-  if (credential === `${builtinPrefix}${rootsSuffix}`) return agentSecret(workloadRoots);
+  if (credential === `${builtinPrefix}${rootCertificatesSuffix}`) return agentSecret(workloadRoots);
   if (!credential.startsWith(externalSecretPrefix)) return istiodSecret(credential);
   return ownServer
     ? externalSecret(credential, externalSdsCluster)

@@ -2,9 +2,9 @@ import { create } from "@bufbuild/protobuf";
 import { isCipherSuite } from "@istiod/config-ingestion";
 import {
   CertificateValidationContextSchema,
+  type TlsParameters,
   TlsParameters_TlsProtocol as TlsProtocol,
   TlsParametersSchema,
-  type TlsParameters,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/common";
 import {
   type SdsSecretConfig,
@@ -18,25 +18,26 @@ import {
   DownstreamTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
+import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
 import {
   type ServerTLSSettings,
   ServerTLSSettings_TLSmode as Mode,
   ServerTLSSettings_TLSProtocol as ServerTlsProtocol,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
-import { MeshConfig_TLSConfig_TLSProtocol as MeshTlsProtocol } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { askMetadata, mesh, providerAddress, rawMetadata } from "@istiod/push-context";
+import { mesh, providerAddress, rawMetadata } from "@istiod/push-context";
 import { exactMatcher } from "../../envoy/string-matcher.js";
-import { outboundClusterName } from "../../resource-names.js";
+import { outboundClusterName, rootCertificatesSuffix } from "../../resource-names.js";
 import { enforceCompliance } from "./compliance.js";
 import {
   acceptUntrusted,
   applyFileCredentials,
-  metadataExchangeAlpn,
   http3Alpn,
   httpAlpn,
+  metadataExchangeAlpn,
+  serverFileCredentials,
   type TlsPayload,
 } from "./downstream-tls.js";
-import { credentialSecret, externalSecret, externalSecretPrefix, rootsSuffix } from "./sds-secret.js";
+import { credentialSecret, externalSecret, externalSecretPrefix } from "./sds-secret.js";
 
 /**
  * How a server that a user declared ends TLS: of a Gateway, or of a Sidecar's ingress listener. Not for passthrough.
@@ -53,12 +54,7 @@ export function serverTlsContext(
   const required = inside !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
-    const own = {
-      certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "",
-      key: askMetadata(q, "TLS_SERVER_KEY") ?? "",
-    };
-    const files = { certificates: [own], roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "" };
-    applyFileCredentials(q, common, files, validates ? fileValidation(settings) : undefined);
+    applyFileCredentials(q, common, serverFileCredentials(q), validates ? fileValidation(settings) : undefined);
   } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
     applyCredentials(q, common, settings);
   } else {
@@ -97,7 +93,7 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
   common.tlsCertificateSdsSecretConfigs = names.map((name) => serverSecret(q, name) ?? create(SdsSecretConfigSchema));
   const matchSubjectAltNames = subjectAltNames.map((name) => exactMatcher(name));
   if (mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL) {
-    const roots = serverSecret(q, settings.caCertCredentialName || first + rootsSuffix);
+    const roots = serverSecret(q, settings.caCertCredentialName || first + rootCertificatesSuffix);
     common.validationContextType = {
       case: "combinedValidationContext",
       value: create(CombinedSchema, {

@@ -9,10 +9,9 @@ import {
   CommonTlsContextSchema,
 } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
-import { askMetadata } from "@istiod/push-context";
 import { prefixMatcher } from "../../envoy/string-matcher.js";
 import { enforceCompliance } from "./compliance.js";
-import { applyFileCredentials, trustDomainsForValidation } from "./downstream-tls.js";
+import { applyFileCredentials, serverFileCredentials, trustDomainsForValidation } from "./downstream-tls.js";
 
 /**
  * The TLS context of either end of an HBONE tunnel: HTTP/2 over TLS 1.3, with the workload's certificate and a peer of the mesh's trust domains.
@@ -23,17 +22,16 @@ export function tunnelTlsContext(q: QueryContext): CommonTlsContext {
     alpnProtocols: ["h2"],
     tlsParams: { tlsMinimumProtocolVersion: TlsProtocol.TLSv1_3, tlsMaximumProtocolVersion: TlsProtocol.TLSv1_3 },
   });
-  const files = {
-    certificates: [
-      { certificate: askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "", key: askMetadata(q, "TLS_SERVER_KEY") ?? "" },
-    ],
-    roots: askMetadata(q, "TLS_SERVER_ROOT_CERT") ?? "",
-  };
   const matchTypedSubjectAltNames = trustDomainsForValidation(q).map((domain) => ({
     sanType: SubjectAltNameMatcher_SanType.URI,
     matcher: prefixMatcher(`spiffe://${domain}/`),
   }));
-  applyFileCredentials(q, common, files, create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }));
+  applyFileCredentials(
+    q,
+    common,
+    serverFileCredentials(q),
+    create(CertificateValidationContextSchema, { matchTypedSubjectAltNames }),
+  );
   enforceCompliance(q, common);
   return common;
 }

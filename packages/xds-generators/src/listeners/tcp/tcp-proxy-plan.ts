@@ -1,48 +1,26 @@
-import { query, type QueryContext } from "@istiod/incremental";
-import type { RouteDestination, TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import {
-  hostsMeet,
-  listenerKey,
-  mesh,
-  type ScopeListener,
-  scopedService,
-  type ScopeRef,
-  serviceInScope,
-  virtualService,
-  virtualServicesOf,
-} from "@istiod/push-context";
+import type { QueryContext } from "@istiod/incremental";
+import type { RouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { mesh, scopedService, type ScopeRef, serviceInScope } from "@istiod/push-context";
 import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
 import { outboundClusterName } from "../../resource-names.js";
-import type { TcpProxyPlan } from "../outbound/outbound-plan.js";
 
-/** The routes of a VirtualService that are no HTTP routes. */
-export interface TcpAndTlsRoutes {
-  readonly key: string;
-  readonly hosts: readonly string[];
-  readonly tcp: readonly TCPRoute[];
-  readonly tls: readonly TLSRoute[];
-}
-
-/** The TCP and TLS routes of a VirtualService; undefined where it has none. A change of its HTTP routes changes nothing here. */
-export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAndTlsRoutes | undefined => {
-  const spec = q.call(virtualService, key)?.spec;
-  return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0)
-    ? undefined
-    : { key, hosts: spec.hosts, tcp: spec.tcp, tls: spec.tls };
-});
-
-/** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
-const tcpAndTlsVirtualServices = query(
-  "tcpAndTlsVirtualServices",
-  (q, at: ScopeListener): readonly TcpAndTlsRoutes[] =>
-    q.call(virtualServicesOf, at).flatMap((key) => q.call(tcpAndTlsRoutes, key) ?? []),
-  { key: listenerKey },
-);
-
-/** Those of them that are for a host. */
-export function tcpAndTlsRoutesFor(q: QueryContext, at: ScopeListener, hostname: string): readonly TcpAndTlsRoutes[] {
-  return q.call(tcpAndTlsVirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsMeet(host, hostname)));
+/** Where a connection's bytes go. */
+export interface TcpProxyPlan {
+  readonly statPrefix: string;
+  /** One, or several with weights. */
+  readonly clusters: readonly { readonly name: string; readonly weight: number }[];
+  /** Where a single cluster is a subset. */
+  readonly subset: string;
+  /** Whose DestinationRule counts. */
+  readonly rule?: { readonly host: string; readonly serviceNamespace: string };
+  /** Whether the rule's tunnel counts. */
+  readonly tunnels: boolean;
+  readonly protocol: Protocol;
+  /** The port listened on. */
+  readonly port: number;
+  /** A wildcard host whose connections go where their SNI says (ServiceEntry DYNAMIC_DNS). */
+  readonly dynamicHost?: string;
 }
 
 export interface ListenerPort {
@@ -113,17 +91,6 @@ export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Serv
   };
 }
 
-/** The namespace whose service a host stands for in the scope, which is not always the one that a listener is of: rules are found by that one. */
-function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespace }: Service): string {
-  const scoped = q.call(serviceInScope, { scope, hostname });
-  return scoped === undefined ? namespace : splitKey(keyOfId(scoped.service))[0];
-}
-
-/** Whether a service stands for hosts that are resolved as they are met. */
-export function isDynamicDnsWildcard(service: Service): boolean {
-  return service.resolution === "DynamicDNS" && isWildcardHost(service.hostname);
-}
-
 /** The name of statistics by the mesh's pattern; the given one where there is no pattern. */
 export function outboundStatPrefix(
   q: QueryContext,
@@ -134,6 +101,17 @@ export function outboundStatPrefix(
 ): string {
   const pattern = mesh(q).outboundClusterStatName;
   return pattern === "" || service === undefined ? name : formatStatName(pattern, { service, port, subset });
+}
+
+/** Whether a service stands for hosts that are resolved as they are met. */
+export function isDynamicDnsWildcard(service: Service): boolean {
+  return service.resolution === "DynamicDNS" && isWildcardHost(service.hostname);
+}
+
+/** The namespace whose service a host stands for in the scope, which is not always the one that a listener is of: rules are found by that one. */
+function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespace }: Service): string {
+  const scoped = q.call(serviceInScope, { scope, hostname });
+  return scoped === undefined ? namespace : splitKey(keyOfId(scoped.service))[0];
 }
 
 function destinationService(q: QueryContext, scope: ScopeRef, { destination }: RouteDestination): Service | undefined {

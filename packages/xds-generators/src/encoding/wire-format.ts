@@ -1,0 +1,52 @@
+/** How the end of a field's value is found. */
+export const wireTypes = { varint: 0, fixed64: 1, lengthDelimited: 2, fixed32: 5 } as const;
+
+export type WireType = keyof typeof wireTypes;
+
+/** What stands before a field's value. */
+export function fieldTag(field: number, wireType: WireType): number {
+  return (field << 3) | wireTypes[wireType];
+}
+
+/** Bytes that hold a number in variable length. */
+export function varintSize(number: number): number {
+  return number < 0x80 ? 1 : number < 0x4000 ? 2 : number < 2097152 ? 3 : number < 268435456 ? 4 : 5;
+}
+
+/** Reads a number in variable length, and where what follows begins. Precise to 2^53; beyond, only where it ends is. */
+export function readVarint(bytes: Uint8Array, start: number): readonly [number: number, end: number] {
+  let number = 0;
+  let scale = 1;
+  for (let at = start; at < bytes.length; at++, scale *= 0x80) {
+    const byte = bytes[at] as number;
+    number += (byte & 0x7f) * scale;
+    if (byte < 0x80) return [number, at + 1];
+  }
+  throw new RangeError("a number is cut off");
+}
+
+/** Writes a number in variable length, and gives where what follows begins. */
+export function writeVarint(out: Uint8Array, at: number, number: number): number {
+  let rest = number;
+  for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
+  out[at++] = rest;
+  return at;
+}
+
+/** Where the value of a field ends. */
+export function skipField(message: Uint8Array, wireType: number, at: number): number {
+  switch (wireType) {
+    case wireTypes.varint:
+      return readVarint(message, at)[1];
+    case wireTypes.fixed64:
+      return at + 8;
+    case wireTypes.lengthDelimited: {
+      const [length, start] = readVarint(message, at);
+      return start + length;
+    }
+    case wireTypes.fixed32:
+      return at + 4;
+    default:
+      throw new RangeError(`wire type ${wireType} is not expected`);
+  }
+}

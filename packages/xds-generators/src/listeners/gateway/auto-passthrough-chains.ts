@@ -1,0 +1,48 @@
+import type { QueryContext } from "@istiod/incremental";
+import { type BoundServer, hostWithin, scopedService, scopeOf, scopeServices, subsetsOf } from "@istiod/push-context";
+import { sniDnatClusterName } from "../../resource-names.js";
+import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
+import { outboundStatPrefix, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
+import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
+import type { GatewayChain } from "./gateway-chain.js";
+
+/**
+ * A chain for each service and subset within the server's hosts, by the SNI that peers in the mesh use. Only mutual TLS matches, and
+ * only endpoints that take it are sent, so nothing is reached without it; policies are left to the workload.
+ */
+export function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly GatewayChain[] {
+  return q.call(scopeServices, scopeOf(q)).flatMap((scoped) => {
+    const service = q.call(scopedService, scoped);
+    if (
+      service === undefined ||
+      service.meshExternal ||
+      !server.sniHosts.some((host) => hostWithin(service.hostname, host))
+    )
+      return [];
+    const rule = { host: service.hostname, serviceNamespace: service.namespace };
+    return service.ports.flatMap((port) => {
+      if (port.protocol === "UDP") return [];
+      const subsets = ["", ...q.call(subsetsOf, rule).map(({ name }) => name)];
+      return subsets.map((subset): GatewayChain => {
+        const name = sniDnatClusterName(service.hostname, port.number, subset);
+        const plan: TcpProxyPlan = {
+          statPrefix: outboundStatPrefix(q, name, service, port, subset),
+          clusters: [{ name, weight: 0 }],
+          subset,
+          rule,
+          tunnels: false,
+          protocol: port.protocol,
+          port: port.number,
+        };
+        const filters = [
+          ...tcpStatsFilters(q, "gateway"),
+          ...terminalFilters(q, tcpProxyFromPlan(q, "gateway", plan), plan.protocol),
+        ];
+        return { match: { sniHosts: [name], applicationProtocols: meshAlpn }, filters: () => filters };
+      });
+    });
+  });
+}
+
+/** ALPNs of all connections in the mesh's mutual TLS. */
+const meshAlpn = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];

@@ -1,0 +1,116 @@
+import { create } from "@bufbuild/protobuf";
+import { anyPack } from "@bufbuild/protobuf/wkt";
+import { type RBAC, RBAC_Action, RBACSchema } from "@istiod/envoy-api/envoy/config/rbac/v3/rbac";
+import { ExtAuthzSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ext_authz/v3/ext_authz";
+import { RBACSchema as HttpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/rbac/v3/rbac";
+import { ExtAuthzSchema as TcpExtAuthzSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/ext_authz/v3/ext_authz";
+import { RBACSchema as TcpRbacSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/rbac/v3/rbac";
+import type { ApplicablePolicy } from "@istiod/push-context";
+import { packAny } from "../../envoy/any.js";
+import { type Filter, type HttpFilter, httpFilter, networkFilter } from "../../envoy/filters.js";
+import {
+  customPolicyPrefix,
+  customShadowPrefix,
+  type ExternalAuthorization,
+  httpRbacFilter,
+  networkRbacFilter,
+} from "./external-authorization.js";
+import { type AuthorizationOptions, rbacRules } from "./rbac-rules.js";
+
+export interface CustomAuthorizationOptions extends AuthorizationOptions {
+  readonly provider: (name: string) => ExternalAuthorization | undefined;
+  /** Whether one workload may ask several providers; otherwise, policies of several deny what they select. */
+  readonly allowsMultipleProviders: boolean;
+}
+
+/**
+ * For each provider that CUSTOM policies name, an RBAC filter that only notes which policy applies, and the ext_authz filter that
+ * acts on the note. A provider that cannot be asked denies what its policies select.
+ * Source: pilot/pkg/security/authz/builder.
+ */
+export function httpCustomAuthorizationFilters(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+): readonly HttpFilter[] {
+  return customRules(policies, options, false).flatMap(({ denied, noted, dryRun, external }) => {
+    if (denied !== undefined) return [httpFilter(httpRbacFilter, packAny(HttpRbacSchema, { rules: denied }))];
+    return [
+      httpFilter(
+        httpRbacFilter,
+        packAny(HttpRbacSchema, {
+          shadowRules: noted,
+          shadowRulesStatPrefix: customShadowPrefix,
+          ...(dryRun && { rules: dryRun }),
+        }),
+      ),
+      httpFilter("envoy.filters.http.ext_authz", anyPack(ExtAuthzSchema, external.http)),
+    ];
+  });
+}
+
+/** The same for chains of plain TCP; policies of providers over HTTP do not apply there. */
+export function tcpCustomAuthorizationFilters(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+): readonly Filter[] {
+  return customRules(policies, options, true).flatMap(({ denied, noted, dryRun, external }) => {
+    if (denied !== undefined)
+      return [networkFilter(networkRbacFilter, packAny(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
+    if (external.tcp === undefined) return [];
+    const shadow = {
+      shadowRules: noted,
+      statPrefix: "tcp.",
+      shadowRulesStatPrefix: customShadowPrefix,
+      ...(dryRun && { rules: dryRun }),
+    };
+    return [
+      networkFilter(networkRbacFilter, packAny(TcpRbacSchema, shadow)),
+      networkFilter("envoy.filters.network.ext_authz", anyPack(TcpExtAuthzSchema, external.tcp)),
+    ];
+  });
+}
+
+type CustomRules =
+  | { readonly denied: RBAC; readonly noted?: undefined; readonly dryRun?: undefined; readonly external?: undefined }
+  | {
+      readonly denied?: undefined;
+      readonly noted: RBAC;
+      readonly dryRun: RBAC | undefined;
+      readonly external: ExternalAuthorization;
+    };
+
+function customRules(
+  policies: readonly ApplicablePolicy[],
+  options: CustomAuthorizationOptions,
+  tcp: boolean,
+): readonly CustomRules[] {
+  const names = [...new Set(policies.map(({ provider }) => provider))].sort();
+  return names.map((name) => {
+    const own = policies.filter(({ provider }) => provider === name);
+    const prefix = name === "" ? "istio-ext-authz-" : `${customPolicyPrefix(name)}-`;
+    const noted = rbacRules(
+      RBAC_Action.DENY,
+      own.filter((policy) => !policy.dryRun),
+      prefix,
+      options,
+      tcp,
+    );
+    const external = names.length > 1 && !options.allowsMultipleProviders ? undefined : options.provider(name);
+    if (external === undefined) return { denied: denyRules(noted) };
+    const dryRun = rbacRules(
+      RBAC_Action.DENY,
+      own.filter((policy) => policy.dryRun),
+      prefix,
+      options,
+      tcp,
+    );
+    return { noted, dryRun: Object.keys(dryRun.policies).length > 0 ? dryRun : undefined, external };
+  });
+}
+
+function denyRules(rules: RBAC): RBAC {
+  const policies = Object.fromEntries(
+    Object.entries(rules.policies).map(([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy]),
+  );
+  return create(RBACSchema, { action: RBAC_Action.DENY, policies });
+}

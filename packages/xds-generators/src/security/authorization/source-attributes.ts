@@ -1,0 +1,99 @@
+import { parseCidrRange } from "../../envoy/cidr.js";
+import { quoteRegex } from "../../envoy/regex.js";
+import { exactMatcher, prefixMatcher, regexMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
+import { stringValue } from "../../envoy/value-matcher.js";
+import { claimEquals } from "../jwt-claims.js";
+import type { Attribute } from "./attribute.js";
+import { nonEmptyString, patternMatcher } from "./patterns.js";
+import { authenticatedPeer, everyPrincipal, type Principal, principal, somePrincipal } from "./principal.js";
+
+export const sourcePrincipal: Attribute<Principal> = {
+  each: (value, { identity }) => authenticatedPeer(patternMatcher(value, "spiffe://"), identity),
+};
+
+/** `issuer/subject`; the issuer may have slashes of its own. */
+export const requestPrincipal: Attribute<Principal> = {
+  httpOnly: true,
+  all: (values) => {
+    const terms = values.map((value) => {
+      const { issuer, subject } = issuerAndSubject(value);
+      return everyPrincipal([
+        principal("metadata", claimEquals("iss", stringValue(issuer))),
+        principal("metadata", claimEquals("sub", stringValue(subject))),
+      ]);
+    });
+    const [only] = terms;
+    return only !== undefined && terms.length === 1 ? only : somePrincipal(terms);
+  },
+};
+
+function issuerAndSubject(value: string): {
+  issuer: ReturnType<typeof exactMatcher>;
+  subject: ReturnType<typeof exactMatcher>;
+} {
+  const slash = value.lastIndexOf("/");
+  const issuer = slash < 0 ? value : value.slice(0, slash);
+  const subject = slash < 0 ? "" : value.slice(slash + 1);
+  if (value === "*") return { issuer: nonEmptyString, subject: nonEmptyString };
+  if (value.startsWith("*")) {
+    if (slash < 0) return { issuer: nonEmptyString, subject: suffixMatcher(value.slice(1)) };
+    return { issuer: issuer === "*" ? nonEmptyString : suffixMatcher(issuer.slice(1)), subject: exactMatcher(subject) };
+  }
+  if (value.endsWith("*")) {
+    if (slash < 0) return { issuer: prefixMatcher(value.slice(0, -1)), subject: nonEmptyString };
+    return {
+      issuer: exactMatcher(issuer),
+      subject: subject === "*" ? nonEmptyString : prefixMatcher(subject.slice(0, -1)),
+    };
+  }
+  return { issuer: exactMatcher(issuer), subject: exactMatcher(subject) };
+}
+
+/** `name` or `namespace/name`; parts that the SPIFFE ID has besides are passed over. */
+export const sourceServiceAccount: Attribute<Principal> = {
+  each: (value, { identity, policyNamespace }) => {
+    const slash = value.indexOf("/");
+    const namespace = slash < 0 ? policyNamespace : value.slice(0, slash);
+    const name = value.slice(slash + 1);
+    return authenticatedPeer(
+      regexMatcher(`spiffe://.+/ns/${quoteRegex(namespace)}/(.+/|)sa/${quoteRegex(name)}(/.+)?`),
+      identity,
+    );
+  },
+};
+
+export const sourceNamespace: Attribute<Principal> = {
+  each: (value, { identity }) => {
+    const pattern = value.split("*").map(quoteRegex).join(".*");
+    return authenticatedPeer(regexMatcher(`.*/ns/${pattern}/.*`), identity);
+  },
+};
+
+export const sourceTrustDomain: Attribute<Principal> = {
+  each: (value, { identity }) => {
+    const star = value.indexOf("*");
+    const pattern = `${quoteRegex(value.slice(0, star))}[^/]*${quoteRegex(value.slice(star + 1))}`;
+    const match =
+      value === "*"
+        ? prefixMatcher("spiffe://")
+        : star < 0
+          ? prefixMatcher(`spiffe://${value}/`)
+          : regexMatcher(`spiffe://${pattern}/.*`);
+    return authenticatedPeer(match, identity);
+  },
+};
+
+export const remoteIp: Attribute<Principal> = {
+  each: (value) => {
+    const range = parseCidrRange(value);
+    return range && principal("remoteIp", range);
+  },
+};
+
+/** Inside a tunnel, the direct peer of a connection is Envoy itself, so that nothing can be said of its address. */
+export const sourceIp: Attribute<Principal> = {
+  each: (value, { identity }) => {
+    const range = identity === "filterState" ? undefined : parseCidrRange(value);
+    return range && principal("directRemoteIp", range);
+  },
+};

@@ -1,0 +1,53 @@
+/**
+ * What is logged: requests, connections, connections for which a listener had no filter chain, HBONE tunnels that could not be
+ * opened, or HBONE tunnels that were rejected. Of a tunnel that works, only what it carries is logged.
+ */
+
+import { create } from "@bufbuild/protobuf";
+import {
+  type AccessLogFilter,
+  AccessLogFilterSchema,
+  ComparisonFilter_Op,
+} from "@istiod/envoy-api/envoy/config/accesslog/v3/accesslog";
+import { ExpressionFilterSchema } from "@istiod/envoy-api/envoy/extensions/access_loggers/filters/cel/v3/cel";
+import { packAny } from "../envoy/any.js";
+
+export type AccessLogKind = "http" | "tcp" | "listener" | "hbone-origination" | "hbone-termination";
+
+/** Statuses from 400. Envoy's API requires a runtime key; this one is never set. */
+const failedRequest = create(AccessLogFilterSchema, {
+  filterSpecifier: {
+    case: "statusCodeFilter",
+    value: { comparison: { op: ComparisonFilter_Op.GE, value: { defaultValue: 400, runtimeKey: "istio.io/unset" } } },
+  },
+});
+
+/** Filters by which one part of a listener leaves out what another part logs. */
+export const defaultFilters: Readonly<Partial<Record<AccessLogKind, AccessLogFilter>>> = {
+  listener: responseFlag("NR"),
+  "hbone-origination": responseFlag("UF"),
+  "hbone-termination": failedRequest,
+};
+
+export function celFilter(expression: string): AccessLogFilter {
+  const typedConfig = packAny(ExpressionFilterSchema, { expression });
+  return create(AccessLogFilterSchema, {
+    filterSpecifier: {
+      case: "extensionFilter",
+      value: {
+        name: "envoy.access_loggers.extension_filters.cel",
+        configType: { case: "typedConfig", value: typedConfig },
+      },
+    },
+  });
+}
+
+export function andFilter(filters: readonly AccessLogFilter[]): AccessLogFilter | undefined {
+  return filters.length < 2
+    ? filters[0]
+    : create(AccessLogFilterSchema, { filterSpecifier: { case: "andFilter", value: { filters: [...filters] } } });
+}
+
+function responseFlag(flag: string): AccessLogFilter {
+  return create(AccessLogFilterSchema, { filterSpecifier: { case: "responseFlagFilter", value: { flags: [flag] } } });
+}
