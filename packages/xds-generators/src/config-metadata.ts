@@ -9,7 +9,7 @@ const resourceNames = {
 
 type ConfigKind = keyof typeof resourceNames;
 
-/** Returns the path of an object, under which Envoy's metadata names the configuration that a resource was built from. */
+/** Returns the path of an object, which identifies it in Envoy's metadata. */
 export function configPath(
   kind: ConfigKind,
   { namespace, name }: { readonly namespace: string; readonly name: string },
@@ -17,7 +17,7 @@ export function configPath(
   return `/apis/networking.istio.io/v1/namespaces/${namespace}/${resourceNames[kind]}/${name}`;
 }
 
-/** Metadata that names the object, `namespace/name`, that something was built from. */
+/** Metadata that identifies the object, `namespace/name`, that something was built from. */
 export function configMetadata(kind: ConfigKind, key: string): Metadata {
   const [namespace = "", name = ""] = key.split("/");
   return create(MetadataSchema, { filterMetadata: { istio: { config: configPath(kind, { namespace, name }) } } });

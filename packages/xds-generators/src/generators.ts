@@ -16,7 +16,7 @@ import { nameTable } from "./names/index.js";
 import { routeConfigurationByName, routeConfigurations } from "./routes/index.js";
 import { secretByName, secrets } from "./secrets/index.js";
 
-/** The resources of each type that a client should have, by type URL. */
+/** The resources of a client, by type URL. */
 export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   [clusterType]: clusters,
   [endpointType]: endpointAssignments,
@@ -26,7 +26,7 @@ export const generators: Readonly<Record<string, Query<void, ResourceSet>>> = {
   [nameTableType]: nameTable,
 };
 
-/** Resources that a client may ask for by name although they are not in its set, by type URL. */
+/** Resources that a client may request by name although they are not in its set, by type URL. */
 export const lookups: Readonly<Record<string, Query<string, Resource | undefined>>> = {
   [endpointType]: loadAssignmentByName,
   [routeType]: routeConfigurationByName,

@@ -5,7 +5,7 @@ import { hasIstioExtension } from "./istio-extensions.js";
 /** The port on which workloads accept HBONE tunnels. */
 export const hbonePort = 15008;
 
-/** Reports whether the client can send through HBONE tunnels: where the mesh sends them at all, and always at waypoints. */
+/** Reports whether the client can send through HBONE: if the mesh enables it, and always for waypoints. */
 export function sendsHbone(q: QueryContext): boolean {
   return q.call(hboneEnabled);
 }
@@ -25,7 +25,7 @@ export function terminatesTunnels(q: QueryContext): boolean {
   return features.sidecarListensHbone(q) && askMetadata(q, "ENABLE_HBONE") === true;
 }
 
-/** Reports whether the ends of the client's tunnels tell each other who they are by the baggage header. */
+/** Reports whether the client and its tunnel peers exchange metadata in the baggage header. */
 export function exchangesBaggage(q: QueryContext): boolean {
   return features.ambientBaggage(q) && sendsHbone(q) && hasIstioExtension(q, "tunnelPeerMetadata");
 }

@@ -1,7 +1,7 @@
 import type { QueryContext } from "@istiod/incremental";
 import { hasExtension } from "@istiod/push-context";
 
-/** What Istio's build of Envoy has and a stock one lacks, each with the names by which a proxy may list it. */
+/** Extensions in Istio's build of Envoy that a stock build lacks, with the names under which a proxy may list them. */
 const names = {
   alpn: ["istio.alpn", "envoy.filters.http.alpn"],
   stats: ["envoy.filters.http.istio_stats", "envoy.filters.network.istio_stats", "istio.stats"],
@@ -17,7 +17,10 @@ const names = {
 
 type IstioExtension = keyof typeof names;
 
-/** Whether the client's Envoy has it. One that lists no extensions is taken for Istio's build. */
+/**
+ * Reports whether the client's Envoy has an extension. A proxy that lists no extensions is assumed to run Istio's
+ * build.
+ */
 export function hasIstioExtension(q: QueryContext, extension: IstioExtension): boolean {
   return names[extension].some((name) => q.ask(hasExtension, name));
 }

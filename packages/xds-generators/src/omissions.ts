@@ -6,21 +6,21 @@ import { outboundListenerConflicts } from "./listeners/outbound/outbound-plans.j
 import { outboundPorts } from "./listeners/outbound/outbound-ports.js";
 import { duplicateDomains, sidecarRouteNames } from "./routes/index.js";
 
-/** What of a client's mesh is left out of its resources, because something else has its place or because nothing is there. */
+/** Configuration that is omitted from a client's resources because of a conflict or because there are no endpoints. */
 export interface Omissions {
-  /** Names of clusters that a second service asks for. */
+  /** Names of clusters that are defined twice. */
   readonly duplicateClusters: readonly string[];
-  /** Clusters whose endpoints the proxy would have to resolve, and that have none. */
+  /** DNS clusters without endpoints. */
   readonly dnsClustersWithoutEndpoints: readonly string[];
-  /** Virtual hosts, `host:port`, that are wanted twice, or that lost domains to others. */
+  /** Virtual hosts, `host:port`, that are defined twice or lost a domain to another. */
   readonly duplicateDomains: readonly string[];
-  /** Listeners, `address_port`, where connections that a service wanted are another's. */
+  /** Listeners, `address_port`, with conflicting TCP services. */
   readonly conflictingOutboundListeners: readonly string[];
-  /** Whether two services describe a port of the workload differently. */
+  /** True if two services declare different protocols for a port of the workload. */
   readonly hasInboundConflict: boolean;
 }
 
-/** Names are in order and unique. Source of what counts: the gauges of pilot/pkg/model/push_context.go. */
+/** Lists are sorted and unique. Source: the gauges of pilot/pkg/model/push_context.go. */
 export const omissions = query("omissions", (q): Omissions => {
   const sidecar = q.ask(proxyType) === "sidecar";
   const scope = scopeOf(q);

@@ -1,17 +1,17 @@
-/** Names of the clusters that every proxy of a kind has, whatever the mesh holds. */
+/** Clusters that every proxy of a type has. */
 export const blackHoleCluster = "BlackHoleCluster";
 export const passthroughCluster = "PassthroughCluster";
 export const inboundPassthroughCluster = "InboundPassthroughCluster";
 export const allowAnyDynamicDnsCluster = "AllowAnyDynamicDNSCluster";
-/** The proxy's own service, put in the bootstrap for zone-aware routing. */
+/** The proxy's own service, used by the bootstrap for zone-aware routing. */
 export const selfDiscoveryCluster = "local_cluster";
 export const externalSdsCluster = "sds-external";
 
 /** The listener that terminates HBONE tunnels, at port 15008. */
 export const connectTerminate = "connect_terminate";
-/** The internal listener for connections from terminated tunnels, and the cluster that leads to it. */
+/** The internal listener for connections from terminated HBONE tunnels, and its cluster. */
 export const mainInternal = "main_internal";
-/** The internal listener that opens HBONE tunnels, and the cluster of the tunnels' far ends. */
+/** The internal listener that opens HBONE tunnels, and the cluster of their endpoints. */
 export const connectOriginate = "connect_originate";
 
 export const virtualOutboundListener = "virtualOutbound";
@@ -23,7 +23,7 @@ export const virtualInboundBlackHoleChain = "virtualInbound-blackhole";
 export const virtualInboundCatchAllHttpChain = "virtualInbound-catchall-http";
 export const passthroughFilterChain = "PassthroughFilterChain";
 
-/** Virtual hosts and routes for hosts that the mesh does not know. */
+/** Virtual hosts and routes for unknown hosts. */
 export const blockAllRoute = "block_all";
 export const allowAnyRoute = "allow_any";
 export const allowAnyDynamicDnsRoute = "allow_any_dynamic_dns";
@@ -37,7 +37,7 @@ export const rootCertificatesSuffix = "-cacert";
 
 type ClusterDirection = "outbound" | "inbound" | "inbound-vip";
 
-/** What a cluster's name says. `sniDnat` is the form with `_.`, which is also the SNI of Istio's mutual TLS. */
+/** The parts of a cluster name. `sniDnat` is the form with `_.`, which is also the SNI of Istio's mutual TLS. */
 interface ClusterName {
   readonly direction: ClusterDirection;
   readonly port: number;
@@ -51,7 +51,10 @@ export function outboundClusterName(hostname: string, port: number, subset = "")
   return `outbound|${port}|${subset}|${hostname}`;
 }
 
-/** `outbound_.80_.v1_.cart.shop.svc.cluster.local`: clusters of AUTO_PASSTHROUGH gateways, and the default SNI between proxies. */
+/**
+ * `outbound_.80_.v1_.cart.shop.svc.cluster.local`: clusters of AUTO_PASSTHROUGH gateways, and the default SNI between
+ * proxies.
+ */
 export function sniDnatClusterName(hostname: string, port: number, subset = ""): string {
   return `outbound_.${port}_.${subset}_.${hostname}`;
 }
@@ -61,7 +64,7 @@ export function inboundClusterName(port: number): string {
   return `inbound|${port}||`;
 }
 
-/** The parts of a cluster's name in either form; undefined for a name that is not made of parts. */
+/** Parses a cluster name of either form; undefined for any other name. */
 export function parseClusterName(name: string): ClusterName | undefined {
   const sniDnat = /^(outbound|inbound)_\./.test(name);
   const separator = sniDnat ? "_." : "|";
@@ -80,7 +83,7 @@ export function parseClusterName(name: string): ClusterName | undefined {
   return { direction, port: Number(port), subset, hostname, sniDnat };
 }
 
-/** Envoy's names of statistics stop at the first `;` where a prefix could run on; Istio ends its own with one. */
+/** Returns a stat prefix with the delimiter `;`, at which Istio's tag extraction stops. */
 export function delimitedStatPrefix(name: string): string {
   return `${name};`;
 }

@@ -17,11 +17,14 @@ import { addMetadataExchange } from "./cluster-metadata.js";
 import { applyConnectionPool } from "./traffic-policy/connection-pool.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
-/** Addresses that the workload's redirection leaves alone, so that what the proxy sends from them does not come back to it. */
+/**
+ * Source addresses that iptables redirection excludes, so that connections from the proxy to its workload are not
+ * captured again.
+ */
 export const inboundBindIpv4 = "127.0.0.6";
 export const inboundBindIpv6 = "::6";
 
-/** Where traffic goes that leads nowhere. */
+/** The cluster that drops traffic: it has no endpoints. */
 export const blackHole = query("blackHoleCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
   return clusterResource(
@@ -33,14 +36,17 @@ export const blackHole = query("blackHoleCluster", (q): Resource => {
   );
 });
 
-/** Where outbound traffic goes that the mesh knows nothing of: to where it was meant. The mesh's default connection pool bounds it. */
+/**
+ * The cluster for outbound traffic to unknown destinations: passes it to the original destination, within the mesh's
+ * default connection pool.
+ */
 export const passthrough = query("passthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   addMetadataExchange(q, cluster);
   return clusterResource(cluster);
 });
 
-/** Where inbound traffic goes that no service stands for: to the workload, past the redirection. */
+/** The cluster for inbound traffic to ports without a service: passes it to the workload, bypassing redirection. */
 export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resource => {
   const { cluster } = passthroughDraft(q);
   const mode = q.ask(ipMode);
@@ -52,7 +58,7 @@ export const inboundPassthrough = query("inboundPassthroughCluster", (q): Resour
   return clusterResource(cluster);
 });
 
-/** A server of secrets that the proxy reaches at a socket of its own. */
+/** An external SDS server that the proxy reaches on a Unix domain socket. */
 export const externalSds = query("externalSdsCluster", (q): Resource => {
   const connectTimeout = mesh(q).connectTimeout;
   const pipe = { path: "./var/run/secrets/credential-uds/socket" };
@@ -83,7 +89,7 @@ export const externalSds = query("externalSdsCluster", (q): Resource => {
   );
 });
 
-/** An address to send from, at any port. */
+/** A source address with any port. */
 export function sourceAddress(address: string): {
   address: string;
   portSpecifier: { case: "portValue"; value: number };

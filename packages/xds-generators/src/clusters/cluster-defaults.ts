@@ -14,37 +14,43 @@ import { typedStruct } from "../envoy/typed-struct.js";
 import { exchangesBaggage } from "../hbone.js";
 import { hasIstioExtension } from "../istio-extensions.js";
 
-/** Files of certificates that a proxy brings for its side of every mutual TLS. */
+/** Certificate files that a proxy brings for the client side of mutual TLS. */
 export interface ClientCertificateFiles {
   readonly clientCertificate: string;
   readonly privateKey: string;
   readonly caCertificates: string;
 }
 
-/** What every cluster depends on, of the mesh, the environment and the proxy: read once for all of them, so that each depends on one thing. */
+/**
+ * Settings of the mesh, the environment and the proxy that all clusters depend on. Reading them once gives each cluster
+ * a single dependency.
+ */
 interface ClusterDefaults {
   readonly connectTimeout: Duration | undefined;
   readonly tcpKeepalive: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined;
   readonly trackRemaining: boolean;
   readonly trafficPolicy: MeshConfig_DefaultTrafficPolicy | undefined;
   readonly outboundStatNamePattern: string;
-  /** Labels of services whose sessions persist. */
+  /** Labels of services with persistent sessions. */
   readonly persistentSessionLabels: readonly string[];
   readonly telemetryLabel: boolean;
-  /** Which services are sent unhealthy endpoints too: all of them, all but where a policy speaks against it, or those that need it. */
+  /**
+   * The services whose unhealthy endpoints are sent too: all, all except where `minHealthPercent` is set, or only those
+   * that require it.
+   */
   readonly unhealthyEndpoints: "always" | "usually" | "ifNeeded";
   readonly localityWeightedLb: boolean;
   readonly localityLbSetting: LocalityLoadBalancerSetting | undefined;
   readonly zoneAwareLbSetting: ZoneAwareLoadBalancerSetting | undefined;
   readonly autoMutualTls: boolean;
   readonly clientCertificates: ClientCertificateFiles | undefined;
-  /** The filter by which proxies tell each other who they are over TCP, where the proxy has it. */
+  /** The TCP metadata exchange filter; undefined if the proxy lacks the extension. */
   readonly metadataExchange: Filter | undefined;
-  /** Whether peers are offered that exchange by ALPN. */
+  /** True if metadata exchange is offered to peers by ALPN. */
   readonly offersMetadataExchangeAlpn: boolean;
-  /** Whether any workload of the mesh takes HTTP tunnels. */
+  /** True if any workload of the mesh accepts HBONE tunnels. */
   readonly meshHasTunnels: boolean;
-  /** Whether responses through tunnels say who they are from. */
+  /** True if tunnels carry peer metadata in the baggage header. */
   readonly exchangesBaggage: boolean;
 }
 

@@ -9,17 +9,17 @@ import {
 import { type Resource, resource } from "@istiod/resources";
 import { delimitedStatPrefix } from "../resource-names.js";
 
-/** A cluster while it is made: its options for HTTP stay apart until it is finished. */
+/** A cluster under construction. Its HTTP protocol options are kept apart until `finishCluster`. */
 export interface ClusterDraft {
   readonly cluster: Cluster;
   http: HttpProtocolOptions | undefined;
-  /** Whether hosts are resolved for each request, so that neither SNI nor balancing can be fixed here. */
+  /** True if hosts are resolved per request, so that neither SNI nor load balancing can be fixed in the cluster. */
   readonly dynamicForwardProxy: boolean;
 }
 
 export const httpProtocolOptionsKey = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
-/** A draft whose statistics have the cluster's own name. */
+/** Returns a draft whose stat name is the cluster's name. */
 export function newClusterDraft(
   init: MessageInitShape<typeof ClusterSchema> & { readonly name: string },
   dynamicForwardProxy = false,
@@ -31,13 +31,16 @@ export function newClusterDraft(
   };
 }
 
-/** The options for HTTP, made where there are none. */
+/** Returns the HTTP protocol options of a draft, creating them if absent. */
 export function httpOptions(draft: ClusterDraft): HttpProtocolOptions {
   draft.http ??= create(HttpProtocolOptionsSchema);
   return draft.http;
 }
 
-/** The cluster, with its options for HTTP in place. Envoy demands a protocol there: where none was chosen it is HTTP/1.1. */
+/**
+ * Returns the cluster with its HTTP protocol options. Envoy requires an upstream protocol there; the default is
+ * HTTP/1.1.
+ */
 export function finishCluster({ cluster, http }: ClusterDraft): Cluster {
   if (http === undefined) return cluster;
   if (http.upstreamProtocolOptions.case === undefined) {
@@ -50,7 +53,7 @@ export function finishCluster({ cluster, http }: ClusterDraft): Cluster {
   return cluster;
 }
 
-/** The cluster as a resource. */
+/** Encodes the cluster as a resource. */
 export function clusterResource(cluster: Cluster): Resource {
   return resource(cluster.name, toBinary(ClusterSchema, cluster));
 }

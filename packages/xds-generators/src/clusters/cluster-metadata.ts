@@ -14,7 +14,7 @@ import { clusterDefaults } from "./cluster-defaults.js";
 const istio = "istio";
 const peerMetadata = "istio.peer_metadata";
 
-/** Sets entries of the cluster's metadata under a filter's name. */
+/** Sets entries of the cluster's metadata under a filter name. */
 export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio): void {
   cluster.metadata ??= create(MetadataSchema);
   cluster.metadata.filterMetadata[filter] = { ...cluster.metadata.filterMetadata[filter], ...fields };
@@ -23,7 +23,7 @@ export function addMetadata(cluster: Cluster, fields: JsonObject, filter = istio
 /** A service's names. */
 type NamedService = Pick<Service, "hostname" | "name" | "namespace">;
 
-/** The services that the cluster stands for, for the labels of metrics. */
+/** Adds the services that the cluster represents, which are labels of metrics. */
 export function addServicesMetadata(q: QueryContext, cluster: Cluster, services: readonly NamedService[]): void {
   if (!q.call(clusterDefaults).telemetryLabel) return;
   addMetadata(cluster, {
@@ -31,19 +31,22 @@ export function addServicesMetadata(q: QueryContext, cluster: Cluster, services:
   });
 }
 
-/** The path of the rule that shaped the cluster (`configPath`), and that its TLS must not get Istio's ALPN where the rule chose that of a plain server. */
+/**
+ * Adds the path of the DestinationRule (`configPath`). Excludes the cluster from the ALPN filter if the rule originates
+ * plain TLS.
+ */
 export function addDestinationRuleMetadata(cluster: Cluster, path: string, tls: ClientTLSSettings | undefined): void {
   addMetadata(cluster, { config: path });
   if (tls?.mode === Mode.SIMPLE || tls?.mode === Mode.MUTUAL) addMetadata(cluster, { alpn_override: "false" });
 }
 
-/** The filter by which proxies tell each other who they are over TCP, where the client has it. */
+/** Adds the TCP metadata exchange filter, if the client has the extension. */
 export function addMetadataExchange(q: QueryContext, cluster: Cluster): void {
   const { metadataExchange } = q.call(clusterDefaults);
   if (metadataExchange !== undefined) cluster.filters.push(metadataExchange);
 }
 
-/** The filter by which a waypoint's answers tell who they are from. */
+/** Adds the filter that reads peer metadata from the baggage of HBONE responses. */
 export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
   if (!q.call(clusterDefaults).exchangesBaggage) return;
   const typedConfig = typedStruct(
@@ -53,7 +56,7 @@ export function addBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
   cluster.filters.push(create(FilterSchema, { name: "upstream_hbone_peer_metadata", typedConfig }));
 }
 
-/** Keeps that filter from reading what is not meant for it: the bytes of another protocol. */
+/** Disables baggage discovery, which would misread the bytes of another protocol. */
 export function disableBaggageDiscovery(q: QueryContext, cluster: Cluster): void {
   if (q.call(clusterDefaults).exchangesBaggage) addMetadata(cluster, { disable_baggage_discovery: true }, peerMetadata);
 }

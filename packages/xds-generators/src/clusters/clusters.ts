@@ -23,7 +23,8 @@ import { inboundCluster } from "./inbound/inbound-cluster.js";
 import { outboundCluster } from "./outbound/outbound-cluster.js";
 
 /**
- * All clusters of the client. Those that speak no Envoy's clusters have none, and applications without a proxy ask for theirs by name.
+ * All clusters of the client (CDS). Proxies other than Envoy have none, and proxyless gRPC applications request theirs
+ * by name.
  * Source: pilot/pkg/networking/core/cluster.go, buildClusters.
  */
 export const clusters = query("clusters", (q): ResourceSet => {
@@ -32,12 +33,12 @@ export const clusters = query("clusters", (q): ResourceSet => {
   return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters)]);
 });
 
-/** The clusters of all services that the client knows: one set for all clients alike in this, and so one part of the sets of all of them. */
+/** The clusters of all services that the client knows: one part of the set, shared by its class of clients. */
 const outboundClusters = query("outboundClusters", (q): ResourceSet =>
   ResourceSet.union(q.call(clientServices).map((scoped) => q.call(serviceClusters, scoped))),
 );
 
-/** The clusters of one service: of each port, and of each subset that the client knows. Clients alike share the set. */
+/** The clusters of one service, for each port and subset that the client knows. Shared by its class of clients. */
 const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): ResourceSet => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.resolution === "Alias") return ResourceSet.empty;
@@ -58,7 +59,7 @@ const serviceClusters = query("serviceClusters", (q, scoped: ScopedService): Res
   );
 });
 
-/** The clusters of one service by which a gateway passes on TLS that it does not open. Names and subsets are those of the others. */
+/** The clusters of one service with SNI-DNAT names, for gateways with AUTO_PASSTHROUGH servers. */
 const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): ResourceSet => {
   const service = q.call(scopedService, scoped);
   if (service === undefined || service.meshExternal) return ResourceSet.empty;
@@ -66,7 +67,7 @@ const sniDnatClusters = query("sniDnatClusters", (q, scoped: ScopedService): Res
   return ResourceSet.of(outboundClustersOf(q, scoped, ports, true));
 });
 
-/** The clusters that stand for no service of the mesh, and those of the workload itself. */
+/** The clusters that do not belong to a service of the mesh, and the inbound clusters. */
 const proxyClusters = query("proxyClusters", (q): ResourceSet => {
   const external = q.ask(rawMetadata, "credential") === "true" ? [q.call(externalSds)] : [];
   const type = q.ask(proxyType);

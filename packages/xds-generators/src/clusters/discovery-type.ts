@@ -8,7 +8,10 @@ import {
 import { features, proxyType } from "@istiod/push-context";
 import type { Protocol, Service } from "@istiod/service-discovery";
 
-/** How the client finds a service's endpoints. Gateways have no original destination to pass through to, so they are sent endpoints. */
+/**
+ * Returns how the client discovers a service's endpoints. Gateways have no original destination, so they use EDS
+ * instead.
+ */
 export function discoveryTypeOf(
   q: QueryContext,
   { resolution, registry, raceFirstTcpConnect }: Service,
@@ -27,8 +30,9 @@ export function discoveryTypeOf(
 }
 
 /**
- * How endpoints are found once a policy counts: one that passes connections through leaves that to where they were meant. Redis that istiod
- * shards is not passed through. Source: pilot/pkg/networking/core/cluster_traffic_policy.go, applyLoadBalancer.
+ * Returns the discovery type under a traffic policy: a PASSTHROUGH load balancer selects the original destination.
+ * Redis with the Redis filter is never passed through. Source: pilot/pkg/networking/core/cluster_traffic_policy.go,
+ * applyLoadBalancer.
  */
 export function discoveryTypeWithPolicy(
   q: QueryContext,
@@ -40,7 +44,10 @@ export function discoveryTypeWithPolicy(
   return passes ? Cluster_DiscoveryType.ORIGINAL_DST : type;
 }
 
-/** How a subset's endpoints are found, as far as no policy of its port decides: as its service's are, but where its policy passes connections through, Redis or not. */
+/**
+ * Returns the discovery type of a subset before policies of its port: the service's, unless the subset's own policy is
+ * PASSTHROUGH, Redis or not.
+ */
 export function discoveryTypeOfSubset(
   ofService: Cluster_DiscoveryType,
   { trafficPolicy }: Subset,

@@ -12,7 +12,7 @@ import { duration } from "../envoy/duration.js";
 
 type IpMode = "IPv4" | "IPv6" | "Dual";
 
-/** The families of addresses that a client with these addresses asks names for. */
+/** Returns the address families that a client with this IP mode looks up. */
 export function dnsLookupFamily(q: QueryContext, mode: IpMode): Cluster_DnsLookupFamily {
   switch (mode) {
     case "IPv4":
@@ -25,7 +25,7 @@ export function dnsLookupFamily(q: QueryContext, mode: IpMode): Cluster_DnsLooku
   }
 }
 
-/** How a cluster whose endpoints are names resolves them; `race`: it asks all families and takes the connection that stands first. */
+/** Returns the DNS settings of a cluster. `race` looks up all families and uses the first connection that succeeds. */
 export function dnsSettings(
   q: QueryContext,
   race: boolean,

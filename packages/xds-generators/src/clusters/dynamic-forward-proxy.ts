@@ -44,10 +44,12 @@ import { applyOutboundPolicy } from "./traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol, passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 import { allowInsecureOptions, upstreamTlsContext } from "./traffic-policy/upstream-tls-context.js";
 
-/** The protocols whose requests or handshakes name the host to resolve. */
+/** Protocols whose requests or handshakes name the host to resolve. */
 export const resolvableProtocols: readonly Protocol[] = ["HTTP", "TLS", "GRPC", "HTTP2"];
 
-/** The cluster of a ServiceEntry for a wildcard whose hosts are resolved as they are asked for (DYNAMIC_DNS). */
+/**
+ * The cluster of a ServiceEntry with a wildcard host and DYNAMIC_DNS resolution, whose hosts are resolved on demand.
+ */
 export const dynamicDnsCluster = query(
   "dynamicDnsCluster",
   (q, ref: { readonly service: ScopedService; readonly port: number }): Resource | undefined => {
@@ -76,7 +78,7 @@ export const dynamicDnsCluster = query(
         selectsWorkloads: rule?.spec.workloadSelector !== undefined,
       },
     });
-    // Envoy makes no difference between plaintext and TLS here once there are options for HTTP.
+    // With HTTP protocol options, Envoy applies the check to plaintext too.
     const { autoSni, autoSanValidation } = draft.http?.upstreamHttpProtocolOptions ?? {};
     if (draft.http !== undefined && !(autoSni === true && autoSanValidation === true)) allowInsecureOptions(draft);
     const { cluster } = draft;
@@ -87,7 +89,10 @@ export const dynamicDnsCluster = query(
   },
 );
 
-/** Where unknown hosts are resolved as they are asked for (ALLOW_ANY_DYNAMIC_DNS), over TLS if the mesh's policy has some. */
+/**
+ * The cluster for unknown hosts under ALLOW_ANY_DYNAMIC_DNS, which are resolved on demand. It uses TLS if the mesh's
+ * outbound policy does.
+ */
 export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource => {
   const tls = mesh(q).outboundTrafficPolicy?.tls;
   const plaintext = tls === undefined || tls.mode === Mode.DISABLE;
@@ -104,7 +109,10 @@ export const allowAnyCluster = query("allowAnyDynamicDnsCluster", (q): Resource 
   return clusterResource(finishCluster(draft));
 });
 
-/** The DNS cache that this cluster shares with the filters in front of it. A client whose DNS its agent answers asks the agent. */
+/**
+ * Returns the DNS cache that the cluster shares with the filters in front of it. A client with DNS capture resolves
+ * through its agent.
+ */
 export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
   return create(DnsCacheConfigSchema, {
     name: allowAnyDnsCache,
@@ -114,7 +122,7 @@ export function allowAnyDnsCacheConfig(q: QueryContext): DnsCacheConfig {
   });
 }
 
-/** The families of the addresses that the node states of its workload. */
+/** The address families of the workload's addresses in the node metadata. */
 const instanceIpMode = fact("instanceIpMode", (proxy: Proxy) => ipModeOf(proxy.metadata.INSTANCE_IPS ?? []));
 
 function agentDnsResolver(q: QueryContext): ReturnType<typeof caresResolver> {

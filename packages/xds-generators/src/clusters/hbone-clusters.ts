@@ -18,10 +18,10 @@ import { defaultThresholds } from "./traffic-policy/connection-pool.js";
 import { passthroughProtocolOptions } from "./traffic-policy/upstream-protocol.js";
 
 const originalDestination = "envoy.filters.listener.original_dst";
-/** How long an unused tunnel stays, unless the mesh says: milliseconds. */
+/** Idle timeout of a tunnel unless the mesh sets one, in milliseconds. */
 const defaultIdleTimeoutMs = 3_600_000;
 
-/** Tunnels over HTTP/2 and mutual TLS, to the address that the connection was meant for or to its waypoint. */
+/** The cluster of HBONE tunnels: HTTP/2 over mutual TLS to the original destination or its waypoint. */
 export const connectOriginateCluster = query("connectOriginateCluster", (q): Resource => {
   const { connectTimeout, hboneIdleTimeout } = mesh(q);
   const streamWindow = features.hboneInitialStreamWindow(q);
@@ -67,7 +67,7 @@ export const connectOriginateCluster = query("connectOriginateCluster", (q): Res
   );
 });
 
-/** From the end of a tunnel to the listener that takes what was in it. */
+/** The cluster that leads from a terminated tunnel to the internal listener `main_internal`. */
 export const mainInternalCluster = query("mainInternalCluster", (q): Resource => {
   return clusterResource(
     newClusterDraft({

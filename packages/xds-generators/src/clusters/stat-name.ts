@@ -4,13 +4,13 @@ interface StatNameParts {
   readonly service: Pick<Service, "hostname" | "name" | "namespace" | "registry">;
   readonly port: ServicePort;
   readonly subset?: string;
-  /** The workload's port; 0 where it is not known; `unfilled`: its place in the pattern is left as it is, as Istio's inbound listeners do. */
+  /** The workload's port; 0 if unknown. `unfilled` leaves `%TARGET_PORT%` in place, as Istio's inbound listeners do. */
   readonly targetPort?: number | "unfilled";
 }
 
 /**
- * The name under which a cluster or route counts, by a pattern of MeshConfig (`outboundClusterStatName`, …). `%SERVICE%` is
- * `name.namespace` for Kubernetes, and the host for others.
+ * Formats a stat name by a pattern of MeshConfig (`outboundClusterStatName`, …). `%SERVICE%` is `name.namespace` for
+ * Kubernetes, and the host for others.
  */
 export function formatStatName(pattern: string, { service, port, subset = "", targetPort = 0 }: StatNameParts): string {
   const { hostname, name, namespace, registry } = service;

@@ -2,26 +2,26 @@ import { copyToSlab } from "./slab.js";
 import { fieldTag, varintSize, type WireType, writeVarint } from "./wire-format.js";
 
 /**
- * Writes an encoded message from its end to its beginning. A message's length stands before it: written in this direction, it is known
- * when it is due, and nothing is moved or encoded twice. So the last field is written first, and a field's value before its tag.
+ * Writes an encoded message from its end to its beginning. A length prefix is known when it is written, so nothing is
+ * moved or encoded twice. The last field is written first, and a field's value before its tag.
  */
 export class BackwardWriter {
   #buffer = Buffer.allocUnsafeSlow(4096);
   #start = this.#buffer.length;
 
-  /** How many bytes there are. */
+  /** The number of bytes written. */
   get length(): number {
     return this.#buffer.length - this.#start;
   }
 
-  /** What was written, copied; the writer is empty then. */
+  /** Returns a copy of the bytes written, and clears the writer. */
   finish(): Uint8Array {
     const out = copyToSlab(this.#buffer.subarray(this.#start));
     this.#start = this.#buffer.length;
     return out;
   }
 
-  /** Forgets what was written. */
+  /** Discards the bytes written. */
   clear(): void {
     this.#start = this.#buffer.length;
   }
@@ -36,7 +36,7 @@ export class BackwardWriter {
     this.#buffer.write(text, at, length);
   }
 
-  /** A number from 0 to 2^32 - 1, in variable length. */
+  /** Writes an integer from 0 to 2^32 - 1. */
   varint(number: number): void {
     const at = this.#reserve(varintSize(number));
     writeVarint(this.#buffer, at, number);
@@ -46,32 +46,32 @@ export class BackwardWriter {
     this.varint(fieldTag(field, wireType));
   }
 
-  /** Makes what was written since there were `length` bytes the value of a field. */
+  /** Turns everything written since the writer had `length` bytes into the value of a field. */
   closeField(field: number, length: number): void {
     this.varint(this.length - length);
     this.tag(field, "lengthDelimited");
   }
 
-  /** A text as the value of a field; nothing where it is empty. */
+  /** Writes a string field; nothing for an empty string. */
   stringField(field: number, text: string): void {
     if (text !== "") this.explicitStringField(field, text);
   }
 
-  /** A text as the value of a field, be it empty: that of a choice, or of a map. */
+  /** Writes a string field even if it is empty, as a oneof or a map entry requires. */
   explicitStringField(field: number, text: string): void {
     const { length } = this;
     this.string(text);
     this.closeField(field, length);
   }
 
-  /** A number as the value of a field; nothing where it is 0. */
+  /** Writes a varint field; nothing for 0. */
   varintField(field: number, number: number): void {
     if (number === 0) return;
     this.varint(number);
     this.tag(field, "varint");
   }
 
-  /** Makes room for so many bytes, and gives where they begin. */
+  /** Reserves space in front of the written bytes and returns its offset. */
   #reserve(length: number): number {
     if (length > this.#start) this.#grow(length);
     this.#start -= length;

@@ -1,11 +1,11 @@
 /*
- * In the binary form of protobuf, messages of one type that stand after each other are their merge. So parts that were encoded apart are
- * put together without being decoded, and a part that did not change is not encoded again.
+ * In protobuf's wire format, the concatenation of encoded messages of one type is their merge. So parts can be encoded
+ * separately and joined without decoding, and an unchanged part is not encoded again.
  */
 
 import { fieldTag, varintSize, writeVarint } from "./wire-format.js";
 
-/** Joins encoded parts of one message. */
+/** Concatenates encoded parts of one message. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -18,7 +18,7 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
   return out;
 }
 
-/** Already encoded parts of a message as the value of a field of another, one part of that one's encoding. */
+/** Encodes a message field from encoded parts of the message. */
 export function encodeMessageField(field: number, parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
@@ -32,7 +32,7 @@ export function encodeMessageField(field: number, parts: readonly Uint8Array[]):
   return out;
 }
 
-/** A text as the value of a field; nothing where it is empty. */
+/** Encodes a string field; empty for an empty string. */
 export function encodeStringField(field: number, text: string): Uint8Array {
   if (text === "") return nothing;
   const length = Buffer.byteLength(text);
@@ -42,7 +42,7 @@ export function encodeStringField(field: number, text: string): Uint8Array {
   return out;
 }
 
-/** A number from 0 to 2^32 - 1 as the value of a field; nothing where it is 0. */
+/** Encodes a varint field with an integer from 0 to 2^32 - 1; empty for 0. */
 export function encodeVarintField(field: number, number: number): Uint8Array {
   if (number === 0) return nothing;
   const tag = fieldTag(field, "varint");

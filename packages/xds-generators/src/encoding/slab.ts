@@ -1,4 +1,7 @@
-/** Copies bytes into memory shared with other copies: an `ArrayBuffer` for each small resource would cost more than the resource. */
+/**
+ * Copies bytes into memory shared with other copies: an `ArrayBuffer` for each small resource would cost more than the
+ * resource.
+ */
 export function copyToSlab(bytes: Uint8Array): Uint8Array {
   const length = bytes.length;
   if (length > slabSize / 8) return new Uint8Array(bytes);

@@ -4,17 +4,17 @@ import { copyToSlab } from "./slab.js";
 import { readVarint, skipField, wireTypes } from "./wire-format.js";
 
 /*
- * Messages that differ in a few texts only are encoded once, with blanks for these texts, and filled in without being encoded again. In the
- * binary form of protobuf a text changes nothing but itself and the lengths of the messages that it lies in: so a template is the bytes
- * between the blanks, and the messages around them.
+ * Messages that differ only in a few strings are encoded once, with placeholders, and filled in without encoding them
+ * again. In protobuf's wire format a string affects only itself and the lengths of the enclosing messages, so a
+ * template is a list of bytes, placeholders and enclosing fields.
  */
 
-/** An encoded message with blanks. */
+/** An encoded message with placeholders. */
 export interface Template {
   readonly parts: readonly Part[];
 }
 
-/** What is filled in, by the names of the blanks: a text, or texts where the message that holds the blank stands once for each of them. */
+/** Values by placeholder name: a string, or a list for a repeated placeholder. */
 type PlaceholderValues = Readonly<Record<string, string | readonly string[]>>;
 
 type Part = Uint8Array | Placeholder | Nested;
@@ -23,37 +23,40 @@ interface Placeholder {
   readonly placeholder: string;
 }
 
-/** A text or message in a field: its length depends on what is filled in. */
+/** A string or message field, whose length depends on the values. */
 interface Nested {
   readonly tag: Uint8Array;
   readonly parts: readonly Part[];
-  /** The blank for whose every text this stands once. */
+  /** The repeated placeholder in this message, which is written once for each value. */
   readonly each?: string;
 }
 
-/** Stands at the beginning of a text for one that is filled in later. No message begins with its first byte, which is no field's tag. */
+/**
+ * Returns the placeholder for a value at the beginning of a string. Its first byte is not a valid tag, so no encoded
+ * message starts with it.
+ */
 export function placeholder(name: string): string {
   return `${opening}${name}${closing}`;
 }
 
-/** Stands for any number of texts: the innermost message that holds it is repeated. */
+/** Returns the placeholder for a list of values: the innermost enclosing message is repeated for each. */
 export function repeatedPlaceholder(name: string): string {
   return placeholder(every + name);
 }
 
-/** The template of an encoded message in whose texts blanks stand. */
+/** Compiles an encoded message that contains placeholders. */
 export function compileTemplate(encoded: Uint8Array): Template {
   return { parts: compileMessage(Buffer.from(encoded.buffer, encoded.byteOffset, encoded.length)) };
 }
 
-/** The message with its blanks filled in. Texts for blanks that the template does not have are left alone; it throws where one is missing. */
+/** Fills in a template. Values without a placeholder are ignored. @throws TypeError if a value is missing */
 export function fillTemplate({ parts }: Template, blanks: PlaceholderValues): Uint8Array {
   writer.clear();
   writeParts(parts, blanks, "");
   return writer.finish();
 }
 
-/** Of this process alone and in no output, so that nobody's own text can be taken for a blank. */
+/** Random per process and absent from all output, so that no user-supplied string is mistaken for a placeholder. */
 const opening = `\u0001placeholder:${randomUUID()}:`;
 const closing = "\u0002";
 const every = "*";
@@ -97,7 +100,7 @@ function compileString(text: Buffer): Part[] {
   ];
 }
 
-/** The name of the blank for texts that a field begins with. */
+/** Returns the name of the repeated placeholder at the beginning of a field. */
 function repeatedPlaceholderOf(part: Part): string | undefined {
   const [first] = "parts" in part ? part.parts : [];
   return first !== undefined && "placeholder" in first && first.placeholder.startsWith(every)
@@ -105,7 +108,7 @@ function repeatedPlaceholderOf(part: Part): string | undefined {
     : undefined;
 }
 
-/** Parts, the last one first; `current` is the text of the message that stands for each of some. */
+/** Writes parts, last one first. `current` is the value of the enclosing repeated message. */
 function writeParts(parts: readonly Part[], blanks: PlaceholderValues, current: string): void {
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i] as Part;

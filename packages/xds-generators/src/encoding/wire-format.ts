@@ -1,19 +1,22 @@
-/** How the end of a field's value is found. */
+/** Wire types of protobuf that this package reads or writes. */
 export const wireTypes = { varint: 0, fixed64: 1, lengthDelimited: 2, fixed32: 5 } as const;
 
 export type WireType = keyof typeof wireTypes;
 
-/** What stands before a field's value. */
+/** Returns the tag of a field. */
 export function fieldTag(field: number, wireType: WireType): number {
   return (field << 3) | wireTypes[wireType];
 }
 
-/** Bytes that hold a number in variable length. */
+/** Returns the encoded size of an integer in bytes. */
 export function varintSize(number: number): number {
   return number < 0x80 ? 1 : number < 0x4000 ? 2 : number < 2097152 ? 3 : number < 268435456 ? 4 : 5;
 }
 
-/** Reads a number in variable length, and where what follows begins. Precise to 2^53; beyond, only where it ends is. */
+/**
+ * Reads a varint and returns it with the offset behind it. Exact up to 2^53; beyond, only the offset is. @throws
+ * RangeError if it is truncated
+ */
 export function readVarint(bytes: Uint8Array, start: number): readonly [number: number, end: number] {
   let number = 0;
   let scale = 1;
@@ -25,7 +28,7 @@ export function readVarint(bytes: Uint8Array, start: number): readonly [number: 
   throw new RangeError("a number is cut off");
 }
 
-/** Writes a number in variable length, and gives where what follows begins. */
+/** Writes a varint and returns the offset behind it. */
 export function writeVarint(out: Uint8Array, at: number, number: number): number {
   let rest = number;
   for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
@@ -33,7 +36,7 @@ export function writeVarint(out: Uint8Array, at: number, number: number): number
   return at;
 }
 
-/** Where the value of a field ends. */
+/** Returns the offset behind a field's value. @throws RangeError for an unsupported wire type */
 export function skipField(message: Uint8Array, wireType: number, at: number): number {
   switch (wireType) {
     case wireTypes.varint:

@@ -3,7 +3,7 @@ import { encodeStringField } from "../encoding/encode.js";
 
 const known = new WeakMap<ResourceSet, readonly string[]>();
 
-/** Names of the assignments in a set of them that have no endpoint. What sets have in common is looked at once. */
+/** Returns the names of load assignments without endpoints. Shared parts of sets are inspected once. */
 export function emptyAssignments(set: ResourceSet): readonly string[] {
   let names = known.get(set);
   if (names === undefined) {
@@ -18,7 +18,7 @@ export function emptyAssignments(set: ResourceSet): readonly string[] {
   return names;
 }
 
-/** One that says nothing but its name, which is its first field. */
+/** Reports whether an assignment consists only of its name, the first field. */
 function isEmpty({ name, bytes }: Resource): boolean {
   return bytes.length === encodeStringField(1, name).length;
 }

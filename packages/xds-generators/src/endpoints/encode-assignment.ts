@@ -22,8 +22,8 @@ import type { EndpointMetadata } from "./reachability/endpoint-metadata.js";
 import type { LbEndpoint } from "./reachability/lb-endpoint.js";
 
 /**
- * An endpoint encoded as an element of its locality. Clients differ in which localities they prefer, and hardly in what their endpoints are:
- * these are encoded once, and each class of clients puts them together in its own order.
+ * An endpoint, encoded as an element of its locality. Clients differ in the localities that they prefer but hardly in
+ * their endpoints, so endpoints are encoded once and each class of clients orders them.
  */
 export interface EncodedMember extends Weighted {
   readonly bytes: Uint8Array;
@@ -43,12 +43,12 @@ const metadataFields = fieldNumbers(MetadataSchema);
 const structFields = fieldNumbers(StructSchema);
 const valueFields = fieldNumbers(ValueSchema);
 const uint32Value = fieldNumbers(UInt32ValueSchema);
-/** Of the messages that entries of maps are. */
+/** Field numbers of map entries. */
 const mapEntry = { key: 1, value: 2 } as const;
 
 const writer = new BackwardWriter();
 
-/** A group with its members encoded. */
+/** Encodes the members of a group. */
 export function encodeMembers(group: LocalityGroup): LocalityGroup<EncodedMember> {
   return {
     ...group,
@@ -60,7 +60,7 @@ export function encodeMembers(group: LocalityGroup): LocalityGroup<EncodedMember
   };
 }
 
-/** The `ClusterLoadAssignment` of these groups. */
+/** Encodes a `ClusterLoadAssignment`. */
 export function encodeLoadAssignment(clusterName: string, groups: readonly LocalityGroup<EncodedMember>[]): Uint8Array {
   writer.clear();
   for (let i = groups.length - 1; i >= 0; i--) writeGroup(groups[i] as LocalityGroup<EncodedMember>);
@@ -154,7 +154,7 @@ function writeWeight(field: number, weight: number): void {
   writer.closeField(field, length);
 }
 
-/** The numbers of a message's fields, by name. */
+/** Returns the field numbers of a message, by name. */
 function fieldNumbers<Desc extends DescMessage>(schema: Desc): Readonly<Record<keyof Desc["field"], number>> {
   return Object.fromEntries(schema.fields.map(({ localName, number }) => [localName, number])) as Record<
     keyof Desc["field"],

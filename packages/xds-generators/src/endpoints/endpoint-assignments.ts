@@ -22,7 +22,7 @@ import { type EdsCluster, loadAssignment, loadAssignmentByName } from "./load-as
 
 const EDS = Cluster_DiscoveryType.EDS;
 
-/** The endpoints of all clusters of the client whose endpoints istiod sends apart (EDS). */
+/** The load assignments of all EDS clusters of the client (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
   const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
   const passedOn = hasAutoPassthrough(q)
@@ -41,7 +41,7 @@ const assignmentsOfService = query(
     ResourceSet.of(q.call(edsClusters, ref).map((cluster) => q.call(loadAssignment, cluster))),
 );
 
-/** The EDS clusters of a service. Where a policy passes connections through to where they were meant to go, there are no endpoints to send. */
+/** The EDS clusters of a service. Clusters with a PASSTHROUGH load balancer have no endpoints. */
 const edsClusters = query(
   "edsClusters",
   (
@@ -65,12 +65,15 @@ const edsClusters = query(
   },
 );
 
-/** Whether a service has no cluster of endpoints: aliases have none, and hosts that are resolved as they are met have another kind. Those by which gateways pass TLS on are made of every service. */
+/**
+ * Reports whether a service has no EDS cluster: aliases have no cluster, and wildcards with DYNAMIC_DNS have a dynamic
+ * forward proxy. Does not apply to SNI-DNAT clusters.
+ */
 function hasNoEdsCluster({ resolution, hostname }: Service): boolean {
   return resolution === "Alias" || (resolution === "DynamicDNS" && isWildcardHost(hostname));
 }
 
-/** Whether the client is a gateway that passes TLS on without opening it. */
+/** Reports whether the client is a gateway with AUTO_PASSTHROUGH servers. */
 function hasAutoPassthrough(q: QueryContext): boolean {
   return q.ask(proxyType) === "router" && q.call(mergedGateway)?.autoPassthroughHosts !== undefined;
 }

@@ -7,16 +7,16 @@ import type { LocalityGroup } from "./locality/locality-group.js";
 import { applyLocalityPreference } from "./locality/locality-preference.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 
-/** How the endpoints of a cluster that is sent with them are spread over localities. */
+/** The locality preference of a cluster with inline endpoints. */
 interface InlinePreference {
   readonly setting: LocalitySetting | undefined;
-  /** Envoy notices which endpoints fail, without which it would never turn to a lower priority. */
+  /** True if the cluster has outlier detection, without which Envoy never fails over to a lower priority. */
   readonly detectsOutliers: boolean;
 }
 
 /**
- * The endpoints of a cluster that is sent with them (STRICT_DNS, LOGICAL_DNS), for the client. Labels set priorities in a service's own
- * cluster only, not in those of its subsets (as in the original).
+ * Returns the inline endpoints of a DNS cluster (STRICT_DNS, LOGICAL_DNS) by locality. Labels set priorities only in a
+ * service's own cluster, not in its subsets (as in Istio).
  */
 export function inlineLocalities(
   q: QueryContext,

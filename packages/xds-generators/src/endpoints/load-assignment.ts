@@ -21,7 +21,7 @@ import { reachableGroups } from "./reachability/reachable-groups.js";
 import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 import { ownWorkloadEndpoints } from "./self-discovery.js";
 
-/** The endpoints of an EDS cluster, by its name, for the client; without any for a cluster of an unknown service or port. */
+/** The load assignment of an EDS cluster by cluster name; empty for an unknown service or port. */
 export const loadAssignmentByName = query("loadAssignmentByName", (q, clusterName: string): Resource => {
   if (clusterName === selfDiscoveryCluster)
     return assignmentResource(clusterName, ownWorkloadEndpoints(q).map(encodeMembers));
@@ -34,7 +34,7 @@ export const loadAssignmentByName = query("loadAssignmentByName", (q, clusterNam
     : buildAssignment(q, clusterName, cluster);
 });
 
-/** The cluster of a port of a service whose endpoints are sent apart, as a client's scope imports the service. */
+/** The EDS cluster of a port of a service, as imported by a client's scope. */
 export interface EdsCluster {
   readonly service: ScopedService;
   readonly port: number;
@@ -43,7 +43,7 @@ export interface EdsCluster {
   readonly sniDnat: boolean;
 }
 
-/** The endpoints of an EDS cluster for the client. Clients that prefer the same ones share it, whatever else they import. */
+/** The load assignment of an EDS cluster, shared by all clients with the same locality preference. */
 export const loadAssignment = query("loadAssignment", (q, cluster: EdsCluster): Resource =>
   buildAssignment(q, clusterNameOf(cluster), cluster),
 );
@@ -61,7 +61,7 @@ function clusterNameOf({ service, port, subset, sniDnat }: EdsCluster): string {
   return (sniDnat ? sniDnatClusterName : outboundClusterName)(service.hostname, port, subset);
 }
 
-/** The endpoints that a client is sent, and what it goes by to prefer some to others; clients in all localities share them. */
+/** The endpoints that a client can reach, and its locality preference. Shared by clients in all localities. */
 const reachableEndpoints = query("reachableEndpoints", (q, cluster: EdsCluster): ReachableEndpoints => {
   const service = q.call(scopedService, cluster.service);
   const port = service && portNumbered(service, cluster.port);
@@ -88,7 +88,7 @@ const none: ReachableEndpoints = {
   groups: [],
 };
 
-/** How a registry lists endpoints means nothing to a load balancer: in order of address, a list that is only shuffled is no change. */
+/** Orders endpoints by address, so that a registry that lists them in another order causes no change. */
 function byAddress(a: Endpoint, b: Endpoint): number {
   const [addressA = "", addressB = ""] = [a.addresses[0], b.addresses[0]];
   return addressA < addressB ? -1 : addressA > addressB ? 1 : a.port - b.port;

@@ -13,12 +13,13 @@ import type { LocalityGroup } from "./locality/locality-group.js";
 import { reachableGroups } from "./reachability/reachable-groups.js";
 import { hasUsableAddress } from "./reachability/visible-endpoints.js";
 
-/** Instances of one ReplicaSet share the value of one of these, and expect like shares of the load. */
+/** Labels that instances of one ReplicaSet share. Zone-aware routing assumes that such instances receive equal load. */
 const revisionLabels = ["pod-template-hash", "rollouts-pod-template-hash"] as const;
 
 /**
- * The instances of the client's own workload in its region, by which Envoy's zone-aware routing knows how many there are in each zone. They are
- * taken from the client's first service. No DestinationRule applies. Source: `isSelfDiscoveryCluster` in pilot/pkg/xds/endpoints.
+ * Returns the instances of the client's own workload in its region, from which Envoy's zone-aware routing computes the
+ * number in each zone. Based on the client's first service, without DestinationRules. Source: `isSelfDiscoveryCluster`
+ * in pilot/pkg/xds/endpoints.
  */
 export function ownWorkloadEndpoints(q: QueryContext): readonly LocalityGroup[] {
   const [first] = q.ask(serviceTargets, undefined);

@@ -8,7 +8,7 @@ import {
 /** The prefix of a Unix domain socket's path. */
 export const unixPrefix = "unix://";
 
-/** A TCP socket address, or a Unix domain socket where `bind` is `unix://…` or the port is 0. */
+/** A TCP socket address, or a Unix domain socket if `bind` is `unix://…` or the port is 0. */
 export function address(bind: string, port: number): Address {
   if (port === 0) {
     return create(AddressSchema, { address: { case: "pipe", value: { path: unixPath(bind) } } });
@@ -28,7 +28,7 @@ export function udpAddress(bind: string, port: number): Address {
   });
 }
 
-/** The path of a Unix domain socket that may be written as `unix://…`. */
+/** Returns the path of a Unix domain socket without `unix://`. */
 export function unixPath(bind: string): string {
   return bind.startsWith(unixPrefix) ? bind.slice(unixPrefix.length) : bind;
 }

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { type CidrRange, CidrRangeSchema } from "@istiod/envoy-api/envoy/config/core/v3/address";
 import { type IpPrefix, parseIpPrefix } from "./ip-prefix.js";
 
-/** The range of an address or CIDR; undefined where the text is neither. */
+/** Parses an address or CIDR; undefined if the string is neither. */
 export function parseCidrRange(text: string): CidrRange | undefined {
   const prefix = parseIpPrefix(text);
   return prefix && toCidrRange(prefix);

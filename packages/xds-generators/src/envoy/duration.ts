@@ -1,7 +1,7 @@
 import { create } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema } from "@bufbuild/protobuf/wkt";
 
-/** A Duration of so many milliseconds; fractions down to a nanosecond count. */
+/** A Duration of milliseconds, with nanosecond precision. */
 export function duration(ms: number): Duration {
   const nanos = Math.round(ms * 1e6);
   return create(DurationSchema, { seconds: BigInt(Math.trunc(nanos / 1e9)), nanos: nanos % 1e9 });

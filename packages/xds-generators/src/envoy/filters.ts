@@ -13,17 +13,17 @@ import {
 
 export type { Filter, HttpFilter, ListenerFilter };
 
-/** A filter of requests. */
+/** An HTTP filter. */
 export function httpFilter(name: string, typedConfig: Any): HttpFilter {
   return create(HttpFilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }
 
-/** A filter of a connection's bytes. */
+/** A network filter. */
 export function networkFilter(name: string, typedConfig: Any): Filter {
   return create(FilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }
 
-/** A filter that looks at a connection before a filter chain is chosen. */
+/** A listener filter, which runs before a filter chain is selected. */
 export function listenerFilter(name: string, typedConfig: Any): ListenerFilter {
   return create(ListenerFilterSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }

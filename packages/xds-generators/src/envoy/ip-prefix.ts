@@ -1,15 +1,15 @@
 import { isIPv4, isIPv6 } from "node:net";
 
-/** An address range; a single address has all its bits. */
+/** An address range; a single address has the full prefix length. */
 export interface IpPrefix {
-  /** In the usual short form, as it was given: bits beyond the prefix are kept. */
+  /** In short form; bits beyond the prefix are kept. */
   readonly address: string;
   readonly bits: number;
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
 }
 
-/** Reads `10.0.0.0/8`, `10.1.2.3`, `2001:db8::/32` or `::1`; undefined if it is none. Zones and leading zeros are refused, as in Go's netip. */
+/** Parses `10.0.0.0/8`, `10.1.2.3`, `2001:db8::/32` or `::1`. Rejects zones and leading zeros, as Go's netip does. */
 export function parseIpPrefix(text: string): IpPrefix | undefined {
   const slash = text.indexOf("/");
   const host = slash < 0 ? text : text.slice(0, slash);
@@ -21,7 +21,7 @@ export function parseIpPrefix(text: string): IpPrefix | undefined {
   return { address: bytes.length === 4 ? host : formatIpv6(bytes), bits: Number(length), bytes };
 }
 
-/** The range in canonical form: bits beyond the prefix are zero. */
+/** Formats the range in canonical form, with zero bits beyond the prefix. */
 export function formatMaskedPrefix(prefix: IpPrefix): string {
   const bytes = prefix.bytes.map((byte, i) => {
     const kept = Math.min(8, Math.max(0, prefix.bits - i * 8));
@@ -30,7 +30,7 @@ export function formatMaskedPrefix(prefix: IpPrefix): string {
   return `${bytes.length === 4 ? bytes.join(".") : formatIpv6(bytes)}/${prefix.bits}`;
 }
 
-/** Order of Go's netip: IPv4 before IPv6, then by address, then by length. */
+/** Compares as Go's netip does: IPv4 before IPv6, then by address, then by length. */
 export function compareIpPrefixes(a: IpPrefix, b: IpPrefix): number {
   if (a.bytes.length !== b.bytes.length) return a.bytes.length - b.bytes.length;
   for (const [i, byte] of a.bytes.entries()) {
@@ -59,7 +59,7 @@ function embeddedIpv4ToHex(host: string): string {
   return `${host.slice(0, host.length - last.length)}${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
 }
 
-/** RFC 5952; IPv4-mapped addresses end in dotted decimal. */
+/** Formats as RFC 5952 says; IPv4-mapped addresses end in dotted decimal. */
 function formatIpv6(bytes: Uint8Array): string {
   const groups = Array.from({ length: 8 }, (_, i) => ((bytes[2 * i] ?? 0) << 8) | (bytes[2 * i + 1] ?? 0));
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff)

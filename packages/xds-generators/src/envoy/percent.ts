@@ -9,7 +9,7 @@ import {
   FractionalPercentSchema,
 } from "@istiod/envoy-api/envoy/type/v3/percent";
 
-/** A percentage with fractions, exact to a millionth of the whole; further digits are cut off. */
+/** A percentage with fractions, truncated to a millionth. */
 export function fractionalPercent(percent: number): FractionalPercent {
   return create(FractionalPercentSchema, {
     numerator: Math.trunc(percent * 10_000),
@@ -25,7 +25,7 @@ export function wholePercent(percent: number): FractionalPercent {
   });
 }
 
-/** A percentage that Envoy's runtime could override, under no key. */
+/** A percentage with a runtime default and no runtime key. */
 export function runtimePercent(defaultValue: FractionalPercent): RuntimeFractionalPercent {
   return create(RuntimeFractionalPercentSchema, { defaultValue });
 }

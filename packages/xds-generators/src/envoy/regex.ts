@@ -1,4 +1,4 @@
-/** The text as an RE2 expression that matches just it. */
+/** Returns an RE2 expression that matches exactly the string. */
 export function quoteRegex(text: string): string {
   return text.replace(/[\\.+*?()|[\]{}^$]/g, "\\$&");
 }

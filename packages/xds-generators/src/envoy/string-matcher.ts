@@ -13,7 +13,7 @@ export function suffixMatcher(value: string, ignoreCase = false): StringMatcher 
   return create(StringMatcherSchema, { matchPattern: { case: "suffix", value }, ignoreCase });
 }
 
-/** A full match of an RE2 expression. */
+/** Matches the whole string by an RE2 expression. */
 export function regexMatcher(regex: string): StringMatcher {
   return create(StringMatcherSchema, { matchPattern: { case: "safeRegex", value: { regex } } });
 }

@@ -11,7 +11,7 @@ export function transportSocket(name: string, typedConfig: Any): TransportSocket
   return create(TransportSocketSchema, { name, configType: { case: "typedConfig", value: typedConfig } });
 }
 
-/** No encryption. */
+/** A plaintext transport socket. */
 export function rawBuffer(name = rawBufferTransportSocket): TransportSocket {
   return transportSocket(name, packAny(RawBufferSchema));
 }

@@ -7,7 +7,7 @@ export function stringValue(match: StringMatcher): ValueMatcher {
   return create(ValueMatcherSchema, { matchPattern: { case: "stringMatch", value: match } });
 }
 
-/** Any single value: text, a number, true or false. */
+/** Matches any single value: a string, a number or a boolean. */
 export const presentValue: ValueMatcher = create(ValueMatcherSchema, {
   matchPattern: { case: "presentMatch", value: true },
 });
@@ -24,7 +24,7 @@ export function anyValueOf(values: readonly ValueMatcher[]): ValueMatcher {
   return create(ValueMatcherSchema, { matchPattern: { case: "orMatch", value: { valueMatchers: [...values] } } });
 }
 
-/** The value found in a filter's dynamic metadata along a path of keys. */
+/** Matches the value at a path of keys in a filter's dynamic metadata. */
 export function metadataMatcher(filter: string, path: readonly string[], value: ValueMatcher): MetadataMatcher {
   return create(MetadataMatcherSchema, {
     filter,

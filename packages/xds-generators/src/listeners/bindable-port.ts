@@ -3,7 +3,7 @@ import { ipMode, mesh, type Proxy, unprivileged } from "@istiod/push-context";
 import { isHttp, type Protocol } from "@istiod/service-discovery";
 import { wildcards } from "./listener-address.js";
 
-/** Ports where the client's bootstrap listens on all addresses. */
+/** Ports on which the client's bootstrap listens on all addresses. */
 const bootstrapPorts = fact("bootstrapPorts", ({ metadata }: Proxy): readonly number[] =>
   [
     metadata.ENVOY_STATUS_PORT,
@@ -16,15 +16,18 @@ const bootstrapPorts = fact("bootstrapPorts", ({ metadata }: Proxy): readonly nu
 interface PortBinding {
   readonly port: number;
   readonly protocol: Protocol;
-  /** Empty: where HTTP is spoken, all addresses; else those of the service. */
+  /** Empty: all addresses for HTTP, the service's addresses otherwise. */
   readonly bind: string;
-  /** Whether the kernel is asked for the port, rather than connections to it being handed over. */
+  /** True if the listener binds to the port, rather than receiving captured connections. */
   readonly bindToPort: boolean;
-  /** Whether the ports that captured connections arrive at count as taken. */
+  /** True if the ports of `virtualOutbound` and `virtualInbound` are excluded. */
   readonly excludesCapturePorts: boolean;
 }
 
-/** Whether a listener of the client may have a port: it may be taken by the bootstrap, or be privileged. Source: `CanBindToPort` of pilot/pkg/model/context.go. */
+/**
+ * Reports whether a listener of the client can bind to a port: privileged ports and ports of the bootstrap may be
+ * excluded. Source: `CanBindToPort` of pilot/pkg/model/context.go.
+ */
 export function canBindToPort(
   q: QueryContext,
   { port, protocol, bind, bindToPort, excludesCapturePorts }: PortBinding,

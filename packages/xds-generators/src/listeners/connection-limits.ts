@@ -9,7 +9,7 @@ import type { QueryContext } from "@istiod/incremental";
 import { askMetadata, features } from "@istiod/push-context";
 import { duration, durationOfNanoseconds } from "../envoy/duration.js";
 
-/** Each worker takes its share of connections, whatever the kernel hands out. */
+/** Balances connections exactly between workers, whatever the kernel does. */
 export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = create(
   Listener_ConnectionBalanceConfigSchema,
   {
@@ -17,13 +17,13 @@ export const exactBalance: NonNullable<Listener["connectionBalanceConfig"]> = cr
   },
 );
 
-/** How many connections one turn of the event loop accepts; undefined leaves it to Envoy. */
+/** Returns how many connections a listener accepts per socket event; undefined: Envoy's default. */
 export function maxConnectionsPerSocketEvent(q: QueryContext): number | undefined {
   const limit = features.maxConnectionsPerSocketEvent(q);
   return limit > 0 ? limit : undefined;
 }
 
-/** How long a TLS handshake may take; undefined: as long as it likes. */
+/** Returns the timeout of TLS handshakes; undefined: none. */
 export function handshakeTimeout(q: QueryContext): Duration | undefined {
   const limit = features.gatewayTransportSocketConnectTimeout(q);
   return limit === 0 ? undefined : duration(limit);

@@ -6,7 +6,7 @@ import {
 import { parseCidrRange } from "../envoy/cidr.js";
 import { formatMaskedPrefix, parseIpPrefix } from "../envoy/ip-prefix.js";
 
-/** Which connections a filter chain takes; what is absent or empty matches everything. */
+/** The connections that a filter chain matches; absent or empty fields match everything. */
 export interface ChainMatch {
   readonly sniHosts?: readonly string[];
   /** Addresses or CIDRs. */
@@ -17,7 +17,7 @@ export interface ChainMatch {
 
 const unspecified = "0.0.0.0";
 
-/** Whether a chain takes every connection that no other one takes. */
+/** Reports whether a chain matches every connection that no other chain matches. */
 export function matchesEverything({
   sniHosts = [],
   destinations = [],
@@ -32,7 +32,7 @@ export function matchesEverything({
   );
 }
 
-/** Envoy's form of a match; undefined for one of everything. */
+/** Returns a match in Envoy's form; undefined if it matches everything. */
 export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefined {
   if (matchesEverything(match)) return undefined;
   const { sniHosts = [], destinations = [], applicationProtocols = [], transportProtocol = "" } = match;
@@ -47,7 +47,7 @@ export function filterChainMatch(match: ChainMatch): FilterChainMatch | undefine
   });
 }
 
-/** Whether Envoy would refuse two chains as having the same match: neither order nor the bits beyond a prefix count. */
+/** Reports whether Envoy would reject two chains as duplicates: neither order nor bits beyond a prefix matter. */
 export function areEquivalentMatches(a: ChainMatch, b: ChainMatch): boolean {
   return (
     (a.transportProtocol ?? "") === (b.transportProtocol ?? "") &&

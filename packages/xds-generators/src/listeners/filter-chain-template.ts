@@ -5,20 +5,20 @@ import { encodeMessageField } from "../encoding/encode.js";
 import { encodeManagerFilter } from "./http/http-connection-manager.js";
 
 /**
- * A filter chain, encoded but for how its requests are traced. Traces name the workload, and hardly anything else in a listener does: so
- * workloads share templates, and what is made for each of them is a copy of bytes.
+ * A filter chain, encoded except for its tracing configuration. Tracing names the workload, and hardly anything else in
+ * a listener does, so workloads share templates and a listener for one of them is a copy of bytes.
  */
 export interface FilterChainTemplate {
-  /** All but a connection manager. */
+  /** The chain without its connection manager. */
   readonly chain: Uint8Array;
-  /** The connection manager that is its last filter, without tracing; absent where the chain sees bytes and not requests. */
+  /** The connection manager, the last filter of an HTTP chain, without tracing. Absent for TCP chains. */
   readonly manager?: Uint8Array;
 }
 
-/** Which field of a listener a chain is for. */
+/** The field of the listener for a chain. */
 type ChainField = "filterChains" | "defaultFilterChain";
 
-/** The chain as one part of a listener, with requests traced as `tracing` says, which is asked for only where there are requests. */
+/** Encodes a chain as a field of a listener. `tracing` is called only for HTTP chains. */
 export function encodeListenerChain(
   { chain, manager }: FilterChainTemplate,
   tracing: () => Uint8Array,
@@ -30,7 +30,7 @@ export function encodeListenerChain(
   );
 }
 
-/** A chain, or a part of one, encoded. */
+/** Encodes a chain or a part of one. */
 export function encodeChain(init: MessageInitShape<typeof FilterChainSchema>): Uint8Array {
   return toBinary(FilterChainSchema, create(FilterChainSchema, init));
 }

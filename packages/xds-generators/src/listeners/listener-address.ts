@@ -3,7 +3,7 @@ import { type AdditionalAddress, AdditionalAddressSchema } from "@istiod/envoy-a
 import type { IpMode } from "@istiod/push-context";
 import { address } from "../envoy/address.js";
 
-/** The addresses that stand for all of a proxy's, the primary family first. */
+/** Wildcard addresses by IP mode, primary family first. */
 export const wildcards: Readonly<Record<IpMode, readonly [string, ...string[]]>> = {
   IPv4: ["0.0.0.0"],
   IPv6: ["::"],

@@ -13,27 +13,30 @@ import { features } from "@istiod/push-context";
 import { packAny } from "../envoy/any.js";
 import { type ListenerFilter, listenerFilter } from "../envoy/filters.js";
 
-/** Finds SNI and ALPN. It begins with a buffer of 512 bytes, not with Envoy's 64 KiB, since every connection has one. */
+/**
+ * Detects SNI and ALPN. The initial buffer is 512 bytes rather than Envoy's 64 KiB, since every connection allocates
+ * one.
+ */
 export const tlsInspector = listenerFilter(
   "envoy.filters.listener.tls_inspector",
   packAny(TlsInspectorSchema, { initialReadBufferSize: 512 }),
 );
-/** Tells HTTP in the clear from other bytes. */
+/** Detects plaintext HTTP. */
 export const httpInspector = listenerFilter("envoy.filters.listener.http_inspector", packAny(HttpInspectorSchema));
 export const originalDestination = listenerFilter("envoy.filters.listener.original_dst", packAny(OriginalDstSchema));
-/** Connects onwards from the client's own address; the mark keeps such packets from being captured again. */
+/** Connects upstream from the downstream address. The mark prevents such packets from being captured again. */
 export const originalSource = listenerFilter(
   "envoy.filters.listener.original_src",
   packAny(OriginalSrcSchema, { mark: 1337 }),
 );
 export const proxyProtocol = listenerFilter("envoy.filters.listener.proxy_protocol", packAny(ProxyProtocolSchema));
 
-/** The filter, switched off at some destination ports. */
+/** Returns the filter, disabled at some destination ports. */
 export function disableAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
   return ports.length === 0 ? filter : { ...filter, filterDisabled: destinationPortIn(ports) };
 }
 
-/** The filter, switched off at all destination ports but some. */
+/** Returns the filter, disabled at all destination ports except some. */
 export function enableOnlyAtPorts(filter: ListenerFilter, ports: readonly number[]): ListenerFilter {
   if (ports.length === 0) return filter;
   return {
@@ -54,7 +57,10 @@ function destinationPortIn(ports: readonly number[]): ListenerFilterChainMatchPr
   if (only !== undefined && rules.length === 1) return only;
   return create(ListenerFilterChainMatchPredicateSchema, { rule: { case: "orMatch", value: { rules } } });
 }
-/** What the HTTP inspector calls plain HTTP. HTTP/1.0 is left out where Envoy would refuse it: then it passes as bytes. */
+/**
+ * Returns the protocols that the HTTP inspector reports for plaintext HTTP. HTTP/1.0 is omitted unless Envoy accepts
+ * it, so that it is proxied as TCP.
+ */
 export function plaintextHttpProtocols(q: QueryContext): readonly string[] {
   return features.http10(q) ? ["http/1.0", "http/1.1", "h2c"] : ["http/1.1", "h2c"];
 }

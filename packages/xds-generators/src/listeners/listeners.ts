@@ -12,7 +12,7 @@ import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.
 
 /** All listeners of the client (LDS). */
 export const listeners = query("listeners", (q): ResourceSet => {
-  // An application that speaks gRPC itself names the listeners that it wants.
+  // Proxyless gRPC applications request listeners by name.
   if (q.ask(proxylessGrpc)) return ResourceSet.empty;
   switch (q.ask(proxyType)) {
     case "sidecar":
@@ -24,7 +24,7 @@ export const listeners = query("listeners", (q): ResourceSet => {
   }
 });
 
-/** Adds the listener that opens tunnels, where the mesh sends through them. */
+/** Adds the listener that opens HBONE tunnels, if the mesh sends through HBONE. */
 function withTunnels(q: QueryContext, own: ResourceSet): ResourceSet {
   return features.sendHbone(q) ? ResourceSet.union([own, ResourceSet.of([q.call(connectOriginateListener)])]) : own;
 }

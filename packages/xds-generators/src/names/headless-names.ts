@@ -4,17 +4,17 @@ import { features, inCluster, inNetwork } from "@istiod/push-context";
 import { allEndpoints, type Endpoint, type Service } from "@istiod/service-discovery";
 import type { NamedAddresses } from "./named-addresses.js";
 
-/** What a headless service's endpoints have names for. */
+/** The DNS names and addresses of a headless service. */
 interface HeadlessNames {
   /** The addresses of the service itself: of endpoints in the client's network. */
   readonly addresses: readonly string[];
-  /** Each pod's own name, where it has one: `pod.subdomain.namespace.svc.domain`. */
+  /** The hostnames of its pods, where they have one: `pod.subdomain.namespace.svc.domain`. */
   readonly names: readonly NamedAddresses[];
 }
 
 /**
- * The names of a service whose clients connect to its endpoints directly. Only endpoints in the client's network count, which alone it can reach;
- * of pods with one name in several clusters, those of the client's own.
+ * Returns the names of a headless service. Only endpoints in the client's network are included, since it reaches no
+ * others. If pods in several clusters share a name, those in the client's cluster take precedence.
  */
 export function headlessNames(q: QueryContext, service: Service): HeadlessNames {
   const addresses: string[] = [];

@@ -19,12 +19,12 @@ import { UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
 import { headlessNames } from "./headless-names.js";
 import type { NamedAddresses } from "./named-addresses.js";
 
-/** Hosts of multi-cluster services: they have no short names, which are those of the clusters' own services. */
+/** Hosts of multi-cluster services have no short names, which belong to the clusters' own services. */
 const clusterSetDomain = ".clusterset.local";
 
 /**
- * The names that the client's agent answers by itself, as one resource without a name: of all services that it may reach, and of the pods of
- * headless ones. Source: pkg/dns/server/name_table.go.
+ * The DNS name table for the client's agent, one unnamed resource: all services that the client can reach, and the pods
+ * of headless ones. Source: pkg/dns/server/name_table.go.
  */
 export const nameTable = query("nameTable", (q): ResourceSet => {
   const table: Record<string, NameTable_NameInfo> = {};
@@ -38,7 +38,7 @@ export const nameTable = query("nameTable", (q): ResourceSet => {
   return ResourceSet.of([resource("", bytes)]);
 });
 
-/** The names of one service for the client: those of its pods, then its own; it has none where no address is known. */
+/** The names of one service: its pods', then its own. Empty if no address is known. */
 const serviceNames = query("serviceNames", (q, scoped: ScopedService): readonly NamedAddresses[] => {
   const service = q.call(scopedService, scoped);
   if (service === undefined) return [];
@@ -65,7 +65,10 @@ const serviceNames = query("serviceNames", (q, scoped: ScopedService): readonly 
   return [...(pods?.names ?? []), named];
 });
 
-/** Enters a name. Of a service's host, further ServiceEntries add addresses, and a Kubernetes Service takes their place. A pod's name is as it was met last. */
+/**
+ * Adds a name. For one host, ServiceEntries add addresses and a Kubernetes Service overrides them. Of pods with one
+ * name, the last one wins.
+ */
 function addName(table: Record<string, NameTable_NameInfo>, named: NamedAddresses, isService: boolean): void {
   const known = isService ? table[named.name] : undefined;
   if (known === undefined || (known.registry !== "Kubernetes" && named.registry === "Kubernetes")) {

@@ -14,7 +14,7 @@ import { destinationCluster } from "./route/destinations.js";
 import { anyRequest } from "./route/route-match.js";
 import { encodeVirtualHost, includesAttemptCount } from "./virtual-host.js";
 
-/** The virtual host of requests to hosts that the scope does not know, encoded: they are let through, or answered with 502. */
+/** The virtual host for hosts that the scope does not know, encoded: requests are forwarded, or answered with 502. */
 export const catchAllVirtualHost = query(
   "catchAllVirtualHost",
   (q, scope: ScopeRef): Uint8Array => {

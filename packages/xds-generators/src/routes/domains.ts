@@ -12,26 +12,29 @@ import { keyOfId, type Service, service, splitKey, UNSPECIFIED_ADDRESS } from "@
 
 /** The domains of a virtual host. */
 export interface Domains {
-  /** Each once: Envoy refuses all routes of a port for a domain that is there twice. */
+  /** Without duplicates: Envoy rejects a route configuration with a duplicate domain. */
   readonly all: readonly string[];
-  /** Those that stand for a longer name, and so give way to a host that really has that name. */
+  /** Short forms of a longer name, which yield to a host with exactly that name. */
   readonly alternates: readonly string[];
 }
 
-/** Of which service, to which client, domains are wanted. */
+/** A request for the domains of a service. */
 interface DomainRequest {
   readonly service: string;
-  /** Keys of ExternalName services that lead to it. */
+  /** Keys of ExternalName services that refer to it. */
   readonly aliases: readonly string[];
-  /** The namespace in the client's DNS domain, if one of the hosts is of that namespace. */
+  /** The namespace in the client's DNS domain, if one of the hosts belongs to it. */
   readonly localNamespace?: string;
-  /** Ports are appended (`host:port` beside `host`); absent: Envoy ignores ports. */
+  /** Domains with the port are added (`host:port` and `host`); absent: Envoy ignores ports. */
   readonly appendedPort?: number;
-  /** Every port of the service is routed together, so that its name and addresses count as they are declared. */
+  /** All ports of the service are routed together, so its name and addresses are used as declared. */
   readonly anyPort?: true;
 }
 
-/** The names and addresses at which the client means a service (pilot/pkg/networking/core/httproute.go, generateVirtualHostDomains). */
+/**
+ * The domains by which the client addresses a service. Source: pilot/pkg/networking/core/httproute.go,
+ * generateVirtualHostDomains.
+ */
 export const serviceDomains = query(
   "serviceDomains",
   (q, request: DomainRequest): Domains => {
@@ -59,12 +62,12 @@ export const serviceDomains = query(
   },
 );
 
-/** `host:port`, with brackets around an IPv6 address. */
+/** Returns `host:port`, with brackets around an IPv6 address. */
 export function hostPort(host: string, port: number): string {
   return `${bracketed(host)}:${port}`;
 }
 
-/** An IPv6 address in brackets, any other host as it is. */
+/** Returns an IPv6 address in brackets, any other host unchanged. */
 export function bracketed(host: string): string {
   return host.includes(":") ? `[${host}]` : host;
 }
@@ -73,14 +76,17 @@ function withPort(host: string, port: number | undefined): readonly string[] {
   return port === undefined ? [bracketed(host)] : [bracketed(host), hostPort(host, port)];
 }
 
-/** Addresses at this port: where ports are told apart, one declared address counts, which may be an allocated one. */
+/**
+ * Returns the addresses of a service. If ports are distinguished, a single declared address counts, which may be
+ * auto-allocated.
+ */
 function addressesOf(q: QueryContext, found: Service, anyPort: boolean): readonly string[] {
   const { autoAllocatedIpv4: _, autoAllocatedIpv6: __, ...declared } = found;
   const addresses = clientAddresses(q, anyPort ? found : { ...declared, defaultAddress: clientAddress(q, found) });
   return addresses.filter((address) => address !== "" && address !== UNSPECIFIED_ADDRESS);
 }
 
-/** Other forms of a host: with the root's dot, and shortened as far as the client's DNS domain completes it. */
+/** Returns other forms of a host: with a trailing dot, and shortened by the client's DNS domain. */
 export function alternateHosts(
   q: QueryContext,
   host: string,
@@ -104,7 +110,7 @@ function absoluteNames(host: string, port: number | undefined): readonly string[
   return port === undefined ? plain : [...plain, hostPort(`${host}.`, port)];
 }
 
-/** `cart.shop` and `cart.shop.svc`; from within the namespace also `cart`. */
+/** Returns `cart.shop` and `cart.shop.svc`; from within the namespace also `cart`. */
 function kubernetesNames(host: string, localNamespace: string | undefined): readonly string[] {
   const namespace = namespaceOfHostname(host);
   if (namespace === undefined) {
@@ -116,7 +122,9 @@ function kubernetesNames(host: string, localNamespace: string | undefined): read
     : [qualified, `${qualified}.svc`];
 }
 
-/** Outside of Kubernetes' naming: the host without the labels that it shares with the client's domain at the end. */
+/**
+ * Returns a host outside Kubernetes' naming without the trailing labels that it shares with the client's DNS domain.
+ */
 function withoutSharedSuffix(host: string, domain: string): readonly string[] {
   const [labels, own] = [host.split("."), domain.split(".")];
   let shared = 0;

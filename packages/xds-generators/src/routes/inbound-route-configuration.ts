@@ -6,19 +6,21 @@ import type { Protocol } from "@istiod/service-discovery";
 import { concatBytes, encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
-/** One port of the own workload whose requests are routed. */
+/** A port of the client's workload with HTTP routes. */
 interface InboundPort {
   readonly cluster: string;
-  /** The number that names the virtual host: the service's port. */
+  /** The service port, which names the virtual host. */
   readonly port: number;
   readonly protocol: Protocol;
-  /** How traces name requests: `host:port/*`. */
+  /** The operation name in traces: `host:port/*`. */
   readonly operation: string;
-  /** Hosts that are accepted; absent: any. */
+  /** Accepted hosts; absent: any. */
   readonly domains?: readonly string[];
 }
 
-/** The route configuration that an inbound filter chain holds, encoded: everything to the workload's port. */
+/**
+ * Returns the inline route configuration of an inbound filter chain, encoded: all requests go to the workload's port.
+ */
 export function inboundRouteConfiguration(
   q: QueryContext,
   { cluster, port, protocol, operation, domains = ["*"] }: InboundPort,

@@ -3,18 +3,18 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { type Resource, resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
 import { concatBytes } from "../encoding/encode.js";
 
-/** Responses that proxies give themselves may be this long; Envoy's own limit is 4096 bytes. */
+/** The maximum size of direct responses, in bytes. Envoy's default is 4096. */
 export const maxDirectResponseBytes = 1024 * 1024;
 
-/** Name and settings of a route configuration. */
+/** The name and settings of a route configuration. */
 type RouteConfigurationHead = MessageInitShape<typeof RouteConfigurationSchema> & { readonly name: string };
 
-/** A route configuration whose virtual hosts are encoded already. Clusters that it names need not exist. */
+/** Returns a route configuration with encoded virtual hosts. Its clusters need not exist. */
 export function newRouteConfiguration(head: RouteConfigurationHead, virtualHosts: readonly Uint8Array[]): Resource {
   return resource(head.name, concatBytes([encodeHead(head), ...virtualHosts]));
 }
 
-/** The same of stretches of virtual hosts that are hashed already. */
+/** Returns a route configuration with chunks of virtual hosts that are already hashed. */
 export function routeConfigurationOfParts(
   head: RouteConfigurationHead,
   virtualHosts: readonly ResourcePart[],

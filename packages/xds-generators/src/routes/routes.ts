@@ -6,12 +6,12 @@ import { httpProxyListener } from "../listeners/outbound/virtual-outbound.js";
 import { gatewayRouteConfiguration } from "./gateway/gateway-route-configuration.js";
 import { httpProxyRoute, sidecarRouteConfiguration } from "./sidecar/sidecar-route-configuration.js";
 
-/** All route configurations that the client's listeners refer to (RDS). */
+/** All route configurations that the client's listeners reference (RDS). */
 export const routeConfigurations = query("routeConfigurations", (q): ResourceSet =>
   ResourceSet.of(routeNames(q).map((name) => q.call(routeConfigurationByName, name))),
 );
 
-/** The route configuration that the client means by a name; one without virtual hosts where the name is none of its own. */
+/** A route configuration by name, without virtual hosts if the client has none with that name. */
 export const routeConfigurationByName = query("routeConfigurationByName", (q, name: string): Resource =>
   q.ask(proxyType) === "router" ? q.call(gatewayRouteConfiguration, name) : q.call(sidecarRouteConfiguration, name),
 );
@@ -34,7 +34,7 @@ const gatewayRouteNames = query("gatewayRouteNames", (q): readonly string[] =>
   Object.keys(q.call(mergedGateway)?.serversByRouteName ?? {}).sort(),
 );
 
-/** The names of route configurations that a scope's outbound listeners refer to. */
+/** The names of the route configurations that a scope's outbound listeners reference. */
 export const sidecarRouteNames = query(
   "outboundRouteNames",
   (q, scope: ScopeRef): readonly string[] => {

@@ -12,13 +12,13 @@ import { hashPolicy } from "./route/hash-policy.js";
 import { sessionConfig, sessionKeyOf, statefulSessionFilter } from "./route/stateful-session.js";
 import { virtualServiceRoutes } from "./route/virtual-service-routes.js";
 
-/** All that a virtual host of a sidecar is made from; requests for the same one share its bytes. */
+/** Everything that determines a virtual host of a sidecar; equal requests share its bytes. */
 export interface VirtualHostRequest {
   readonly name: string;
   readonly domains: readonly string[];
   readonly hostname: string;
   readonly port: number;
-  /** The port that routes of VirtualServices are made for: 0 where ports are not told apart. */
+  /** The port for which routes of VirtualServices are built; 0 if ports are not distinguished. */
   readonly listenerPort: number;
   /** The service's id. */
   readonly service?: string;
@@ -26,10 +26,10 @@ export interface VirtualHostRequest {
   readonly destinations?: readonly DestinationTraits[];
 }
 
-/** The field of RouteConfiguration that holds its virtual hosts. */
+/** The field of RouteConfiguration for virtual hosts. */
 const virtualHostsField = 2;
 
-/** A virtual host, encoded as one element of a route configuration's virtual hosts. */
+/** A virtual host, encoded as an element of a route configuration's virtual hosts. */
 export const virtualHost = query(
   "virtualHost",
   (q, request: VirtualHostRequest): Uint8Array => {
@@ -60,7 +60,7 @@ export const virtualHost = query(
   { key: virtualHostKey },
 );
 
-/** A text that only equal requests have. A chunk and the call for each of its hosts ask for it. */
+/** Returns a key that only equal requests have. Cached, since a chunk and the call for each of its hosts use it. */
 export function virtualHostKey(request: VirtualHostRequest): string {
   let key = keys.get(request);
   if (key === undefined) keys.set(request, (key = JSON.stringify(request)));
@@ -69,7 +69,7 @@ export function virtualHostKey(request: VirtualHostRequest): string {
 
 const keys = new WeakMap<VirtualHostRequest, string>();
 
-/** What all virtual hosts of a sidecar have in common, encoded. */
+/** The settings shared by all virtual hosts of a sidecar, encoded. */
 const commonSettings = query("virtualHostSettings", (q): Uint8Array =>
   encodeSettings({ includeRequestAttemptCount: includesAttemptCount(q) }),
 );
@@ -78,7 +78,7 @@ function encodeSettings(settings: MessageInitShape<typeof VirtualHostSchema>): U
   return toBinary(VirtualHostSchema, create(VirtualHostSchema, settings));
 }
 
-/** A virtual host whose routes are encoded already. */
+/** Encodes a virtual host with encoded routes. */
 export function encodeVirtualHost(
   head: MessageInitShape<typeof VirtualHostSchema>,
   routes: readonly Uint8Array[] = [],
@@ -86,12 +86,12 @@ export function encodeVirtualHost(
   return encodeMessageField(virtualHostsField, [encodeSettings(head), ...routes]);
 }
 
-/** Whether requests are told which attempt they are. */
+/** Reports whether requests carry the attempt count. */
 export function includesAttemptCount(q: QueryContext): boolean {
   return proxyConfig(q, "proxyHeaders")?.attemptCount?.disabled !== true;
 }
 
-/** The encoded route of a service's port without a VirtualService. */
+/** Returns the encoded route of a service's port without a VirtualService. */
 function serviceRoute(q: QueryContext, { hostname, port, service: id = "" }: VirtualHostRequest): Uint8Array {
   const hash = serviceHash(q, hostname, splitKey(keyOfId(id))[0], port);
   return defaultOutboundRoute(

@@ -1,4 +1,4 @@
-/** Entries of a Secret, or of a ConfigMap as bytes. */
+/** The entries of a Secret, or of a ConfigMap as bytes. */
 export type SecretEntries = Readonly<Record<string, Uint8Array>>;
 
 export interface KeyPair {
@@ -12,7 +12,10 @@ export interface RootCertificates {
   readonly crl?: Uint8Array;
 }
 
-/** A key and its certificate: the entries `key` and `cert`, or those of Kubernetes' TLS Secrets. Undefined where neither pair is whole. */
+/**
+ * Returns a key and its certificate: the entries `key` and `cert`, or those of Kubernetes' TLS Secrets. Undefined if
+ * neither pair is complete.
+ */
 export function findKeyPair(entries: SecretEntries): KeyPair | undefined {
   const generic = pair(entries, "cert", "key");
   if (generic !== undefined) return generic;
@@ -21,7 +24,7 @@ export function findKeyPair(entries: SecretEntries): KeyPair | undefined {
   return tls && (ocspStaple === undefined ? tls : { ...tls, ocspStaple });
 }
 
-/** Root certificates, and what they revoked: the entries `cacert` and `crl`, or `ca.crt` and `ca.crl`. */
+/** Returns root certificates and their CRL: the entries `cacert` and `crl`, or `ca.crt` and `ca.crl`. */
 export function findRootCertificates(entries: SecretEntries): RootCertificates | undefined {
   for (const [name, revoked] of [
     ["cacert", "crl"],
@@ -40,7 +43,7 @@ function pair(entries: SecretEntries, chainName: string, keyName: string): KeyPa
   return chain && key && { chain, key };
 }
 
-/** An entry; one without content is as none. */
+/** Returns an entry; undefined if it is empty. */
 function nonEmptyEntry(entries: SecretEntries, name: string): Uint8Array | undefined {
   const value = Object.hasOwn(entries, name) ? entries[name] : undefined;
   return value === undefined || value.length === 0 ? undefined : value;

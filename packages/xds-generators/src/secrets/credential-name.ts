@@ -1,4 +1,4 @@
-/** The object that a secret's resource name means. */
+/** The object that a secret's resource name refers to. */
 interface CredentialReference {
   readonly source: "kubernetes" | "kubernetes-gateway" | "configmap";
   /** Undefined: the proxy's own. */
@@ -7,8 +7,9 @@ interface CredentialReference {
 }
 
 /**
- * Reads `kubernetes://[namespace/]name`, `kubernetes-gateway://namespace/name` or `configmap://namespace/name`; undefined for any other name,
- * such as `invalid://`, which is never served. Source: pilot/pkg/model/credentials/resource.go.
+ * Parses `kubernetes://[namespace/]name`, `kubernetes-gateway://namespace/name` or `configmap://namespace/name`;
+ * undefined for any other name, such as `invalid://`, which is never served. Source:
+ * pilot/pkg/model/credentials/resource.go.
  */
 export function credentialReference(resourceName: string): CredentialReference | undefined {
   const [source = "", path = ""] = splitOnce(resourceName, "://");

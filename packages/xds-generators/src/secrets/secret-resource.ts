@@ -13,7 +13,7 @@ import { type Resource, resource } from "@istiod/resources";
 import { packAny } from "../envoy/any.js";
 import type { KeyPair, RootCertificates } from "./certificates.js";
 
-/** The resource that holds root certificates. */
+/** The secret resource with root certificates. */
 export function rootsResource(name: string, { certificates, crl }: RootCertificates): Resource {
   return secretResource(name, {
     case: "validationContext",
@@ -24,7 +24,7 @@ export function rootsResource(name: string, { certificates, crl }: RootCertifica
   });
 }
 
-/** The resource that holds a certificate and its key, which hardware works with where the proxy's configuration says so. */
+/** The secret resource with a certificate and its key. The proxy's configuration may delegate the key to hardware. */
 export function keyPairResource(name: string, pair: KeyPair, provider: PrivateKeyProvider | undefined): Resource {
   return secretResource(name, { case: "tlsCertificate", value: tlsCertificate(pair, provider) });
 }

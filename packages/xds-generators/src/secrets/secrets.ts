@@ -14,22 +14,22 @@ import { findKeyPair, findRootCertificates, type SecretEntries } from "./certifi
 import { credentialReference } from "./credential-name.js";
 import { keyPairResource, rootsResource } from "./secret-resource.js";
 
-/** What becomes of a request for a secret: the resource, or why there is none, in words that tell nothing of any content. */
+/** The resource, or the reason why it is denied. Reasons reveal no content of secrets. */
 export type SecretLookup = { readonly resource: Resource } | { readonly denied: string };
 
-/** Secrets are given only to who names them: nobody has a set of them. */
+/** Always empty: secrets are served only by name. */
 export const secrets = query("secrets", (): ResourceSet => ResourceSet.empty);
 
-/** The secret of this name, if the client may have it (SDS). */
+/** A secret by name, if the client may have it (SDS). */
 export const secretByName = query("secretByName", (q, name: string): Resource | undefined => {
   const lookup = q.call(secretLookup, name);
   return "resource" in lookup ? lookup.resource : undefined;
 });
 
 /**
- * The secret of this name, or why the client is not given it. An unauthenticated client is given none; a Secret only who runs in its namespace;
- * one of the Gateway API only who serves a Gateway that refers to it; the certificates of a ConfigMap are public.
- * Source: pilot/pkg/xds/sds.go. The original also asks Kubernetes whether the proxy's service account may list Secrets.
+ * A secret by name, or the reason why it is denied. Clients must be authenticated. A Secret is served only within its
+ * namespace, one of the Gateway API only for a Gateway that may reference it. Certificates of ConfigMaps are public.
+ * Source: pilot/pkg/xds/sds.go. Istio also requires that the proxy's service account may list Secrets.
  */
 export const secretLookup = query("secretLookup", (q, resourceName: string): SecretLookup => {
   const own = q.ask(verifiedNamespace);
@@ -65,14 +65,14 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
     : { denied: missingEntries("cert and key, or tls.crt and tls.key", found) };
 });
 
-/** Where Secrets are looked for: in the proxy's cluster, then in istiod's own. */
+/** Returns the clusters with the proxy's Secrets: its own, then istiod's. */
 function clustersOfProxy(q: QueryContext): readonly string[] {
   const own = features.clusterId(q);
   const ofProxy = q.ask(cluster);
   return ofProxy === "" || ofProxy === own ? [own] : [ofProxy, own];
 }
 
-/** The entries of a Secret; roots may stand beside the key, in the Secret without the suffix. */
+/** Returns the entries of a Secret. Roots may be in the Secret without the suffix, along with the key. */
 function secretEntries(
   q: QueryContext,
   clusters: readonly string[],

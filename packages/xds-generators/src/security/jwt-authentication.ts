@@ -17,8 +17,8 @@ import { outboundClusterName } from "../resource-names.js";
 import { jwtFilterName, jwtPayloadKey } from "./jwt-claims.js";
 
 /**
- * The filter that checks tokens by the RequestAuthentications of the client; none where there are none. A token that is there must be
- * valid; none need be there. Source: pilot/pkg/security/authn/policy_applier.go.
+ * The JWT filter for the client's RequestAuthentications; none if there are none. Tokens are optional but must be
+ * valid. Source: pilot/pkg/security/authn/policy_applier.go.
  */
 export const jwtFilters = query("jwtFilters", (q): readonly HttpFilter[] => {
   const rules = q.call(applicableJwtRules);
@@ -33,7 +33,7 @@ function authentication(providers: readonly JwtProvider[]): JwtAuthentication {
   const names = providers.map((_, i) => `origins-${i}`);
   const each = names.map((name) => requireAny([providerRequirement(name), allowMissing]));
   const [only] = each;
-  // Tokens of several issuers in one place can satisfy only one of them, so one that is good suffices.
+  // A token location shared by several issuers can satisfy only one of them, so one valid token suffices.
   const requires =
     only !== undefined && each.length === 1 ? only : requireAny([...names.map(providerRequirement), requireAll(each)]);
   return create(JwtAuthenticationSchema, {
@@ -70,7 +70,7 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
   });
 }
 
-/** Keys that the proxy fetches itself. */
+/** Returns the key set that the proxy fetches itself; undefined for a local one. */
 function remoteJwks(q: QueryContext, rule: JWTRule) {
   const server = proxyFetchedJwks(q, rule);
   if (server === undefined) return undefined;

@@ -4,15 +4,15 @@ import { anyValueOf, listContaining, metadataMatcher } from "../envoy/value-matc
 
 export const jwtFilterName = "envoy.filters.http.jwt_authn";
 
-/** Under which key of its metadata the JWT filter leaves the token's payload. */
+/** The metadata key of the token's payload. */
 export const jwtPayloadKey = "payload";
 
-/** A claim that is one value. */
+/** Matches a claim with a single value. */
 export function claimEquals(claim: string, value: ValueMatcher): MetadataMatcher {
   return metadataMatcher(jwtFilterName, [jwtPayloadKey, claim], value);
 }
 
-/** A claim, perhaps nested, that is the value or a list with it. */
+/** Matches a claim, possibly nested, that equals the value or is a list containing it. */
 export function claimContains(path: readonly string[], value: ValueMatcher): MetadataMatcher {
   return metadataMatcher(jwtFilterName, [jwtPayloadKey, ...path], anyValueOf([listContaining(value), value]));
 }

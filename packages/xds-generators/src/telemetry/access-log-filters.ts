@@ -1,6 +1,6 @@
 /**
- * What is logged: requests, connections, connections for which a listener had no filter chain, HBONE tunnels that could not be
- * opened, or HBONE tunnels that were rejected. Of a tunnel that works, only what it carries is logged.
+ * The kinds of access logs: requests, TCP connections, connections without a matching filter chain, HBONE tunnels that
+ * failed to open, and HBONE tunnels that were rejected. Of working tunnels, only the connections inside are logged.
  */
 
 import { create } from "@bufbuild/protobuf";
@@ -14,7 +14,7 @@ import { packAny } from "../envoy/any.js";
 
 export type AccessLogKind = "http" | "tcp" | "listener" | "hbone-origination" | "hbone-termination";
 
-/** Statuses from 400. Envoy's API requires a runtime key; this one is never set. */
+/** Matches statuses from 400. Envoy's API requires a runtime key; this one is never set. */
 const failedRequest = create(AccessLogFilterSchema, {
   filterSpecifier: {
     case: "statusCodeFilter",
@@ -22,7 +22,7 @@ const failedRequest = create(AccessLogFilterSchema, {
   },
 });
 
-/** Filters by which one part of a listener leaves out what another part logs. */
+/** Filters by which one part of a listener omits what another part logs. */
 export const defaultFilters: Readonly<Partial<Record<AccessLogKind, AccessLogFilter>>> = {
   listener: responseFlag("NR"),
   "hbone-origination": responseFlag("UF"),

@@ -42,7 +42,7 @@ const fields: readonly (readonly [name: string, operator: string])[] = [
   ["route_name", "%ROUTE_NAME%"],
 ];
 
-/** Istio's line of text; source: https://istio.io/docs/tasks/observability/logs/access-log. */
+/** Istio's text format. Source: https://istio.io/docs/tasks/observability/logs/access-log. */
 export const defaultTextFormat: string = (() => {
   const of = Object.fromEntries(fields);
   const quoted = (name: string): string => `"${of[name]}"`;
@@ -68,10 +68,10 @@ export const defaultTextFormat: string = (() => {
 
 const defaultJsonFormat: JsonObject = Object.fromEntries(fields);
 
-/** How a line is written. */
+/** The format of an access log. */
 type LogFormat = { readonly text: string } | { readonly json: JsonObject };
 
-/** A log file in a format; an empty text or JSON is Istio's own. */
+/** An access log file. An empty text or JSON format is Istio's default. */
 export function fileAccessLog(path: string, format: LogFormat, omitEmptyValues = false): Any {
   return packAny(FileAccessLogSchema, {
     path,
@@ -97,7 +97,7 @@ function substitution(format: LogFormat, omitEmptyValues: boolean): Substitution
   });
 }
 
-/** The extensions that the operators in some texts need. */
+/** Returns the formatter extensions that operators in the format strings need. */
 export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] {
   if (!texts.some((text) => text.includes("%REQ_WITHOUT_QUERY"))) return [];
   return [
@@ -116,7 +116,7 @@ export function meshFormat(q: QueryContext): LogFormat {
   const { accessLogEncoding, accessLogFormat } = mesh(q);
   return accessLogEncoding === Encoding.JSON ? { json: parseJsonFormat(accessLogFormat) } : { text: accessLogFormat };
 }
-/** An unreadable format counts as none, so that something is logged. */
+/** Parses a JSON format. An invalid one counts as empty, so that the default applies. */
 function parseJsonFormat(text: string): JsonObject {
   try {
     const value: unknown = text === "" ? {} : JSON.parse(text);

@@ -35,7 +35,7 @@ const logs = query(
     { listener, logged }: { readonly listener: ListenerClass; readonly logged: AccessLogKind },
   ): readonly AccessLog[] => {
     if (logged === "listener" && mesh(q).disableEnvoyListenerLog) return [];
-    // Providers that are unknown, or no logs, or have no address say nothing.
+    // Unknown providers, other kinds of providers and those without an address are ignored.
     const targets = q.call(accessLogTargets, listener).flatMap((target) => {
       const log = providerLogger(q, target.provider);
       return log === undefined ? [] : [{ ...target, log }];
@@ -51,7 +51,7 @@ const logs = query(
   },
 );
 
-/** As MeshConfig's own fields say: where neither Telemetry nor the default providers name a log for such a listener. */
+/** Returns the logs of MeshConfig's own fields, used if neither Telemetry nor the default providers configure one. */
 function meshLogs(q: QueryContext, logged: AccessLogKind): readonly AccessLog[] {
   const settings = mesh(q);
   const filter = defaultFilters[logged];
@@ -65,7 +65,7 @@ function meshLogs(q: QueryContext, logged: AccessLogKind): readonly AccessLog[] 
   ];
 }
 
-/** The service that the bootstrap configures (`envoyAccessLogService`). */
+/** The access log service in the bootstrap (`envoyAccessLogService`). */
 function meshService(logged: "http" | "tcp" | "listener", filter: AccessLogFilter | undefined): AccessLog {
   const logName = { http: "http_envoy_accesslog", tcp: "tcp_envoy_accesslog", listener: "listener_envoy_accesslog" }[
     logged

@@ -37,7 +37,7 @@ export function httpService(
   });
 }
 
-/** A value as it is written, or one of istiod's environment variables. */
+/** Returns a literal value, or that of one of istiod's environment variables. */
 export function headerValue(q: QueryContext, { headerValue: value }: ProviderHeader): string {
   if (value.case === "value") return value.value;
   return value.case === "envName" ? (q.read(environment, value.value) ?? "") : "";

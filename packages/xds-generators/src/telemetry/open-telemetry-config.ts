@@ -56,7 +56,7 @@ const dynatraceDetector = extension(
   packAny(DynatraceResourceDetectorConfigSchema),
 );
 
-/** The sampler asks the API of Dynatrace: its own service if it names one, else the one that spans go to. */
+/** Returns the sampler, which queries Dynatrace's API: at its own service if it names one, or else at the collector. */
 function dynatraceSampler(
   q: QueryContext,
   provider: OpenTelemetryProvider,
@@ -88,7 +88,7 @@ function joinUrl(hostname: string, path: string): string {
   return [hostname, ...segments].join("/") + (path.endsWith("/") && segments.length > 0 ? "/" : "");
 }
 
-/** `service.name` as OpenTelemetry's conventions for Kubernetes have it. */
+/** Returns `service.name` by OpenTelemetry's conventions for Kubernetes. */
 function semanticServiceName(q: QueryContext): string {
   const containers = q.ask(rawMetadata, "APP_CONTAINERS") ?? "";
   return (
@@ -102,7 +102,7 @@ function semanticServiceName(q: QueryContext): string {
   );
 }
 
-/** Of an id `name.namespace`; empty for one of another form. */
+/** Returns the pod of a proxy id, `name.namespace`; empty for any other form. */
 function podName(id: string): string {
   return id.slice(0, Math.max(0, id.indexOf(".")));
 }

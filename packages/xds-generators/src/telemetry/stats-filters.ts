@@ -8,12 +8,12 @@ import { hasIstioExtension } from "../istio-extensions.js";
 
 const filterName = "istio.stats";
 
-/** The filters that count requests, one for each provider of Prometheus statistics. */
+/** Returns the HTTP filters for metrics, one for each Prometheus provider. */
 export function httpStatsFilters(q: QueryContext, listener: ListenerClass): readonly HttpFilter[] {
   return q.call(configs, listener).map((config) => httpFilter(filterName, config));
 }
 
-/** The filters that count connections. */
+/** Returns the network filters for metrics. */
 export function tcpStatsFilters(q: QueryContext, listener: ListenerClass): readonly Filter[] {
   return q.call(configs, listener).map((config) => networkFilter(filterName, config));
 }
@@ -25,7 +25,7 @@ const configs = query("statsConfigs", (q, listener: ListenerClass): readonly Any
     : settings.map((each) => pluginConfig(each, listener));
 });
 
-/** Names of Istio's metrics in Prometheus. */
+/** Prometheus names of Istio's metrics. */
 const prometheusNames: Readonly<Record<string, string>> = {
   REQUEST_COUNT: "requests_total",
   REQUEST_DURATION: "request_duration_milliseconds",

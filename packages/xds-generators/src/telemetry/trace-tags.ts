@@ -11,16 +11,16 @@ import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
 import { encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { httpRbacFilter } from "../security/authorization/external-authorization.js";
 
-/** A tag of spans, encoded as one element of a connection manager's tags. */
+/** A custom tag, encoded as an element of a connection manager's tags. */
 export interface TraceTag {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** The field of a connection manager's tracing that holds its tags. */
+/** The field of tracing for custom tags. */
 const tagsField = TracingSchema.field.customTags.number;
 
-/** Who the workload is, and what policies on trial would have done. */
+/** Tags that identify the workload and the results of dry-run policies. */
 export const istioTags = query("istioTags", (q): readonly TraceTag[] => [
   literalTag("istio.canonical_revision", q.ask(label, "service.istio.io/canonical-revision") || "latest"),
   literalTag("istio.canonical_service", q.ask(label, "service.istio.io/canonical-name") || "unknown"),
@@ -30,7 +30,7 @@ export const istioTags = query("istioTags", (q): readonly TraceTag[] => [
   ...dryRunTags,
 ]);
 
-/** Tags that the proxy's own configuration asks for. */
+/** Returns the tags of the proxy's own configuration. */
 export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly TraceTag[] {
   return Object.entries(tracing?.customTags ?? {}).flatMap(([tag, { type }]) => {
     switch (type.case) {
@@ -46,7 +46,7 @@ export function proxyConfigTags(tracing: ProxyTracing | undefined): readonly Tra
   });
 }
 
-/** Tags that a Telemetry asks for; formatters need Istio 1.29. */
+/** Returns the tags of a Telemetry. Formatters require Istio 1.29. */
 export function telemetryTags(q: QueryContext, tags: Readonly<Record<string, TelemetryTag>>): readonly TraceTag[] {
   return Object.entries(tags).flatMap(([tag, { type }]) => {
     switch (type.case) {
@@ -91,7 +91,7 @@ function encodeTag(tag: MessageInitShape<typeof CustomTagSchema> & { readonly ta
   };
 }
 
-/** Joined by hand, since every workload has some of its own. */
+/** Encoded by hand for speed, since every workload has tags of its own. */
 function literalTag(name: string, value: string): TraceTag {
   const { tag, literal: text } = CustomTagSchema.field;
   return {

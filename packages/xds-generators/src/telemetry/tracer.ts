@@ -21,14 +21,14 @@ import { duration } from "../envoy/duration.js";
 import { type Collector, collector, grpcService, httpService } from "./collector.js";
 import { openTelemetryConfig } from "./open-telemetry-config.js";
 
-/** A tracer of Envoy's, set up for an extension provider. */
+/** An Envoy tracer for an extension provider. */
 interface Tracer {
   readonly name: string;
   readonly config: Any;
-  /** 0 leaves it to the proxy. */
+  /** 0: the proxy's default. */
   readonly maxTagLength: number;
   readonly startsChildSpan: boolean;
-  /** Whether the tracer decides itself which requests it samples. */
+  /** True if the tracer has its own sampler. */
   readonly hasOwnSampler: boolean;
 }
 
@@ -83,7 +83,7 @@ function openTelemetryTracer(q: QueryContext, provider: OpenTelemetryProvider): 
   return { ...defaults, name: "envoy.tracers.opentelemetry", config, maxTagLength, hasOwnSampler };
 }
 
-/** Options that older proxies would refuse are left out for them. */
+/** Returns the configuration, without options that older proxies reject. */
 function zipkinConfig(q: QueryContext, provider: ZipkinProvider, { hostname, cluster }: Collector): Any {
   const path = provider.path || "/api/v2/spans";
   const asService = q.ask(versionAtLeast, [1, 29]);

@@ -22,18 +22,18 @@ import { packAny } from "../envoy/any.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 import { tracerOf } from "./tracer.js";
 
-/** How requests are traced, but for the tags that name the workload: so workloads share it. */
+/** The tracing configuration without tags that name the workload, shared between workloads. */
 interface CommonTracing {
-  /** Encoded settings; absent: nothing is traced. */
+  /** Encoded settings; absent: no tracing. */
   readonly settings?: Uint8Array;
   readonly tags: readonly TraceTag[];
-  /** Whether spans say which workload they are of. */
+  /** True if spans have tags that identify the workload. */
   readonly hasWorkloadTags: boolean;
-  /** Whether the request's id decides whether it is sampled. */
+  /** True if sampling depends on the request id. */
   readonly samplesByRequestId: boolean;
 }
 
-/** The part of an HTTP connection manager that says how requests are traced, encoded. Tags by name. */
+/** The tracing part of an HTTP connection manager, encoded. Tags are sorted by name. */
 export const encodedTracing = query("encodedTracing", (q, listener: ListenerClass): Uint8Array => {
   const { settings, tags, hasWorkloadTags, samplesByRequestId } = q.call(commonTracing, listener);
   const requestIds = samplesByRequestId ? withRequestIdSampling : withoutRequestIdSampling;
@@ -55,7 +55,7 @@ const requestIds = (samples: boolean): Uint8Array => {
 const withRequestIdSampling = requestIds(true);
 const withoutRequestIdSampling = requestIds(false);
 
-/** Source: pilot/pkg/networking/core/tracing.go. */
+/** The tracing configuration of a listener class. Source: pilot/pkg/networking/core/tracing.go. */
 const commonTracing = query("commonTracing", (q, listener: ListenerClass): CommonTracing => {
   const settings = q.call(tracingSettings, listener);
   if (settings === undefined) return mesh(q).enableTracing ? bootstrapTracing(q) : untraced;
@@ -65,7 +65,7 @@ const commonTracing = query("commonTracing", (q, listener: ListenerClass): Commo
 
 const untraced: CommonTracing = { tags: [], hasWorkloadTags: false, samplesByRequestId: true };
 
-/** To the tracer that the bootstrap has. */
+/** Returns the configuration for the tracer in the bootstrap. */
 function bootstrapTracing(q: QueryContext): CommonTracing {
   const own = proxyConfig(q, "tracing");
   return {
@@ -102,7 +102,7 @@ function sampling(percent: number) {
   return { clientSampling: { value: 100 }, overallSampling: { value: 100 }, randomSampling: { value: percent } };
 }
 
-/** Percent. More than all is taken for a mistake, and for the default of 1. */
+/** Returns the sampling percentage. Values above 100 count as a mistake and mean the default, 1. */
 function samplingPercentage(q: QueryContext, own: ProxyTracing | undefined): number {
   if (own === undefined || own.sampling === 0) return features.traceSampling(q);
   return own.sampling > 100 ? 1 : own.sampling;

@@ -24,12 +24,14 @@ import {
 import { unixPrefix } from "../../envoy/address.js";
 import type { InboundClusterRef } from "./inbound-cluster.js";
 
-/** What the client serves, a cluster each: ports of its services, or what its Sidecar's ingress listeners say instead. */
+/**
+ * The inbound clusters of the client: one for each port of its services, or for each ingress listener of its Sidecar.
+ */
 export const inboundClusterRefs = query("inboundClusterRefs", (q): readonly InboundClusterRef[] => {
   const scope = scopeOf(q);
   const ingress = q.call(ingressListeners, scope);
   const targets = q.ask(serviceTargets);
-  // Without redirection the workload itself listens at these ports.
+  // Without redirection the workload itself listens on these ports.
   if (ingress.length === 0) return q.ask(interceptionMode) === "NONE" ? [] : refsOfServices(q, targets, new Set());
   const declared = new Set(ingress.map((listener) => listener.port?.number ?? 0));
   const merged = features.sidecarServiceInboundListenerMerge(q) ? refsOfServices(q, targets, declared) : [];
@@ -63,7 +65,7 @@ function refsOfServices(
   });
 }
 
-/** The first service of each host: one with several addresses counts once. */
+/** Returns the first service of each host, since a service with several addresses counts once. */
 function firstPerHost(services: readonly string[]): readonly string[] {
   const byHost = new Map<string, string>();
   for (const id of services) {
@@ -98,7 +100,7 @@ function refsOfIngressListener(
   ];
 }
 
-/** A path, or host and port; neither where it is empty; undefined where it cannot be read. */
+/** Parses a path or a host and port; both are empty for an empty endpoint. Returns undefined for an invalid one. */
 function parseEndpoint(endpoint: string): { readonly host: string; readonly port: number } | undefined {
   if (endpoint === "" || endpoint.startsWith(unixPrefix)) return { host: endpoint, port: 0 };
   const match = /^(?:\[([^\]]*)\]|([^:]*)):(\d+)$/.exec(endpoint);
@@ -106,8 +108,8 @@ function parseEndpoint(endpoint: string): { readonly host: string; readonly port
 }
 
 /**
- * The address that a Sidecar's default endpoint means: the workload's own for an unspecified one, or loopback. Of two families the
- * one asked for, if the client has it. Any other means where the connection was meant to.
+ * Returns the address that a Sidecar's default endpoint means: the workload's own for an unspecified one, or loopback,
+ * in the requested family if the client has it. Empty for any other: the original destination.
  */
 function endpointAddress(q: QueryContext, host: string): string {
   switch (host) {

@@ -26,21 +26,24 @@ import { formatStatName } from "../stat-name.js";
 import { encodePolicy } from "../traffic-policy/policy-encoding.js";
 import { inboundPlaceholder, inboundTemplate } from "./inbound-template.js";
 
-/** What is served at a port of the workload. The first service stands for all in policies. */
+/** A port that the workload serves. Policies are those of the first service. */
 export interface InboundClusterRef {
-  /** The port that the cluster is named for: the workload's, or that of a Sidecar's ingress listener. */
+  /** The port in the cluster's name: the workload's, or that of a Sidecar's ingress listener. */
   readonly port: number;
-  /** Where connections go: an address, a path (`unix://…`), or empty for where they were meant to. */
+  /** The destination: an address, a path (`unix://…`), or empty for the original destination. */
   readonly bind: string;
-  /** The port that is connected to; 0 for a path. */
+  /** The destination port; 0 for a path. */
   readonly targetPort: number;
   readonly servicePort: ServicePort;
-  /** Ids of the services with this port; none: the port stands for itself, under `fallbackHost`. */
+  /** Ids of the services with this port. If empty, the port belongs to no service and has the host `fallbackHost`. */
   readonly services: readonly string[];
   readonly fallbackHost: string;
 }
 
-/** The cluster by which the proxy reaches its own workload. Source: pilot/pkg/networking/core/cluster_builder.go, buildInboundCluster. */
+/**
+ * The cluster through which the proxy reaches its own workload. Source: pilot/pkg/networking/core/cluster_builder.go,
+ * buildInboundCluster.
+ */
 export const inboundCluster = query("inboundCluster", (q, ref: InboundClusterRef): Resource => {
   const { port, bind, servicePort, fallbackHost } = ref;
   const found = ref.services.flatMap((id) => q.call(service, id) ?? []);
@@ -88,7 +91,7 @@ function servicePlaceholders(
   ];
 }
 
-/** The rule for the host, if the client's own scope imports it. */
+/** Returns the DestinationRule for the host, if the client's scope imports the host. */
 function importedDestinationRule(q: QueryContext, host: string): ConsolidatedRule | undefined {
   const scoped = q.call(serviceInScope, { scope: scopeOf(q), hostname: host });
   if (scoped === undefined) return undefined;
@@ -96,7 +99,7 @@ function importedDestinationRule(q: QueryContext, host: string): ConsolidatedRul
   return q.call(inboundDestinationRuleFor, { host, serviceNamespace });
 }
 
-/** The policy of the rule, with the mesh's defaults below, and the Sidecar's connection pool above. */
+/** Returns the DestinationRule's policy over the mesh's defaults, with the Sidecar's connection pool on top. */
 function inboundPolicy(
   q: QueryContext,
   rule: ConsolidatedRule | undefined,

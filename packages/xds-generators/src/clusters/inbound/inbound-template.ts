@@ -18,22 +18,22 @@ import { decodePolicy } from "../traffic-policy/policy-encoding.js";
 import { applyInboundPolicy } from "../traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
-/** All that shapes an inbound cluster but for names. */
+/** Everything that determines an inbound cluster except names. */
 interface InboundClusterShape {
   readonly protocol: Protocol;
-  /** Of `textOfPolicy`. */
+  /** The result of `encodePolicy`. */
   readonly encodedPolicy: string;
-  /** Where connections go: an address, a path (`unix://…`), or empty for where they were meant to. */
+  /** The destination: an address, a path (`unix://…`), or empty for the original destination. */
   readonly bind: string;
-  /** The port that is connected to. Where connections go to where they were meant to, absent: the same port. */
+  /** The destination port. Undefined, for an original destination: the original port. */
   readonly targetPort: number | undefined;
-  /** How many services' names it has for the labels of metrics. */
+  /** The number of services whose names are labels of metrics. */
   readonly serviceCount: number;
-  /** Whether a rule shapes it. */
+  /** True if a DestinationRule applies. */
   readonly hasDestinationRule: boolean;
 }
 
-/** The names of blanks. */
+/** Names of placeholders. */
 export const inboundPlaceholder = {
   name: "name",
   statName: "statName",
@@ -43,10 +43,10 @@ export const inboundPlaceholder = {
   namespace: (position: number): string => `namespace ${position}`,
 };
 
-/** As long as Envoy can count: connections to the workload are never given up for being unused. */
+/** The longest interval that Envoy supports: connections to the workload are never cleaned up. */
 const maxCleanupSeconds = 9_223_372_035n;
 
-/** The cluster of a form, with blanks. */
+/** The template of all inbound clusters with the same shape. */
 export const inboundTemplate = query("inboundTemplate", (q, form: InboundClusterShape): Template => {
   const { bind, targetPort, serviceCount } = form;
   const draft = newClusterDraft({
@@ -106,7 +106,7 @@ function useStaticAddress(cluster: Cluster, bind: string, port: number): void {
   if (target.loadAssignment !== undefined) cluster.loadAssignment = target.loadAssignment;
 }
 
-/** Connections from addresses that the workload's redirection leaves alone. */
+/** Connects from addresses that redirection excludes. */
 function bindSourceAddress(q: QueryContext, cluster: Cluster): void {
   const mode = q.ask(ipMode);
   cluster.upstreamBindConfig = create(BindConfigSchema, {

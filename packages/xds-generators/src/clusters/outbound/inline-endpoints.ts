@@ -9,7 +9,9 @@ import {
 } from "../../endpoints/index.js";
 import { clusterDefaults } from "../cluster-defaults.js";
 
-/** The endpoints of a cluster whose names the proxy resolves, by locality, as the client prefers them under the cluster's policy. */
+/**
+ * Returns the endpoints of a DNS cluster by locality, with the client's locality preference under the cluster's policy.
+ */
 export function inlineEndpointsFor(
   q: QueryContext,
   target: EndpointTarget,
@@ -25,7 +27,9 @@ export function inlineEndpointsFor(
   return inlineLocalities(q, target, { setting, detectsOutliers: policy?.outlierDetection !== undefined });
 }
 
-/** Labels set priorities only in a service's own cluster, not in those of its subsets (as in the original). */
+/**
+ * Reports whether only labels set priorities. They apply to a service's own cluster, not to its subsets (as in Istio).
+ */
 function usesLabelsOnly(chosen: LocalitySetting | undefined): boolean {
   if (chosen?.kind !== "locality") return false;
   const { distribute, failoverPriority, failover } = chosen.setting;

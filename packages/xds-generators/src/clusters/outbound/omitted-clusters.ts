@@ -4,7 +4,7 @@ import type { Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { outboundCluster } from "./outbound-cluster.js";
 
-/** Names of clusters that are asked for twice: by two services of one host, or by two ports of one number, sorted. */
+/** Names of clusters that two services of one host, or two ports with one number, define. Sorted. */
 export const duplicateClusters = query("duplicateClusters", (q): readonly string[] => {
   const seen = new Set<string>();
   const found = new Set<string>();
@@ -13,7 +13,7 @@ export const duplicateClusters = query("duplicateClusters", (q): readonly string
   return [...found].sort();
 });
 
-/** Names of clusters that have no endpoints for the proxy to resolve, and so are left out, sorted. */
+/** Names of DNS clusters that are omitted because they have no endpoints. Sorted. */
 export const dnsClustersWithoutEndpoints = query("dnsClustersWithoutEndpoints", (q): readonly string[] =>
   [...new Set(q.call(clientServices).flatMap((scoped) => q.call(dnsClustersWithoutEndpointsOf, scoped)))].sort(),
 );

@@ -32,20 +32,22 @@ import { encodePolicy } from "../traffic-policy/policy-encoding.js";
 import { inlineEndpointsFor } from "./inline-endpoints.js";
 import { isDns, type OutboundClusterShape, type OutboundPlaceholders, outboundTemplate } from "./outbound-template.js";
 
-/** One port of a service, or of a subset of it, as a client's scope imports it. */
+/** A port of a service or of one of its subsets, as imported by a client's scope. */
 interface OutboundClusterRef {
   readonly service: ScopedService;
-  /** The port's number. */
+  /** The port number. */
   readonly port: number;
   /** Empty: the service itself. */
   readonly subset: string;
-  /** A cluster of AUTO_PASSTHROUGH gateways, which pass the client's TLS on as it is. */
+  /**
+   * True if the cluster has an SNI-DNAT name, for AUTO_PASSTHROUGH gateways, which forward TLS without terminating it.
+   */
   readonly sniDnat: boolean;
 }
 
 /**
- * The cluster by which the client reaches a port of a service. Undefined where the service has no such port or subset, or the proxy
- * would have to resolve names and there are none.
+ * The cluster through which the client reaches a port of a service. Undefined if the service has no such port or
+ * subset, or if it is a DNS cluster without endpoints.
  */
 export const outboundCluster = query("outboundCluster", (q, ref: OutboundClusterRef): Resource | undefined => {
   const service = q.call(scopedService, ref.service);
@@ -61,7 +63,7 @@ export const outboundCluster = query("outboundCluster", (q, ref: OutboundCluster
   return buildCluster(q, target, ofService);
 });
 
-/** A destination with what is declared for it. */
+/** A destination with its configuration. */
 interface ClusterTarget {
   readonly ref: OutboundClusterRef;
   readonly service: Service;
@@ -153,7 +155,7 @@ function placeholderValues(
   };
 }
 
-/** Whether a service's own cluster leads to endpoints that are all reached through tunnels. */
+/** Reports whether all endpoints of a service's own cluster are reached through HBONE. */
 function isHboneOnly(q: QueryContext, { ref, service, port, subset }: ClusterTarget): boolean {
   return (
     q.call(clusterDefaults).meshHasTunnels &&
@@ -167,5 +169,5 @@ function hasPersistentSessions(q: QueryContext, { labels }: Service): boolean {
   return q.call(clusterDefaults).persistentSessionLabels.some((name) => (labels[name] ?? "") !== "");
 }
 
-/** The field in which endpoints are that are not sent apart. */
+/** The field for endpoints of clusters without EDS. */
 const loadAssignment = ClusterSchema.field.loadAssignment.number;

@@ -30,44 +30,45 @@ import {
 } from "../traffic-policy/traffic-policy.js";
 import { applyDeclaredProtocol } from "../traffic-policy/upstream-protocol.js";
 
-/** All that shapes an outbound cluster and that many have in common: clusters of one form differ in names only. */
+/** Everything that determines an outbound cluster except names. Clusters with the same shape share a template. */
 export interface OutboundClusterShape {
-  /** How endpoints are found, as far as no load balancer chooses that. */
+  /** The discovery type before the load balancer is applied. */
   readonly discoveryType: Cluster_DiscoveryType;
   readonly protocol: Protocol;
-  /** Of `textOfPolicy`. */
+  /** The result of `encodePolicy`. */
   readonly encodedPolicy: string;
-  /** The settings of a service that are of consequence. */
+  /** The settings of the service that affect the cluster. */
   readonly trafficDistribution: Service["trafficDistribution"];
   readonly meshExternal: boolean;
-  /** Whether the cluster stands for a service whose endpoints are all reached through tunnels, which carry what proxies tell each other of themselves. */
+  /** True if all endpoints of the service are reached through HBONE, whose tunnels carry peer metadata. */
   readonly hboneOnly: boolean;
   readonly raceFirstTcpConnect: boolean;
-  /** The port to which connections that pass through are sent; absent: the one that they were meant for. */
+  /** The destination port of an ORIGINAL_DST cluster; undefined: the original port. */
   readonly passthroughPort: number | undefined;
-  /** Whether sessions keep to endpoints that drain. */
+  /** True if persistent sessions may continue on draining endpoints. */
   readonly keepsDrainingHosts: boolean;
-  /** Whether a rule shapes the cluster, and whether it stands for a subset. */
+  /** True if a DestinationRule applies. */
   readonly hasDestinationRule: boolean;
+  /** True if the cluster is one of a subset. */
   readonly isSubset: boolean;
-  /** Absent for clusters that pass TLS on unseen. */
+  /** Absent for clusters that forward TLS without terminating it. */
   readonly tls?: {
     readonly serviceMode: MutualTlsMode;
-    /** Whether there are identities to check certificates by, and whether they are declared for a service outside of the registries. */
+    /** Identities to verify certificates against: none, those of the service accounts, or those of a ServiceEntry. */
     readonly identities: "none" | "own" | "external";
     readonly selectsWorkloads: boolean;
   };
 }
 
-/** What is filled into a cluster of a form. */
+/** The values of the placeholders in an outbound cluster. */
 export interface OutboundPlaceholders {
   readonly name: string;
   readonly statName: string;
-  /** The service's names, for the labels of metrics. */
+  /** The service's names, which are labels of metrics. */
   readonly host: string;
   readonly service: string;
   readonly namespace: string;
-  /** The rule's path. */
+  /** The path of the DestinationRule. */
   readonly rule: string;
   readonly subset: string;
   readonly sni: string;
@@ -76,11 +77,11 @@ export interface OutboundPlaceholders {
 
 interface OutboundTemplate {
   readonly template: Template;
-  /** Whether the endpoints' names are in the cluster. */
+  /** True if the endpoints are part of the cluster. */
   readonly hasInlineEndpoints: boolean;
 }
 
-/** The cluster of a form, with blanks. */
+/** The template of all outbound clusters with the same shape. */
 export const outboundTemplate = query("outboundTemplate", (q, form: OutboundClusterShape): OutboundTemplate => {
   const draft = newDraft(q, form);
   const { cluster } = draft;
@@ -97,12 +98,12 @@ export const outboundTemplate = query("outboundTemplate", (q, form: OutboundClus
   return { template: compileTemplate(toBinary(ClusterSchema, finishCluster(draft))), hasInlineEndpoints: resolves };
 });
 
-/** Whether the proxy resolves the names of endpoints. */
+/** Reports whether the proxy resolves the names of endpoints. */
 export function isDns(type: Cluster_DiscoveryType): boolean {
   return type === Cluster_DiscoveryType.STRICT_DNS || type === Cluster_DiscoveryType.LOGICAL_DNS;
 }
 
-/** A cluster with what does not depend on a policy. */
+/** Returns a draft with everything that does not depend on a policy. */
 function newDraft(q: QueryContext, form: OutboundClusterShape): ClusterDraft {
   const { discoveryType, passthroughPort } = form;
   const draft = newClusterDraft({
@@ -141,7 +142,7 @@ function tlsTarget(
   };
 }
 
-/** What every cluster has once its policy decided how its endpoints are found. */
+/** Adds what depends on the discovery type, once the policy has decided it. */
 function addDiscoveryParts(q: QueryContext, cluster: Cluster): void {
   const eds = hasDiscoveryType(cluster, Cluster_DiscoveryType.EDS);
   if (eds) {
@@ -158,7 +159,7 @@ function addDiscoveryParts(q: QueryContext, cluster: Cluster): void {
   if (eds) addBaggageDiscovery(q, cluster);
 }
 
-/** Keeps endpoints that drain, for the sessions that are bound to them. */
+/** Keeps draining endpoints for the sessions that are bound to them. */
 function keepDrainingHosts(cluster: Cluster): void {
   commonLbConfigOf(cluster).overrideHostStatus = create(HealthStatusSetSchema, {
     statuses: [HealthStatus.HEALTHY, HealthStatus.DRAINING, HealthStatus.UNKNOWN, HealthStatus.DEGRADED],

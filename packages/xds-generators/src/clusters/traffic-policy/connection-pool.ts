@@ -20,10 +20,13 @@ import { clusterDefaults } from "../cluster-defaults.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 import { useDownstreamProtocol } from "./upstream-protocol.js";
 
-/** Envoy's limits are low for a proxy that sees bursts; Istio leaves them open unless a policy closes them. */
+/** Envoy's default limits are too low for bursts; Istio sets none unless a policy does. */
 const unlimited = 0xffffffff;
 
-/** Limits, timeouts and keep-alive of connections, and the budget of retries. Source: DestinationRule, `ConnectionPoolSettings`. */
+/**
+ * Applies connection limits, timeouts, keepalive and the retry budget. Source: DestinationRule,
+ * `ConnectionPoolSettings`.
+ */
 export function applyConnectionPool(
   q: QueryContext,
   draft: ClusterDraft,
@@ -49,7 +52,7 @@ export function applyConnectionPool(
   if (pool?.http?.useClientProtocol === true) useDownstreamProtocol(draft);
 }
 
-/** No limits at all. */
+/** Returns thresholds without limits. */
 export function defaultThresholds(q: QueryContext): CircuitBreakers_Thresholds {
   return thresholds(q, undefined, undefined);
 }
@@ -101,7 +104,7 @@ function applyHttpSettings(draft: ClusterDraft, pool: ConnectionPoolSettings | u
   }
 }
 
-/** Settings that are not given leave what was set before; none at all leaves the operating system's. */
+/** Applies TCP keepalive. Unset fields keep earlier values, or those of the operating system. */
 function applyTcpKeepalive(
   cluster: Cluster,
   settings: ConnectionPoolSettings_TCPSettings_TcpKeepalive | undefined,

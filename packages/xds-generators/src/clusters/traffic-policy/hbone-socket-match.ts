@@ -10,7 +10,7 @@ import { features } from "@istiod/push-context";
 import { packAny } from "../../envoy/any.js";
 import { transportSocket } from "../../envoy/transport-socket.js";
 
-/** Endpoints that are reached through a tunnel, with what goes inside of it. */
+/** The match for endpoints that are reached through HBONE, with the transport socket inside the tunnel. */
 export function hboneSocketMatch(q: QueryContext, inner: TransportSocket): Cluster_TransportSocketMatch {
   return create(Cluster_TransportSocketMatchSchema, {
     name: "hbone",
@@ -19,7 +19,7 @@ export function hboneSocketMatch(q: QueryContext, inner: TransportSocket): Clust
   });
 }
 
-/** A transport to an internal listener that takes along what the endpoint and the cluster say of the destination. */
+/** A transport socket to an internal listener, which passes on metadata of the endpoint and the cluster. */
 function internalUpstreamSocket(q: QueryContext, inner: TransportSocket): TransportSocket {
   const kinds = [
     { name: "envoy.filters.listener.original_dst", kind: "host" },

@@ -16,10 +16,10 @@ import {
   LoadBalancerSettings_SimpleLB as Simple,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 
-/** The smallest ring of a consistent hash that does not say. */
+/** The minimum ring size of a consistent hash without one. */
 const defaultRingSize = 1024n;
 
-/** Which endpoint is chosen: LEAST_REQUEST unless the policy says otherwise. Source: DestinationRule, `LoadBalancerSettings`. */
+/** Applies the load balancing policy, LEAST_REQUEST by default. Source: DestinationRule, `LoadBalancerSettings`. */
 export function applyLoadBalancer(cluster: Cluster, settings: LoadBalancerSettings | undefined): void {
   const simple = settings?.lbPolicy.case === "simple" ? settings.lbPolicy.value : Simple.UNSPECIFIED;
   switch (simple) {
@@ -60,7 +60,10 @@ function applyLeastRequest(cluster: Cluster, slowStartConfig: Cluster_SlowStartC
   }
 }
 
-/** How the traffic of new endpoints grows: `warmup`, else the older `warmupDurationSecs`. Aggression is 1 and the least weight 10 % by default. */
+/**
+ * Returns the slow start configuration: `warmup`, or else the older `warmupDurationSecs`. The default aggression is 1,
+ * the default minimum weight 10 %.
+ */
 function slowStart(settings: LoadBalancerSettings | undefined): Cluster_SlowStartConfig | undefined {
   const { warmup, warmupDurationSecs } = settings ?? {};
   if (warmup !== undefined) {

@@ -9,8 +9,9 @@ import { type LocalitySetting, proxyType } from "@istiod/push-context";
 import { clusterDefaults } from "../cluster-defaults.js";
 
 /**
- * How the cluster looks at localities: by weights where they are distributed or fail over by choice, by zones where this is set.
- * Without a choice it does not, since weights would disturb the load balancer. Waypoints know no zones.
+ * Applies locality load balancing: weighted if traffic is distributed or fails over by configuration, zone-aware if
+ * configured. Otherwise none, since weights would interfere with the load balancer. Waypoints do not support zone-aware
+ * load balancing.
  * Source: pilot/pkg/networking/core/loadbalancer, ApplyToCluster.
  */
 export function applyLocalitySetting(

@@ -12,8 +12,9 @@ import { exactMatcher } from "../../envoy/string-matcher.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
- * Ejection of endpoints that fail. Without a minimum of healthy ones, Envoy's panic threshold is off: with the few endpoints that
- * services have it would send to unhealthy ones. It is off too where `unhealthyAreSent`. Source: DestinationRule, `OutlierDetection`.
+ * Applies outlier detection. Without `minHealthPercent`, Envoy's panic threshold is disabled: with the few endpoints
+ * that services have, panic would send to unhealthy ones. It is also disabled if unhealthy endpoints are sent. Source:
+ * DestinationRule, `OutlierDetection`.
  */
 export function applyOutlierDetection(
   draft: ClusterDraft,

@@ -1,7 +1,10 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import { type TrafficPolicy, TrafficPolicySchema } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 
-/** A policy as a text, so that queries can have it as an argument and equal policies of different rules are one; empty for none. */
+/**
+ * Encodes a policy as a string, so that it can be an argument of a query and equal policies of different rules are
+ * shared. Empty for undefined.
+ */
 export function encodePolicy(policy: TrafficPolicy | undefined): string {
   if (policy === undefined) return "";
   let text = encodings.get(policy);
@@ -10,13 +13,13 @@ export function encodePolicy(policy: TrafficPolicy | undefined): string {
   return text;
 }
 
-/** The policy of a text. */
+/** Decodes the result of `encodePolicy`. */
 export function decodePolicy(text: string): TrafficPolicy | undefined {
   return text === "" ? undefined : fromBinary(TrafficPolicySchema, Buffer.from(text.slice(marker.length), "base64"));
 }
 
-/** An empty policy is not the same as none. */
+/** Distinguishes an empty policy from none. */
 const marker = "=";
 
-/** All ports and subsets of a service mostly have the very same policy. */
+/** Cached because ports and subsets of a service usually have the same policy object. */
 const encodings = new WeakMap<TrafficPolicy, string>();

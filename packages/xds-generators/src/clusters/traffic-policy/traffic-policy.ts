@@ -24,11 +24,11 @@ import { chooseUpstreamTls, type UpstreamTlsTarget } from "./upstream-tls-settin
 export interface PolicyTarget {
   readonly protocol: Protocol;
   readonly trafficDistribution: Service["trafficDistribution"];
-  /** Absent for clusters that pass TLS on unseen. */
+  /** Absent for clusters that forward TLS without terminating it. */
   readonly tls?: UpstreamTlsTarget & UpstreamTlsOptions;
 }
 
-/** The whole policy, for what is sent. Source: pilot/pkg/networking/core/cluster_traffic_policy.go. */
+/** Applies a traffic policy to an outbound cluster. Source: pilot/pkg/networking/core/cluster_traffic_policy.go. */
 export function applyOutboundPolicy(
   q: QueryContext,
   draft: ClusterDraft,
@@ -48,7 +48,7 @@ export function applyOutboundPolicy(
   useClusterProvidedLb(cluster);
 }
 
-/** What of a policy shapes connections to the workload itself: the connection pool alone. */
+/** Applies the connection pool of a traffic policy to an inbound cluster; nothing else applies there. */
 export function applyInboundPolicy(q: QueryContext, draft: ClusterDraft, policy: TrafficPolicy | undefined): void {
   applyConnectionPool(q, draft, policy?.connectionPool, policy?.retryBudget);
   useClusterProvidedLb(draft.cluster);
@@ -88,7 +88,7 @@ function useClusterProvidedLb(cluster: Cluster): void {
     cluster.lbPolicy = Cluster_LbPolicy.CLUSTER_PROVIDED;
 }
 
-/** Whether unhealthy endpoints are sent, so that Envoy must not fall back on them. */
+/** Reports whether unhealthy endpoints are sent, so that Envoy must not panic. */
 function supportsUnhealthyEndpoints(q: QueryContext, target: PolicyTarget): boolean {
   return q.call(clusterDefaults).unhealthyEndpoints === "usually" || forcesUnhealthyEndpoints(q, target);
 }

@@ -28,12 +28,13 @@ import { hboneSocketMatch } from "./hbone-socket-match.js";
 import { upstreamTlsContext, type UpstreamTlsOptions } from "./upstream-tls-context.js";
 import type { UpstreamTlsChoice } from "./upstream-tls-settings.js";
 
-/** The metadata of endpoints by which Envoy chooses a transport socket, and its value for Istio's mutual TLS. */
+/** The endpoint metadata that selects the transport socket for Istio's mutual TLS. */
 const istioMutualMatch: JsonObject = { tlsMode: "istio" };
 
 /**
- * The transport of the cluster. Where istiod itself chose mutual TLS, each endpoint has it or not, as its metadata says; so it is with
- * HBONE. Connections to original destinations have no endpoints, and are all alike. Source: pilot/pkg/networking/core/cluster_tls.go.
+ * Sets the transport sockets of the cluster. With automatic mutual TLS and with HBONE, endpoint metadata selects one
+ * per endpoint. Original destinations have no endpoints, so they share one. Source:
+ * pilot/pkg/networking/core/cluster_tls.go.
  */
 export function applyTransportSockets(
   q: QueryContext,
@@ -79,13 +80,13 @@ function applyHboneMatches(
   } else if (mode === Mode.ISTIO_MUTUAL) {
     cluster.transportSocketMatches = [hboneSocketMatch(q, rawBuffer()), socketMatch("tlsMode-istio", undefined, tls)];
   } else {
-    // The policy's TLS is meant for the server itself, so it goes inside of the tunnel too.
+    // The policy's TLS is meant for the server itself, so it is used inside the tunnel too.
     cluster.transportSocketMatches = [hboneSocketMatch(q, tls), socketMatch("user", undefined, tls)];
     disableBaggageDiscovery(q, cluster);
   }
 }
 
-/** Puts the PROXY protocol's header in front of what each transport sends. */
+/** Wraps each transport socket so that it sends a PROXY protocol header. */
 export function applyProxyProtocol(
   q: QueryContext,
   cluster: Cluster,

@@ -23,8 +23,9 @@ import { packAny } from "../../envoy/any.js";
 import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 
 /**
- * The protocol that the port declares: HTTP/2 where it says so; where it says nothing, sidecars and waypoints speak what the client
- * spoke. Gateways do not: they detect nothing, and would offer HTTP/2 to servers that may lack it.
+ * Applies the protocol that the port declares: HTTP/2 if it says so. If undeclared, sidecars and waypoints use the
+ * downstream protocol. Gateways do not, since they detect no protocol and would offer HTTP/2 to servers that may lack
+ * it.
  */
 export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, protocol: Protocol): void {
   if (isHttp2(protocol)) {
@@ -43,7 +44,7 @@ export function applyDeclaredProtocol(q: QueryContext, draft: ClusterDraft, prot
   if (undeclared && q.ask(proxyType) !== "router") useDownstreamProtocol(draft);
 }
 
-/** HTTP/2, unless a protocol was chosen before. */
+/** Selects HTTP/2, unless a protocol is already selected. */
 export function useHttp2(draft: ClusterDraft): void {
   const options = httpOptions(draft);
   if (options.upstreamProtocolOptions.case !== undefined) return;
@@ -60,7 +61,7 @@ export function isHttp2Only(draft: ClusterDraft): boolean {
   return chosen?.case === "explicitHttpConfig" && chosen.value.protocolConfig.case === "http2ProtocolOptions";
 }
 
-/** Whatever the client spoke; options for HTTP/1.1 that were chosen before are kept. */
+/** Selects the protocol of the downstream connection, keeping HTTP/1.1 options. */
 export function useDownstreamProtocol(draft: ClusterDraft): void {
   const options = httpOptions(draft);
   const chosen = options.upstreamProtocolOptions;
@@ -74,7 +75,10 @@ export function useDownstreamProtocol(draft: ClusterDraft): void {
   };
 }
 
-/** Whether a policy, or the mesh for a port that declares HTTP, wants HTTP/2 between proxies. */
+/**
+ * Reports whether connections between proxies are upgraded to HTTP/2, by a policy or by the mesh for ports that declare
+ * HTTP.
+ */
 export function upgradesToHttp2(
   q: QueryContext,
   protocol: Protocol,
@@ -89,7 +93,7 @@ export function upgradesToHttp2(
   return isHttp(protocol) && mesh(q).h2UpgradePolicy === MeshConfig_H2UpgradePolicy.UPGRADE;
 }
 
-/** Options of clusters that send what they are given to wherever it was meant for. */
+/** Returns the HTTP protocol options of passthrough clusters. */
 export function passthroughProtocolOptions(q: QueryContext): Any {
   return packAny(HttpProtocolOptionsSchema, {
     commonHttpProtocolOptions: { idleTimeout: { seconds: 300n } },

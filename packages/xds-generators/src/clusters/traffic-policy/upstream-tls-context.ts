@@ -36,15 +36,18 @@ import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 import { isHttp2Only } from "./upstream-protocol.js";
 
 export interface UpstreamTlsOptions {
-  /** Identities for the certificates of a ServiceEntry, where the policy gives none; empty otherwise. */
+  /** Identities in the certificates of a ServiceEntry, used if the policy has none. Empty otherwise. */
   readonly externalIdentities: readonly string[];
-  /** Whether the policy is meant for chosen workloads, so that secrets which they may not read do no harm to others. */
+  /**
+   * True if the policy has a workload selector. Credentials of other policies are ignored by sidecars, which might not
+   * be allowed to read them.
+   */
   readonly selectsWorkloads: boolean;
 }
 
 /**
- * The TLS of connections to the cluster; undefined for none. Sets what HTTP needs for it on the draft: SNI and the check of the
- * certificate by the host of the request. Source: pilot/pkg/networking/core/cluster_tls.go.
+ * Returns the TLS context of the cluster; undefined for plaintext. Sets SNI and certificate verification by the
+ * request's host on the draft. Source: pilot/pkg/networking/core/cluster_tls.go.
  */
 export function upstreamTlsContext(
   q: QueryContext,
@@ -59,7 +62,7 @@ export function upstreamTlsContext(
     return context;
   }
   const { credentialName } = settings;
-  // Sidecars that cannot read the secret would wait for it, so it is left to policies that say whom they mean.
+  // Sidecars that cannot read the secret would wait for it, so a credential requires a workload selector.
   if (
     credentialName !== "" &&
     !isConfigMapCredential(credentialName) &&
@@ -126,7 +129,10 @@ function applyCredential(
   };
 }
 
-/** Files of the proxy, which the agent reads and serves so that they can be rotated; without roots, those of the system. */
+/**
+ * Uses certificate files of the proxy. The agent reads and serves them, so that they can be rotated. Without roots,
+ * uses the system's.
+ */
 function applyCertificateFiles(
   q: QueryContext,
   common: CommonTlsContext,
@@ -157,7 +163,10 @@ function applyCertificateFiles(
   };
 }
 
-/** SNI by the host of the request where the policy has none, and then the check of the certificate by it where the policy names no others. */
+/**
+ * Uses the request's host as SNI if the policy has none, and verifies the certificate against it if the policy has no
+ * subject alternative names.
+ */
 function useRequestHostForTls(draft: ClusterDraft, settings: ClientTLSSettings): void {
   const verifies = settings.insecureSkipVerify !== true;
   const sni = settings.sni === "";
@@ -169,7 +178,9 @@ function useRequestHostForTls(draft: ClusterDraft, settings: ClientTLSSettings):
   if (validation) upstream.autoSanValidation = true;
 }
 
-/** Envoy refuses a dynamic forward proxy that does not follow the host of each request, unless it is told that this is meant. */
+/**
+ * Allows fixed names. Envoy otherwise rejects a dynamic forward proxy that does not verify the host of each request.
+ */
 export function allowInsecureOptions({ cluster }: ClusterDraft): void {
   if (cluster.clusterDiscoveryType.case !== "clusterType") return;
   const type = cluster.clusterDiscoveryType.value;

@@ -8,24 +8,24 @@ import {
 import { features, type MutualTlsMode } from "@istiod/push-context";
 import { type ClientCertificateFiles, clusterDefaults } from "../cluster-defaults.js";
 
-/** The TLS of a cluster, and whether a policy chose it or istiod did, since the service takes Istio's mutual TLS. */
+/** The TLS settings of a cluster, and whether istiod chose them (automatic mutual TLS) rather than a policy. */
 export interface UpstreamTlsChoice {
   readonly settings: ClientTLSSettings | undefined;
   readonly automatic: boolean;
 }
 
 export interface UpstreamTlsTarget {
-  /** Identities of the service, the names that its certificate may have. */
+  /** Identities of the service, the subject alternative names of its certificate. */
   readonly identities: readonly string[];
-  /** The SNI by which gateways between networks find the service. */
+  /** The SNI by which east-west gateways route to the service. */
   readonly sni: string;
   readonly meshExternal: boolean;
   readonly serviceMode: MutualTlsMode;
 }
 
 /**
- * The settings of a policy completed with what istiod knows, or those that istiod chooses itself: Istio's mutual TLS unless the service
- * lies outside of the mesh or turns it off. A proxy that brings its own certificates uses them in every mutual TLS.
+ * Completes the TLS settings of a policy, or chooses them: Istio's mutual TLS, unless the service is outside the mesh
+ * or disables it. A proxy with its own certificates uses them for all mutual TLS.
  * Source: pilot/pkg/networking/core/cluster_tls.go, buildUpstreamTLSSettings.
  */
 export function chooseUpstreamTls(
@@ -78,7 +78,7 @@ function completeTlsSettings(
   });
 }
 
-/** Certificates that the node names as its own, in files. */
+/** Returns mutual TLS settings with the certificate files in the node metadata. */
 function mutualTlsFiles(q: QueryContext): (ClientCertificateFiles & { readonly mode: Mode }) | undefined {
   const own = q.call(clusterDefaults).clientCertificates;
   return own && { mode: Mode.MUTUAL, ...own };

@@ -1,32 +1,32 @@
 import type { Endpoint, Labels } from "@istiod/service-discovery";
 import type { LbEndpoint } from "../reachability/lb-endpoint.js";
 
-/** What clients go by when they prefer some endpoints to others. */
+/** The properties of an endpoint that locality preferences depend on. */
 export interface Weighted {
   readonly labels: Labels;
   readonly weight: number;
 }
 
-/** An endpoint and its form for Envoy. A gateway to another network has no endpoint of its own, but labels. */
+/** An endpoint in Envoy's form. A gateway to another network has labels but no endpoint of its own. */
 export interface Member extends Weighted {
   readonly endpoint?: Endpoint;
   readonly lb: LbEndpoint;
 }
 
-/** The endpoints of one locality that have one priority. */
+/** The endpoints of one locality with one priority. */
 export interface LocalityGroup<M extends Weighted = Member> {
   /** `region/zone/subzone`. */
   readonly locality: string;
   readonly members: readonly M[];
-  /** Undefined: Envoy takes none. */
+  /** Undefined if the group has no members. */
   readonly weight: number | undefined;
   readonly priority: number;
 }
 
-/** The largest number that a weight can be. */
+/** The maximum weight, that of a uint32. */
 export const maxWeight = 0xffff_ffff;
 
-/** The sum of the members' weights, as far as it can be expressed. */
+/** Returns the sum of the members' weights, at most `maxWeight`. */
 export function totalWeight(members: readonly Weighted[]): number {
   return Math.min(
     maxWeight,
@@ -34,7 +34,7 @@ export function totalWeight(members: readonly Weighted[]): number {
   );
 }
 
-/** Members by the locality of their endpoints, in order of the localities' names. */
+/** Groups members by the locality of their endpoints, ordered by locality. */
 export function groupByLocality(
   members: readonly (Member & { readonly endpoint: Endpoint })[],
 ): readonly LocalityGroup[] {
@@ -43,7 +43,7 @@ export function groupByLocality(
     .map(([locality, group]) => ({ locality, members: group, weight: totalWeight(group), priority: 0 }));
 }
 
-/** Items by a key of theirs, keys in order of first appearance. */
+/** Groups items by a key, in order of first appearance. */
 export function groupBy<T, K>(items: readonly T[], keyOf: (item: T) => K): ReadonlyMap<K, readonly T[]> {
   const out = new Map<K, T[]>();
   for (const item of items) {

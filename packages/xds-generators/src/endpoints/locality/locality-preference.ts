@@ -7,17 +7,17 @@ import { isLabelled, label, type Locality, locality, type LocalitySetting, proxy
 import { NETWORK_LABEL, splitLocality } from "@istiod/service-discovery";
 import { groupBy, type LocalityGroup, totalWeight, type Weighted } from "./locality-group.js";
 
-/** What a client goes by when it prefers some endpoints to others. */
+/** The locality preference of a client. */
 export interface LocalityPreference {
   readonly setting: LocalitySetting | undefined;
-  /** Envoy notices which endpoints fail, without which it would never turn to a lower priority. */
+  /** True if the cluster has outlier detection, without which Envoy never fails over to a lower priority. */
   readonly detectsOutliers: boolean;
-  /** Whether priorities by labels count. */
+  /** True if `failoverPriority` labels apply. */
   readonly usesLabels: boolean;
 }
 
 /**
- * Groups with the weights and priorities that the client's locality gives them. The client's locality is asked for only where it decides.
+ * Returns groups with weights and priorities for the client's locality, which is read only if it matters.
  * Source: pilot/pkg/networking/core/loadbalancer.
  */
 export function applyLocalityPreference<M extends Weighted>(
@@ -43,7 +43,10 @@ export function applyLocalityPreference<M extends Weighted>(
   return byChoice ? labelled(failoverPriority) : prioritizeByLocality(q, labelled(failoverPriority), failover);
 }
 
-/** Weights as the first setting for the client's locality says; localities that it does not name lose their endpoints. */
+/**
+ * Applies the weights of the first setting for the client's locality. Localities that it does not name lose their
+ * endpoints.
+ */
 function applyDistribution<M extends Weighted>(
   own: Locality,
   groups: readonly LocalityGroup<M>[],
@@ -53,7 +56,7 @@ function applyDistribution<M extends Weighted>(
   if (setting === undefined) return groups;
   const weights = new Map<LocalityGroup<M>, number>();
   const remaining = new Set(groups);
-  // The wildcard comes last, so that it takes what nothing else names.
+  // The wildcard comes last, so that it applies to localities that nothing else names.
   for (const to of Object.keys(setting.to).sort().reverse()) {
     const named = [...remaining].filter((group) => matchesLocality(to, localityOf(group)));
     const total = named.reduce((sum, { weight }) => sum + (weight ?? 1), 0);
@@ -68,7 +71,10 @@ function applyDistribution<M extends Weighted>(
   );
 }
 
-/** Priorities by how much of the locality is shared, below those that groups have. `failover` prefers one region to others. */
+/**
+ * Prioritizes groups by how much of the client's locality they share, within their existing priorities. `failover`
+ * prefers one region to others.
+ */
 function prioritizeByLocality<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
@@ -94,7 +100,7 @@ function prioritizeByLocality<M extends Weighted>(
   );
 }
 
-/** Priorities by region alone, so that zones of one region share the load. */
+/** Prioritizes groups by region only, so that zones of one region share the load. */
 function prioritizeByRegion<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
@@ -111,8 +117,9 @@ function prioritizeByRegion<M extends Weighted>(
 }
 
 /**
- * Splits groups by how many of some labels, in order, their members share with the client; the first label that differs decides. `name=value`
- * compares with that value. A client without any label prefers nothing by labels. The network, where it is first, comes before all: an endpoint elsewhere is below every one here.
+ * Splits groups by how many of the labels, in order, their members share with the client: the first label that differs
+ * decides. `name=value` compares with that value. A client without labels has no such preference. If the first label is
+ * the network, endpoints of other networks rank below all local ones.
  */
 function byLabels<M extends Weighted>(
   q: QueryContext,
@@ -140,13 +147,13 @@ function byLabels<M extends Weighted>(
   );
 }
 
-/** The same order of priorities without gaps, from 0 on. */
+/** Renumbers priorities without gaps, starting at 0. */
 function compactPriorities<M extends Weighted>(groups: readonly LocalityGroup<M>[]): readonly LocalityGroup<M>[] {
   const used = [...new Set(groups.map(({ priority }) => priority))].sort((a, b) => a - b);
   return groups.map((group) => ({ ...group, priority: used.indexOf(group.priority) }));
 }
 
-/** Whether `region/zone/subzone`, where `*` and missing parts stand for any, covers a locality. */
+/** Reports whether `region/zone/subzone`, in which `*` and missing parts match anything, matches a locality. */
 function matchesLocality(rule: string, { region, zone, subzone }: Locality): boolean {
   const [ruleRegion, ruleZone, ruleSubzone] = splitLocality(rule);
   const fits = (part: string, actual: string): boolean => part === "*" || part === "" || part === actual;

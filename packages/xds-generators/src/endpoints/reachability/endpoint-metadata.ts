@@ -10,15 +10,15 @@ import {
   type Service,
 } from "@istiod/service-discovery";
 
-/** By this metadata Envoy chooses among the cluster's transport sockets. */
+/** The metadata by which Envoy selects a transport socket of the cluster. */
 export const transportSocketMatch = "envoy.transport_socket_match";
-/** By this metadata Envoy's connection to an internal listener knows where it leads. */
+/** The metadata that tells an internal listener the destination. */
 export const originalDestination = "envoy.filters.listener.original_dst";
 
-/** Metadata by the name of the filter that it is for. */
+/** Metadata by filter name. */
 export type EndpointMetadata = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** What an endpoint's metadata tells, beside where it leads. */
+/** The attributes of an endpoint that appear in its metadata. */
 interface EndpointAttributes {
   /** Empty or `disabled`: no mutual TLS. */
   readonly tlsMode: string;
@@ -28,7 +28,10 @@ interface EndpointAttributes {
   readonly cluster: string;
 }
 
-/** The facts of an endpoint of a service. Services outside of the mesh lend it theirs, where so configured. */
+/**
+ * Returns the attributes of an endpoint. Endpoints of services outside the mesh have those of the service, if so
+ * configured.
+ */
 export function endpointAttributes(
   q: QueryContext,
   service: Service,
@@ -47,7 +50,7 @@ export function endpointAttributes(
 }
 
 /**
- * The metadata of an endpoint. `istio.workload` tells clients whose servers exchange no metadata who answers, as
+ * Returns the metadata of an endpoint. `istio.workload` identifies servers that do not exchange metadata, as
  * `workload;namespace;canonical name;revision;cluster`. Source: pilot/pkg/networking/util, AppendLbEndpointMetadata.
  */
 export function endpointMetadata(q: QueryContext, facts: EndpointAttributes): EndpointMetadata {

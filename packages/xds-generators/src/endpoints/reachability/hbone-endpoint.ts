@@ -19,18 +19,18 @@ export function usesHbone(q: QueryContext, endpoint: Endpoint): boolean {
   return opensTunnels(q) && !q.ask(proxylessGrpc);
 }
 
-/** Where connections to a tunnelled endpoint go: the internal listener that opens tunnels. */
+/** Returns the address of an endpoint that is reached through HBONE: the internal listener that opens tunnels. */
 export function tunnelAddress(endpoint: Endpoint): TunnelAddress {
   return { listener: connectOriginate, endpoint: hostPort(endpoint) };
 }
 
-/** An internal listener, and which endpoint behind it is meant. */
+/** An internal listener and the id of an endpoint behind it. */
 export interface TunnelAddress {
   readonly listener: string;
   readonly endpoint: string;
 }
 
-/** What that listener and the cluster's transport sockets go by. */
+/** Returns the metadata that the internal listener and the cluster's transport sockets depend on. */
 export function tunnelMetadata(endpoint: Endpoint): EndpointMetadata {
   return { [originalDestination]: { local: hostPort(endpoint) }, [transportSocketMatch]: { tunnel: "http" } };
 }

@@ -12,16 +12,16 @@ import { endpointAttributes, type EndpointMetadata, endpointMetadata } from "./e
 import { type TunnelAddress, tunnelAddress, tunnelMetadata, usesHbone } from "./hbone-endpoint.js";
 import { isDraining } from "./visible-endpoints.js";
 
-/** An endpoint as the client reaches it, but for how much it counts: what `LbEndpoint` says, as plain data. */
+/** An endpoint as the client reaches it, without its weight: the content of `LbEndpoint` as plain data. */
 export interface LbEndpoint {
   readonly address: HostAddress | TunnelAddress;
-  /** Where it is reached too, of another family. */
+  /** Addresses of other families. */
   readonly additionalAddresses: readonly HostAddress[];
   readonly health: HealthStatus;
   readonly metadata: EndpointMetadata;
 }
 
-/** An IP address or a name and its port, or with port 0 the path of a socket. */
+/** An IP address or hostname with a port, or with port 0 the path of a Unix domain socket. */
 interface HostAddress {
   readonly host: string;
   readonly port: number;
@@ -44,7 +44,7 @@ export function lbEndpoint(q: QueryContext, service: Service, endpoint: Endpoint
   return { address: { host: addresses[0] ?? "", port }, additionalAddresses, health, metadata };
 }
 
-/** A gateway that stands for endpoints of another network; it takes mutual TLS only. */
+/** Returns a gateway that stands for endpoints of another network. It accepts mutual TLS only. */
 export function gatewayEndpoint(q: QueryContext, { cluster, address: host, port }: NetworkGateway): LbEndpoint {
   const facts = { tlsMode: ISTIO_MUTUAL_TLS_MODE, workloadName: "", namespace: "", labels: {}, cluster };
   return {
@@ -55,7 +55,7 @@ export function gatewayEndpoint(q: QueryContext, { cluster, address: host, port 
   };
 }
 
-/** The weight of an endpoint: at least 1. */
+/** Returns the weight of an endpoint, at least 1. */
 export function weightOf({ weight }: Endpoint): number {
   return weight > 0 ? weight : 1;
 }

@@ -9,8 +9,9 @@ import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, type Labels } from "@istiod/servi
 import type { EndpointTarget } from "../endpoint-target.js";
 
 /**
- * Whether the client speaks Istio's mutual TLS to each endpoint of a target: as its DestinationRule says, else where the endpoint's proxy takes it
- * and no PeerAuthentication disables it. Source: pilot/pkg/xds/endpoints/mtls_checker.go.
+ * Returns a predicate that tells whether the client uses Istio's mutual TLS to an endpoint: if its DestinationRule says
+ * so, or else if the endpoint's proxy accepts it and no PeerAuthentication disables it. Source:
+ * pilot/pkg/xds/endpoints/mtls_checker.go.
  */
 export function mutualTlsPredicate(
   q: QueryContext,
@@ -28,7 +29,10 @@ export function mutualTlsPredicate(
   };
 }
 
-/** The mode that a rule sets for a port of a subset, or else of the service; undefined where it sets none, or has no such subset. */
+/**
+ * Returns the TLS mode that a rule sets for a port of a subset, or else of the service; undefined if it sets none or
+ * has no such subset.
+ */
 function tlsModeOfRule(
   rule: DestinationRule | undefined,
   subset: string,

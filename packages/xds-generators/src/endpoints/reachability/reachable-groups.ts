@@ -8,7 +8,7 @@ import { mutualTlsPredicate } from "./mutual-tls.js";
 import { applySplitHorizon, hasMutualTls } from "./split-horizon.js";
 import { visibleEndpoints } from "./visible-endpoints.js";
 
-/** Those of a target's endpoints that the client is sent, as it reaches them, by locality. */
+/** Returns the endpoints of a target that the client can reach, by locality. */
 export function reachableGroups(
   q: QueryContext,
   target: EndpointTarget,

@@ -15,9 +15,9 @@ import { transportSocketMatch } from "./endpoint-metadata.js";
 import { gatewayEndpoint } from "./lb-endpoint.js";
 
 /**
- * Replaces endpoints of other networks by the gateways that lead there, weighted as what they stand for. Endpoints without mutual TLS cannot be
- * reached so, and are left out, and so is what has no host: an endpoint that only a gateway reaches, and the path of a socket. Where no
- * network has a gateway, every endpoint is taken to be reachable.
+ * Replaces endpoints of other networks by the gateways to those networks, with the sum of their weights. Endpoints
+ * without mutual TLS cannot be reached through a gateway and are omitted. So are endpoints without an address or with
+ * the path of a socket. If no network has a gateway, all endpoints are considered reachable.
  * Source: pilot/pkg/xds/endpoints/ep_filters.go.
  */
 export function applySplitHorizon(
@@ -61,7 +61,10 @@ function hasAddress({ endpoint }: Member): boolean {
   return endpoint !== undefined && endpoint.port !== 0 && (endpoint.addresses[0] ?? "") !== "";
 }
 
-/** The gateways through which the client must go to a member, of its address family; undefined where it reaches the member itself. */
+/**
+ * Returns the gateways through which the client reaches a member, in the client's address family; undefined if it
+ * reaches the member directly.
+ */
 function gatewaysFor(q: QueryContext, { endpoint }: Member, form: GatewayForm): readonly NetworkGateway[] | undefined {
   if (endpoint === undefined || endpoint.network === "") return undefined;
   const own = q.ask(network);
@@ -78,7 +81,7 @@ function isReachable(q: QueryContext, { address }: NetworkGateway): boolean {
   return (isIPv4(mapped) && supportsIPv4(mode)) || (isIPv6(mapped) && supportsIPv6(mode));
 }
 
-/** Whether connections to a member are mutual TLS, by the metadata that Envoy goes by. */
+/** Reports whether connections to a member use mutual TLS, by its transport socket metadata. */
 export function hasMutualTls({ lb }: Member): boolean {
   return lb.metadata[transportSocketMatch]?.["tlsMode"] === ISTIO_MUTUAL_TLS_MODE;
 }

@@ -13,7 +13,10 @@ import {
 } from "@istiod/service-discovery";
 import type { EndpointTarget } from "../endpoint-target.js";
 
-/** Those of a target's endpoints that the client is sent. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, filterIstioEndpoint. */
+/**
+ * Returns the endpoints of a target that the client is sent. Source: pilot/pkg/xds/endpoints/endpoint_builder.go,
+ * filterIstioEndpoint.
+ */
 export function visibleEndpoints(
   q: QueryContext,
   target: EndpointTarget,
@@ -37,18 +40,21 @@ export function visibleEndpoints(
   });
 }
 
-/** Endpoints of EDS clusters need IP addresses, or none where a gateway leads to them, or a path. */
+/**
+ * Reports whether an EDS cluster can use an endpoint's address: an IP address, the path of a socket, or none if a
+ * gateway leads to it.
+ */
 export function hasUsableAddress({ addresses: [address = ""], port }: Endpoint): boolean {
   return address === "" || port === 0 || isIP(address) !== 0;
 }
 
-/** Whether an endpoint takes no new sessions: by its health, or by a label. */
+/** Reports whether an endpoint accepts no new sessions, by its health or by a label. */
 export function isDraining(q: QueryContext, { health, labels }: Endpoint): boolean {
   const label = features.drainingLabel(q);
   return health === "Draining" || (label !== "" && (labels[label] ?? "") !== "");
 }
 
-/** Whether endpoints that are not ready are sent for a service by default, so that Envoy knows how much of it is healthy. */
+/** Reports whether unhealthy endpoints are sent by default, so that Envoy knows how many are healthy. */
 function supportsUnhealthyEndpoints(q: QueryContext, service: Service): boolean {
   return features.autoSendUnhealthyEndpoints(q) || forcesUnhealthyEndpoints(q, service);
 }
@@ -57,7 +63,10 @@ function forcesUnhealthyEndpoints(q: QueryContext, { trafficDistribution }: Serv
   return trafficDistribution !== "Any" || features.sendUnhealthyEndpoints(q);
 }
 
-/** A share of hosts that must be healthy, set by the rule, speaks against sending others: in panic Envoy would use them. */
+/**
+ * Reports whether unhealthy endpoints are sent. With `minHealthPercent` they are not, since Envoy would use them in
+ * panic mode.
+ */
 function sendsUnhealthyEndpoints(
   q: QueryContext,
   { service, subset, port }: EndpointTarget,
@@ -69,7 +78,10 @@ function sendsUnhealthyEndpoints(
   return (policy?.outlierDetection?.minHealthPercent ?? 0) <= 0;
 }
 
-/** Whether an endpoint is within the client's view: its node, cluster and networks, as far as any of these matters here. */
+/**
+ * Returns a predicate for the endpoints visible to the client by node, cluster and network. Reads only the facts that
+ * matter here.
+ */
 function visibilityFilter(
   q: QueryContext,
   service: Service,

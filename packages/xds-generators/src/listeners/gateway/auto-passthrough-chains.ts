@@ -7,8 +7,9 @@ import { tcpProxyFromPlan, terminalFilters } from "../tcp/tcp-proxy.js";
 import type { GatewayChain } from "./gateway-chain.js";
 
 /**
- * A chain for each service and subset within the server's hosts, by the SNI that peers in the mesh use. Only mutual TLS matches, and
- * only endpoints that take it are sent, so nothing is reached without it; policies are left to the workload.
+ * Returns a chain for each service and subset that matches the server's hosts, by the SNI of mesh peers. Only mutual
+ * TLS matches and only endpoints with mutual TLS are sent, so nothing is reachable without it. Policies are enforced by
+ * the workload.
  */
 export function autoPassthroughChains(q: QueryContext, server: BoundServer): readonly GatewayChain[] {
   return q.call(scopeServices, scopeOf(q)).flatMap((scoped) => {
@@ -44,5 +45,5 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
   });
 }
 
-/** ALPNs of all connections in the mesh's mutual TLS. */
+/** ALPN protocols of the mesh's mutual TLS. */
 const meshAlpn = ["istio", "istio-peer-exchange", "istio-http/1.0", "istio-http/1.1", "istio-h2"];

@@ -5,23 +5,23 @@ import type { Filter } from "../../envoy/filters.js";
 import { serverTlsContext } from "../../security/tls/server-tls.js";
 import type { ChainMatch } from "../filter-chain-match.js";
 
-/** A chain of a gateway's listener. */
+/** A filter chain of a gateway's listener. */
 export interface GatewayChain {
   readonly match: ChainMatch;
-  /** How it ends TLS. */
+  /** Absent: plaintext, or TLS that is not terminated. */
   readonly tls?: DownstreamTlsContext;
-  /** TLS is that within QUIC. */
+  /** True if TLS is terminated within QUIC. */
   readonly http3?: true;
-  /** Its filters, once the listener's name is known. */
+  /** Returns the filters for a listener name. */
   readonly filters: (listener: string) => readonly Filter[];
 }
 
-/** How a server ends TLS; undefined where it has none. */
+/** Returns the TLS context of a server; undefined if it does not terminate TLS. */
 export function tlsContextOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
   return server.tls && serverTlsContext(q, server.tls, terminatesTcp(server) ? "tcp" : "http");
 }
 
-/** How a server ends the TLS within QUIC; undefined where it has none. */
+/** Returns the QUIC TLS context of a server; undefined if it does not terminate TLS. */
 export function quicTlsContextOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
   return server.tls && serverTlsContext(q, server.tls, "http3");
 }

@@ -23,7 +23,10 @@ import {
 } from "../http/http-filters.js";
 import { clientCertForwarding, proxyHeaders } from "../http/proxy-headers.js";
 
-/** The encoded connection manager of a gateway's listeners, without its name and routes. Source: pilot/pkg/networking/core/gateway.go. */
+/**
+ * The connection manager of a gateway's listeners without its name and routes, encoded. Source:
+ * pilot/pkg/networking/core/gateway.go.
+ */
 export const gatewayManager = query(
   "gatewayManager",
   (q, options: { readonly grpcWeb: boolean; readonly http3?: true }): Uint8Array => {
@@ -49,7 +52,7 @@ export const gatewayManager = query(
   },
 );
 
-/** In the order in which requests pass them. */
+/** Returns the HTTP filters, in the order of the request path. */
 function gatewayFilters(q: QueryContext, web: boolean): readonly HttpFilter[] {
   const headers = proxyHeaders(q, "gateway");
   const exchanges = features.metadataExchange(q) && hasIstioExtension(q, "peerMetadata");

@@ -33,7 +33,10 @@ import { gatewayManager } from "./gateway-connection-manager.js";
 import { gatewayTcpChains } from "./gateway-tcp-chains.js";
 import type { SniHostRegistry } from "./sni-host-registry.js";
 
-/** The listeners of a gateway proxy: one for each port and bind of its Gateways, and beside it one for HTTP/3 where that is served. Source: pilot/pkg/networking/core/gateway.go. */
+/**
+ * The listeners of a gateway: one for each port and bind of its Gateways, and another one for HTTP/3 where it is
+ * served. Source: pilot/pkg/networking/core/gateway.go.
+ */
 export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
   const byName = new Map<
     string,
@@ -57,7 +60,9 @@ export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
   );
 });
 
-/** Connections at a gateway's listener that a route of a VirtualService wanted and another one has. */
+/**
+ * Routes of VirtualServices that are ignored at a gateway's listener because another one matches the same connections.
+ */
 export const gatewayListenerConflicts = query(
   "gatewayListenerConflicts",
   (q, name: string): readonly ListenerConflict[] => {
@@ -102,7 +107,7 @@ function gatewayListener(
   return resource(name, toBinary(ListenerSchema, listener));
 }
 
-/** What listeners of gateways have in common, whatever their transport. */
+/** Returns the fields that all listeners of gateways have. */
 function commonListenerFields(q: QueryContext, name: string): MessageInitShape<typeof ListenerSchema> {
   const limit = maxConnectionsPerSocketEvent(q);
   const buffer = nonNegative(connectionSettings(q)?.listenerPerConnectionBufferLimitBytes);
@@ -115,7 +120,7 @@ function commonListenerFields(q: QueryContext, name: string): MessageInitShape<t
   };
 }
 
-/** The listener on UDP for the servers of a port that take HTTP/3; undefined where none does. */
+/** Returns the UDP listener for the servers of a port with HTTP/3; undefined if there is none. */
 function http3Listener(
   q: QueryContext,
   binds: readonly string[],
@@ -178,7 +183,7 @@ function http3Chain(q: QueryContext, server: BoundServer): GatewayChain {
   };
 }
 
-/** A server's name is that of its statistics, if it has one. */
+/** The stat prefix is the server's name, if it has one. */
 function tlsServerChain(
   q: QueryContext,
   server: BoundServer,

@@ -24,7 +24,7 @@ import { autoPassthroughChains } from "./auto-passthrough-chains.js";
 import { type GatewayChain, tlsContextOf } from "./gateway-chain.js";
 import { SniHostRegistry } from "./sni-host-registry.js";
 
-/** The chains of a server that sees bytes: after TLS that it ends, inside of TLS that it passes on, or without TLS. */
+/** Returns the TCP chains of a server: with TLS that it terminates, with TLS that it passes through, or without TLS. */
 export function gatewayTcpChains(
   q: QueryContext,
   server: BoundServer,
@@ -55,7 +55,7 @@ function registryOfPort(sni: Map<number, SniHostRegistry>, port: number): SniHos
   return known;
 }
 
-/** The proxy of the first TCP route for the server. One VirtualService has the whole port. */
+/** Returns the proxy of the first TCP route for the server. One VirtualService has the whole port. */
 function tcpRoute(q: QueryContext, server: BoundServer, recorder?: ConflictRecorder): TcpProxyPlan | undefined {
   let first: { readonly proxy: TcpProxyPlan | undefined; readonly source: ChainSource } | undefined;
   for (const routes of boundRoutes(q, server)) {
@@ -74,7 +74,7 @@ function tcpRoute(q: QueryContext, server: BoundServer, recorder?: ConflictRecor
   return first?.proxy;
 }
 
-/** A chain for each match of each TLS route, except matches with an SNI host that is already in use. */
+/** Returns a chain for each match of each TLS route, except matches with an SNI host that is already in use. */
 function passthroughChains(
   q: QueryContext,
   server: BoundServer,
@@ -100,7 +100,10 @@ function passthroughChains(
   );
 }
 
-/** TCP and TLS routes of VirtualServices bound to the server's Gateway with a host of the server's. */
+/**
+ * Returns the TCP and TLS routes of VirtualServices that are bound to the server's Gateway and share a host with the
+ * server.
+ */
 function boundRoutes(q: QueryContext, server: BoundServer): readonly TcpAndTlsRoutes[] {
   return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
     const routes = q.call(tcpAndTlsRoutes, key);

@@ -19,8 +19,9 @@ import { tunnelPeerMetadata } from "../tcp/network-filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 
 /**
- * The internal listener that carries each connection through an HBONE tunnel: endpoints that accept tunnels have its name as their address, and
- * say in their metadata where the tunnel leads. Source: pilot/pkg/networking/core/listener_waypoint.go, buildConnectOriginateListener.
+ * The internal listener that carries each connection through an HBONE tunnel. Endpoints that accept tunnels have its
+ * name as their address, and the tunnel's destination in their metadata. Source:
+ * pilot/pkg/networking/core/listener_waypoint.go, buildConnectOriginateListener.
  */
 export const connectOriginateListener = query("connectOriginateListener", (q): Resource => {
   const listenerClass: ListenerClass = q.ask(proxyType) === "router" ? "gateway" : "sidecar-outbound";

@@ -26,14 +26,15 @@ import { proxyHeaders } from "../http/proxy-headers.js";
 import { additionalAddresses, wildcards } from "../listener-address.js";
 import { connectAuthority, tunnelDownstreamPeerMetadata } from "./hbone-filters.js";
 
-/** Streams of one connection share a worker thread, so that more would be unfair to other connections. */
+/** Streams of one connection share a worker thread, so more would be unfair to other connections. */
 const maxStreams = 100;
-/** Milliseconds. Peers that no longer answer are disconnected. */
+/** Milliseconds. Peers that stop responding are disconnected. */
 const keepalive = { interval: 10_000, timeout: 20_000 };
 
 /**
- * The listener that terminates HBONE tunnels. It requires mutual TLS, whatever PeerAuthentication says, and hands what a tunnel carries to the
- * internal listener `main_internal`. Source: pilot/pkg/networking/core/listener_waypoint.go, buildConnectTerminateListener.
+ * The listener that terminates HBONE tunnels. It requires mutual TLS whatever PeerAuthentication says, and forwards the
+ * connection to the internal listener `main_internal`. Source: pilot/pkg/networking/core/listener_waypoint.go,
+ * buildConnectTerminateListener.
  */
 export const connectTerminateListener = query("connectTerminateListener", (q): Resource => {
   const [bind, ...others] = wildcards[q.ask(ipMode)];
@@ -52,7 +53,7 @@ export const connectTerminateListener = query("connectTerminateListener", (q): R
         filters: [networkFilter(managerName, anyPack(HttpConnectionManagerSchema, manager(q)))],
       },
     ],
-    // Tunnels are few and live long: chance would put too many of them on one worker thread.
+    // Tunnels are few and long-lived, so random distribution could overload a worker thread.
     connectionBalanceConfig: exactBalance,
     accessLog: [...accessLogs(q, "sidecar-inbound", "listener")],
   });

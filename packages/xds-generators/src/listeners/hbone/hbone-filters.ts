@@ -13,8 +13,8 @@ import { hasIstioExtension } from "../../istio-extensions.js";
 import { localPrincipalKey, peerPrincipalKey } from "../../security/authorization/principal.js";
 
 /**
- * Hands what the end of a tunnel knows to the connection inside: the peer's address and authenticated identity, and the destination. A
- * destination that is not an IP address and port is left unset, and then matches no filter chain.
+ * Passes the tunnel's metadata to the connection inside: the peer's address and authenticated identity, and the
+ * destination. A destination that is not an IP address and port is left unset, and then matches no filter chain.
  * Source: pilot/pkg/xds/filters/filters.go, ConnectAuthorityFilter.
  */
 export function connectAuthority(q: QueryContext): HttpFilter {
@@ -50,8 +50,8 @@ function filterStateValue(
 }
 
 /**
- * Returns the factory for strings in filter state. Envoy keeps connections of peers apart by filter state that can be hashed, so that one
- * that hashes is preferred: Istio's own, from 1.29.2 on, or that of newer stock builds.
+ * Returns the factory for strings in filter state. Envoy separates connections of different peers only by hashable
+ * filter state, so a hashable string is preferred: Istio's own from 1.29.2 on, or that of newer stock builds.
  */
 function stringFactory(q: QueryContext): string {
   if (q.ask(hasExtension, "istio.hashable_string"))
@@ -59,7 +59,10 @@ function stringFactory(q: QueryContext): string {
   return q.ask(hasExtension, "envoy.hashable_string") ? "envoy.hashable_string" : "envoy.string";
 }
 
-/** Finds who the peer is, for metrics and logs of the connection inside; nothing where the client lacks the filter. */
+/**
+ * Returns the filter that discovers the peer for metrics and logs of the connection inside; none if the client lacks
+ * it.
+ */
 export function tunnelDownstreamPeerMetadata(q: QueryContext): readonly HttpFilter[] {
   if (!hasIstioExtension(q, "peerMetadata")) return [];
   const config: JsonObject = features.ambientBaggage(q)

@@ -20,8 +20,9 @@ import { originalDestination } from "../listener-filters.js";
 import { tcpProxyName } from "../tcp/tcp-proxy.js";
 
 /**
- * The internal listener for connections from terminated HBONE tunnels. It has the chains of `virtualInbound` without TLS, for the client's own
- * addresses alone: a tunnel to any other address leads nowhere. Source: pilot/pkg/networking/core/listener_inbound.go, buildInboundHBONEListeners.
+ * The internal listener for connections from terminated HBONE tunnels. It has the chains of `virtualInbound` without
+ * TLS, for the client's own addresses only: tunnels to other addresses match no chain. Source:
+ * pilot/pkg/networking/core/listener_inbound.go, buildInboundHBONEListeners.
  */
 export const mainInternalListener = query("mainInternalListener", (q): Resource => {
   const own = q.ask(ipAddresses).filter((address) => !isLoopback(address));
@@ -34,7 +35,9 @@ export const mainInternalListener = query("mainInternalListener", (q): Resource 
   return resource(mainInternal, concatBytes([head, ...parts]));
 });
 
-/** Envoy's administration and the agent listen there, and trust whoever connects. */
+/**
+ * Reports whether an address is loopback, where Envoy's admin interface and the agent listen without authentication.
+ */
 function isLoopback(address: string): boolean {
   return address === "127.0.0.1" || address === "::1";
 }
@@ -44,7 +47,7 @@ function chainsForAddresses(q: QueryContext, addresses: readonly string[]): read
   return [...declared, ...hbonePassthroughChains(q, addresses)];
 }
 
-/** The chain of a client without an address that tunnels may lead to: Envoy requires one. */
+/** The chain of a client without an address that tunnels may lead to, since Envoy requires at least one chain. */
 const blackHoleChain: InboundChainTemplate = {
   chain: encodeChain({
     name: virtualInboundBlackHoleChain,

@@ -18,13 +18,16 @@ import {
 import { mesh, proxyConfig, proxyType } from "@istiod/push-context";
 import { duration } from "../../envoy/duration.js";
 
-/** What the client's proxy configuration, else the mesh's, says of downstream connections; for a gateway with the EDGE profile, over that profile's limits. */
+/**
+ * Returns the client's settings for downstream connections, or else the mesh's. For a gateway with the EDGE profile,
+ * unset fields have that profile's limits.
+ */
 export function connectionSettings(q: QueryContext): ConnectionSettings | undefined {
   const set = proxyConfig(q, "connectionSettings") ?? mesh(q).defaultConfig?.connectionSettings;
   return set?.profile === Profile.EDGE && q.ask(proxyType) === "router" ? withEdgeLimits(set) : set;
 }
 
-/** The limits that Envoy advises for a proxy at the edge. Source: pilot/pkg/networking/core/connection_settings.go. */
+/** The limits that Envoy recommends for edge proxies. Source: pilot/pkg/networking/core/connection_settings.go. */
 function withEdgeLimits(set: ConnectionSettings): ConnectionSettings {
   return {
     ...set,
@@ -43,12 +46,12 @@ function withEdgeLimits(set: ConnectionSettings): ConnectionSettings {
   };
 }
 
-/** A size or count; a negative one counts as unset. */
+/** Returns a size or count; undefined if it is negative, which means unset. */
 export function nonNegative(value: number | undefined): number | undefined {
   return value === undefined || value < 0 ? undefined : value;
 }
 
-/** Puts the settings into a connection manager, over what is there. */
+/** Applies the settings to a connection manager, overriding earlier ones. */
 export function applyConnectionSettings(manager: HttpConnectionManager, set: ConnectionSettings): void {
   if (set.httpIdleTimeout ?? set.httpMaxConnectionDuration ?? set.httpMaxStreamDuration) {
     const common = (manager.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema));

@@ -27,22 +27,21 @@ import { encodedTracing } from "../../telemetry/tracing.js";
 import { nodeIdleTimeout } from "../connection-limits.js";
 import { applyConnectionSettings, connectionSettings } from "./connection-settings.js";
 
-/** What managers of one class have in common. */
+/** Options shared by the connection managers of one listener class. */
 interface ManagerOptions {
   readonly listener: ListenerClass;
   readonly useRemoteAddress: boolean;
   readonly filters: readonly HttpFilter[];
-  /** What the class adds of its own; `httpProtocolOptions` may be added to. */
+  /** Settings of the class. `httpProtocolOptions` may be extended. */
   readonly settings: MessageInitShape<typeof HttpConnectionManagerSchema>;
 }
 
-/** Where a manager finds its routes: under a name, or in a route configuration that it holds, encoded. */
+/** The routes of a connection manager: an RDS name, or an encoded inline route configuration. */
 type RouteSource = { readonly rds: string } | { readonly inline: Uint8Array };
 
 /**
- * The part of a connection manager that depends neither on its listener nor, mostly, on the workload, encoded. {@link withRoutes}
- * and {@link encodeManagerFilter} add the rest: protobuf reads the parts of a message one after the other, so what many have in common is
- * encoded once.
+ * Encodes the part of a connection manager that depends neither on its listener nor, mostly, on the workload. {@link
+ * withRoutes} and {@link encodeManagerFilter} append the rest, so that the shared part is encoded once.
  */
 export function encodeManager(
   q: QueryContext,
@@ -67,7 +66,7 @@ export function encodeManager(
   return toBinary(HttpConnectionManagerSchema, manager);
 }
 
-/** A connection manager with its name in statistics and its routes, encoded; only how it traces is left open. */
+/** Appends the stat prefix and the routes to an encoded connection manager. Only tracing is still missing. */
 export function withRoutes(common: Uint8Array, statPrefix: string, routes: RouteSource): Uint8Array {
   const { statPrefix: name, routeConfig, rds } = HttpConnectionManagerSchema.field;
   const source =
@@ -91,7 +90,7 @@ const encodedAdsSource = toBinary(
   }),
 );
 
-/** The filter of a manager that was left open, with its tracing: encoded, as one element of a filter chain's filters. */
+/** Encodes the filter of a connection manager, with its tracing, as an element of a filter chain's filters. */
 export function encodeManagerFilter(manager: Uint8Array, tracing: Uint8Array): Uint8Array {
   return encodeMessageField(FilterChainSchema.field.filters.number, [
     filterName,
@@ -102,7 +101,7 @@ export function encodeManagerFilter(manager: Uint8Array, tracing: Uint8Array): U
   ]);
 }
 
-/** The same filter as a message. */
+/** Returns the same filter as a message. */
 export function managerFilter(
   q: QueryContext,
   listener: ListenerClass,
@@ -119,7 +118,7 @@ const managerTypeUrl = `type.googleapis.com/${HttpConnectionManagerSchema.typeNa
 const filterName = encodeStringField(FilterSchema.field.name.number, managerName);
 const anyType = encodeStringField(AnySchema.field.typeUrl.number, managerTypeUrl);
 
-/** HTTP/1.0 is taken where istiod or the proxy says so. */
+/** Reports whether HTTP/1.0 is accepted, by istiod's settings or by the proxy's. */
 export function acceptsHttp10(q: QueryContext): boolean {
   return features.http10(q) || askMetadata(q, "HTTP10") === "1";
 }
@@ -146,7 +145,7 @@ function preserveHeaderCase(q: QueryContext, manager: HttpConnectionManager): vo
     (manager.httpProtocolOptions ??= create(Http1ProtocolOptionsSchema)).headerKeyFormat = headerKeyFormat;
 }
 
-/** The ranges that the mesh's networks name, whose requests keep Envoy's internal headers. */
+/** The CIDRs of the mesh networks, whose requests keep Envoy's internal headers. */
 const internalAddresses = query("internalAddresses", (q) => {
   const networks = q.read(meshNetworks, meshNetworksKey)?.networks ?? {};
   const ranges = Object.values(networks)

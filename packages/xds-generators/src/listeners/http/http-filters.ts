@@ -28,12 +28,12 @@ export const grpcStats = httpFilter(
     perMethodStatSpecifier: { case: "statsForAllMethods", value: { value: false } },
   }),
 );
-/** Without a session of its own; routes give it one. */
+/** Without a session state of its own; routes configure it. */
 export const statefulSession = httpFilter("envoy.filters.http.stateful_session", packAny(StatefulSessionSchema));
 
 /**
- * Sets the ALPN of the upstream connection by the request's protocol, so that the peer knows what it receives. What is not Istio's is
- * there for servers outside of the mesh.
+ * Sets the ALPN of the upstream connection to the request's protocol. The protocols without `istio` are for servers
+ * outside the mesh.
  */
 export const alpn = httpFilter(
   "istio.alpn",
@@ -51,7 +51,7 @@ const routerFilter = (suppressEnvoyHeaders: boolean): HttpFilter =>
 export const router = routerFilter(false);
 export const routerWithoutDebugHeaders = routerFilter(true);
 
-/** Tells peers who is calling and learns who was called, in headers. `skipExternal`: not to servers outside of the mesh. */
+/** Exchanges peer metadata in headers of outbound requests. `skipExternal` excludes servers outside the mesh. */
 export function outboundPeerMetadata(skipExternal: boolean, additionalLabels: readonly string[]): HttpFilter {
   return peerMetadata({
     upstream_discovery: [{ istio_headers: {} }, { workload_discovery: {} }],
@@ -68,7 +68,7 @@ export function inboundPeerMetadata(additionalLabels: readonly string[]): HttpFi
   });
 }
 
-/** Resolves the host of the request, with a cache that the cluster shares by name. */
+/** Resolves the request's host, with a DNS cache that the cluster shares by name. */
 export function dynamicForwardProxy(cache: DnsCacheConfig): HttpFilter {
   return httpFilter(
     "envoy.filters.http.dynamic_forward_proxy",

@@ -11,21 +11,24 @@ import {
 } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { type ListenerClass, proxyConfig } from "@istiod/push-context";
 
-/** Which headers a proxy adds of its own. */
+/** The headers that a proxy adds. */
 interface ProxyHeaders {
   /** Empty: Envoy's default, `envoy`. */
   readonly serverName: string;
   readonly serverHeaderTransformation: ServerHeader;
   readonly forwardedClientCert: Forwarding;
   readonly certDetails?: CertDetails;
-  /** False: requests are given no id; absent: they are. */
+  /** False: no request ids are generated. */
   readonly generateRequestId?: false;
   readonly suppressDebugHeaders: boolean;
-  /** Workload metadata goes in headers to peers inside of the mesh only. */
+  /** True if metadata headers are sent only to peers inside the mesh. */
   readonly metadataInMeshOnly: boolean;
 }
 
-/** Of the client's proxy configuration (`proxyHeaders`), with Istio's defaults. Source: pilot/pkg/networking/util/proxy_headers.go. */
+/**
+ * Returns the client's `proxyHeaders` configuration with Istio's defaults. Source:
+ * pilot/pkg/networking/util/proxy_headers.go.
+ */
 export function proxyHeaders(q: QueryContext, listener: ListenerClass): ProxyHeaders {
   const set = proxyConfig(q, "proxyHeaders");
   const noServer = set?.server?.disabled === true;
@@ -41,7 +44,7 @@ export function proxyHeaders(q: QueryContext, listener: ListenerClass): ProxyHea
   };
 }
 
-/** Envoy's value for the mesh's; undefined where none is set. */
+/** Converts the mesh's value to Envoy's; undefined if unset. */
 export function clientCertForwarding(details: ForwardClientCertDetails | undefined): Forwarding | undefined {
   switch (details) {
     case MeshForwarding.SANITIZE:

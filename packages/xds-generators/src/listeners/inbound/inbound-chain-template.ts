@@ -13,9 +13,9 @@ import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.
 import type { PortInspection } from "./inbound-listener-filters.js";
 import type { InboundMatch } from "./inbound-matches.js";
 
-/** A chain of an inbound listener, but for its tracing. */
+/** An inbound filter chain without tracing. */
 export interface InboundChainTemplate extends FilterChainTemplate {
-  /** What its match goes by. */
+  /** The traffic properties that its match depends on. */
   readonly inspected: PortInspection;
 }
 
@@ -27,7 +27,7 @@ interface TemplateParts {
   readonly filters: FilterChainTemplate;
   /** Further encoded parts of the chain. */
   readonly more: readonly Uint8Array[];
-  /** How TLS is ended, where a user says so; else it is the mesh's. */
+  /** The transport socket by a user's TLS settings; absent: the mesh's. */
   readonly socket?: Uint8Array | undefined;
 }
 

@@ -17,7 +17,7 @@ import { type InboundChain, inboundFilters } from "./inbound-filters.js";
 import { hboneMatches, type InboundMatch, inboundMatches, userTlsMatch } from "./inbound-matches.js";
 import type { InboundPort } from "./inbound-ports.js";
 
-/** The chains of one port, by mutual TLS and, where the protocol is not declared, by what it turns out to be. */
+/** Returns the chains of one port, by mutual TLS mode and, if the protocol is undeclared, by detected protocol. */
 export function portChains(q: QueryContext, port: InboundPort): readonly InboundChainTemplate[] {
   const mode = modeOfPort(q.call(clientPeerModes), port.targetPort);
   const userTls = mode === "DISABLE" ? port.tls : undefined;
@@ -28,7 +28,7 @@ export function portChains(q: QueryContext, port: InboundPort): readonly Inbound
   return declaredPortChains(q, port, { protocol, matches, socket, ...direct });
 }
 
-/** The chains of one port for connections that an HBONE tunnel carried. */
+/** Returns the chains of one port for connections from HBONE tunnels. */
 export function hbonePortChains(
   q: QueryContext,
   port: InboundPort,
@@ -39,17 +39,17 @@ export function hbonePortChains(
   return declaredPortChains(q, port, { protocol, matches, socket: undefined, ...fromTunnel });
 }
 
-/** How filters learn who the peer is. */
+/** The way in which filters discover the peer. */
 type PeerDiscovery = Pick<InboundChain, "identity" | "exchangesPeerMetadata">;
 
 const direct: PeerDiscovery = { identity: "certificate", exchangesPeerMetadata: true };
-/** The end of the tunnel knows the peer, so that requests need not say it. */
+/** The tunnel's end knows the peer, so requests need no metadata. */
 const fromTunnel: PeerDiscovery = { identity: "filterState", exchangesPeerMetadata: false };
 
 interface PortTraffic extends PeerDiscovery {
   readonly protocol: Protocol;
   readonly matches: readonly InboundMatch[];
-  /** The transport socket by a user's own TLS settings; absent: the mesh's. */
+  /** The transport socket by a user's TLS settings; absent: the mesh's. */
   readonly socket: Uint8Array | undefined;
 }
 
@@ -76,7 +76,10 @@ function declaredPortChains(
   );
 }
 
-/** For ports that no service and no Sidecar declares; policies of single ports among those have chains of their own. */
+/**
+ * The chains for ports that neither a service nor a Sidecar declares. Ports with a PeerAuthentication mode of their own
+ * have separate chains.
+ */
 export const passthroughChains = query("inboundPassthroughChains", (q): readonly InboundChainTemplate[] => {
   const modes = q.call(clientPeerModes);
   const ports = Object.keys(modes.ports)
@@ -92,7 +95,10 @@ export const passthroughChains = query("inboundPassthroughChains", (q): readonly
   );
 });
 
-/** The chains for undeclared ports of connections that an HBONE tunnel carried; unlike at declared ports, requests exchange peers. */
+/**
+ * Returns the chains for undeclared ports of connections from HBONE tunnels. Unlike at declared ports, requests
+ * exchange peer metadata.
+ */
 export function hbonePassthroughChains(
   q: QueryContext,
   destinations: readonly string[],
@@ -123,14 +129,14 @@ function undeclaredPortChains(
   });
 }
 
-/** A Sidecar with ingress listeners declares all that there is. */
+/** Reports whether a port is declared. A Sidecar with ingress listeners declares all ports. */
 function isDeclared(q: QueryContext, port: number): boolean {
   const ingress = q.call(ingressListeners, scopeOf(q));
   if (ingress.length > 0) return ingress.some((listener) => listener.port?.number === port);
   return q.ask(serviceTargets).some(({ targetPort }) => targetPort === port);
 }
 
-/** Chains of one port differ in their matches: what is inside is made once. */
+/** Caches a result per payload, because the chains of one port differ only in their matches. */
 function memoizeByPayload<T>(make: (inside: TlsPayload) => T): (inside: TlsPayload) => T {
   const made = new Map<TlsPayload, T>();
   return (inside) => {

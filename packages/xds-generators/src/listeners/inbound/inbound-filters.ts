@@ -27,23 +27,23 @@ import { proxyHeaders } from "../http/proxy-headers.js";
 import { metadataExchange } from "../tcp/network-filters.js";
 import { simpleTcpProxy, terminalFilters } from "../tcp/tcp-proxy.js";
 
-/** Where what an inbound chain takes goes, and how it is called. */
+/** The destination and the names of an inbound filter chain. */
 export interface InboundChain {
   readonly cluster: string;
   readonly statPrefix: string;
   readonly targetPort: number;
   readonly servicePort: ServicePort;
-  /** The service that traces name. */
+  /** The service named in traces. */
   readonly hostname: string;
-  /** Its id, for statistics by a pattern. */
+  /** Its id, for stat name patterns. */
   readonly service?: string;
-  /** Where filters find the peer's identity. */
+  /** The source of the peer's identity. */
   readonly identity: PeerIdentitySource;
-  /** Whether peers of requests exchange metadata. */
+  /** True if requests exchange peer metadata. */
   readonly exchangesPeerMetadata: boolean;
 }
 
-/** The filters of an inbound chain, but for tracing. */
+/** Returns the filters of an inbound chain, without tracing. */
 export function inboundFilters(q: QueryContext, chain: InboundChain, inside: TlsPayload): FilterChainTemplate {
   if (inside !== "http") return { chain: tcpFilters(q, chain) };
   return {
@@ -58,7 +58,7 @@ const encodedMetadataExchange = query("encodedMetadataExchange", (q): Uint8Array
   encodeChain({ filters: [...inboundMetadataExchange(q)] }),
 );
 
-/** Exchanges peers for connections in mutual TLS; ahead of all that may want to know the peer. */
+/** Returns the metadata exchange filter for mutual TLS connections. It precedes all filters that depend on the peer. */
 export function inboundMetadataExchange(q: QueryContext): readonly Filter[] {
   if (!features.metadataExchange(q) || !hasIstioExtension(q, "metadataExchange")) return [];
   return [metadataExchange(features.metadataExchangeAdditionalLabels(q))];
@@ -87,7 +87,7 @@ interface InboundManagerOptions {
   readonly exchangesPeerMetadata: boolean;
 }
 
-/** The encoded connection manager of inbound chains, without its name and routes. */
+/** The connection manager of inbound chains without its name and routes, encoded. */
 const inboundManager = query("inboundManager", (q, options: InboundManagerOptions): Uint8Array => {
   const headers = proxyHeaders(q, "sidecar-inbound");
   const { certDetails } = headers;
@@ -113,7 +113,10 @@ const inboundManager = query("inboundManager", (q, options: InboundManagerOption
   });
 });
 
-/** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
+/**
+ * Returns the HTTP filters, in the order of the request path. Source: pilot/pkg/networking/core/listener_builder.go,
+ * buildHTTPConnectionManager.
+ */
 function inboundHttpFilters(
   q: QueryContext,
   { grpcWeb: web, identity, exchangesPeerMetadata }: InboundManagerOptions,
@@ -142,7 +145,7 @@ function tcpFilters(q: QueryContext, chain: InboundChain): Uint8Array {
   ]);
 }
 
-/** The filters that connections to all ports pass, as an encoded part of a chain. */
+/** The network filters that all TCP chains have, encoded as part of a chain. */
 const commonTcpFilters = query("inboundFiltersOfBytes", (q, identity: PeerIdentitySource): Uint8Array => {
   const { custom, local } = q.call(tcpAuthorization, identity);
   return encodeChain({

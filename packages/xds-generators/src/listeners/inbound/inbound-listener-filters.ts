@@ -8,19 +8,19 @@ import {
   tlsInspector,
 } from "../listener-filters.js";
 
-/** What must be known of connections to a destination port before a chain is chosen for them. */
+/** The properties of connections to a destination port that must be detected before a chain is selected. */
 export interface PortInspection {
   /** 0: all ports that no chain names. */
   readonly port: number;
-  /** Whether it is TLS, and its SNI and ALPN. */
+  /** True if TLS, SNI and ALPN are detected. */
   readonly tls: boolean;
-  /** Whether it is HTTP in the clear. */
+  /** True if plaintext HTTP is detected. */
   readonly http: boolean;
 }
 
 /**
- * What looks at connections before a chain is chosen: no inspector at a port whose chains do not need it, since servers that speak
- * first would wait for it. Source: pilot/pkg/networking/core/listener_inbound.go, populateListenerFilters.
+ * Returns the listener filters. Inspectors are disabled at ports whose chains do not need them, since they would delay
+ * server-first protocols. Source: pilot/pkg/networking/core/listener_inbound.go, populateListenerFilters.
  */
 export function inboundListenerFilters(
   chains: readonly PortInspection[],

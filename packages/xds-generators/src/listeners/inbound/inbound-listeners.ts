@@ -20,7 +20,7 @@ import { inboundMetadataExchange } from "./inbound-filters.js";
 import { inboundListenerFilters, type PortInspection } from "./inbound-listener-filters.js";
 import { inboundPorts } from "./inbound-ports.js";
 
-/** The listeners for what the client's workload receives. Source: pilot/pkg/networking/core/listener_inbound.go. */
+/** Returns the inbound listeners of the client. Source: pilot/pkg/networking/core/listener_inbound.go. */
 export function inboundListeners(q: QueryContext): readonly Resource[] {
   const bound = q
     .call(inboundPorts)
@@ -29,7 +29,7 @@ export function inboundListeners(q: QueryContext): readonly Resource[] {
   return q.ask(interceptionMode) === "NONE" ? bound : [q.call(virtualInbound), ...bound];
 }
 
-/** The listener that captured inbound connections arrive at, with chains for each port and for all others. */
+/** The listener for captured inbound connections, with chains for each declared port and for all others. */
 const virtualInbound = query("virtualInbound", (q): Resource => {
   const ports = q.call(inboundPorts).filter(({ bindToPort }) => !bindToPort);
   const chains = [
@@ -54,7 +54,7 @@ const inboundBlackHoleChain = query("inboundBlackHoleChain", (q): InboundChainTe
   return { ...chain, inspected: { port, tls: false, http: false } };
 });
 
-/** The listener that a port of the workload has for itself. */
+/** The listener of a port that is bound rather than captured. */
 const boundInboundListener = query("boundInboundListener", (q, targetPort: number): Resource => {
   const port = q.call(inboundPorts).find((candidate) => candidate.targetPort === targetPort);
   if (port === undefined) throw new Error(`the workload has no port ${targetPort}`);
@@ -78,7 +78,7 @@ function inboundListener(q: QueryContext, listening: InboundSocket, chains: read
   return resource(listening.name, concatBytes([head, ...parts]));
 }
 
-/** A listener without its chains, encoded. Most workloads have ports alike, and share it. */
+/** A listener without its chains, encoded. Workloads with the same kinds of ports share it. */
 const inboundListenerHead = query(
   "inboundListenerHead",
   (q, at: InboundSocket & { readonly inspected: readonly PortInspection[] }): Uint8Array => {

@@ -4,25 +4,27 @@ import { isHttp, isUndeclared, type Protocol } from "@istiod/service-discovery";
 import type { TlsPayload } from "../../security/tls/downstream-tls.js";
 import { plaintextHttpProtocols } from "../listener-filters.js";
 
-/** Which connections to a port a chain takes, and what it does with them. */
+/** The match of an inbound chain, and how the chain handles matching connections. */
 export interface InboundMatch {
   readonly applicationProtocols: readonly string[];
   /** Empty: either. */
   readonly transportProtocol: "tls" | "raw_buffer" | "";
-  /** Addresses that connections must be meant for; absent: any. */
+  /** Original destination addresses; absent: any. */
   readonly destinations?: readonly string[];
-  /** What the chain sees: requests, or bytes. */
+  /** The payload that the chain processes: HTTP requests or opaque bytes. */
   readonly payload: TlsPayload;
   readonly terminatesTls: boolean;
 }
 
-/** ALPNs by which peers in the mesh say what is inside: set by their ALPN filter for HTTP, by their cluster for bytes. */
+/**
+ * ALPN protocols by which mesh peers announce the payload: their ALPN filter sets them for HTTP, their cluster for TCP.
+ */
 const meshHttpAlpn = ["istio-http/1.0", "istio-http/1.1", "istio-h2"];
 const meshTcpAlpn = ["istio-peer-exchange", "istio"];
 const meshAlpn = ["istio", "istio-peer-exchange", ...meshHttpAlpn];
 
 /**
- * The matches for a port's mutual TLS. TLS that is none of the mesh's passes as bytes where the mode lets it.
+ * Returns the matches for a mutual TLS mode. Where the mode permits, TLS that is not the mesh's is passed through.
  * Source: pilot/pkg/networking/core/filterchain_options.go.
  */
 export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: Protocol): readonly InboundMatch[] {
@@ -50,13 +52,14 @@ export function inboundMatches(q: QueryContext, mode: MutualTlsMode, protocol: P
   }
 }
 
-/** The match for TLS that a user's own settings end. */
+/** Returns the match for TLS that is terminated by a user's own settings. */
 export function userTlsMatch(protocol: Protocol): InboundMatch {
   return mutualTls(isHttp(protocol) ? "http" : "tcp");
 }
 
 /**
- * The matches for connections to a port that an HBONE tunnel carried to one of the client's own addresses. The tunnel ended mutual TLS.
+ * Returns the matches for connections from HBONE tunnels to the client's own addresses. The tunnel has already
+ * terminated mutual TLS.
  * Source: pilot/pkg/networking/core/listener_inbound.go, sanitizeFilterChainForHBONE.
  */
 export function hboneMatches(

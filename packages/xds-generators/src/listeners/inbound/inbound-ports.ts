@@ -23,27 +23,28 @@ import {
 import { canBindToPort } from "../bindable-port.js";
 import { wildcards } from "../listener-address.js";
 
-/** A port at which the client's workload is reached. */
+/** A port on which the client's workload receives connections. */
 export interface InboundPort {
   /** The port that the workload listens on. */
   readonly targetPort: number;
   readonly servicePort: ServicePort;
-  /** The primary address first; chains are named for it. */
+  /** Primary address first; chains are named after it. */
   readonly binds: readonly string[];
-  /** Whether it has a listener of its own, rather than chains of the one that captured connections arrive at. */
+  /** True if it has a listener of its own, rather than chains of `virtualInbound`. */
   readonly bindToPort: boolean;
-  /** The service that statistics and traces name, or a made-up name for a port of a Sidecar. */
+  /** The service named in stats and traces, or a generated name for a port of a Sidecar. */
   readonly hostname: string;
   /** Id of that service; absent for a port of a Sidecar. */
   readonly service?: string;
   /** The Sidecar that declares the port, `namespace/name`. */
   readonly sidecar?: string;
-  /** TLS that a Sidecar's ingress listener ends, where mutual TLS is disabled. */
+  /** TLS that a Sidecar's ingress listener terminates if mutual TLS is disabled. */
   readonly tls?: ServerTLSSettings;
 }
 
 /**
- * The ports of the client's services, or those of its Sidecar's ingress listeners; of several that want one port, the first. Ascending.
+ * The ports of the client's services, or of its Sidecar's ingress listeners. If several use one port, the first one
+ * wins. Ascending.
  * Source: pilot/pkg/networking/core/listener_inbound.go, buildInboundChainConfigs.
  */
 export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] => {
@@ -54,7 +55,7 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
     if (port !== undefined && !ports.has(port.targetPort)) ports.set(port.targetPort, port);
   };
   if (ingress.length === 0) {
-    // Without redirection the workload itself listens at its ports.
+    // Without redirection the workload itself listens on its ports.
     if (q.ask(interceptionMode) !== "NONE") for (const target of q.ask(serviceTargets)) add(inboundPortOf(q, target));
     return sortedByPort(ports);
   }
@@ -83,7 +84,10 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
   return sortedByPort(ports);
 });
 
-/** Whether two services name different protocols for one port of the client's workload, so that the older one's stands. */
+/**
+ * Reports whether two services declare different protocols for one port of the client's workload, in which case the older
+ * service's applies.
+ */
 export const hasInboundConflict = query("hasInboundConflict", (q): boolean => {
   const declared = new Set(q.call(ingressListeners, scopeOf(q)).map(({ port }) => port?.number));
   if (declared.size > 0 && !features.sidecarServiceInboundListenerMerge(q)) return false;
@@ -103,7 +107,7 @@ function inboundPortOf(q: QueryContext, { service: id, port, targetPort }: Servi
   const servicePort =
     ports.find(({ name, number }) => name === port.name && number === port.number) ??
     ports.find(({ number }) => number === port.number);
-  // Connections arrive at no port 0, and a chain without a port would match them all.
+  // No connection arrives at port 0, and a chain without a port would match all ports.
   if (servicePort === undefined || targetPort === 0) return undefined;
   const binds = wildcards[q.ask(ipMode)];
   const bindToPort = q.ask(interceptionMode) === "NONE";

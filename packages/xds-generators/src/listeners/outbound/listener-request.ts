@@ -23,7 +23,6 @@ export interface ListenerBinding {
 }
 
 /** A listener for one service, requested by the service's port or by an egress listener of a Sidecar. */
-
 export interface ListenerRequest extends ListenerBinding {
   readonly at: ScopeListener;
   readonly scoped: ScopedService;

@@ -22,16 +22,16 @@ import {
 } from "../http/http-filters.js";
 import { proxyHeaders } from "../http/proxy-headers.js";
 
-/** What tells outbound managers of one client apart, but for names and routes. */
+/** The options of outbound connection managers, apart from names and routes. */
 interface OutboundManagerOptions {
   readonly grpcWeb: boolean;
-  /** A wildcard host that is resolved as it is met. */
+  /** A wildcard host that is resolved on demand. */
   readonly dynamicHost: string | null;
-  /** For the mesh's generic HTTP proxy, whose requests name whole URLs. */
+  /** True if it belongs to the mesh's generic HTTP proxy, whose requests have absolute URLs. */
   readonly isHttpProxy: boolean;
 }
 
-/** The encoded connection manager of outbound listeners, without its name and routes. */
+/** The connection manager of outbound listeners without its name and routes, encoded. */
 export const outboundManager = query("outboundManager", (q, options: OutboundManagerOptions): Uint8Array => {
   const headers = proxyHeaders(q, "sidecar-outbound");
   const http1 = {
@@ -51,7 +51,10 @@ export const outboundManager = query("outboundManager", (q, options: OutboundMan
   });
 });
 
-/** In the order in which requests pass them. Source: pilot/pkg/networking/core/listener_builder.go, buildHTTPConnectionManager. */
+/**
+ * Returns the HTTP filters, in the order of the request path. Source: pilot/pkg/networking/core/listener_builder.go,
+ * buildHTTPConnectionManager.
+ */
 function outboundFilters(q: QueryContext, options: OutboundManagerOptions): readonly HttpFilter[] {
   const headers = proxyHeaders(q, "sidecar-outbound");
   const inMeshOnly = headers.metadataInMeshOnly && !options.isHttpProxy;

@@ -33,7 +33,7 @@ import { simpleTcpProxy, sniDynamicForwardProxy, tcpProxyFromPlan, terminalFilte
 import { outboundManager } from "./outbound-connection-manager.js";
 import { type ChainPlan, hasHttpChains, type HttpChainPlan, type OutboundPlan } from "./outbound-plan.js";
 
-/** A listener as planned. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
+/** Builds a listener from its plan. Source: pilot/pkg/networking/core/listener.go, buildListenerFromEntry. */
 export const outboundListener = query(
   "outboundListener",
   (q, plan: OutboundPlan): Resource => {
@@ -48,13 +48,13 @@ export const outboundListener = query(
   { key: ({ key }) => key },
 );
 
-/** A listener but for its tracing. */
+/** A listener without tracing. */
 interface ListenerTemplate {
   readonly name: string;
   /** The listener without its chains, encoded. */
   readonly head: Uint8Array;
   readonly chains: readonly FilterChainTemplate[];
-  /** The chain of connections that no other one takes, where there are others. */
+  /** The default filter chain, if there are other chains. */
   readonly fallback?: FilterChainTemplate;
 }
 
@@ -134,7 +134,10 @@ const passthroughHead = encodeChain({
   name: passthroughFilterChain,
 });
 
-/** What becomes of outbound connections that no chain is for: filters, as an encoded part of a chain. Source: pilot/pkg/networking/core/listener_builder.go, buildOutboundCatchAllNetworkFiltersOnly. */
+/**
+ * The network filters for outbound connections that no chain matches, encoded as part of a chain. Source:
+ * pilot/pkg/networking/core/listener_builder.go, buildOutboundCatchAllNetworkFiltersOnly.
+ */
 export const catchAllFilters = query("catchAllFilters", (q): Uint8Array => {
   const { mode, egressProxy } = q.call(outboundTraffic, scopeOf(q));
   const proxied =

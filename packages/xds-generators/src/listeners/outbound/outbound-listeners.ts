@@ -4,7 +4,10 @@ import { ResourceSet } from "@istiod/resources";
 import { outboundListener } from "./outbound-listener.js";
 import { scopeOutboundPlans } from "./outbound-plans.js";
 
-/** The listeners for what the client's workload sends: a set that all workloads of a scope share, and one with what they trace. */
+/**
+ * Returns the outbound listeners in two parts: the TCP-only ones, which all workloads of a scope share, and those with
+ * HTTP chains, which have tracing.
+ */
 export function outboundListeners(q: QueryContext): readonly ResourceSet[] {
   const scope = scopeOf(q);
   return [q.call(tcpOnlyListeners, scope), q.call(httpListeners, scope)];

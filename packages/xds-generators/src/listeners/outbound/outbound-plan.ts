@@ -3,20 +3,21 @@ import type { ChainMatch } from "../filter-chain-match.js";
 import type { TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
 
 /**
- * An outbound listener as a decision, before any message is made: small plain data, by which equal listeners of all clients are one.
+ * The plan of an outbound listener: small plain data from which it is built, so that clients with equal plans share the
+ * listener.
  */
 export interface OutboundPlan {
-  /** Where it listens: the primary address first, of which it has its name. */
+  /** Primary address first; the listener is named after it. */
   readonly binds: readonly string[];
   readonly port: number;
-  /** Whether it has a socket of its own, rather than being handed captured connections. */
+  /** True if it binds to its port, rather than receiving captured connections from `virtualOutbound`. */
   readonly bindToPort: boolean;
   readonly chains: readonly ChainPlan[];
   /** Equal for equal plans. */
   readonly key: string;
 }
 
-/** The plan with its key. */
+/** Returns a plan with its key. */
 export function outboundPlan(plan: Omit<OutboundPlan, "key">): OutboundPlan {
   return { ...plan, key: JSON.stringify(plan) };
 }
@@ -32,14 +33,14 @@ export interface HttpChainPlan {
   readonly match: ChainMatch;
   readonly routeName: string;
   readonly protocol: Protocol;
-  /** A wildcard host whose requests go where their own host says (ServiceEntry DYNAMIC_DNS). */
+  /** A wildcard host with DYNAMIC_DNS resolution, whose requests are forwarded to their own host. */
   readonly dynamicHost?: string;
 }
 
 export interface TcpChainPlan {
   readonly kind: "tcp";
   readonly match: ChainMatch;
-  /** The VirtualService, `namespace/name`, that the chain is named for. */
+  /** The VirtualService, `namespace/name`, in the chain's metadata. */
   readonly virtualService?: string;
   readonly proxy: TcpProxyPlan;
 }

@@ -27,8 +27,9 @@ import { numberedEgressListeners, outboundPorts, servicesAtPort } from "./outbou
 import { PortPlanner } from "./port-planner.js";
 
 /**
- * The outbound listeners at one port, as decisions. Several services may want one address and port: HTTP ones share a listener,
- * others add chains to it as long as Envoy can tell them apart, and of what cannot be told apart the first stands.
+ * The plans of the outbound listeners at one port. Several services may share an address and port: HTTP services share
+ * the listener, others add filter chains as long as Envoy can distinguish them, and of equivalent chains the first is
+ * kept.
  * Source: pilot/pkg/networking/core/listener.go, buildSidecarOutboundListeners.
  */
 const outboundPlans = query(
@@ -39,7 +40,10 @@ const outboundPlans = query(
   },
 );
 
-/** Connections to one port that a service, a route or an egress listener wanted and another one has. */
+/**
+ * Services, routes and egress listeners that are ignored at one port because an existing chain matches the same
+ * connections.
+ */
 export const outboundListenerConflicts = query(
   "outboundListenerConflicts",
   (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly ListenerConflict[] => {
@@ -74,11 +78,11 @@ function planPort(
   return listeners.plans;
 }
 
-/** The outbound listeners of a scope, port by port. */
+/** The plans of a scope's outbound listeners, by port. */
 interface OutboundPlans {
-  /** Those that see bytes only: they are the same for all workloads. */
+  /** Plans without HTTP chains; they are the same for all workloads. */
   readonly tcpOnly: readonly OutboundPlan[];
-  /** Those that see requests, which they trace. */
+  /** Plans with HTTP chains, which have tracing. */
   readonly withHttp: readonly OutboundPlan[];
 }
 
@@ -120,7 +124,10 @@ function isBindable(
   return canBindToPort(q, { port: number, protocol, bind: binds[0] ?? "", bindToPort, excludesCapturePorts: true });
 }
 
-/** At the address of a service; for one without an address that is no HTTP, at those of its endpoints. */
+/**
+ * Requests listeners at the address of a service or, for a headless service that is not HTTP, at those of its
+ * endpoints.
+ */
 function addServicePort(q: QueryContext, listeners: PortPlanner, wanted: ListenerRequest): void {
   const { binds, service, port } = wanted;
   if (!isBindable(q, wanted, port)) return;
@@ -146,7 +153,7 @@ function addServicePort(q: QueryContext, listeners: PortPlanner, wanted: Listene
   }
 }
 
-/** Whether the client is an endpoint of a service: what it sends to itself leaves through no outbound listener. */
+/** Reports whether the client is an endpoint of a service. Connections of a workload to itself pass no outbound listener. */
 const isEndpointOf = fact(
   "isEndpointOf",
   (proxy: Proxy, at: ServicePortRef, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,

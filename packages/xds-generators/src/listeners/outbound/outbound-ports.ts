@@ -12,13 +12,13 @@ import {
 } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 
-/** A service that is reached at a port of an egress listener. */
+/** A service with a port of an egress listener. */
 interface ServiceAtPort {
   readonly scoped: ScopedService;
   readonly port: { readonly number: number; readonly name: string; readonly protocol: Protocol };
 }
 
-/** All ports at which a scope's outbound listeners may be, ascending. */
+/** All ports with outbound listeners of a scope, ascending. */
 export const outboundPorts = query(
   "outboundPorts",
   (q, scope: ScopeRef): readonly number[] => {
@@ -32,7 +32,7 @@ export const outboundPorts = query(
   { key: scopeKey },
 );
 
-/** The services of an egress listener that have a port, in order. */
+/** The services of an egress listener with a port, in order. */
 export const servicesAtPort = query(
   "servicesAtPort",
   (q, { port, ...at }: ScopeListener & { readonly port: number }): readonly ServiceAtPort[] =>
@@ -40,7 +40,7 @@ export const servicesAtPort = query(
   { key: (at) => `${at.port} ${listenerKey(at)}` },
 );
 
-/** An egress listener with its place among those of its scope. */
+/** Returns the egress listeners of a scope with their indexes. */
 export function numberedEgressListeners(
   q: QueryContext,
   scope: ScopeRef,
@@ -48,14 +48,14 @@ export function numberedEgressListeners(
   return q.call(egressListeners, scope).map((declared, listener) => ({ at: { scope, listener }, declared }));
 }
 
-/** Port number to the services that have it. An edit of a service is seen only by the ports that it has or had. */
+/** Services by port number. An edit of a service affects only the ports that it has or had. */
 const servicesByPort = query(
   "servicesByPort",
   (q, at: ScopeListener): Readonly<Record<number, readonly ServiceAtPort[]>> => {
     const out: Record<number, ServiceAtPort[]> = {};
     for (const scoped of q.call(servicesOf, at)) {
       const service = q.call(scopedService, scoped);
-      // Names that stand for other services have no listeners of their own.
+      // Aliases have no listeners of their own.
       if (service === undefined || service.resolution === "Alias") continue;
       for (const { number, name, protocol } of service.ports)
         (out[number] ??= []).push({ scoped, port: { number, name, protocol } });

@@ -33,8 +33,9 @@ import { catchAllFilters, outboundListener } from "./outbound-listener.js";
 import { outboundPlan } from "./outbound-plan.js";
 
 /**
- * The listener that captured outbound connections arrive at; it hands them to the others, and deals with those that none is for.
- * Undefined for a client whose connections are not captured. Source: pilot/pkg/networking/core/listener_builder.go.
+ * The listener for captured outbound connections. It hands them off to the listeners for their original destination and
+ * handles those without one. Undefined for a client without redirection. Source:
+ * pilot/pkg/networking/core/listener_builder.go.
  */
 export const virtualOutbound = query("virtualOutbound", (q): Resource | undefined => {
   const interception = q.ask(interceptionMode);
@@ -70,7 +71,7 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   return resource(virtualOutboundListener, concatBytes([toBinary(ListenerSchema, head), ...parts]));
 });
 
-/** Requests to hosts that the mesh does not know go where their host resolves to (ALLOW_ANY_DYNAMIC_DNS). */
+/** The chain for requests to unknown hosts under ALLOW_ANY_DYNAMIC_DNS, which are resolved on demand. */
 function dynamicDnsHttpChain(q: QueryContext): FilterChainTemplate {
   const head = {
     name: allowAnyDynamicDnsRoute,
@@ -89,7 +90,7 @@ function dynamicDnsHttpChain(q: QueryContext): FilterChainTemplate {
   };
 }
 
-/** Connections to the port of the listener itself go nowhere: it would connect to itself without end. */
+/** Returns the chain that drops connections to the listener's own port, which would loop. */
 export function blackHoleChain(name: string, port: number, before: readonly Filter[]): FilterChainTemplate {
   const proxy = packAny(TcpProxySchema, {
     statPrefix: blackHoleCluster,
@@ -104,7 +105,10 @@ export function blackHoleChain(name: string, port: number, before: readonly Filt
   };
 }
 
-/** A generic HTTP proxy on the client's loopback, where the mesh (`proxyHttpPort`) or the node (`HTTP_PROXY_PORT`) gives it a port. */
+/**
+ * The generic HTTP proxy on the client's loopback address, if the mesh (`proxyHttpPort`) or the node
+ * (`HTTP_PROXY_PORT`) sets its port.
+ */
 export const httpProxyListener = query("httpProxyListener", (q): Resource | undefined => {
   const port = parsePort(askMetadata(q, "HTTP_PROXY_PORT")) ?? mesh(q).proxyHttpPort;
   if (port === 0) return undefined;
@@ -115,7 +119,7 @@ export const httpProxyListener = query("httpProxyListener", (q): Resource | unde
   );
 });
 
-/** A port in decimal, 0 for none; undefined for a text that is no port, so that it counts as unsaid. */
+/** Parses a decimal port; 0 means none. Undefined for an invalid port, which counts as unset. */
 function parsePort(text = ""): number | undefined {
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
 import { typedStruct } from "../../envoy/typed-struct.js";
 
-/** Learns of peers from the baggage in the response to CONNECT, and provides the client's own for the request. */
+/** Reads peer metadata from the baggage in CONNECT responses, and provides the client's own for requests. */
 export const tunnelPeerMetadata = networkFilter(
   "upstream_hbone_peer_metadata",
   typedStruct("type.googleapis.com/envoy.extensions.network_filters.peer_metadata.Config", {
@@ -12,7 +12,7 @@ export const tunnelPeerMetadata = networkFilter(
 
 const metadataExchangeTypeUrl = "type.googleapis.com/envoy.tcp.metadataexchange.config.MetadataExchange";
 
-/** Exchanges who peers are, ahead of the bytes of a connection in mutual TLS. */
+/** Exchanges peer metadata at the start of a mutual TLS connection. */
 export function metadataExchange(additionalLabels: readonly string[]): Filter {
   const config: JsonObject = {
     protocol: "istio-peer-exchange",

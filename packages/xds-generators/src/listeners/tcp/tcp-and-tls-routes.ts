@@ -2,7 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import type { TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { hostsMeet, listenerKey, type ScopeListener, virtualService, virtualServicesOf } from "@istiod/push-context";
 
-/** The routes of a VirtualService that are no HTTP routes. */
+/** The TCP and TLS routes of a VirtualService. */
 export interface TcpAndTlsRoutes {
   readonly key: string;
   readonly hosts: readonly string[];
@@ -10,7 +10,7 @@ export interface TcpAndTlsRoutes {
   readonly tls: readonly TLSRoute[];
 }
 
-/** The TCP and TLS routes of a VirtualService; undefined where it has none. A change of its HTTP routes changes nothing here. */
+/** The TCP and TLS routes of a VirtualService; undefined if it has none. Unaffected by edits of HTTP routes. */
 export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAndTlsRoutes | undefined => {
   const spec = q.call(virtualService, key)?.spec;
   return spec === undefined || (spec.tcp.length === 0 && spec.tls.length === 0)
@@ -18,12 +18,12 @@ export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAnd
     : { key, hosts: spec.hosts, tcp: spec.tcp, tls: spec.tls };
 });
 
-/** Those of them that are for a host. */
+/** Returns the TCP and TLS routes for a host, in order of precedence. */
 export function tcpAndTlsRoutesFor(q: QueryContext, at: ScopeListener, hostname: string): readonly TcpAndTlsRoutes[] {
   return q.call(tcpAndTlsVirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsMeet(host, hostname)));
 }
 
-/** The VirtualServices of an egress listener that have TCP or TLS routes, in order of precedence. */
+/** The VirtualServices of an egress listener with TCP or TLS routes, in order of precedence. */
 const tcpAndTlsVirtualServices = query(
   "tcpAndTlsVirtualServices",
   (q, at: ScopeListener): readonly TcpAndTlsRoutes[] =>

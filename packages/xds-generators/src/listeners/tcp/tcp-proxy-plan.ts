@@ -5,21 +5,21 @@ import { isWildcardHost, keyOfId, type Protocol, type Service, splitKey } from "
 import { formatStatName } from "../../clusters/stat-name.js";
 import { outboundClusterName } from "../../resource-names.js";
 
-/** Where a connection's bytes go. */
+/** The destination of TCP connections. */
 export interface TcpProxyPlan {
   readonly statPrefix: string;
-  /** One, or several with weights. */
+  /** A single cluster without a weight, or weighted clusters. */
   readonly clusters: readonly { readonly name: string; readonly weight: number }[];
-  /** Where a single cluster is a subset. */
+  /** The subset of a single cluster; empty for none. */
   readonly subset: string;
-  /** Whose DestinationRule counts. */
+  /** The service whose DestinationRule applies. */
   readonly rule?: { readonly host: string; readonly serviceNamespace: string };
-  /** Whether the rule's tunnel counts. */
+  /** True if the rule's tunnel settings apply. */
   readonly tunnels: boolean;
   readonly protocol: Protocol;
-  /** The port listened on. */
+  /** The listener's port. */
   readonly port: number;
-  /** A wildcard host whose connections go where their SNI says (ServiceEntry DYNAMIC_DNS). */
+  /** A wildcard host with DYNAMIC_DNS resolution, whose connections are forwarded to their SNI. */
   readonly dynamicHost?: string;
 }
 
@@ -29,7 +29,7 @@ export interface ListenerPort {
   readonly protocol: Protocol;
 }
 
-/** Where a route of a VirtualService (`namespace/name`) sends what comes to a port; undefined for one without destinations. */
+/** Returns the proxy of a route of a VirtualService (`namespace/name`); undefined if it has no destinations. */
 export function routeProxyPlan(
   q: QueryContext,
   scope: ScopeRef,
@@ -74,7 +74,7 @@ export function routeProxyPlan(
   };
 }
 
-/** Where a service's own connections go, without a route: to the port listened on, or to the only port of the service. */
+/** Returns the proxy of a service without a route: to the listener's port, or to the service's only port. */
 export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Service, port: ListenerPort): TcpProxyPlan {
   const [only] = service.ports;
   const number = service.ports.length === 1 && only !== undefined ? only.number : port.number;
@@ -91,7 +91,7 @@ export function serviceProxyPlan(q: QueryContext, scope: ScopeRef, service: Serv
   };
 }
 
-/** The name of statistics by the mesh's pattern; the given one where there is no pattern. */
+/** Returns the stat prefix by the mesh's pattern, or the given name if there is no pattern. */
 export function outboundStatPrefix(
   q: QueryContext,
   name: string,
@@ -103,12 +103,15 @@ export function outboundStatPrefix(
   return pattern === "" || service === undefined ? name : formatStatName(pattern, { service, port, subset });
 }
 
-/** Whether a service stands for hosts that are resolved as they are met. */
+/** Reports whether a service is a wildcard whose hosts are resolved on demand. */
 export function isDynamicDnsWildcard(service: Service): boolean {
   return service.resolution === "DynamicDNS" && isWildcardHost(service.hostname);
 }
 
-/** The namespace whose service a host stands for in the scope, which is not always the one that a listener is of: rules are found by that one. */
+/**
+ * Returns the namespace whose service a host resolves to in the scope, which determines the DestinationRule. It may
+ * differ from that of the listener's service.
+ */
 function namespaceInScope(q: QueryContext, scope: ScopeRef, { hostname, namespace }: Service): string {
   const scoped = q.call(serviceInScope, { scope, hostname });
   return scoped === undefined ? namespace : splitKey(keyOfId(scoped.service))[0];

@@ -22,7 +22,7 @@ import type { TcpProxyPlan } from "./tcp-proxy-plan.js";
 export const tcpProxyName = "envoy.filters.network.tcp_proxy";
 const mysqlProxyName = "envoy.filters.network.mysql_proxy";
 
-/** A proxy to one cluster. Idle connections are closed after the time that the client's node states, if any. */
+/** Returns a proxy to one cluster. The idle timeout is the node's, if it has one. */
 export function simpleTcpProxy(
   q: QueryContext,
   listener: ListenerClass,
@@ -38,7 +38,10 @@ export function simpleTcpProxy(
   });
 }
 
-/** A proxy as planned, with what the DestinationRule of its destination says of it. Source: pilot/pkg/networking/core/networkfilter.go. */
+/**
+ * Returns the proxy for a plan, with the settings of the destination's DestinationRule. Source:
+ * pilot/pkg/networking/core/networkfilter.go.
+ */
 export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan: TcpProxyPlan): TcpProxy {
   const rule = plan.rule && q.call(destinationRuleFor, plan.rule)?.spec;
   const tcp = rule?.trafficPolicy?.connectionPool?.tcp;
@@ -74,7 +77,7 @@ const [sourceIpHashPolicy] = create(TcpProxySchema, {
   hashPolicy: [{ policySpecifier: { case: "sourceIp", value: {} } }],
 }).hashPolicy as [TcpProxy["hashPolicy"][number]];
 
-/** Whether connections of one source go to one endpoint: a subset's own balancing takes precedence. */
+/** Reports whether connections are balanced by source IP. A subset's own load balancer takes precedence. */
 function hashesSourceIp(rule: DestinationRule, subset: string): boolean {
   const own = subsetNamed(rule, subset)?.trafficPolicy?.loadBalancer;
   const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
@@ -83,7 +86,10 @@ function hashesSourceIp(rule: DestinationRule, subset: string): boolean {
   );
 }
 
-/** The last filters of a chain: the proxy, and before it what its protocol adds; Redis takes the proxy's place. */
+/**
+ * Returns the last filters of a chain: the TCP proxy after the filter of its protocol. The Redis filter replaces the
+ * TCP proxy.
+ */
 export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Protocol): readonly Filter[] {
   const tcp = networkFilter(tcpProxyName, anyPack(TcpProxySchema, proxy));
   const { statPrefix } = proxy;
@@ -91,7 +97,7 @@ export function terminalFilters(q: QueryContext, proxy: TcpProxy, protocol: Prot
     return [networkFilter("envoy.filters.network.mongo_proxy", packAny(MongoProxySchema, { statPrefix })), tcp];
   }
   if (protocol === "Redis" && features.redisFilter(q)) return [redisFilter(proxy)];
-  // One of Envoy's contributed extensions, which a stock build lacks.
+  // A contrib extension, which stock builds lack.
   if (protocol === "MySQL" && features.mysqlFilter(q) && q.ask(hasExtension, mysqlProxyName)) {
     return [networkFilter(mysqlProxyName, packAny(MySQLProxySchema, { statPrefix })), tcp];
   }
@@ -114,7 +120,7 @@ function redisFilter({ statPrefix, clusterSpecifier }: TcpProxy): Filter {
   );
 }
 
-/** Resolves the host in the SNI, with a cache that the cluster shares by name. */
+/** Resolves the SNI host, with a DNS cache that the cluster shares by name. */
 export function sniDynamicForwardProxy(
   port: number,
   cache: { readonly name: string; readonly dnsLookupFamily: number },

@@ -9,8 +9,8 @@ import { encodeVirtualHost, includesAttemptCount } from "../virtual-host.js";
 import { type GatewayVirtualHost, gatewayVirtualHosts } from "./gateway-virtual-hosts.js";
 
 /**
- * The route configuration of this name of a gateway. One whose servers have no virtual hosts answers every request with 404; one whose
- * servers are gone (draining listeners may still ask) has no virtual hosts at all.
+ * The route configuration of a gateway by name. If its servers have no virtual hosts, every request gets 404. If the
+ * servers are gone (draining listeners may still request it), it has no virtual hosts.
  */
 export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, name: string): Resource => {
   const hosts = q.call(gatewayVirtualHosts, name);
@@ -28,16 +28,19 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
   );
 });
 
-/** A route of a gateway that takes every request of a host, and is never reached because another one does too. */
+/** A catch-all route of a gateway that is never reached because another one precedes it. */
 export interface UnreachableRoute {
   readonly host: string;
   readonly port: number;
-  /** The VirtualService whose route is reached. */
+  /** The VirtualService whose route precedes it. */
   readonly shadowedBy: string;
   readonly virtualService: string;
 }
 
-/** VirtualServices of which a route in the route configuration of this name is never reached: each host has one route that takes every request, the first. */
+/**
+ * Unreachable catch-all routes of the route configuration with this name: of several for one host, only the first is
+ * reached.
+ */
 export const unreachableRoutes = query("unreachableRoutes", (q, name: string): readonly UnreachableRoute[] =>
   (q.call(gatewayVirtualHosts, name) ?? []).flatMap(({ domains: [host = ""], routes }) => {
     const catchAlls = routes.filter((request) =>
@@ -53,7 +56,7 @@ export const unreachableRoutes = query("unreachableRoutes", (q, name: string): r
   }),
 );
 
-/** A virtual host of a gateway, encoded as one element of a route configuration's virtual hosts. */
+/** A virtual host of a gateway, encoded as an element of a route configuration's virtual hosts. */
 const gatewayVirtualHost = query(
   "gatewayVirtualHost",
   (q, { name, domains, routes, requiresTls, session }: GatewayVirtualHost): Uint8Array =>
@@ -69,7 +72,7 @@ const gatewayVirtualHost = query(
     ),
 );
 
-/** Routes of several VirtualServices in one virtual host: those that take every request would hide what follows them. */
+/** Moves catch-all routes to the end, since those of one VirtualService would hide routes of the next. */
 function catchAllsLast(routes: readonly EncodedRoute[]): readonly EncodedRoute[] {
   return [...routes.filter(({ catchAll }) => !catchAll), ...routes.filter(({ catchAll }) => catchAll)];
 }

@@ -22,21 +22,21 @@ import { type DestinationTraits, destinationTraits, hasConsistentHash } from "..
 import type { SessionKey } from "../route/stateful-session.js";
 import { hasRoutes, type RouteRequest } from "../route/virtual-service-routes.js";
 
-/** A virtual host of a gateway, with all that it is made from. */
+/** Everything that determines a virtual host of a gateway. */
 export interface GatewayVirtualHost {
   readonly name: string;
   readonly domains: readonly string[];
-  /** The VirtualServices whose routes it has, one after another. */
+  /** The routes of VirtualServices, in order. */
   readonly routes: readonly RouteRequest[];
-  /** Plain requests are redirected to HTTPS. */
+  /** True if plaintext requests are redirected to HTTPS. */
   readonly requiresTls: boolean;
   readonly session?: SessionKey;
 }
 
 /**
- * The virtual hosts of one of a gateway's route configurations, sorted by name: for each host that a VirtualService and a server that it
- * is bound to have in common, and for the other hosts of servers that redirect. Undefined where the gateway has no such servers
- * (pilot/pkg/networking/core/gateway.go, buildGatewayHTTPRouteConfig).
+ * The virtual hosts of a gateway's route configuration, sorted by name: for each host that a VirtualService and a
+ * server share, and for the other hosts of servers that redirect. Undefined if the gateway has no such servers.
+ * Source: pilot/pkg/networking/core/gateway.go, buildGatewayHTTPRouteConfig.
  */
 export const gatewayVirtualHosts = query(
   "gatewayVirtualHosts",
@@ -86,7 +86,10 @@ export const gatewayVirtualHosts = query(
   },
 );
 
-/** What of the destinations of a VirtualService changes its routes at a gateway. A host means the service of the VirtualService's own namespace, if the gateway may see it. */
+/**
+ * The destinations of a VirtualService with traits that affect its routes at a gateway. A host resolves to the service
+ * in the VirtualService's own namespace, if it is visible to the gateway.
+ */
 const gatewayDestinations = query(
   "gatewayDestinations",
   (
@@ -134,7 +137,10 @@ function redirectsToHttps({ tls }: BoundServer): boolean {
   return tls?.httpsRedirect === true;
 }
 
-/** Hosts with the same routes as one, named for the most specific of them; only the last host with those routes is joined, if it redirects as the next does. */
+/**
+ * Collapses hosts with the same routes into one virtual host, named after the most specific one. Only the last virtual
+ * host with those routes is extended, and only if both or neither redirect.
+ */
 function collapseHosts(byHost: ReadonlyMap<string, HostDraft>): HostDraft[] {
   const out: HostDraft[] = [];
   const lastWith = new Map<string, HostDraft>();

@@ -15,7 +15,9 @@ import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
 import { anyRequest } from "./route-match.js";
 import { noTimeout, setTimeouts } from "./route-timeouts.js";
 
-/** The one route to a service that no VirtualService routes, encoded: no timeout, and the mesh's retries. */
+/**
+ * Returns the route to a service without a VirtualService, encoded: without timeout and with the mesh's retry policy.
+ */
 export function defaultOutboundRoute(
   q: QueryContext,
   cluster: string,
@@ -28,7 +30,10 @@ export function defaultOutboundRoute(
   ]);
 }
 
-/** The one route to a port of the own workload, encoded; requests over gRPC are not retried, as their streams may have begun. */
+/**
+ * Returns the route to a port of the client's workload, encoded. gRPC requests are not retried, since their streams may
+ * have started.
+ */
 export function defaultInboundRoute(
   q: QueryContext,
   cluster: string,
@@ -38,7 +43,7 @@ export function defaultInboundRoute(
   return defaultRoute(cluster, operation, [q.call(defaultInboundAction, { retries: !isGrpc(protocol) })]);
 }
 
-/** A route of every request to a cluster, as it came and without timeout. */
+/** Returns a route that forwards every request unchanged to a cluster, without timeout. */
 export function passthroughRoute(name: string, cluster: string, appendXForwardedHost: boolean): Route {
   const action = create(RouteActionSchema, { clusterSpecifier: { case: "cluster", value: cluster } });
   setTimeouts(action);
@@ -46,7 +51,7 @@ export function passthroughRoute(name: string, cluster: string, appendXForwarded
   return create(RouteSchema, { name, match: anyRequest(), action: { case: "route", value: action } });
 }
 
-/** What all default routes to services do, encoded. */
+/** The action shared by all default outbound routes, encoded. */
 const defaultOutboundAction = query("defaultOutboundAction", (q): Uint8Array => {
   const retryPolicy = outboundRetryPolicy(mesh(q).defaultHttpRetryPolicy, false);
   const message = create(RouteActionSchema, { ...(retryPolicy && { retryPolicy }) });
@@ -54,7 +59,7 @@ const defaultOutboundAction = query("defaultOutboundAction", (q): Uint8Array => 
   return toBinary(RouteActionSchema, message);
 });
 
-/** What all routes to ports of the own workload do, encoded. */
+/** The action shared by all default inbound routes, encoded. */
 const defaultInboundAction = query(
   "defaultInboundAction",
   (q, { retries }: { readonly retries: boolean }): Uint8Array => {
@@ -74,7 +79,7 @@ function encodeAction(init: MessageInitShape<typeof RouteActionSchema>): Uint8Ar
   return toBinary(RouteActionSchema, create(RouteActionSchema, init));
 }
 
-/** A route of every request to a cluster, with an action whose other parts are given. */
+/** Returns a route of every request to a cluster, with encoded parts of its action. */
 function defaultRoute(cluster: string, operation: string, action: readonly Uint8Array[]): Uint8Array {
   const { route, decorator } = RouteSchema.field;
   return concatBytes([

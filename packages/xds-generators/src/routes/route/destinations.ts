@@ -10,23 +10,23 @@ import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
 
 /**
- * What of a destination's service changes the routes to it. Nearly always nothing does, and then it is left out: so the routes of a
- * VirtualService are the same for every scope, and are made once.
+ * Properties of a destination's service that affect routes to it. Almost all services have none, so the routes of a
+ * VirtualService are usually the same for every scope and built once.
  */
 export interface DestinationTraits {
   readonly host: string;
-  /** The host that an ExternalName service leads to. */
+  /** The target host of an ExternalName service. */
   readonly externalName?: string;
-  /** The service's only port, where that is not the one that the request came to. */
+  /** The service's only port, if it differs from the request's. */
   readonly port?: number;
   readonly session?: SessionKey;
-  /** The namespace of the service, where a DestinationRule hashes requests to it. */
+  /** The namespace of the service, if a DestinationRule has a consistent hash. */
   readonly hashNamespace?: string;
 }
 
 /**
- * The traits of a destination; undefined where it has none that matter. `service` is what its host stands for in the routes' context;
- * `hashNamespace` is the namespace of what it stands for in the client's scope, where requests to it are hashed.
+ * Returns the traits of a destination; undefined if it has none. `service` is what the host resolves to for these
+ * routes; `hashNamespace` is the namespace of what it resolves to in the client's scope, if requests are hashed.
  */
 export function destinationTraits(
   q: QueryContext,
@@ -46,7 +46,7 @@ export function destinationTraits(
   return Object.keys(traits).length === 0 ? undefined : { host, ...traits };
 }
 
-/** The cluster that a destination means, of a request that came to `listenerPort`. */
+/** Returns the cluster name of a destination for requests that arrived at `listenerPort`. */
 export function destinationCluster(
   { host, port, subset }: Destination,
   traits: DestinationTraits | undefined,
@@ -58,7 +58,10 @@ export function destinationCluster(
   return outboundClusterName(traits?.externalName ?? host, port?.number ?? traits?.port ?? listenerPort, subset);
 }
 
-/** How requests to a destination are hashed: as its subset's port says, else its subset, else its port, else its rule. */
+/**
+ * Returns the consistent hash of a destination: that of the subset's port, the subset, the port or the rule, in this
+ * order.
+ */
 export function destinationHash(
   q: QueryContext,
   { host, port, subset }: Destination,
@@ -77,7 +80,7 @@ export function destinationHash(
   );
 }
 
-/** How requests to a port of a service are hashed, where no VirtualService routes them. */
+/** Returns the consistent hash of a service's port without a VirtualService. */
 export function serviceHash(
   q: QueryContext,
   host: string,
@@ -88,7 +91,7 @@ export function serviceHash(
   return portHash(policy, port) ?? policyHash(policy);
 }
 
-/** Whether the rule for a service hashes any requests. */
+/** Reports whether the DestinationRule of a service has a consistent hash. */
 export const hasConsistentHash = query(
   "destinationHashes",
   (q, of: { readonly host: string; readonly serviceNamespace: string }): boolean => {
@@ -117,11 +120,10 @@ function hashOf({ loadBalancer }: Pick<TrafficPolicy, "loadBalancer">): Consiste
   const policy = loadBalancer?.lbPolicy;
   return policy?.case === "consistentHash" ? policy.value : undefined;
 }
-/** What the destinations of a route are looked at with. */
-
+/** Context needed to resolve a route's destinations. */
 export interface DestinationContext {
   readonly semantics: RouteSemantics;
-  /** The port that requests came to. */
+  /** The port at which requests arrived. */
   readonly port: number;
   traitsOf(host: string): DestinationTraits | undefined;
 }

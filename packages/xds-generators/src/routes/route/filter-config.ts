@@ -24,7 +24,7 @@ import { toStringMatcher } from "./string-match.js";
 export const faultFilter = "envoy.filters.http.fault";
 export const corsFilter = "envoy.filters.http.cors";
 
-/** The fault filter's configuration for a route; without a delay or an abort that Envoy knows, it does nothing. */
+/** Returns the fault filter's configuration for a route; empty if there is no supported delay or abort. */
 export function faultConfig({ delay, abort }: HTTPFaultInjection): HTTPFault {
   const [envoyDelay, envoyAbort] = [delay && delayConfig(delay), abort && abortConfig(abort)];
   return create(HTTPFaultSchema, {
@@ -57,7 +57,7 @@ function abortConfig({ errorType, percentage }: HTTPFaultInjection_Abort) {
   }
 }
 
-/** The CORS filter's configuration for a route. */
+/** Returns the CORS filter's configuration for a route. */
 export function corsConfig(policy: CorsPolicy): EnvoyCorsPolicy {
   const origins =
     policy.allowOrigins.length > 0

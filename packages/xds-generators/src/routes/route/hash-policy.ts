@@ -5,7 +5,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { LoadBalancerSettings_ConsistentHashLB as ConsistentHash } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 
-/** By what of a request its host is chosen; undefined where the settings name nothing that a route can hash. */
+/** Returns the hash policy of a route; undefined if routes cannot hash by the key. */
 export function hashPolicy({ hashKey }: ConsistentHash): RouteAction_HashPolicy | undefined {
   switch (hashKey.case) {
     case "httpHeaderName":

@@ -6,17 +6,17 @@ import {
 } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Headers } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
-/** Changes of headers in the form that routes and weighted clusters take. */
+/** Header manipulations of a route or a weighted cluster. */
 interface HeaderOperations {
   readonly requestHeadersToAdd: HeaderValueOption[];
   readonly requestHeadersToRemove: string[];
   readonly responseHeadersToAdd: HeaderValueOption[];
   readonly responseHeadersToRemove: string[];
-  /** The host that requests are given; it is no header to Envoy. Empty: unchanged. */
+  /** The new host of requests, which Envoy does not treat as a header. Empty: unchanged. */
   readonly authority: string;
 }
 
-/** Envoy's form of what a route does to headers; pseudo headers are left out, as Envoy refuses them. */
+/** Converts header manipulations to Envoy's form. Pseudo-headers are omitted, since Envoy rejects them. */
 export function headerOperations({ request, response }: Headers): HeaderOperations {
   return {
     requestHeadersToAdd: [

@@ -33,7 +33,7 @@ export function mirrorPolicies(
   );
 }
 
-/** How much is mirrored: everything unless stated; undefined for nothing. */
+/** Returns the share of requests that are mirrored, all by default; undefined for none. */
 function mirrorShare(percentage: Percent | undefined, percent?: number): RuntimeFractionalPercent | undefined {
   if (percentage !== undefined) {
     return percentage.value > 0 ? runtimePercent(fractionalPercent(percentage.value)) : undefined;

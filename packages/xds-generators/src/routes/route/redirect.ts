@@ -12,7 +12,7 @@ import {
   HTTPRedirect_RedirectPortSelection,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
-/** Envoy's form of a redirect of requests that came to `port`; undefined for a status code that is no redirect. */
+/** Converts a redirect of requests that arrived at `port`; undefined for a status code that is not a redirect. */
 export function redirectAction(redirect: HTTPRedirect, port: number, tls: boolean): RedirectAction | undefined {
   const responseCode = responseCodes[redirect.redirectCode];
   return responseCode === undefined
@@ -31,7 +31,7 @@ export function redirectAction(redirect: HTTPRedirect, port: number, tls: boolea
       });
 }
 
-/** A response that the proxy gives itself. */
+/** Returns a direct response. */
 export function directResponse({ status, body }: HTTPDirectResponse): DirectResponseAction {
   switch (body?.specifier.case) {
     case "string":
@@ -49,7 +49,7 @@ export function directResponse({ status, body }: HTTPDirectResponse): DirectResp
   }
 }
 
-/** The port to state; 0 states none, and that is right for a scheme's own port. */
+/** Returns the port of a redirect; 0 if it is the scheme's default. */
 function redirectPort({ redirectPort: wanted, scheme }: HTTPRedirect, port: number, tls: boolean): number {
   const asked =
     wanted.case === "port"

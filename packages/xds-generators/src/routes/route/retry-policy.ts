@@ -17,8 +17,9 @@ const hostSelectionAttempts = 5n;
 const remoteLocalityUpdateFrequency = 2;
 
 /**
- * How an outbound request is retried: as asked, else twice where it cannot have been processed. With a consistent hash, hosts
- * that failed are not avoided. Undefined where retries are disabled (pilot/pkg/networking/core/route/retry).
+ * Returns the retry policy of outbound requests: as configured, by default two retries where the request cannot have
+ * been processed. With a consistent hash, hosts that failed are not avoided. Undefined if retries are disabled. Source:
+ * pilot/pkg/networking/core/route/retry.
  */
 export function outboundRetryPolicy(policy: HTTPRetry | undefined, consistentHash: boolean): RetryPolicy | undefined {
   if (policy !== undefined && policy.attempts <= 0) {
@@ -47,8 +48,8 @@ export function outboundRetryPolicy(policy: HTTPRetry | undefined, consistentHas
 }
 
 /**
- * How a request to the own workload is retried: as the mesh says, else twice where it was reset before it was sent. There is one host, so
- * only attempts, conditions and backoff count.
+ * Returns the retry policy of requests to the client's own workload: as the mesh configures, by default two retries if
+ * the request was reset before it was sent. There is a single host, so only attempts, conditions and backoff apply.
  */
 export function inboundRetryPolicy(policy: HTTPRetry | undefined): RetryPolicy | undefined {
   if (policy !== undefined && policy.attempts <= 0) {
@@ -66,7 +67,7 @@ const previousHosts: RetryPolicy_RetryHostPredicate = create(RetryPolicy_RetryHo
   configType: { case: "typedConfig", value: packAny(PreviousHostsPredicateSchema) },
 });
 
-/** Envoy keeps conditions and status codes apart, where Istio writes both in one list. */
+/** Splits conditions and status codes, which Istio lists together. */
 function retryConditions(
   retryOn: string,
   fallback: string,
@@ -84,7 +85,7 @@ function retryConditions(
   return { retryOn: needsCodes ? `${words},retriable-status-codes` : words, retriableStatusCodes: codes.map(Number) };
 }
 
-/** Codes that IANA's registry of HTTP status codes names. */
+/** Status code ranges registered with IANA. */
 const statusRanges: readonly (readonly [number, number])[] = [
   [100, 103],
   [200, 208],

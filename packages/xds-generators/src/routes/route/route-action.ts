@@ -20,8 +20,8 @@ import { outboundRetryPolicy } from "./retry-policy.js";
 import { setTimeouts } from "./route-timeouts.js";
 
 /**
- * Gives a route its action of forwarding: to one cluster or to several by weight, with timeout, retries, rewrites and mirrors.
- * Headers of a single destination are added to the route's own.
+ * Sets the route's forwarding action: a single cluster or weighted clusters, with timeout, retries, rewrites and
+ * mirrors. Header manipulations of a single destination are added to the route's own.
  */
 export function setForwardingAction(
   q: QueryContext,

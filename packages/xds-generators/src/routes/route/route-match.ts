@@ -15,12 +15,12 @@ import { presentValue, stringValue } from "../../envoy/value-matcher.js";
 import { claimContains } from "../../security/jwt-claims.js";
 import { toStringMatcher } from "./string-match.js";
 
-/** The condition that every request meets. */
+/** Returns a match for every request. */
 export function anyRequest(): RouteMatch {
   return create(RouteMatchSchema, { pathSpecifier: { case: "prefix", value: "/" } });
 }
 
-/** Envoy's form of a route's match, but for what was decided when the route was chosen for a client (port, source, gateways). */
+/** Converts a route's match, except for port, source and gateways, which select the routes of a client beforehand. */
 export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): RouteMatch {
   const out = anyRequest();
   for (const [name, value] of byName(match.headers)) {
@@ -47,7 +47,7 @@ export function routeMatch(match: HTTPMatchRequest, semantics: RouteSemantics): 
   return out;
 }
 
-/** Whether a route takes every request, so that what follows it is never reached. */
+/** Reports whether a match is a catch-all, after which no route is reached. */
 export function isCatchAll({ pathSpecifier, headers, queryParameters, dynamicMetadata }: RouteMatch): boolean {
   return (
     ((pathSpecifier.case === "prefix" && pathSpecifier.value === "/") ||
@@ -92,8 +92,8 @@ function addHeaderMatch(out: RouteMatch, name: string, value: StringMatch, inver
 const claimHeader = "@request.auth.claims";
 
 /**
- * A header of the form `@request.auth.claims.a.b` or `@request.auth.claims[a][b]` stands for a claim of the request's token. As with headers, one
- * of which nothing is said has to be there; the original sends a match without content then, which Envoy refuses.
+ * Returns a matcher for a JWT claim, written as a header `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. As
+ * with headers, an empty match requires presence; Istio would send an empty matcher, which Envoy rejects.
  */
 function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undefined {
   if (!name.toLowerCase().startsWith(claimHeader)) {
@@ -132,7 +132,9 @@ function queryParameterMatcher(name: string, value: StringMatch): QueryParameter
   return out;
 }
 
-/** Nothing stated, or the regex `*` (which is no RE2 expression, and means any value). */
+/**
+ * Reports whether a match only requires presence: it is empty, or the regex `*`, which is not RE2 and means any value.
+ */
 function isPresenceMatch({ matchType }: StringMatch): boolean {
   return matchType.case === undefined || (matchType.case === "regex" && matchType.value === "*");
 }

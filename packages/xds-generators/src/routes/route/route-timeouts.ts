@@ -5,7 +5,9 @@ import {
   RouteAction_MaxStreamDurationSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 
-/** No timeout unless asked; a request's own gRPC timeout is heeded up to that. gRPC applications read another field. */
+/**
+ * Sets the timeout, none by default, which also limits a request's gRPC timeout. Proxyless gRPC reads another field.
+ */
 export function setTimeouts(action: RouteAction, timeout: Duration = noTimeout(), proxyless = false): void {
   action.timeout = timeout;
   if (proxyless) {
@@ -15,7 +17,7 @@ export function setTimeouts(action: RouteAction, timeout: Duration = noTimeout()
   }
 }
 
-/** Zero, which to Envoy is no limit. */
+/** Returns zero, which disables a timeout in Envoy. */
 export function noTimeout(): Duration {
   return create(DurationSchema);
 }

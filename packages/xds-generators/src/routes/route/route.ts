@@ -22,16 +22,19 @@ import { setForwardingAction } from "./route-action.js";
 import { anyRequest, routeMatch } from "./route-match.js";
 import { sessionConfig, type SessionKey, statefulSessionFilter } from "./stateful-session.js";
 
-/** Where a route stands: the port that requests came to, whether by TLS that ends here, and what is known of destinations. */
+/**
+ * The context of a route: the port at which requests arrived, whether TLS was terminated there, and the traits of
+ * destinations.
+ */
 interface RouteContext {
   readonly port: number;
   readonly tls: boolean;
-  /** Whether HTTP/3 is taken at the port too. */
+  /** True if the port also serves HTTP/3. */
   readonly http3: boolean;
   traitsOf(host: string): DestinationTraits | undefined;
 }
 
-/** Envoy's form of one match of one HTTP route of a VirtualService. */
+/** Converts one match of an HTTP route of a VirtualService. */
 export function envoyRoute(
   q: QueryContext,
   owner: ResolvedVirtualService,
@@ -74,12 +77,15 @@ export function envoyRoute(
   return out;
 }
 
-/** Tells clients of HTTP/3 at the port, to be remembered for a day (RFC 7838). */
+/** Advertises HTTP/3 at the port for a day (RFC 7838). */
 function http3AltSvc(port: number): HeaderValueOption {
   return create(HeaderValueOptionSchema, { header: { key: "alt-svc", value: `h3=":${port}"; ma=86400` } });
 }
 
-/** How traces name the route: the host, port and path that it leads to; its VirtualService's name where that is several or none. */
+/**
+ * Returns the operation name in traces: host, port and path of the destination, or the VirtualService's name if there
+ * is no single one.
+ */
 function operationOf({ match, action }: Route, owner: string, port: number): string {
   const cluster =
     action.case === "route" && action.value.clusterSpecifier.case === "cluster"
@@ -102,7 +108,7 @@ function pathOf(match: RouteMatch | undefined): string {
   }
 }
 
-/** Of several destinations that keep sessions, the first one's way counts, unless one between them keeps none. */
+/** Returns the session of a route: the first one among its destinations, unless a destination in between has none. */
 function sessionOf({ route }: HTTPRoute, { traitsOf }: RouteContext): SessionKey | undefined {
   let kept: SessionKey | undefined;
   const counted = route.length === 1 ? route : route.filter(({ weight }) => weight !== 0);

@@ -9,14 +9,16 @@ import { packAny } from "../../envoy/any.js";
 
 export const statefulSessionFilter = "envoy.filters.http.stateful_session";
 
-/** What a service's sessions are kept by. */
+/** The key by which sessions of a service persist. */
 export interface SessionKey {
   readonly by: "cookie" | "header";
-  /** `name` or `name:path` of the cookie; name of the header. */
+  /** `name` or `name:path` of a cookie; name of a header. */
   readonly value: string;
 }
 
-/** How sessions with a service persist, as its labels say; undefined where they do not, or the feature is off. */
+/**
+ * Returns how sessions with a service persist, by its labels; undefined if they do not, or if the feature is disabled.
+ */
 export function sessionKeyOf(q: QueryContext, { labels }: Pick<Service, "labels">): SessionKey | undefined {
   if (!features.persistentSessionFilter(q)) {
     return undefined;
@@ -29,7 +31,7 @@ export function sessionKeyOf(q: QueryContext, { labels }: Pick<Service, "labels"
   return header === "" ? undefined : { by: "header", value: header };
 }
 
-/** The configuration of the session filter for a route or a virtual host. Session cookies expire with the browser's session. */
+/** Returns the session filter's configuration for a route or a virtual host. Cookies are session cookies. */
 export function sessionConfig({ by, value }: SessionKey): Any {
   const sessionState =
     by === "cookie"

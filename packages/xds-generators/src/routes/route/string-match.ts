@@ -2,7 +2,7 @@ import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/stri
 import type { StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { exactMatcher, prefixMatcher, regexMatcher } from "../../envoy/string-matcher.js";
 
-/** Envoy's form of Istio's StringMatch; undefined where it matches nothing in particular. */
+/** Converts Istio's StringMatch; undefined if it is empty. */
 export function toStringMatcher({ matchType }: StringMatch): StringMatcher | undefined {
   switch (matchType.case) {
     case "exact":

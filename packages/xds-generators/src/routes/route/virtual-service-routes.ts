@@ -8,37 +8,37 @@ import type { DestinationTraits } from "./destinations.js";
 import { isCatchAll, routeMatch } from "./route-match.js";
 import { envoyRoute } from "./route.js";
 
-/** Where the routes of a VirtualService are wanted. */
+/** A VirtualService's routes at a port of a gateway or of the mesh. */
 interface RouteTarget {
   /** `namespace/name`. */
   readonly virtualService: string;
-  /** The port that requests come to. */
+  /** The port at which requests arrive. */
   readonly port: number;
   /** `mesh`, or the Gateway `namespace/name`. */
   readonly gateway: string;
 }
 
-/** The same, with all that changes what the routes become there. */
+/** A route target with everything that affects the routes. */
 export interface RouteRequest extends RouteTarget {
-  /** Requests come by TLS that ends here. */
+  /** True if TLS is terminated at the port. */
   readonly tls?: true;
-  /** The same port takes HTTP/3, and responses say so. */
+  /** True if the port also serves HTTP/3, which responses advertise. */
   readonly http3?: true;
-  /** Destinations with traits that matter, in any order that is the same for the same ones. */
+  /** Destinations with traits, in a deterministic order. */
   readonly destinations?: readonly DestinationTraits[];
 }
 
-/** A route, encoded as one element of a virtual host's routes. */
+/** A route, encoded as an element of a virtual host's routes. */
 export interface EncodedRoute {
   readonly bytes: Uint8Array;
-  /** It takes every request. */
+  /** True if it matches every request. */
   readonly catchAll: boolean;
 }
 
-/** The field of VirtualHost that holds its routes. */
+/** The field of VirtualHost for routes. */
 const routesField = 3;
 
-/** The routes of a VirtualService that apply to the client at a port, encoded; none after one that takes every request. */
+/** The routes of a VirtualService that apply to the client at a port, encoded, up to the first catch-all. */
 export const virtualServiceRoutes = query(
   "virtualServiceRoutes",
   (q, request: RouteRequest): readonly EncodedRoute[] => {
@@ -61,7 +61,7 @@ export const virtualServiceRoutes = query(
   { key: (request) => JSON.stringify(request) },
 );
 
-/** Whether any route of a VirtualService applies to the client at a port. */
+/** Reports whether any route of a VirtualService applies to the client at a port. */
 export const hasRoutes = query(
   "hasRoutes",
   (q, place: RouteTarget): boolean => {
@@ -99,7 +99,10 @@ function applicableRoutes(
   return out;
 }
 
-/** Whether a match is for this port and gateway, or for this client by its labels and namespace where it names no gateways. */
+/**
+ * Reports whether a match applies: by port and gateway, or if it names no gateways, by the client's labels and
+ * namespace.
+ */
 function matchApplies(
   q: QueryContext,
   { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest,

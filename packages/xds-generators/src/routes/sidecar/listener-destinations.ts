@@ -5,8 +5,8 @@ import { type DestinationTraits, destinationTraits, hasConsistentHash } from "..
 import { type EgressPort, egressPortKey, portServiceIndex } from "./port-services.js";
 
 /**
- * Host to the traits of destinations that matter at an egress listener and port: of few, and mostly of none. VirtualServices are looked at
- * with this table and not with the scope's services, so that a service that comes or goes concerns none of them.
+ * Traits of destinations by host, for an egress listener and port. VirtualServices read this small table instead of the
+ * scope's services, so that adding or removing a service does not affect them.
  */
 export const listenerTraits = query(
   "listenerTraits",
@@ -30,7 +30,7 @@ export const listenerTraits = query(
   { key: egressPortKey },
 );
 
-/** What of the destinations of a VirtualService changes its routes for an egress listener and port. */
+/** The traits of a VirtualService's destinations, for an egress listener and port. */
 export const listenerDestinations = query(
   "listenerDestinations",
   (q, { virtualService, ...at }: EgressPort & { readonly virtualService: string }): readonly DestinationTraits[] => {
@@ -40,7 +40,7 @@ export const listenerDestinations = query(
   { key: (at) => `${at.virtualService} ${egressPortKey(at)}` },
 );
 
-/** The hosts of a scope to which requests are hashed, each with the namespace of its service. */
+/** The hosts of a scope with a consistent hash, with the namespaces of their services. */
 const hashedHosts = query(
   "hashedHosts",
   (q, scope: ScopeRef): Readonly<Record<string, string>> => {

@@ -2,30 +2,30 @@ import { query } from "@istiod/incremental";
 import { listenerKey, scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
 import { isHttpOrDetected, portNumbered } from "@istiod/service-discovery";
 
-/** The virtual hosts of which egress listener, and for requests to which port; 0: all ports. */
+/** A port of an egress listener; 0: all ports. */
 export interface EgressPort extends ScopeListener {
   readonly port: number;
 }
 
-/** Equal for equal ports of equal listeners. */
+/** Returns a key, equal for equal ports of equal listeners. */
 export function egressPortKey(at: EgressPort): string {
   return `${at.port} ${listenerKey(at)}`;
 }
 
-/** A service as the virtual hosts of one port see it. */
+/** A service in the virtual hosts of one port. */
 export interface PortService {
-  /** In lower case where ports are told apart. */
+  /** In lower case if ports are distinguished. */
   readonly hostname: string;
   readonly service: string;
   readonly namespace: string;
   readonly aliases: readonly string[];
-  /** Ports that are HTTP, or may be. */
+  /** Ports that are HTTP or undeclared. */
   readonly httpPorts: readonly number[];
-  /** It is only another name for a service. */
+  /** True if it is an ExternalName alias of another service. */
   readonly isAlias: boolean;
 }
 
-/** The services of an egress listener that have a port, by host in the order of the listener; of several with one host the last. */
+/** The services of an egress listener with a port, in order. Of several with one host, the last. */
 export const portServices = query(
   "portServices",
   (q, { port, ...at }: EgressPort): readonly PortService[] => {
@@ -52,7 +52,7 @@ export const portServices = query(
   { key: egressPortKey },
 );
 
-/** Host to the service of a port. */
+/** The services of a port by host. */
 export const portServiceIndex = query(
   "portServiceIndex",
   (q, at: EgressPort): Readonly<Record<string, PortService>> =>

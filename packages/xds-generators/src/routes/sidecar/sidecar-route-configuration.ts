@@ -11,18 +11,18 @@ import { sidecarVirtualHosts, virtualHostByDomain } from "./sidecar-virtual-host
 import { encodedChunk } from "./virtual-host-chunks.js";
 import { type ShadowedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
-/** The route configuration of requests through a generic HTTP proxy, to any port. */
+/** The route configuration of the generic HTTP proxy, for all ports. */
 export const httpProxyRoute = "http_proxy";
 
-/** What the name of a sidecar's route configuration says. */
+/** The parts of a sidecar's route configuration name. */
 interface RouteName {
-  /** 0 for a Unix socket and for the HTTP proxy. */
+  /** 0 for a Unix domain socket and for the HTTP proxy. */
   readonly port: number;
-  /** `host:port`: only that host, whatever requests name, because its protocol was detected at its own address. */
+  /** `host:port`: the only host, whatever requests name, because its protocol is detected at its own address. */
   readonly detectedHost?: string;
 }
 
-/** The route configuration of this name that a sidecar's outbound listeners refer to; one without virtual hosts for a name of no form. */
+/** A route configuration of a sidecar's outbound listeners, by name; without virtual hosts if the name is invalid. */
 export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, name: string): Resource => {
   const parsed = parseRouteName(name);
   if (parsed === undefined) {
@@ -37,14 +37,20 @@ export const sidecarRouteConfiguration = query("sidecarRouteConfiguration", (q, 
   );
 });
 
-/** Hosts of the route configuration of this name for which a VirtualService is without effect, because an older one or the service itself has them. */
+/**
+ * Hosts in the route configuration with this name for which a VirtualService is ignored because an older one, or the
+ * service itself, has them.
+ */
 export const shadowedHosts = query("shadowedHosts", (q, name: string): readonly ShadowedHost[] => {
   const parsed = parseRouteName(name);
   const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
   return listener === undefined ? [] : q.call(virtualHostPlan, listener).shadowed;
 });
 
-/** Virtual hosts of the route configuration of this name, `host:port`, that are wanted twice or lost domains to others. */
+/**
+ * Virtual hosts in the route configuration with this name, `host:port`, that are defined twice or lost a domain to
+ * another.
+ */
 export const duplicateDomains = query("duplicateDomains", (q, name: string): readonly string[] => {
   const parsed = parseRouteName(name);
   const listener = parsed && listenerFor(q, scopeOf(q), parsed.port, name);
@@ -77,7 +83,7 @@ function virtualHosts(
   );
 }
 
-/** The egress listener that a route configuration is for: the first of its port, or that takes all ports. */
+/** Returns the egress listener of a route configuration: the first one with its port or without a port. */
 function listenerFor(q: QueryContext, scope: ScopeRef, port: number, name: string): EgressPort | undefined {
   const listeners = q.call(egressListeners, scope);
   const listener = listeners.findIndex(

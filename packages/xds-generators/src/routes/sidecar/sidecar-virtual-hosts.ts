@@ -8,28 +8,28 @@ import { type EgressPort, egressPortKey, type PortService } from "./port-service
 import { chunkHosts, replaceHosts, type VirtualHostChunk } from "./virtual-host-chunks.js";
 import { type PlannedHost, virtualHostPlan } from "./virtual-host-plan.js";
 
-/** The virtual hosts of which egress listener and port, for clients of which namespace. */
+/** A port of an egress listener, for clients in one namespace. */
 interface SidecarPort extends EgressPort {
-  /** The namespace in the client's DNS domain, where a service of it has the port. */
+  /** The namespace in the client's DNS domain, if a service in it has the port. */
   readonly localNamespace?: string | undefined;
 }
 
 /** The virtual hosts of a port. */
 export interface SidecarVirtualHosts {
-  /** All of them, sorted by name. */
+  /** Sorted by name. */
   readonly chunks: readonly VirtualHostChunk[];
-  /** Domains that a short form of a service's name could be taken for, sorted. */
+  /** Domains without a dot, which a short name of a service could equal. Sorted. */
   readonly singleLabelDomains: readonly string[];
-  /** Names of hosts that lost a domain to another. */
+  /** Names of virtual hosts that lost a domain to another. */
   readonly hostsWithLostDomains: readonly string[];
 }
 
 /**
- * The virtual hosts of a port with their domains, each domain once whatever its case: the first host that claims it has it, but a short
- * form of a name gives way to a host of that very name. Hosts that are left without a domain are left out.
+ * The virtual hosts of a port with unique domains, ignoring case: the first host with a domain keeps it, except that a
+ * short name yields to a host with exactly that name. Hosts without a domain are omitted.
  *
- * From within a namespace, its services have one more name each. Unless another host has that name already, everything else is as it is
- * for all other clients, and is taken from there.
+ * Within a namespace, its services have one more short name each. Unless another host has that name, everything else is
+ * the same as for all other clients, whose chunks are reused.
  */
 export const sidecarVirtualHosts = query(
   "sidecarVirtualHosts",
@@ -61,7 +61,7 @@ export const sidecarVirtualHosts = query(
   { key: sidecarKey, equals: sameHosts },
 );
 
-/** Keys of chunks tell as much as the thousands of hosts in them. */
+/** Compares chunk keys instead of the thousands of hosts in them. */
 function sameHosts(a: SidecarVirtualHosts, b: SidecarVirtualHosts): boolean {
   return (
     a.chunks.length === b.chunks.length &&
@@ -74,12 +74,12 @@ function sidecarKey(at: SidecarPort): string {
   return `${at.localNamespace ?? ""} ${egressPortKey(at)}`;
 }
 
-/** Whether only clients of one namespace have a scope, so that nobody would share what is as it is elsewhere. */
+/** Reports whether only clients of one namespace have a scope, so that there are no other clients to share with. */
 function hasSingleNamespace({ sidecar, namespace }: ScopeRef): boolean {
   return sidecar !== undefined && namespace !== undefined;
 }
 
-/** The same, without anything taken from elsewhere. */
+/** The same virtual hosts, built without reusing those of other clients. */
 export const buildVirtualHosts = query(
   "buildVirtualHosts",
   (q, { localNamespace, ...at }: SidecarPort): SidecarVirtualHosts => {
@@ -121,7 +121,7 @@ export const buildVirtualHosts = query(
   { key: sidecarKey, equals: sameHosts },
 );
 
-/** Domain to the virtual host of a port that has it. */
+/** The virtual hosts of a port by domain. */
 export const virtualHostByDomain = query(
   "virtualHostByDomain",
   (q, at: SidecarPort): Readonly<Record<string, VirtualHostRequest>> =>
@@ -135,7 +135,9 @@ export const virtualHostByDomain = query(
 
 const defaultHttpPort = 80;
 
-/** The same virtual host with the names that it has from within its namespace, but for those that it has lost to other hosts. */
+/**
+ * Returns a virtual host with the domains that it has within its namespace, except those that it lost to other hosts.
+ */
 function withLocalDomains(
   kept: VirtualHostRequest,
   { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] },
@@ -164,7 +166,10 @@ function domainsOf(
   });
 }
 
-/** Whether domains with and without the port are told apart: gRPC applications do so, and a generic proxy, which serves all ports. */
+/**
+ * Reports whether domains with and without a port are distinguished: for proxyless gRPC, and for the generic HTTP
+ * proxy, which serves all ports.
+ */
 function appendsPorts(q: QueryContext, listenerPort: number): boolean {
   return listenerPort === 0 || q.ask(proxylessGrpc);
 }

@@ -5,8 +5,8 @@ import { concatBytes } from "../../encoding/encode.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
- * Some virtual hosts that stand together. Configurations of many clients differ in few virtual hosts, so they are made of chunks that
- * most of them share; where chunks end depends on names alone, so that a new host changes one chunk.
+ * Consecutive virtual hosts. Configurations of many clients differ in a few virtual hosts, so they consist of chunks
+ * that most of them share. Chunk boundaries depend only on names, so a new host changes one chunk.
  */
 export interface VirtualHostChunk {
   readonly hosts: readonly VirtualHostRequest[];
@@ -14,7 +14,7 @@ export interface VirtualHostChunk {
   readonly key: string;
 }
 
-/** The virtual hosts of a chunk, encoded one after another. */
+/** The virtual hosts of a chunk, encoded. */
 export const encodedChunk = query(
   "virtualHostChunk",
   (q, { hosts }: VirtualHostChunk): ResourcePart =>
@@ -22,10 +22,10 @@ export const encodedChunk = query(
   { key: (newChunk) => newChunk.key },
 );
 
-/** On average a chunk has so many hosts. */
+/** The average number of hosts in a chunk. */
 const averageChunkSize = 16;
 
-/** Virtual hosts sorted by name, in chunks. */
+/** Sorts virtual hosts by name and splits them into chunks. */
 export function chunkHosts(hosts: readonly VirtualHostRequest[]): readonly VirtualHostChunk[] {
   const chunks: VirtualHostChunk[] = [];
   let open: VirtualHostRequest[] = [];
@@ -40,8 +40,8 @@ export function chunkHosts(hosts: readonly VirtualHostRequest[]): readonly Virtu
 }
 
 /**
- * The same chunks with some hosts replaced: by name, by what `replace` makes of the host and of what is given for it, which is plain data.
- * Other chunks are shared. Undefined where a host is missing.
+ * Replaces hosts by name; other chunks are shared. `given` is plain data, from which `replace` makes the new host.
+ * Returns undefined if a host is missing.
  */
 export function replaceHosts<T>(
   chunks: readonly VirtualHostChunk[],
@@ -66,7 +66,7 @@ function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {
   return { hosts, key: createHash("sha256").update(hosts.map(virtualHostKey).join()).digest("base64") };
 }
 
-/** FNV-1a over the name. */
+/** Hashes the name with FNV-1a. */
 function endsChunk(name: string): boolean {
   let hash = 0x811c9dc5;
   for (let i = 0; i < name.length; i++) {

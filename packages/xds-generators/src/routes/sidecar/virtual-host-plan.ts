@@ -13,22 +13,22 @@ import { hostPort } from "../domains.js";
 import { hasRoutes } from "../route/virtual-service-routes.js";
 import { type EgressPort, egressPortKey, type PortService, portServices } from "./port-services.js";
 
-/** A virtual host that is to be made. */
+/** A planned virtual host. */
 export interface PlannedHost {
   readonly name: string;
   readonly hostname: string;
   readonly port: number;
-  /** The service whose names and addresses it has; absent: a host that only a VirtualService knows. */
+  /** The service whose names and addresses it has; absent: a host known only from a VirtualService. */
   readonly service?: PortService;
   /** The VirtualService that routes it; absent: the service's default route. */
   readonly virtualService?: string;
 }
 
-/** A host for which two VirtualServices apply, so that one does nothing. */
+/** A host for which a VirtualService is ignored because another one applies. */
 export interface ShadowedHost {
   readonly host: string;
   readonly port: number;
-  /** The VirtualService that applies, the older one; absent: the routes of the service itself. */
+  /** The older VirtualService that applies; absent: the service's own routes. */
   readonly shadowedBy?: string;
   readonly virtualService: string;
 }
@@ -36,16 +36,16 @@ export interface ShadowedHost {
 interface VirtualHostPlan {
   readonly hosts: readonly PlannedHost[];
   readonly shadowed: readonly ShadowedHost[];
-  /** Names of hosts that were wanted again. */
+  /** Names of hosts that are defined again. */
   readonly duplicates: readonly string[];
 }
 
-/** Requests to this port of a host that no service has are routed nevertheless. */
+/** The port at which hosts without a service are routed too. */
 const defaultHttpPort = 80;
 
 /**
- * Which virtual hosts the client's requests to a port have, those of VirtualServices first and then one for each other service
- * (pilot/pkg/networking/core/route/route.go, BuildSidecarVirtualHostWrapper).
+ * The virtual hosts of a port: those of VirtualServices first, then one for each other service.
+ * Source: pilot/pkg/networking/core/route/route.go, BuildSidecarVirtualHostWrapper.
  */
 export const virtualHostPlan = query(
   "virtualHostPlan",
@@ -93,7 +93,7 @@ export const virtualHostPlan = query(
   { key: egressPortKey },
 );
 
-/** Virtual hosts by name: of two with one name, the second is left out. */
+/** Collects virtual hosts by name. Of two with one name, the second is ignored. */
 class PlanBuilder {
   readonly #byName = new Map<string, PlannedHost>();
   readonly shadowed: ShadowedHost[] = [];
@@ -118,7 +118,7 @@ class PlanBuilder {
   }
 }
 
-/** Whether any of a VirtualService's hosts is one of the services'; at port 80 it counts even if none is. */
+/** Reports whether any host of a VirtualService matches a service of the port; at port 80 this is not required. */
 function appliesToPort(
   { hosts }: VirtualServiceHeader,
   services: ReadonlyMap<string, PortService>,
@@ -137,7 +137,10 @@ function appliesToPort(
   });
 }
 
-/** The services that a VirtualService's hosts are, and its hosts that are no service's. A wildcard has the services for which nothing narrower is said. */
+/**
+ * Returns the services that match a VirtualService's hosts, and the hosts without a service. A wildcard matches
+ * services without a more specific VirtualService.
+ */
 function matchHosts(
   q: QueryContext,
   { key, hosts, semantics }: VirtualServiceHeader,

@@ -1,15 +1,15 @@
 import type { PeerIdentitySource } from "./principal.js";
 
-/** Where a rule is translated for. */
+/** The context in which a rule is translated. */
 export interface RuleContext {
   readonly identity: PeerIdentitySource;
-  /** Namespace of service accounts that name none. */
+  /** Default namespace of service accounts. */
   readonly policyNamespace: string;
 }
 
-/** How the values of an attribute become terms; undefined for what cannot be said. */
+/** Translates the values of an attribute to terms; undefined if they cannot be expressed. */
 export type Attribute<T> = { readonly httpOnly?: boolean } & (
   | { readonly each: (value: string, context: RuleContext) => T | undefined }
-  /** All values in one term. */
+  /** Translates all values to one term. */
   | { readonly all: (values: readonly string[], context: RuleContext) => T | undefined }
 );

@@ -7,7 +7,7 @@ import { type Filter, type HttpFilter, httpFilter, networkFilter } from "../../e
 import { httpRbacFilter, networkRbacFilter } from "./external-authorization.js";
 import { type AuthorizationOptions, rbacRules } from "./rbac-rules.js";
 
-/** RBAC filters of AUDIT, DENY and ALLOW policies, in that order, for chains with an HTTP connection manager. */
+/** RBAC filters of AUDIT, DENY and ALLOW policies, in this order, for HTTP chains. */
 export function httpAuthorizationFilters(
   policies: ApplicablePolicies,
   options: AuthorizationOptions,
@@ -17,7 +17,7 @@ export function httpAuthorizationFilters(
   );
 }
 
-/** The same for chains of plain TCP. */
+/** RBAC filters of AUDIT, DENY and ALLOW policies, in this order, for TCP chains. */
 export function tcpAuthorizationFilters(
   policies: ApplicablePolicies,
   options: AuthorizationOptions,
@@ -48,7 +48,7 @@ function rbacConfigs(policies: ApplicablePolicies, options: AuthorizationOptions
       {
         ...(enforced.length > 0 && { rules: translate(enforced) }),
         ...(dryRun.length > 0 && { shadowRules: translate(dryRun) }),
-        // The original names the prefix of ALLOW where nothing is on trial.
+        // Istio uses the prefix of ALLOW if there is no dry run.
         shadowRulesStatPrefix: dryRun.length > 0 ? shadowPrefix : "istio_dry_run_allow_",
       },
     ];

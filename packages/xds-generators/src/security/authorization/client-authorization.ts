@@ -12,13 +12,16 @@ import { externalAuthorization } from "./external-authorization.js";
 import type { PeerIdentitySource } from "./principal.js";
 import type { TrustDomains } from "./trust-domains.js";
 
-/** The filters of AuthorizationPolicies for one kind of chain: those of CUSTOM policies stand apart, since they come earlier. */
+/**
+ * The filters of AuthorizationPolicies for HTTP or TCP chains. Those of CUSTOM policies are separate, since they come
+ * earlier.
+ */
 interface AuthorizationFilters<F> {
   readonly custom: readonly F[];
   readonly local: readonly F[];
 }
 
-/** What authorizes requests that the client receives. */
+/** The authorization filters for requests that the client receives. */
 export const httpAuthorization = query(
   "httpAuthorization",
   (q, identity: PeerIdentitySource): AuthorizationFilters<HttpFilter> => {
@@ -31,7 +34,7 @@ export const httpAuthorization = query(
   },
 );
 
-/** What authorizes connections that the client receives. */
+/** The authorization filters for connections that the client receives. */
 export const tcpAuthorization = query(
   "tcpAuthorization",
   (q, identity: PeerIdentitySource): AuthorizationFilters<Filter> => {
@@ -59,7 +62,7 @@ function optionsOf(q: QueryContext, identity: PeerIdentitySource): CustomAuthori
   };
 }
 
-/** The mesh's trust domain, then its aliases. */
+/** Returns the mesh's trust domain and its aliases. */
 function meshTrustDomains(q: QueryContext): TrustDomains {
   const { trustDomain, trustDomainAliases } = mesh(q);
   return [trustDomain, ...trustDomainAliases];

@@ -16,12 +16,15 @@ import {
   sourceTrustDomain,
 } from "./source-attributes.js";
 
-/** A condition's attribute, and on which side of a policy it stands; source: the reference of AuthorizationPolicy conditions. */
+/**
+ * The attribute of a condition and the side of an RBAC policy that it belongs to. Source: the reference of
+ * AuthorizationPolicy conditions.
+ */
 type ConditionAttribute =
   | { readonly side: "permission"; readonly attribute: Attribute<Permission> }
   | { readonly side: "principal"; readonly attribute: Attribute<Principal>; readonly trust?: "principal" | "domain" };
 
-/** The attribute that a `when` key names; undefined for an unknown one. */
+/** Returns the attribute of a `when` key; undefined if it is unknown. */
 export function conditionAttribute(key: string): ConditionAttribute | undefined {
   const plain = plainConditions[key];
   if (plain !== undefined) return plain;
@@ -62,7 +65,7 @@ const plainConditions: Readonly<Record<string, ConditionAttribute>> = {
 
 const unsupported: Attribute<Principal> = { all: () => undefined };
 
-/** `[a][b]` is a path of claims; what is not of that form, but in brackets, is one claim. */
+/** Returns a nested claim, `[a][b]`, or else a single claim in brackets. */
 function nestedClaim(brackets: string): Attribute<Principal> | undefined {
   if (/^(\[[^[\]]*\])+$/.test(brackets)) return claim(brackets.slice(1, -1).split("]["));
   const whole = inBrackets(brackets);
@@ -85,7 +88,7 @@ function requestHeader(brackets: string): Attribute<Principal> {
   };
 }
 
-/** `envoy.filters.a.b[c]`: the metadata that any filter leaves; a value in brackets is looked for in a list. */
+/** Matches metadata of any filter, `envoy.filters.a.b[c]`. A value in brackets matches a list element. */
 function filterMetadata(text: string): Attribute<Permission> {
   const open = text.indexOf("[");
   const key = text.slice(open + 1).replace(/\]$/, "");

@@ -19,13 +19,13 @@ import { type AuthorizationOptions, rbacRules } from "./rbac-rules.js";
 
 export interface CustomAuthorizationOptions extends AuthorizationOptions {
   readonly provider: (name: string) => ExternalAuthorization | undefined;
-  /** Whether one workload may ask several providers; otherwise, policies of several deny what they select. */
+  /** True if a workload may use several providers; otherwise policies with several providers deny. */
   readonly allowsMultipleProviders: boolean;
 }
 
 /**
- * For each provider that CUSTOM policies name, an RBAC filter that only notes which policy applies, and the ext_authz filter that
- * acts on the note. A provider that cannot be asked denies what its policies select.
+ * For each provider of CUSTOM policies, a shadow RBAC filter that records the matching policy, and the ext_authz filter
+ * that it enables. Policies with an invalid provider deny.
  * Source: pilot/pkg/security/authz/builder.
  */
 export function httpCustomAuthorizationFilters(
@@ -48,7 +48,7 @@ export function httpCustomAuthorizationFilters(
   });
 }
 
-/** The same for chains of plain TCP; policies of providers over HTTP do not apply there. */
+/** The same filters for TCP chains. HTTP providers do not apply there. */
 export function tcpCustomAuthorizationFilters(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,

@@ -22,7 +22,7 @@ import { duration } from "../../envoy/duration.js";
 import { exactMatcher, prefixMatcher, suffixMatcher } from "../../envoy/string-matcher.js";
 import { metadataMatcher, stringValue } from "../../envoy/value-matcher.js";
 
-/** A service that an extension provider names. */
+/** The service of an extension provider. */
 interface ProviderAddress {
   readonly hostname: string;
   readonly cluster: string;
@@ -30,18 +30,18 @@ interface ProviderAddress {
 
 type ProviderLookup = (service: string, port: number) => ProviderAddress | undefined;
 
-/** The ext_authz filters of a provider; one over HTTP has none for chains of plain TCP. */
+/** The ext_authz filters of a provider. An HTTP provider has none for TCP chains. */
 export interface ExternalAuthorization {
   readonly http: ExtAuthz;
   readonly tcp?: TcpExtAuthz;
 }
 
-/** Where the RBAC filter leaves the policy that asks for the provider. */
+/** The stat prefix of the shadow RBAC filter, which is also the prefix of its metadata. */
 export const customShadowPrefix = "istio_ext_authz_";
 export const httpRbacFilter = "envoy.filters.http.rbac";
 export const networkRbacFilter = "envoy.filters.network.rbac";
 
-/** What names of policies begin with that ask for the provider. */
+/** Returns the name prefix of policies with the provider. */
 export function customPolicyPrefix(provider: string): string {
   return `istio-ext-authz-${provider}`;
 }
@@ -50,8 +50,8 @@ const defaultTimeout = duration(600_000);
 const validName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 /**
- * The filters that ask the provider of this name; undefined where there is none, or it is not usable as stated: then requests are to
- * be denied. Source: pilot/pkg/security/authz/builder/extauthz.go.
+ * Returns the ext_authz filters of a provider; undefined if it does not exist or is invalid, in which case requests are
+ * denied. Source: pilot/pkg/security/authz/builder/extauthz.go.
  */
 export function externalAuthorization(
   name: string,
@@ -155,7 +155,7 @@ function common(name: string, provider: HttpProvider | GrpcProvider) {
   };
 }
 
-/** The filter runs for what the RBAC filter before it found a policy of the provider for. */
+/** Enables the filter for requests that match a policy of the provider in the preceding RBAC filter. */
 function enabledByPolicy(rbacFilter: string, name: string) {
   return metadataMatcher(
     rbacFilter,

@@ -7,8 +7,8 @@ import { exactMatcher, prefixMatcher, regexMatcher, suffixMatcher } from "../../
 export const nonEmptyString = regexMatcher(".+");
 
 /**
- * A value of an AuthorizationPolicy: `*` is anything but nothing, a `*` at either end stands for the rest. `prefix` stands before
- * the value's own text, even where that begins with `*`.
+ * Matches a value of an AuthorizationPolicy: `*` matches any non-empty string, a `*` at either end matches the rest.
+ * `prefix` precedes the value itself, even if that starts with `*`.
  */
 export function patternMatcher(value: string, prefix = ""): StringMatcher {
   if (value === "*") return nonEmptyString;
@@ -19,7 +19,7 @@ export function patternMatcher(value: string, prefix = ""): StringMatcher {
   return value.endsWith("*") ? prefixMatcher(prefix + value.slice(0, -1)) : exactMatcher(prefix + value);
 }
 
-/** A header with such a value; `*` asks only that it is there. */
+/** Matches a header by such a value; `*` requires presence. */
 export function headerMatcher(name: string, value: string, ignoreCase = false): HeaderMatcher {
   if (value === "*")
     return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });

@@ -3,7 +3,7 @@ import { type Permission, PermissionSchema } from "@istiod/envoy-api/envoy/confi
 
 export type { Permission };
 
-/** One kind of permission of Envoy's RBAC, by the name of its field. */
+/** Returns an RBAC permission by the name of its field. */
 export function permission<C extends NonNullable<Permission["rule"]["case"]>>(
   kind: C,
   value: Extract<Permission["rule"], { case: C }>["value"],

@@ -4,7 +4,7 @@ import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/stri
 
 export type { Principal };
 
-/** One kind of principal of Envoy's RBAC, by the name of its field. */
+/** Returns an RBAC principal by the name of its field. */
 export function principal<C extends NonNullable<Principal["identifier"]["case"]>>(
   kind: C,
   value: Extract<Principal["identifier"], { case: C }>["value"],
@@ -26,14 +26,14 @@ export function notPrincipal(id: Principal): Principal {
   return principal("notId", id);
 }
 
-/** Keys of the filter state in which the end of a tunnel leaves the SPIFFE IDs of both peers. */
+/** Filter state keys in which the tunnel's end stores the SPIFFE IDs of both peers. */
 export const peerPrincipalKey = "io.istio.peer_principal";
 export const localPrincipalKey = "io.istio.local_principal";
 
-/** Where the peer's identity is found: in its certificate, or, behind a tunnel, in what the tunnel's end left in filter state. */
+/** The source of the peer's identity: its certificate or, inside a tunnel, filter state. */
 export type PeerIdentitySource = "certificate" | "filterState";
 
-/** A peer with this SPIFFE ID. */
+/** Matches a peer by SPIFFE ID. */
 export function authenticatedPeer(name: StringMatcher, source: PeerIdentitySource): Principal {
   if (source === "certificate")
     return create(PrincipalSchema, { identifier: { case: "authenticated", value: { principalName: name } } });

@@ -18,13 +18,13 @@ import {
 import { expandTrustDomains, type TrustDomains, withTrustDomainAliases } from "./trust-domains.js";
 
 interface RuleOptions extends RuleContext {
-  /** For a chain without an HTTP connection manager: attributes of requests cannot be said. */
+  /** True if the chain has no HTTP connection manager, so that request attributes cannot be expressed. */
   readonly tcp: boolean;
   readonly action: RBAC_Action;
   readonly trustDomains: TrustDomains;
 }
 
-/** One requirement: some of the values, and none of the others. */
+/** Some of the values, and none of the others. */
 interface Requirement<T> {
   readonly attribute: Attribute<T>;
   readonly values: readonly string[];
@@ -52,8 +52,9 @@ const principals: TermAlgebra<Principal> = {
 };
 
 /**
- * A rule of an AuthorizationPolicy as a policy of Envoy's RBAC. What cannot be said on the chain makes an ALLOW rule void
- * (undefined), so that it allows less, and is left out of any other rule, so that it denies more. An unknown attribute voids every rule.
+ * Translates a rule of an AuthorizationPolicy to an RBAC policy. An ALLOW rule with an attribute that cannot be
+ * expressed on the chain matches nothing (undefined), so that it allows less. In other rules such attributes are
+ * ignored, so that they deny more. An unknown attribute invalidates any rule.
  * Source: pilot/pkg/security/authz/model.
  */
 export function rulePolicy(rule: Rule, options: RuleOptions): Policy | undefined {

@@ -11,7 +11,7 @@ export const sourcePrincipal: Attribute<Principal> = {
   each: (value, { identity }) => authenticatedPeer(patternMatcher(value, "spiffe://"), identity),
 };
 
-/** `issuer/subject`; the issuer may have slashes of its own. */
+/** `issuer/subject`; the issuer may contain slashes. */
 export const requestPrincipal: Attribute<Principal> = {
   httpOnly: true,
   all: (values) => {
@@ -49,7 +49,7 @@ function issuerAndSubject(value: string): {
   return { issuer: exactMatcher(issuer), subject: exactMatcher(subject) };
 }
 
-/** `name` or `namespace/name`; parts that the SPIFFE ID has besides are passed over. */
+/** `name` or `namespace/name`; other parts of the SPIFFE ID are ignored. */
 export const sourceServiceAccount: Attribute<Principal> = {
   each: (value, { identity, policyNamespace }) => {
     const slash = value.indexOf("/");
@@ -90,7 +90,7 @@ export const remoteIp: Attribute<Principal> = {
   },
 };
 
-/** Inside a tunnel, the direct peer of a connection is Envoy itself, so that nothing can be said of its address. */
+/** Inside a tunnel the direct peer is Envoy itself, so its address cannot be matched. */
 export const sourceIp: Attribute<Principal> = {
   each: (value, { identity }) => {
     const range = identity === "filterState" ? undefined : parseCidrRange(value);

@@ -1,12 +1,12 @@
 /** The mesh's trust domain, then its aliases. */
 export type TrustDomains = readonly string[];
 
-/** What a principal names as its own trust domain stands for in any mesh. */
+/** Stands for the mesh's own trust domain in principals. */
 const localTrustDomain = "cluster.local";
 
 /**
- * The principals with each of the mesh's trust domains in place of one of them; a principal of a foreign domain, of any domain
- * (`*`) or of another form stays as it is. Source: pilot/pkg/security/trustdomain.
+ * Replaces the trust domain of principals by each of the mesh's trust domains. Principals of other domains, of any
+ * domain (`*`) or of another form are unchanged. Source: pilot/pkg/security/trustdomain.
  */
 export function withTrustDomainAliases(principals: readonly string[], trustDomains: TrustDomains): readonly string[] {
   return principals.flatMap((principal) => {
@@ -19,7 +19,7 @@ export function withTrustDomainAliases(principals: readonly string[], trustDomai
   });
 }
 
-/** Each of the mesh's trust domains stands for all of them. */
+/** Expands each of the mesh's trust domains to all of them. */
 export function expandTrustDomains(domains: readonly string[], trustDomains: TrustDomains): readonly string[] {
   return [...new Set(domains.flatMap((domain) => (trustDomains.includes(domain) ? trustDomains : [domain])))];
 }

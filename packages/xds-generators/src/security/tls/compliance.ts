@@ -15,7 +15,7 @@ const approvedCiphers = [
   "ECDHE-RSA-AES256-GCM-SHA384",
 ];
 
-/** Holds TLS to the policy of `COMPLIANCE_POLICY`, over all that was set before. To be called last. */
+/** Enforces `COMPLIANCE_POLICY`, overriding earlier settings. Must be called last. */
 export function enforceCompliance(q: QueryContext, context: CommonTlsContext): void {
   const policy = features.compliancePolicy(q);
   if (policy === "") return;

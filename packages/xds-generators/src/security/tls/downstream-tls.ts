@@ -26,7 +26,7 @@ import { hasIstioExtension } from "../../istio-extensions.js";
 import { enforceCompliance } from "./compliance.js";
 import { agentSecret, fileSecret, workloadCertificate, workloadRoots } from "./sds-secret.js";
 
-/** What the bytes inside of TLS are taken for. */
+/** The payload of a TLS connection. */
 export type TlsPayload = "http" | "tcp" | "http3";
 
 const meshCiphers = [
@@ -38,7 +38,7 @@ const meshCiphers = [
   "AES128-GCM-SHA256",
 ];
 
-/** How the client ends Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
+/** The transport socket that terminates Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
 export const meshTlsSocket = query("meshTlsSocket", (q, inside: TlsPayload): TransportSocket => {
   const settings = mesh(q).meshMTLS;
   const exchanges = inside === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
@@ -66,7 +66,7 @@ export const meshTlsSocket = query("meshTlsSocket", (q, inside: TlsPayload): Tra
 export const httpAlpn = ["h2", "http/1.1"];
 export const http3Alpn = ["h3"];
 
-/** What TCP chains offer: peers that exchange metadata choose that before the rest. */
+/** Returns the ALPN protocols of TCP chains. Peers that exchange metadata select the first. */
 export function metadataExchangeAlpn(q: QueryContext): string[] {
   return features.disableMxAlpn(q) ? httpAlpn : ["istio-peer-exchange", ...httpAlpn];
 }
@@ -82,13 +82,13 @@ export function downstreamQuicSocket(context: DownstreamTlsContext): TransportSo
   );
 }
 
-/** Files that the proxy finds beside itself; empty: the workload's own certificate and roots. */
+/** Certificate files of the proxy. Empty strings: the workload's own certificate and roots. */
 interface FileCredentials {
   readonly certificates: readonly { readonly certificate: string; readonly key: string }[];
   readonly roots: string;
 }
 
-/** Certificates of files or of the workload itself, and, with `validation`, roots by which peers are checked. */
+/** Sets certificates from files or of the workload itself and, with `validation`, the roots that verify peers. */
 export function applyFileCredentials(
   q: QueryContext,
   common: CommonTlsContext,
@@ -111,14 +111,16 @@ export function applyFileCredentials(
   };
 }
 
-/** The check is made, but a chain that leads to no root is let pass. */
+/** Verifies certificates but accepts chains without a trusted root. */
 export const acceptUntrusted = { trustChainVerification: TrustChain.ACCEPT_UNTRUSTED } as const;
 
 function minimumVersion(version: MeshTlsProtocol | undefined): TlsProtocol {
   return version === MeshTlsProtocol.TLSV1_3 ? TlsProtocol.TLSv1_3 : TlsProtocol.TLSv1_2;
 }
 
-/** Whose workloads are let in: the mesh's own trust domain, its aliases, and those of further roots. */
+/**
+ * Returns the trust domains whose workloads are accepted: the mesh's own, its aliases, and those of additional roots.
+ */
 export function trustDomainsForValidation(q: QueryContext): readonly string[] {
   if (features.skipValidateTrustDomain(q)) return [];
   const { trustDomain, trustDomainAliases, caCertificates } = mesh(q);
@@ -126,7 +128,7 @@ export function trustDomainsForValidation(q: QueryContext): readonly string[] {
   return [...new Set(all.filter((domain) => domain !== ""))];
 }
 
-/** The files that the node names for its side of mutual TLS as a server. */
+/** Returns the certificate files in the node metadata for the server side of mutual TLS. */
 export function serverFileCredentials(q: QueryContext): FileCredentials {
   const certificate = askMetadata(q, "TLS_SERVER_CERT_CHAIN") ?? "";
   const key = askMetadata(q, "TLS_SERVER_KEY") ?? "";

@@ -13,11 +13,14 @@ import {
 import { duration } from "../../envoy/duration.js";
 import { externalSdsCluster, rootCertificatesSuffix } from "../../resource-names.js";
 
-/** Names of the secrets that the agent gives every workload: its own certificate, and the roots that it trusts. */
+/** Secrets that the agent serves to every workload: its own certificate, and its roots. */
 export const workloadCertificate = "default";
 export const workloadRoots = "ROOTCA";
 
-/** A credential with this prefix comes from a server that the proxy finds at a socket of its own or by the mesh's `sds` provider. */
+/**
+ * The prefix of credentials from an external SDS server: on a Unix domain socket of the proxy, or the mesh's `sds`
+ * provider.
+ */
 export const externalSecretPrefix = "sds://";
 const configMapPrefix = "configmap://";
 const gatewaySecretPrefix = "kubernetes-gateway://";
@@ -25,28 +28,28 @@ const secretPrefix = "kubernetes://";
 const builtinPrefix = "builtin://";
 const invalidPrefix = "invalid://";
 
-/** Whether a credential is a ConfigMap, which holds nothing secret. */
+/** Reports whether a credential is a ConfigMap. */
 export function isConfigMapCredential(name: string): boolean {
   return name.startsWith(configMapPrefix);
 }
 
-/** A secret from the agent beside the proxy. Those of the workload itself are waited for without a limit. */
+/** A secret from the agent. The workload's own secrets are awaited without a timeout. */
 export function agentSecret(name: string): SdsSecretConfig {
   const own = name === workloadCertificate || name === workloadRoots;
   return secretFrom(name, "sds-grpc", own ? { initialFetchTimeout: duration(0) } : {});
 }
 
-/** A secret of files, from the agent or, where the proxy names a server of its own for files (`ownFileServer`), from that. */
+/** A secret with files, from the agent or, if the proxy has one (`ownFileServer`), from its own file server. */
 export function fileSecret(name: string, ownFileServer: boolean): SdsSecretConfig {
   return ownFileServer ? secretFrom(name, "sds-files-grpc") : agentSecret(name);
 }
 
-/** A secret from another server, by the name of its cluster. */
+/** A secret from another SDS server, by cluster name. */
 export function externalSecret(name: string, cluster: string, authority = ""): SdsSecretConfig {
   return secretFrom(name, cluster, {}, authority);
 }
 
-/** A secret that istiod sends. Nothing waits for it longer than Envoy's default: it may not exist. */
+/** A secret from istiod. Envoy's default timeout applies, since it may not exist. */
 function istiodSecret(credential: string): SdsSecretConfig {
   return create(SdsSecretConfigSchema, {
     name: secretResourceName(credential),
@@ -54,7 +57,7 @@ function istiodSecret(credential: string): SdsSecretConfig {
   });
 }
 
-/** The secret that a `credentialName` of a DestinationRule means; `ownServer`: the proxy has a socket for external secrets. */
+/** Returns the secret for a `credentialName`. `ownServer`: the proxy has a Unix domain socket for external secrets. */
 export function credentialSecret(credential: string, ownServer: boolean): SdsSecretConfig {
   if (credential === builtinPrefix) return agentSecret(workloadCertificate);
   if (credential === `${builtinPrefix}${rootCertificatesSuffix}`) return agentSecret(workloadRoots);
@@ -64,7 +67,7 @@ export function credentialSecret(credential: string, ownServer: boolean): SdsSec
     : istiodSecret(credential.slice(externalSecretPrefix.length));
 }
 
-/** The name under which istiod serves a credential: with the kind of its object in front. */
+/** Returns the resource name of a credential, which starts with the kind of its object. */
 function secretResourceName(credential: string): string {
   if (credential.startsWith(builtinPrefix)) return "default";
   if (credential.startsWith(invalidPrefix)) return invalidPrefix;

@@ -40,7 +40,7 @@ import {
 import { credentialSecret, externalSecret, externalSecretPrefix } from "./sds-secret.js";
 
 /**
- * How a server that a user declared ends TLS: of a Gateway, or of a Sidecar's ingress listener. Not for passthrough.
+ * Returns the TLS context of a server of a Gateway or of a Sidecar's ingress listener. Not for passthrough.
  * Source: pilot/pkg/networking/core/listener.go, BuildListenerTLSContext.
  */
 export function serverTlsContext(
@@ -50,7 +50,7 @@ export function serverTlsContext(
 ): DownstreamTlsContext {
   const { mode } = settings;
   const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, inside)] });
-  // Envoy's QUIC cannot ask for a client's certificate.
+  // Envoy's QUIC does not support client certificates.
   const required = inside !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
@@ -85,7 +85,10 @@ function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTL
   });
 }
 
-/** Secrets that istiod sends, or the external server that the credential means. Where that is unknown, an empty one keeps Envoy from serving without. */
+/**
+ * Uses secrets from istiod or from an external SDS server. An empty secret stands in for an unknown one, so that Envoy
+ * does not serve without TLS.
+ */
 function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
   const { mode, subjectAltNames, verifyCertificateSpki, verifyCertificateHash } = settings;
   const names = settings.credentialNames.length > 0 ? settings.credentialNames : [settings.credentialName];
@@ -114,7 +117,10 @@ function applyCredentials(q: QueryContext, common: CommonTlsContext, settings: S
   }
 }
 
-/** An external credential comes from the proxy's own socket, else from the mesh's `sds` provider, else from istiod. */
+/**
+ * Returns an external credential from the proxy's own socket, or else from the mesh's `sds` provider, or else from
+ * istiod.
+ */
 function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | undefined {
   if (credential === "") return undefined;
   if (!credential.startsWith(externalSecretPrefix)) return credentialSecret(credential, false);
@@ -132,7 +138,7 @@ function serverSecret(q: QueryContext, credential: string): SdsSecretConfig | un
   );
 }
 
-/** Versions, ciphers and curves: the server's own over the mesh's. */
+/** Applies TLS versions, cipher suites and curves of the server, or else of the mesh. */
 function applyParameters(q: QueryContext, common: CommonTlsContext, settings: ServerTLSSettings): void {
   const defaults = mesh(q).tlsDefaults;
   const ciphers = usableCiphers(settings.cipherSuites);
@@ -161,7 +167,7 @@ function envoyVersion(version: ServerTlsProtocol): TlsProtocol {
   return versions[version] ?? TlsProtocol.TLS_AUTO;
 }
 
-/** Without repetitions and without what Envoy would refuse the listener for; what is an expression stays. */
+/** Removes duplicates and cipher suites that Envoy rejects. */
 function usableCiphers(suites: readonly string[]): readonly string[] {
   return [...new Set(suites)].filter(isCipherSuite);
 }

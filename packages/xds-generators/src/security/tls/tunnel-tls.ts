@@ -14,7 +14,8 @@ import { enforceCompliance } from "./compliance.js";
 import { applyFileCredentials, serverFileCredentials, trustDomainsForValidation } from "./downstream-tls.js";
 
 /**
- * The TLS context of either end of an HBONE tunnel: HTTP/2 over TLS 1.3, with the workload's certificate and a peer of the mesh's trust domains.
+ * Returns the TLS context of either end of an HBONE tunnel: HTTP/2 over TLS 1.3, with the workload's certificate and
+ * peers of the mesh's trust domains.
  * Source: pilot/pkg/networking/core/listener_waypoint.go, buildCommonConnectTLSContext.
  */
 export function tunnelTlsContext(q: QueryContext): CommonTlsContext {
