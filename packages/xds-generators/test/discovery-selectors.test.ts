@@ -145,7 +145,10 @@ const namespaced = (name: string, without = ""): string =>
 
 const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
 
-/** Everything that the proxies have, and a secret that one asks for, by name and version, which is a hash of the content. */
+/**
+ * Everything that the proxies have, and a secret that one asks for, by name and version, which is a hash of the
+ * content.
+ */
 function everything(mesh: TestMesh): JsonValue {
   return proxies.map((options) => {
     const view = mesh.db.view({

@@ -30,10 +30,10 @@ export class BackwardWriter {
     this.#buffer.set(bytes, this.#reserve(bytes.length));
   }
 
-  string(text: string): void {
-    const length = Buffer.byteLength(text);
+  string(value: string): void {
+    const length = Buffer.byteLength(value);
     const at = this.#reserve(length);
-    this.#buffer.write(text, at, length);
+    this.#buffer.write(value, at, length);
   }
 
   /** Writes an integer from 0 to 2^32 - 1. */
@@ -53,14 +53,14 @@ export class BackwardWriter {
   }
 
   /** Writes a string field; nothing for an empty string. */
-  stringField(field: number, text: string): void {
-    if (text !== "") this.explicitStringField(field, text);
+  stringField(field: number, value: string): void {
+    if (value !== "") this.explicitStringField(field, value);
   }
 
   /** Writes a string field even if it is empty, as a oneof or a map entry requires. */
-  explicitStringField(field: number, text: string): void {
+  explicitStringField(field: number, value: string): void {
     const { length } = this;
-    this.string(text);
+    this.string(value);
     this.closeField(field, length);
   }
 

@@ -33,22 +33,22 @@ export function encodeMessageField(field: number, parts: readonly Uint8Array[]):
 }
 
 /** Encodes a string field; empty for an empty string. */
-export function encodeStringField(field: number, text: string): Uint8Array {
-  if (text === "") return nothing;
-  const length = Buffer.byteLength(text);
+export function encodeStringField(field: number, value: string): Uint8Array {
+  if (value === "") return noBytes;
+  const length = Buffer.byteLength(value);
   const tag = fieldTag(field, "lengthDelimited");
   const out = Buffer.allocUnsafe(varintSize(tag) + varintSize(length) + length);
-  out.write(text, writeVarint(out, writeVarint(out, 0, tag), length));
+  out.write(value, writeVarint(out, writeVarint(out, 0, tag), length));
   return out;
 }
 
 /** Encodes a varint field with an integer from 0 to 2^32 - 1; empty for 0. */
 export function encodeVarintField(field: number, number: number): Uint8Array {
-  if (number === 0) return nothing;
+  if (number === 0) return noBytes;
   const tag = fieldTag(field, "varint");
   const out = new Uint8Array(varintSize(tag) + varintSize(number));
   writeVarint(out, writeVarint(out, 0, tag), number);
   return out;
 }
 
-const nothing = new Uint8Array(0);
+const noBytes = new Uint8Array(0);

@@ -36,12 +36,12 @@ interface Nested {
  * message starts with it.
  */
 export function placeholder(name: string): string {
-  return `${opening}${name}${closing}`;
+  return `${placeholderStart}${name}${placeholderEnd}`;
 }
 
 /** Returns the placeholder for a list of values: the innermost enclosing message is repeated for each. */
 export function repeatedPlaceholder(name: string): string {
-  return placeholder(every + name);
+  return placeholder(repeatMark + name);
 }
 
 /** Compiles an encoded message that contains placeholders. */
@@ -50,16 +50,16 @@ export function compileTemplate(encoded: Uint8Array): Template {
 }
 
 /** Fills in a template. Values without a placeholder are ignored. @throws TypeError if a value is missing */
-export function fillTemplate({ parts }: Template, blanks: PlaceholderValues): Uint8Array {
+export function fillTemplate({ parts }: Template, values: PlaceholderValues): Uint8Array {
   writer.clear();
-  writeParts(parts, blanks, "");
+  writeParts(parts, values, "");
   return writer.finish();
 }
 
 /** Random per process and absent from all output, so that no user-supplied string is mistaken for a placeholder. */
-const opening = `\u0001placeholder:${randomUUID()}:`;
-const closing = "\u0002";
-const every = "*";
+const placeholderStart = `\u0001placeholder:${randomUUID()}:`;
+const placeholderEnd = "\u0002";
+const repeatMark = "*";
 
 const writer = new BackwardWriter();
 
@@ -71,7 +71,7 @@ function compileMessage(message: Buffer): Part[] {
     const end = skipField(message, tag % 8, value);
     if (tag % 8 === wireTypes.lengthDelimited) {
       const content = message.subarray(readVarint(message, value)[1], end);
-      if (content.includes(opening)) {
+      if (content.includes(placeholderStart)) {
         if (from < at) parts.push(copyToSlab(message.subarray(from, at)));
         parts.push(compileField(copyToSlab(message.subarray(at, value)), content));
         from = end;
@@ -84,18 +84,18 @@ function compileMessage(message: Buffer): Part[] {
 }
 
 function compileField(tag: Uint8Array, content: Buffer): Nested {
-  if (content.indexOf(opening) === 0) return { tag, parts: compileString(content) };
+  if (content.indexOf(placeholderStart) === 0) return { tag, parts: compileString(content) };
   const parts = compileMessage(content);
   const each = parts.map(repeatedPlaceholderOf).find((name) => name !== undefined);
   return each === undefined ? { tag, parts } : { tag, parts, each };
 }
 
-function compileString(text: Buffer): Part[] {
-  const end = text.indexOf(closing);
-  if (end < 0) return [copyToSlab(text)];
-  const rest = text.subarray(end + closing.length);
+function compileString(content: Buffer): Part[] {
+  const end = content.indexOf(placeholderEnd);
+  if (end < 0) return [copyToSlab(content)];
+  const rest = content.subarray(end + placeholderEnd.length);
   return [
-    { placeholder: text.toString("utf8", opening.length, end) },
+    { placeholder: content.toString("utf8", placeholderStart.length, end) },
     ...(rest.length === 0 ? [] : [copyToSlab(rest)]),
   ];
 }
@@ -103,38 +103,38 @@ function compileString(text: Buffer): Part[] {
 /** Returns the name of the repeated placeholder at the beginning of a field. */
 function repeatedPlaceholderOf(part: Part): string | undefined {
   const [first] = "parts" in part ? part.parts : [];
-  return first !== undefined && "placeholder" in first && first.placeholder.startsWith(every)
-    ? first.placeholder.slice(every.length)
+  return first !== undefined && "placeholder" in first && first.placeholder.startsWith(repeatMark)
+    ? first.placeholder.slice(repeatMark.length)
     : undefined;
 }
 
 /** Writes parts, last one first. `current` is the value of the enclosing repeated message. */
-function writeParts(parts: readonly Part[], blanks: PlaceholderValues, current: string): void {
+function writeParts(parts: readonly Part[], values: PlaceholderValues, current: string): void {
   for (let i = parts.length - 1; i >= 0; i--) {
     const part = parts[i] as Part;
     if (part instanceof Uint8Array) writer.bytes(part);
     else if ("placeholder" in part)
-      writer.string(part.placeholder.startsWith(every) ? current : valueFor(part.placeholder, blanks));
-    else if (part.each === undefined) writeNested(part, blanks, current);
-    else for (const text of valuesFor(part.each, blanks).toReversed()) writeNested(part, blanks, text);
+      writer.string(part.placeholder.startsWith(repeatMark) ? current : valueFor(part.placeholder, values));
+    else if (part.each === undefined) writeNested(part, values, current);
+    else for (const text of valuesFor(part.each, values).toReversed()) writeNested(part, values, text);
   }
 }
 
-function writeNested({ tag, parts }: Nested, blanks: PlaceholderValues, current: string): void {
+function writeNested({ tag, parts }: Nested, values: PlaceholderValues, current: string): void {
   const { length } = writer;
-  writeParts(parts, blanks, current);
+  writeParts(parts, values, current);
   writer.varint(writer.length - length);
   writer.bytes(tag);
 }
 
-function valueFor(name: string, blanks: PlaceholderValues): string {
-  const text = blanks[name];
-  if (typeof text !== "string") throw new TypeError(`${name}: a text is expected`);
-  return text;
+function valueFor(name: string, values: PlaceholderValues): string {
+  const value = values[name];
+  if (typeof value !== "string") throw new TypeError(`${name}: a text is expected`);
+  return value;
 }
 
-function valuesFor(name: string, blanks: PlaceholderValues): readonly string[] {
-  const texts = blanks[name];
-  if (typeof texts !== "object") throw new TypeError(`${name}: texts are expected`);
-  return texts;
+function valuesFor(name: string, values: PlaceholderValues): readonly string[] {
+  const list = values[name];
+  if (typeof list !== "object") throw new TypeError(`${name}: texts are expected`);
+  return list;
 }

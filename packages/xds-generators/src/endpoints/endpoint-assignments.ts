@@ -24,15 +24,15 @@ const EDS = Cluster_DiscoveryType.EDS;
 
 /** The load assignments of all EDS clusters of the client (EDS). */
 export const endpointAssignments = query("endpointAssignments", (q): ResourceSet => {
-  const own = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
-  const passedOn = hasAutoPassthrough(q)
+  const outbound = q.call(clientServices).map((service) => q.call(assignmentsOfService, { service, sniDnat: false }));
+  const passthrough = hasAutoPassthrough(q)
     ? q.call(scopeServices, scopeOf(q)).map((service) => q.call(assignmentsOfService, { service, sniDnat: true }))
     : [];
   const local =
     askMetadata(q, "ENABLE_SELF_DISCOVERY") === true
       ? [ResourceSet.of([q.call(loadAssignmentByName, selfDiscoveryCluster)])]
       : [];
-  return ResourceSet.union([...own, ...passedOn, ...local]);
+  return ResourceSet.union([...outbound, ...passthrough, ...local]);
 });
 
 const assignmentsOfService = query(
@@ -54,11 +54,11 @@ const edsClusters = query(
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
     return service.ports.flatMap(({ number: port, protocol }) => {
       const ofService = policyOfPort(rule?.trafficPolicy, port);
-      const sentApart = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
+      const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
         discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
-      if (protocol === "UDP" || !sentApart(EDS, ofService)) return [];
+      if (protocol === "UDP" || !isEds(EDS, ofService)) return [];
       const subsets = (rule?.subsets ?? []).filter((subset) =>
-        sentApart(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)),
+        isEds(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)),
       );
       return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
     });

@@ -24,8 +24,8 @@ export function parseIpPrefix(text: string): IpPrefix | undefined {
 /** Formats the range in canonical form, with zero bits beyond the prefix. */
 export function formatMaskedPrefix(prefix: IpPrefix): string {
   const bytes = prefix.bytes.map((byte, i) => {
-    const kept = Math.min(8, Math.max(0, prefix.bits - i * 8));
-    return byte & (0xff << (8 - kept)) & 0xff;
+    const bits = Math.min(8, Math.max(0, prefix.bits - i * 8));
+    return byte & (0xff << (8 - bits)) & 0xff;
   });
   return `${bytes.length === 4 ? bytes.join(".") : formatIpv6(bytes)}/${prefix.bits}`;
 }

@@ -29,7 +29,9 @@ export function handshakeTimeout(q: QueryContext): Duration | undefined {
   return limit === 0 ? undefined : duration(limit);
 }
 
-/** The node's `IDLE_TIMEOUT`, after which unused connections are closed; undefined if it is not set or not a duration. */
+/**
+ * The node's `IDLE_TIMEOUT`, after which unused connections are closed; undefined if it is not set or not a duration.
+ */
 export function nodeIdleTimeout(q: QueryContext): Duration | undefined {
   const nanoseconds = parseGoDuration(askMetadata(q, "IDLE_TIMEOUT") ?? "");
   return nanoseconds === undefined ? undefined : durationOfNanoseconds(nanoseconds);

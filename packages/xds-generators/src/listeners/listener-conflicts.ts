@@ -1,6 +1,9 @@
 import type { ChainPlan } from "./outbound/outbound-plan.js";
 
-/** The source of a filter chain: a service port, a route of a VirtualService (by field) or an egress listener of a Sidecar. */
+/**
+ * The source of a filter chain: a service port, a route of a VirtualService (by field) or an egress listener of a
+ * Sidecar.
+ */
 export type ChainSource =
   | { readonly kind: "service"; readonly id: string; readonly port: number }
   | { readonly kind: "route"; readonly virtualService: string; readonly field: string }
@@ -16,7 +19,10 @@ export interface ListenerConflict {
   readonly reason: string;
 }
 
-/** Records the sources of filter chains and the conflicts between them, for explanations. Planning gives the same result without it. */
+/**
+ * Records the sources of filter chains and the conflicts between them, for explanations. Planning gives the same result
+ * without it.
+ */
 export class ConflictRecorder {
   readonly #sources = new Map<ChainPlan, ChainSource>();
   readonly conflicts: ListenerConflict[] = [];

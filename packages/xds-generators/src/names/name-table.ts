@@ -70,8 +70,8 @@ const serviceNames = query("serviceNames", (q, scoped: ScopedService): readonly 
  * name, the last one wins.
  */
 function addName(table: Record<string, NameTable_NameInfo>, named: NamedAddresses, isService: boolean): void {
-  const known = isService ? table[named.name] : undefined;
-  if (known === undefined || (known.registry !== "Kubernetes" && named.registry === "Kubernetes")) {
+  const existing = isService ? table[named.name] : undefined;
+  if (existing === undefined || (existing.registry !== "Kubernetes" && named.registry === "Kubernetes")) {
     const { addresses, registry, shortName, namespace } = named;
     table[named.name] = create(NameTable_NameInfoSchema, {
       ips: [...addresses],
@@ -79,8 +79,8 @@ function addName(table: Record<string, NameTable_NameInfo>, named: NamedAddresse
       shortname: shortName,
       namespace,
     });
-  } else if (known.registry !== "Kubernetes") {
-    known.ips.push(...named.addresses);
+  } else if (existing.registry !== "Kubernetes") {
+    existing.ips.push(...named.addresses);
   }
 }
 

@@ -45,24 +45,24 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
 
   const clusters = source === "kubernetes" ? clustersOfProxy(q) : [features.clusterId(q)];
   const roots = source === "configmap" || name.endsWith(rootCertificatesSuffix);
-  const found =
+  const entries =
     source === "configmap"
       ? configMapEntries(q, clusters, namespace, withoutSuffix(name))
       : secretEntries(q, clusters, namespace, name, roots);
-  if (found === undefined)
+  if (entries === undefined)
     return {
       denied: `${source === "configmap" ? "ConfigMap" : "Secret"} ${namespace}/${withoutSuffix(name)} not found`,
     };
   if (roots) {
-    const authority = findRootCertificates(found);
+    const authority = findRootCertificates(entries);
     return authority
       ? { resource: rootsResource(resourceName, authority) }
-      : { denied: missingEntries("cacert or ca.crt", found) };
+      : { denied: missingEntries("cacert or ca.crt", entries) };
   }
-  const pair = findKeyPair(found);
+  const pair = findKeyPair(entries);
   return pair
     ? { resource: keyPairResource(resourceName, pair, proxyConfig(q, "privateKeyProvider")) }
-    : { denied: missingEntries("cert and key, or tls.crt and tls.key", found) };
+    : { denied: missingEntries("cert and key, or tls.crt and tls.key", entries) };
 });
 
 /** Returns the clusters with the proxy's Secrets: its own, then istiod's. */

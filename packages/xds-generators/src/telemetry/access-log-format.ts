@@ -98,8 +98,8 @@ function substitution(format: LogFormat, omitEmptyValues: boolean): Substitution
 }
 
 /** Returns the formatter extensions that operators in the format strings need. */
-export function formattersFor(texts: readonly string[]): TypedExtensionConfig[] {
-  if (!texts.some((text) => text.includes("%REQ_WITHOUT_QUERY"))) return [];
+export function formattersFor(formats: readonly string[]): TypedExtensionConfig[] {
+  if (!formats.some((text) => text.includes("%REQ_WITHOUT_QUERY"))) return [];
   return [
     create(TypedExtensionConfigSchema, {
       name: "envoy.formatter.req_without_query",

@@ -31,7 +31,9 @@ interface AccessLogger {
   readonly config: Any;
 }
 
-/** The access logger of an extension provider; undefined if the provider is not one for logs, or its service is unknown. */
+/**
+ * The access logger of an extension provider; undefined if the provider is not one for logs, or its service is unknown.
+ */
 export function providerLogger(q: QueryContext, { name, provider }: ExtensionProvider): AccessLogger | undefined {
   switch (provider.case) {
     case "envoyFileAccessLog":

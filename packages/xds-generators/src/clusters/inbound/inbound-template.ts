@@ -47,8 +47,8 @@ export const inboundPlaceholder = {
 const maxCleanupSeconds = 9_223_372_035n;
 
 /** The template of all inbound clusters with the same shape. */
-export const inboundTemplate = query("inboundTemplate", (q, form: InboundClusterShape): Template => {
-  const { bind, targetPort, serviceCount } = form;
+export const inboundTemplate = query("inboundTemplate", (q, shape: InboundClusterShape): Template => {
+  const { bind, targetPort, serviceCount } = shape;
   const draft = newClusterDraft({
     name: placeholder(inboundPlaceholder.name),
     altStatName: placeholder(inboundPlaceholder.statName),
@@ -57,16 +57,16 @@ export const inboundTemplate = query("inboundTemplate", (q, form: InboundCluster
   const { cluster } = draft;
   if (bind === "") useOriginalDestination(cluster, targetPort);
   else useStaticAddress(cluster, bind, targetPort ?? 0);
-  applyDeclaredProtocol(q, draft, form.protocol);
+  applyDeclaredProtocol(q, draft, shape.protocol);
   if (serviceCount > 0)
     addServicesMetadata(
       q,
       cluster,
       Array.from({ length: serviceCount }, (_, i) => placeholderNames(i)),
     );
-  if (form.hasDestinationRule && cluster.metadata !== undefined)
+  if (shape.hasDestinationRule && cluster.metadata !== undefined)
     addMetadata(cluster, { config: placeholder(inboundPlaceholder.rule) });
-  applyInboundPolicy(q, draft, decodePolicy(form.encodedPolicy));
+  applyInboundPolicy(q, draft, decodePolicy(shape.encodedPolicy));
   if (bind !== "127.0.0.1" && bind !== "::1") bindSourceAddress(q, cluster);
   return compileTemplate(toBinary(ClusterSchema, finishCluster(draft)));
 });

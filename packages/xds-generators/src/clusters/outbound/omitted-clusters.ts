@@ -7,10 +7,10 @@ import { outboundCluster } from "./outbound-cluster.js";
 /** Names of clusters that two services of one host, or two ports with one number, define. Sorted. */
 export const duplicateClusters = query("duplicateClusters", (q): readonly string[] => {
   const seen = new Set<string>();
-  const found = new Set<string>();
+  const duplicates = new Set<string>();
   for (const name of q.call(clientServices).flatMap((scoped) => q.call(clusterNamesOf, scoped)))
-    (seen.has(name) ? found : seen).add(name);
-  return [...found].sort();
+    (seen.has(name) ? duplicates : seen).add(name);
+  return [...duplicates].sort();
 });
 
 /** Names of DNS clusters that are omitted because they have no endpoints. Sorted. */

@@ -82,19 +82,19 @@ interface OutboundTemplate {
 }
 
 /** The template of all outbound clusters with the same shape. */
-export const outboundTemplate = query("outboundTemplate", (q, form: OutboundClusterShape): OutboundTemplate => {
-  const draft = newDraft(q, form);
+export const outboundTemplate = query("outboundTemplate", (q, shape: OutboundClusterShape): OutboundTemplate => {
+  const draft = newDraft(q, shape);
   const { cluster } = draft;
-  const policy = decodePolicy(form.encodedPolicy);
-  if (form.keepsDrainingHosts) keepDrainingHosts(cluster);
-  const { protocol, trafficDistribution, tls } = form;
-  applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsTarget(form, tls) }) });
+  const policy = decodePolicy(shape.encodedPolicy);
+  if (shape.keepsDrainingHosts) keepDrainingHosts(cluster);
+  const { protocol, trafficDistribution, tls } = shape;
+  applyOutboundPolicy(q, draft, policy, { protocol, trafficDistribution, ...(tls && { tls: tlsTarget(shape, tls) }) });
   addDiscoveryParts(q, cluster);
-  if (form.hboneOnly) addMetadata(cluster, { disable_mx: true });
-  else if (form.meshExternal && !form.isSubset) addMetadata(cluster, { external: true });
-  if (form.hasDestinationRule) addDestinationRuleMetadata(cluster, placeholder("rule"), policy?.tls);
-  if (form.isSubset) addMetadata(cluster, { subset: placeholder("subset") });
-  const resolves = isDns(form.discoveryType) && !hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST);
+  if (shape.hboneOnly) addMetadata(cluster, { disable_mx: true });
+  else if (shape.meshExternal && !shape.isSubset) addMetadata(cluster, { external: true });
+  if (shape.hasDestinationRule) addDestinationRuleMetadata(cluster, placeholder("rule"), policy?.tls);
+  if (shape.isSubset) addMetadata(cluster, { subset: placeholder("subset") });
+  const resolves = isDns(shape.discoveryType) && !hasDiscoveryType(cluster, Cluster_DiscoveryType.ORIGINAL_DST);
   return { template: compileTemplate(toBinary(ClusterSchema, finishCluster(draft))), hasInlineEndpoints: resolves };
 });
 
@@ -104,14 +104,14 @@ export function isDns(type: Cluster_DiscoveryType): boolean {
 }
 
 /** Returns a draft with everything that does not depend on a policy. */
-function newDraft(q: QueryContext, form: OutboundClusterShape): ClusterDraft {
-  const { discoveryType, passthroughPort } = form;
+function newDraft(q: QueryContext, shape: OutboundClusterShape): ClusterDraft {
+  const { discoveryType, passthroughPort } = shape;
   const draft = newClusterDraft({
     name: placeholder("name"),
     altStatName: placeholder("statName"),
     clusterDiscoveryType: { case: "type", value: discoveryType },
     commonLbConfig: {},
-    ...(isDns(discoveryType) && dnsSettings(q, form.raceFirstTcpConnect)),
+    ...(isDns(discoveryType) && dnsSettings(q, shape.raceFirstTcpConnect)),
   });
   const { cluster } = draft;
   if (passthroughPort !== undefined) {
@@ -120,7 +120,7 @@ function newDraft(q: QueryContext, form: OutboundClusterShape): ClusterDraft {
       value: create(Cluster_OriginalDstLbConfigSchema, { upstreamPortOverride: passthroughPort }),
     };
   }
-  applyDeclaredProtocol(q, draft, form.protocol);
+  applyDeclaredProtocol(q, draft, shape.protocol);
   addServicesMetadata(q, cluster, [
     { hostname: placeholder("host"), name: placeholder("service"), namespace: placeholder("namespace") },
   ]);

@@ -33,8 +33,8 @@ export function applyLocalitySetting(
   }
   const setting = chosen?.kind === "locality" ? chosen.setting : undefined;
   const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
-  const byChoice = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
-  if (q.call(clusterDefaults).localityWeightedLb || byChoice || (setting?.distribute.length ?? 0) > 0) {
+  const explicit = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
+  if (q.call(clusterDefaults).localityWeightedLb || explicit || (setting?.distribute.length ?? 0) > 0) {
     commonLb.localityConfigSpecifier = {
       case: "localityWeightedLbConfig",
       value: create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema),

@@ -19,14 +19,14 @@ import { type ClusterDraft, httpOptions } from "../cluster-draft.js";
 export function applyOutlierDetection(
   draft: ClusterDraft,
   settings: OutlierDetection | undefined,
-  unhealthyAreSent: boolean,
+  sendsUnhealthyEndpoints: boolean,
 ): void {
   if (settings === undefined) return;
   draft.cluster.outlierDetection = outlierDetection(settings);
   if (settings.minHealthPercent >= 0) {
     draft.cluster.commonLbConfig ??= create(Cluster_CommonLbConfigSchema);
     draft.cluster.commonLbConfig.healthyPanicThreshold = create(PercentSchema, {
-      value: unhealthyAreSent ? 0 : settings.minHealthPercent,
+      value: sendsUnhealthyEndpoints ? 0 : settings.minHealthPercent,
     });
   }
   const codes = settings.outlierDetectionHttpErrorCodes;

@@ -7,15 +7,17 @@ import { type TrafficPolicy, TrafficPolicySchema } from "@istiod/istio-api/netwo
  */
 export function encodePolicy(policy: TrafficPolicy | undefined): string {
   if (policy === undefined) return "";
-  let text = encodings.get(policy);
-  if (text === undefined)
-    encodings.set(policy, (text = marker + Buffer.from(toBinary(TrafficPolicySchema, policy)).toString("base64")));
-  return text;
+  let encoding = encodings.get(policy);
+  if (encoding === undefined)
+    encodings.set(policy, (encoding = marker + Buffer.from(toBinary(TrafficPolicySchema, policy)).toString("base64")));
+  return encoding;
 }
 
 /** Decodes the result of `encodePolicy`. */
-export function decodePolicy(text: string): TrafficPolicy | undefined {
-  return text === "" ? undefined : fromBinary(TrafficPolicySchema, Buffer.from(text.slice(marker.length), "base64"));
+export function decodePolicy(encoding: string): TrafficPolicy | undefined {
+  return encoding === ""
+    ? undefined
+    : fromBinary(TrafficPolicySchema, Buffer.from(encoding.slice(marker.length), "base64"));
 }
 
 /** Distinguishes an empty policy from none. */

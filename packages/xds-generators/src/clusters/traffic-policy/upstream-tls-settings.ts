@@ -43,9 +43,9 @@ export function chooseUpstreamTls(
   ) {
     return { settings: undefined, automatic: false };
   }
-  const own = mutualTlsFiles(q);
+  const files = mutualTlsFiles(q);
   const settings = create(ClientTLSSettingsSchema, {
-    ...(own ?? { mode: Mode.ISTIO_MUTUAL }),
+    ...(files ?? { mode: Mode.ISTIO_MUTUAL }),
     subjectAltNames: [...identities],
     sni,
   });
@@ -59,11 +59,11 @@ function completeTlsSettings(
 ): ClientTLSSettings {
   if (policy.mode === Mode.DISABLE || policy.mode === Mode.SIMPLE) return policy;
   const insecure = policy.insecureSkipVerify === undefined ? {} : { insecureSkipVerify: policy.insecureSkipVerify };
-  const own = mutualTlsFiles(q);
-  if (own !== undefined) {
+  const files = mutualTlsFiles(q);
+  if (files !== undefined) {
     if (meshExternal && features.preferDestinationRuleTlsForExternal(q)) return policy;
     return create(ClientTLSSettingsSchema, {
-      ...own,
+      ...files,
       subjectAltNames: policy.subjectAltNames,
       sni: policy.sni,
       ...insecure,

@@ -27,20 +27,22 @@ export function applyLocalityPreference<M extends Weighted>(
 ): readonly LocalityGroup<M>[] {
   const { setting: chosen, detectsOutliers } = preference;
   if (groups.length === 0 || chosen === undefined) return groups;
-  const labelled = (labels: readonly string[]): readonly LocalityGroup<M>[] =>
+  const prioritizeIfLabelled = (labels: readonly string[]): readonly LocalityGroup<M>[] =>
     labels.length === 0 || !preference.usesLabels || !q.ask(isLabelled, undefined)
       ? groups
-      : byLabels(q, groups, labels);
+      : prioritizeByLabels(q, groups, labels);
   if (chosen.kind === "zoneAware") {
     const { enabled, failoverPriority, failover } = chosen.setting;
     if (enabled === false || q.ask(proxyType) === "waypoint") return groups;
-    return prioritizeByRegion(q, labelled(failoverPriority), failover);
+    return prioritizeByRegion(q, prioritizeIfLabelled(failoverPriority), failover);
   }
   const { distribute, failoverPriority, failover } = chosen.setting;
   if (distribute.length > 0) return applyDistribution(q.ask(locality), groups, distribute);
   if (!detectsOutliers && !chosen.forced) return groups;
-  const byChoice = failoverPriority.length > 0 && failover.length === 0;
-  return byChoice ? labelled(failoverPriority) : prioritizeByLocality(q, labelled(failoverPriority), failover);
+  const explicit = failoverPriority.length > 0 && failover.length === 0;
+  return explicit
+    ? prioritizeIfLabelled(failoverPriority)
+    : prioritizeByLocality(q, prioritizeIfLabelled(failoverPriority), failover);
 }
 
 /**
@@ -121,12 +123,12 @@ function prioritizeByRegion<M extends Weighted>(
  * decides. `name=value` compares with that value. A client without labels has no such preference. If the first label is
  * the network, endpoints of other networks rank below all local ones.
  */
-function byLabels<M extends Weighted>(
+function prioritizeByLabels<M extends Weighted>(
   q: QueryContext,
   groups: readonly LocalityGroup<M>[],
   priorityLabels: readonly string[],
 ): readonly LocalityGroup<M>[] {
-  const wanted = priorityLabels.map((entry) => {
+  const priorities = priorityLabels.map((entry) => {
     const parts = entry.split("=");
     const [name = "", value] = parts;
     return { name, value: (parts.length === 2 ? value : q.ask(label, name)) ?? "" };
@@ -135,10 +137,10 @@ function byLabels<M extends Weighted>(
   return compactPriorities(
     groups.flatMap((group) => {
       const byPriority = groupBy(group.members, ({ labels }) => {
-        const differs = wanted.map(({ name, value }) => (labels[name] ?? "") !== value);
+        const differs = priorities.map(({ name, value }) => (labels[name] ?? "") !== value);
         const elsewhere = networkFirst && differs[0] === true;
         const first = differs.findIndex((different, position) => different && !(elsewhere && position === 0));
-        return (first < 0 ? 0 : wanted.length - first) + (elsewhere ? wanted.length : 0);
+        return (first < 0 ? 0 : priorities.length - first) + (elsewhere ? priorities.length : 0);
       });
       return [...byPriority]
         .sort(([a], [b]) => a - b)

@@ -10,8 +10,8 @@ const managedLabel = "gateway.istio.io/managed";
 const waypointController = "istio.io-mesh-controller";
 
 /**
- * Reports whether the client reaches an endpoint through an HBONE tunnel: the client opens tunnels, the endpoint accepts them, and mutual TLS
- * without a tunnel is not possible or not preferred.
+ * Reports whether the client reaches an endpoint through an HBONE tunnel: the client opens tunnels, the endpoint
+ * accepts them, and mutual TLS without a tunnel is not possible or not preferred.
  */
 export function usesHbone(q: QueryContext, endpoint: Endpoint): boolean {
   const accepted = endpoint.labels[managedLabel] === waypointController || acceptsTunnels(q, endpoint);

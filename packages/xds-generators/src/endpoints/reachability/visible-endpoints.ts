@@ -24,8 +24,8 @@ export function visibleEndpoints(
   all: readonly Endpoint[],
   gatewayForm: GatewayForm,
 ): readonly Endpoint[] {
-  const wanted = subsetLabels(rule, target.subset);
-  const found = all.filter(({ labels }) => hasLabels(labels, wanted));
+  const selector = subsetLabels(rule, target.subset);
+  const found = all.filter(({ labels }) => hasLabels(labels, selector));
   if (found.length === 0) return [];
   const sendsUnhealthy = sendsUnhealthyEndpoints(q, target, rule);
   const { service } = target;

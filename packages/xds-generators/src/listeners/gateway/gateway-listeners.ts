@@ -69,10 +69,10 @@ export const gatewayListenerConflicts = query(
     const sni = new Map<number, SniHostRegistry>();
     return (q.call(mergedGateway)?.groups ?? []).flatMap((group) => {
       if (isHttp(parseProtocol(group.protocol))) return [];
-      const claims = new ConflictRecorder();
+      const recorder = new ConflictRecorder();
       for (const server of group.servers)
-        if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, claims);
-      return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? claims.conflicts : [];
+        if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, recorder);
+      return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? recorder.conflicts : [];
     });
   },
 );

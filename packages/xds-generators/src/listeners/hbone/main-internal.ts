@@ -25,8 +25,8 @@ import { tcpProxyName } from "../tcp/tcp-proxy.js";
  * pilot/pkg/networking/core/listener_inbound.go, buildInboundHBONEListeners.
  */
 export const mainInternalListener = query("mainInternalListener", (q): Resource => {
-  const own = q.ask(ipAddresses).filter((address) => !isLoopback(address));
-  const chains = own.length === 0 ? [blackHoleChain] : chainsForAddresses(q, own);
+  const addresses = q.ask(ipAddresses).filter((address) => !isLoopback(address));
+  const chains = addresses.length === 0 ? [blackHoleChain] : chainsForAddresses(q, addresses);
   const head = q.call(
     mainInternalHead,
     chains.map(({ inspected }) => inspected),

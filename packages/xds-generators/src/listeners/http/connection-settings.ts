@@ -23,26 +23,26 @@ import { duration } from "../../envoy/duration.js";
  * unset fields have that profile's limits.
  */
 export function connectionSettings(q: QueryContext): ConnectionSettings | undefined {
-  const set = proxyConfig(q, "connectionSettings") ?? mesh(q).defaultConfig?.connectionSettings;
-  return set?.profile === Profile.EDGE && q.ask(proxyType) === "router" ? withEdgeLimits(set) : set;
+  const settings = proxyConfig(q, "connectionSettings") ?? mesh(q).defaultConfig?.connectionSettings;
+  return settings?.profile === Profile.EDGE && q.ask(proxyType) === "router" ? withEdgeLimits(settings) : settings;
 }
 
 /** The limits that Envoy recommends for edge proxies. Source: pilot/pkg/networking/core/connection_settings.go. */
-function withEdgeLimits(set: ConnectionSettings): ConnectionSettings {
+function withEdgeLimits(settings: ConnectionSettings): ConnectionSettings {
   return {
-    ...set,
-    listenerPerConnectionBufferLimitBytes: set.listenerPerConnectionBufferLimitBytes ?? 32_768,
-    httpIdleTimeout: set.httpIdleTimeout ?? duration(3_600_000),
-    httpStreamIdleTimeout: set.httpStreamIdleTimeout ?? duration(300_000),
-    httpRequestTimeout: set.httpRequestTimeout ?? duration(300_000),
-    httpRequestHeadersTimeout: set.httpRequestHeadersTimeout ?? duration(60_000),
-    httpMaxConcurrentStreams: set.httpMaxConcurrentStreams ?? 100,
-    http2InitialStreamWindowSize: set.http2InitialStreamWindowSize ?? 65_536,
-    http2InitialConnectionWindowSize: set.http2InitialConnectionWindowSize ?? 1_048_576,
+    ...settings,
+    listenerPerConnectionBufferLimitBytes: settings.listenerPerConnectionBufferLimitBytes ?? 32_768,
+    httpIdleTimeout: settings.httpIdleTimeout ?? duration(3_600_000),
+    httpStreamIdleTimeout: settings.httpStreamIdleTimeout ?? duration(300_000),
+    httpRequestTimeout: settings.httpRequestTimeout ?? duration(300_000),
+    httpRequestHeadersTimeout: settings.httpRequestHeadersTimeout ?? duration(60_000),
+    httpMaxConcurrentStreams: settings.httpMaxConcurrentStreams ?? 100,
+    http2InitialStreamWindowSize: settings.http2InitialStreamWindowSize ?? 65_536,
+    http2InitialConnectionWindowSize: settings.http2InitialConnectionWindowSize ?? 1_048_576,
     httpHeadersWithUnderscoresAction:
-      set.httpHeadersWithUnderscoresAction || Underscores.HEADERS_WITH_UNDERSCORES_REJECT_REQUEST,
-    httpMergeSlashes: set.httpMergeSlashes ?? true,
-    httpPathWithEscapedSlashesAction: set.httpPathWithEscapedSlashesAction || Slashes.UNESCAPE_AND_REDIRECT,
+      settings.httpHeadersWithUnderscoresAction || Underscores.HEADERS_WITH_UNDERSCORES_REJECT_REQUEST,
+    httpMergeSlashes: settings.httpMergeSlashes ?? true,
+    httpPathWithEscapedSlashesAction: settings.httpPathWithEscapedSlashesAction || Slashes.UNESCAPE_AND_REDIRECT,
   };
 }
 
@@ -52,39 +52,40 @@ export function nonNegative(value: number | undefined): number | undefined {
 }
 
 /** Applies the settings to a connection manager, overriding earlier ones. */
-export function applyConnectionSettings(manager: HttpConnectionManager, set: ConnectionSettings): void {
-  if (set.httpIdleTimeout ?? set.httpMaxConnectionDuration ?? set.httpMaxStreamDuration) {
+export function applyConnectionSettings(manager: HttpConnectionManager, settings: ConnectionSettings): void {
+  if (settings.httpIdleTimeout ?? settings.httpMaxConnectionDuration ?? settings.httpMaxStreamDuration) {
     const common = (manager.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema));
-    if (set.httpIdleTimeout) common.idleTimeout = set.httpIdleTimeout;
-    if (set.httpMaxConnectionDuration) common.maxConnectionDuration = set.httpMaxConnectionDuration;
-    if (set.httpMaxStreamDuration) common.maxStreamDuration = set.httpMaxStreamDuration;
+    if (settings.httpIdleTimeout) common.idleTimeout = settings.httpIdleTimeout;
+    if (settings.httpMaxConnectionDuration) common.maxConnectionDuration = settings.httpMaxConnectionDuration;
+    if (settings.httpMaxStreamDuration) common.maxStreamDuration = settings.httpMaxStreamDuration;
   }
-  if (set.httpStreamIdleTimeout) manager.streamIdleTimeout = set.httpStreamIdleTimeout;
-  if (set.httpRequestTimeout) manager.requestTimeout = set.httpRequestTimeout;
-  if (set.httpRequestHeadersTimeout) manager.requestHeadersTimeout = set.httpRequestHeadersTimeout;
-  if (set.httpDrainTimeout) manager.drainTimeout = set.httpDrainTimeout;
+  if (settings.httpStreamIdleTimeout) manager.streamIdleTimeout = settings.httpStreamIdleTimeout;
+  if (settings.httpRequestTimeout) manager.requestTimeout = settings.httpRequestTimeout;
+  if (settings.httpRequestHeadersTimeout) manager.requestHeadersTimeout = settings.httpRequestHeadersTimeout;
+  if (settings.httpDrainTimeout) manager.drainTimeout = settings.httpDrainTimeout;
 
   if (
-    (set.httpMaxConcurrentStreams ?? set.http2InitialStreamWindowSize ?? set.http2InitialConnectionWindowSize) !==
-    undefined
+    (settings.httpMaxConcurrentStreams ??
+      settings.http2InitialStreamWindowSize ??
+      settings.http2InitialConnectionWindowSize) !== undefined
   ) {
     const http2 = (manager.http2ProtocolOptions ??= create(Http2ProtocolOptionsSchema));
     const [streams, streamWindow, connectionWindow] = [
-      set.httpMaxConcurrentStreams,
-      set.http2InitialStreamWindowSize,
-      set.http2InitialConnectionWindowSize,
+      settings.httpMaxConcurrentStreams,
+      settings.http2InitialStreamWindowSize,
+      settings.http2InitialConnectionWindowSize,
     ].map(nonNegative);
     if (streams !== undefined) http2.maxConcurrentStreams = streams;
     if (streamWindow !== undefined) http2.initialStreamWindowSize = streamWindow;
     if (connectionWindow !== undefined) http2.initialConnectionWindowSize = connectionWindow;
   }
-  if (set.httpHeadersWithUnderscoresAction !== Underscores.HEADERS_WITH_UNDERSCORES_UNSPECIFIED) {
+  if (settings.httpHeadersWithUnderscoresAction !== Underscores.HEADERS_WITH_UNDERSCORES_UNSPECIFIED) {
     (manager.commonHttpProtocolOptions ??= create(HttpProtocolOptionsSchema)).headersWithUnderscoresAction =
-      underscores(set.httpHeadersWithUnderscoresAction);
+      underscores(settings.httpHeadersWithUnderscoresAction);
   }
-  if (set.httpMergeSlashes !== undefined) manager.mergeSlashes = set.httpMergeSlashes;
-  if (set.httpPathWithEscapedSlashesAction !== Slashes.PATH_WITH_ESCAPED_SLASHES_UNSPECIFIED) {
-    manager.pathWithEscapedSlashesAction = slashes(set.httpPathWithEscapedSlashesAction);
+  if (settings.httpMergeSlashes !== undefined) manager.mergeSlashes = settings.httpMergeSlashes;
+  if (settings.httpPathWithEscapedSlashesAction !== Slashes.PATH_WITH_ESCAPED_SLASHES_UNSPECIFIED) {
+    manager.pathWithEscapedSlashesAction = slashes(settings.httpPathWithEscapedSlashesAction);
   }
 }
 

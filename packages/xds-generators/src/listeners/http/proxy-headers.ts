@@ -30,17 +30,17 @@ interface ProxyHeaders {
  * pilot/pkg/networking/util/proxy_headers.go.
  */
 export function proxyHeaders(q: QueryContext, listener: ListenerClass): ProxyHeaders {
-  const set = proxyConfig(q, "proxyHeaders");
-  const noServer = set?.server?.disabled === true;
-  const named = set?.server?.value || (listener === "sidecar-outbound" ? "" : "istio-envoy");
+  const settings = proxyConfig(q, "proxyHeaders");
+  const noServer = settings?.server?.disabled === true;
+  const named = settings?.server?.value || (listener === "sidecar-outbound" ? "" : "istio-envoy");
   return {
     serverName: noServer ? "" : named,
     serverHeaderTransformation: noServer ? ServerHeader.PASS_THROUGH : ServerHeader.OVERWRITE,
-    forwardedClientCert: clientCertForwarding(set?.forwardedClientCert) ?? Forwarding.APPEND_FORWARD,
-    ...(set?.setCurrentClientCertDetails && { certDetails: set.setCurrentClientCertDetails }),
-    ...(set?.requestId?.disabled === true && { generateRequestId: false }),
-    suppressDebugHeaders: set?.envoyDebugHeaders?.disabled === true,
-    metadataInMeshOnly: set?.metadataExchangeHeaders?.mode === ExchangeMode.IN_MESH,
+    forwardedClientCert: clientCertForwarding(settings?.forwardedClientCert) ?? Forwarding.APPEND_FORWARD,
+    ...(settings?.setCurrentClientCertDetails && { certDetails: settings.setCurrentClientCertDetails }),
+    ...(settings?.requestId?.disabled === true && { generateRequestId: false }),
+    suppressDebugHeaders: settings?.envoyDebugHeaders?.disabled === true,
+    metadataInMeshOnly: settings?.metadataExchangeHeaders?.mode === ExchangeMode.IN_MESH,
   };
 }
 

@@ -72,6 +72,6 @@ function encodeMatch(
   ];
 }
 
-const encodedMeshTlsSocket = query("encodedMeshTlsSocket", (q, inside: TlsPayload): Uint8Array =>
-  encodeChain({ transportSocket: q.call(meshTlsSocket, inside) }),
+const encodedMeshTlsSocket = query("encodedMeshTlsSocket", (q, payload: TlsPayload): Uint8Array =>
+  encodeChain({ transportSocket: q.call(meshTlsSocket, payload) }),
 );

@@ -137,11 +137,11 @@ function isDeclared(q: QueryContext, port: number): boolean {
 }
 
 /** Caches a result per payload, because the chains of one port differ only in their matches. */
-function memoizeByPayload<T>(make: (inside: TlsPayload) => T): (inside: TlsPayload) => T {
-  const made = new Map<TlsPayload, T>();
+function memoizeByPayload<T>(compute: (inside: TlsPayload) => T): (inside: TlsPayload) => T {
+  const cache = new Map<TlsPayload, T>();
   return (inside) => {
-    const known = made.get(inside) ?? make(inside);
-    made.set(inside, known);
-    return known;
+    const result = cache.get(inside) ?? compute(inside);
+    cache.set(inside, result);
+    return result;
   };
 }

@@ -44,8 +44,8 @@ export interface InboundChain {
 }
 
 /** Returns the filters of an inbound chain, without tracing. */
-export function inboundFilters(q: QueryContext, chain: InboundChain, inside: TlsPayload): FilterChainTemplate {
-  if (inside !== "http") return { chain: tcpFilters(q, chain) };
+export function inboundFilters(q: QueryContext, chain: InboundChain, payload: TlsPayload): FilterChainTemplate {
+  if (payload !== "http") return { chain: tcpFilters(q, chain) };
   return {
     chain: chain.exchangesPeerMetadata ? q.call(encodedMetadataExchange) : noFilters,
     manager: manager(q, chain),

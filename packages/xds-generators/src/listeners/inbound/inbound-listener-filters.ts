@@ -24,7 +24,7 @@ export interface PortInspection {
  */
 export function inboundListenerFilters(
   chains: readonly PortInspection[],
-  kept: { readonly originalDestination: boolean; readonly originalSource: boolean },
+  preserved: { readonly originalDestination: boolean; readonly originalSource: boolean },
 ): readonly ListenerFilter[] {
   const needs = new Map<number, { tls: boolean; http: boolean }>();
   for (const { port, tls, http } of chains) {
@@ -42,8 +42,8 @@ export function inboundListenerFilters(
   const tls = portsWhere((need) => need.tls);
   const http = portsWhere((need) => need.http);
   return [
-    ...(kept.originalDestination ? [originalDestination] : []),
-    ...(kept.originalSource ? [originalSource] : []),
+    ...(preserved.originalDestination ? [originalDestination] : []),
+    ...(preserved.originalSource ? [originalSource] : []),
     ...(tls.length === 0
       ? []
       : [

@@ -85,19 +85,19 @@ export const inboundPorts = query("inboundPorts", (q): readonly InboundPort[] =>
 });
 
 /**
- * Reports whether two services declare different protocols for one port of the client's workload, in which case the older
- * service's applies.
+ * Reports whether two services declare different protocols for one port of the client's workload, in which case the
+ * older service's applies.
  */
 export const hasInboundConflict = query("hasInboundConflict", (q): boolean => {
   const declared = new Set(q.call(ingressListeners, scopeOf(q)).map(({ port }) => port?.number));
   if (declared.size > 0 && !features.sidecarServiceInboundListenerMerge(q)) return false;
   return q.ask(serviceTargets).some((target) => {
     const port = declared.has(target.targetPort) ? undefined : inboundPortOf(q, target);
-    const taken = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
+    const existing = port && q.call(inboundPorts).find(({ targetPort }) => targetPort === port.targetPort);
     return (
-      taken !== undefined &&
-      taken.servicePort.protocol !== port?.servicePort.protocol &&
-      taken.hostname !== port?.hostname
+      existing !== undefined &&
+      existing.servicePort.protocol !== port?.servicePort.protocol &&
+      existing.hostname !== port?.hostname
     );
   });
 });
@@ -111,14 +111,14 @@ function inboundPortOf(q: QueryContext, { service: id, port, targetPort }: Servi
   if (servicePort === undefined || targetPort === 0) return undefined;
   const binds = wildcards[q.ask(ipMode)];
   const bindToPort = q.ask(interceptionMode) === "NONE";
-  const wanted = {
+  const binding = {
     port: targetPort,
     protocol: servicePort.protocol,
     bind: binds[0],
     bindToPort,
     excludesCapturePorts: true,
   };
-  return canBindToPort(q, wanted)
+  return canBindToPort(q, binding)
     ? { targetPort, servicePort, binds, bindToPort, hostname: splitKey(keyOfId(id))[1], service: id }
     : undefined;
 }

@@ -33,7 +33,9 @@ export function serviceChain(
   return chain;
 }
 
-/** Reports whether a match applies to the client and the port by its gateways, port, source namespace and source labels. */
+/**
+ * Reports whether a match applies to the client and the port by its gateways, port, source namespace and source labels.
+ */
 export function appliesToClient(q: QueryContext, match: L4MatchAttributes | TLSMatchAttributes, port: number): boolean {
   return (
     (match.gateways.length === 0 || match.gateways.includes("mesh")) &&

@@ -41,7 +41,10 @@ export function sourceOf({ at, declared, service, port }: ListenerRequest): Chai
     : { kind: "service", id: service.id, port: port.number };
 }
 
-/** Returns where a listener for non-HTTP traffic binds: to the service's addresses, or to all addresses if the service has ranges. */
+/**
+ * Returns where a listener for non-HTTP traffic binds: to the service's addresses, or to all addresses if the service
+ * has ranges.
+ */
 export function serviceBinds(
   q: QueryContext,
   { binds, service, destinations = [] }: ListenerRequest,
@@ -59,7 +62,10 @@ export function serviceBinds(
   };
 }
 
-/** The HTTP chain of a service. A service with an undeclared protocol at its own address has its own route configuration. */
+/**
+ * The HTTP chain of a service. A service with an undeclared protocol at its own address has its own route
+ * configuration.
+ */
 export function httpChainPlan(
   q: QueryContext,
   { service, port }: ListenerRequest,

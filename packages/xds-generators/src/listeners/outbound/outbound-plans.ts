@@ -47,35 +47,34 @@ const outboundPlans = query(
 export const outboundListenerConflicts = query(
   "outboundListenerConflicts",
   (q, at: { readonly scope: ScopeRef; readonly port: number }): readonly ListenerConflict[] => {
-    const claims = new ConflictRecorder();
-    planPort(q, at, claims);
-    return claims.conflicts;
+    const recorder = new ConflictRecorder();
+    planPort(q, at, recorder);
+    return recorder.conflicts;
   },
 );
 
 function planPort(
   q: QueryContext,
   { scope, port }: { readonly scope: ScopeRef; readonly port: number },
-  claims?: ConflictRecorder,
+  recorder?: ConflictRecorder,
 ): readonly OutboundPlan[] {
-  const listeners = new PortPlanner(q, claims);
+  const planner = new PortPlanner(q, recorder);
   for (const { at, declared } of numberedEgressListeners(q, scope)) {
-    const listening = bindingOf(q, declared);
+    const binding = bindingOf(q, declared);
     if (declared.port?.number === port)
-      addEgressPort(q, listeners, at, listening, {
+      addEgressPort(q, planner, at, binding, {
         ...declared.port,
         protocol: parseProtocol(declared.port.protocol),
       });
     else if (declared.port === undefined) {
-      listeners.lock();
+      planner.lock();
       for (const { scoped, port: servicePort } of q.call(servicesAtPort, { ...at, port })) {
         const service = q.call(scopedService, scoped);
-        if (service !== undefined)
-          addServicePort(q, listeners, { at, scoped, service, port: servicePort, ...listening });
+        if (service !== undefined) addServicePort(q, planner, { at, scoped, service, port: servicePort, ...binding });
       }
     }
   }
-  return listeners.plans;
+  return planner.plans;
 }
 
 /** The plans of a scope's outbound listeners, by port. */
@@ -103,16 +102,16 @@ function bindingOf(q: QueryContext, { bind, captureMode }: EgressListener): List
 
 function addEgressPort(
   q: QueryContext,
-  listeners: PortPlanner,
+  planner: PortPlanner,
   at: ScopeListener,
-  listening: ListenerBinding,
+  binding: ListenerBinding,
   port: ListenerPort,
 ): void {
-  if (!isBindable(q, listening, port)) return;
+  if (!isBindable(q, binding, port)) return;
   for (const scoped of q.call(servicesOf, at)) {
     const service = q.call(scopedService, scoped);
     if (service !== undefined && service.resolution !== "Alias")
-      listeners.add({ at, scoped, service, port, declared: true, ...listening });
+      planner.add({ at, scoped, service, port, declared: true, ...binding });
   }
 }
 
@@ -128,9 +127,9 @@ function isBindable(
  * Requests listeners at the address of a service or, for a headless service that is not HTTP, at those of its
  * endpoints.
  */
-function addServicePort(q: QueryContext, listeners: PortPlanner, wanted: ListenerRequest): void {
-  const { binds, service, port } = wanted;
-  if (!isBindable(q, wanted, port)) return;
+function addServicePort(q: QueryContext, planner: PortPlanner, request: ListenerRequest): void {
+  const { binds, service, port } = request;
+  if (!isBindable(q, request, port)) return;
   const headless =
     binds.length === 0 &&
     service.resolution === "Passthrough" &&
@@ -139,21 +138,24 @@ function addServicePort(q: QueryContext, listeners: PortPlanner, wanted: Listene
   const at = { service: service.key, port: { name: port.name, number: port.number } };
   const found = headless ? q.call(inlineEndpoints, at) : [];
   if (!headless || (service.registry !== "Kubernetes" && found.length === 0 && service.selector === undefined)) {
-    listeners.add(wanted);
+    planner.add(request);
     return;
   }
   const own = q.ask(isEndpointOf, at) ? q.ask(ipAddresses)[0] : undefined;
   for (const { addresses } of found) {
     if (!addresses.every((address) => isIP(address) !== 0) || addresses[0] === own) continue;
     if (features.headlessFilterChainListener(q) && isTcp(port.protocol)) {
-      listeners.add({ ...wanted, binds: wildcards[q.ask(ipMode)], destinations: addresses, isPodAddress: true });
+      planner.add({ ...request, binds: wildcards[q.ask(ipMode)], destinations: addresses, isPodAddress: true });
     } else {
-      listeners.add({ ...wanted, binds: addresses });
+      planner.add({ ...request, binds: addresses });
     }
   }
 }
 
-/** Reports whether the client is an endpoint of a service. Connections of a workload to itself pass no outbound listener. */
+/**
+ * Reports whether the client is an endpoint of a service. Connections of a workload to itself pass no outbound
+ * listener.
+ */
 const isEndpointOf = fact(
   "isEndpointOf",
   (proxy: Proxy, at: ServicePortRef, q) => q.call(endpointAddresses, at)[proxy.ipAddresses[0] ?? ""] === true,

@@ -31,8 +31,8 @@ interface ListenerEntry {
 }
 
 /**
- * Plans the outbound listeners at one port, keyed by primary address. HTTP services share a listener, other services add filter chains to
- * it as long as Envoy can distinguish them, and of equivalent chains the first is kept.
+ * Plans the outbound listeners at one port, keyed by primary address. HTTP services share a listener, other services
+ * add filter chains to it as long as Envoy can distinguish them, and of equivalent chains the first is kept.
  */
 export class PortPlanner {
   readonly #q: QueryContext;
@@ -161,7 +161,10 @@ export class PortPlanner {
   }
 }
 
-/** Reports whether two protocols can share a listener. MySQL and MongoDB are server-first, which rules out protocol detection. */
+/**
+ * Reports whether two protocols can share a listener. MySQL and MongoDB are server-first, which rules out protocol
+ * detection.
+ */
 function canSharePort(incoming: Protocol, present: Protocol): boolean {
   const serverFirst: readonly Protocol[] = ["Mongo", "MySQL"];
   return incoming === present || (!serverFirst.includes(incoming) && !serverFirst.includes(present));

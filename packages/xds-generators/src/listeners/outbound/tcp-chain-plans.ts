@@ -17,7 +17,10 @@ export function tcpChainPlans(
   return isTls(target.port.protocol) ? tlsRoutedChains(q, target, recorder) : tcpRoutedChains(q, target, recorder);
 }
 
-/** Chains that match by destination address only. Source: pilot/pkg/networking/core/tls.go, buildSidecarOutboundTCPFilterChainOpts. */
+/**
+ * Chains that match by destination address only. Source: pilot/pkg/networking/core/tls.go,
+ * buildSidecarOutboundTCPFilterChainOpts.
+ */
 function tcpRoutedChains(q: QueryContext, target: ChainTarget, recorder?: ConflictRecorder): readonly TcpChainPlan[] {
   const { service, port, destinations } = target;
   const chains: TcpChainPlan[] = [];

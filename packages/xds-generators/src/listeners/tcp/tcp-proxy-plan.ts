@@ -34,7 +34,7 @@ export function routeProxyPlan(
   q: QueryContext,
   scope: ScopeRef,
   routes: readonly RouteDestination[],
-  from: string,
+  virtualService: string,
   port: ListenerPort,
 ): TcpProxyPlan | undefined {
   const [first] = routes;
@@ -56,7 +56,7 @@ export function routeProxyPlan(
       subset,
     };
   }
-  const [namespace, name] = from.split("/");
+  const [namespace, name] = virtualService.split("/");
   return {
     ...common,
     statPrefix: `${name}.${namespace}`,

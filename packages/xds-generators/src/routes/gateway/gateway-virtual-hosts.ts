@@ -47,26 +47,26 @@ export const gatewayVirtualHosts = query(
     }
     const scope = scopeOf(q);
     const byHost = new Map<string, HostDraft>();
-    const made = new Map<string, RouteRequest>();
-    const advertised = servers.some(({ http3 }) => http3);
+    const requests = new Map<string, RouteRequest>();
+    const http3 = servers.some(({ http3 }) => http3);
     for (const server of servers) {
       for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
         const header = q.call(virtualServiceHeader, virtualService);
         const hosts =
           header === undefined ? [] : commonHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
         const id = `${server.gateway} ${virtualService}`;
-        const place = { virtualService, port: server.port.number, gateway: server.gateway };
-        if (hosts.length === 0 || (!made.has(id) && !q.call(hasRoutes, place))) {
+        const target = { virtualService, port: server.port.number, gateway: server.gateway };
+        if (hosts.length === 0 || (!requests.has(id) && !q.call(hasRoutes, target))) {
           continue;
         }
         const destinations = q.call(gatewayDestinations, { scope, virtualService, port: server.port.number });
-        const request = made.get(id) ?? {
-          ...place,
+        const request = requests.get(id) ?? {
+          ...target,
           ...(server.tls === undefined ? {} : { tls: true as const }),
-          ...(advertised ? { http3: true as const } : {}),
+          ...(http3 ? { http3: true as const } : {}),
           ...(destinations.length === 0 ? {} : { destinations }),
         };
-        made.set(id, request);
+        requests.set(id, request);
         for (const host of new Set(hosts.map((each) => each.toLowerCase()))) {
           const session = destinations.find((destination) => destination.host === host)?.session;
           const draft = byHost.get(host) ?? newHostDraft(host, server, session);

@@ -110,14 +110,14 @@ function pathOf(match: RouteMatch | undefined): string {
 
 /** Returns the session of a route: the first one among its destinations, unless a destination in between has none. */
 function sessionOf({ route }: HTTPRoute, { traitsOf }: RouteContext): SessionKey | undefined {
-  let kept: SessionKey | undefined;
-  const counted = route.length === 1 ? route : route.filter(({ weight }) => weight !== 0);
-  for (const { destination } of counted) {
+  let current: SessionKey | undefined;
+  const destinations = route.length === 1 ? route : route.filter(({ weight }) => weight !== 0);
+  for (const { destination } of destinations) {
     const session = destination && traitsOf(destination.host)?.session;
-    if (session !== undefined && kept !== undefined) {
+    if (session !== undefined && current !== undefined) {
       break;
     }
-    kept = session;
+    current = session;
   }
-  return kept;
+  return current;
 }

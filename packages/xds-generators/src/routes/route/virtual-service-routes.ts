@@ -64,9 +64,11 @@ export const virtualServiceRoutes = query(
 /** Reports whether any route of a VirtualService applies to the client at a port. */
 export const hasRoutes = query(
   "hasRoutes",
-  (q, place: RouteTarget): boolean => {
-    const http = q.call(virtualService, place.virtualService)?.spec.http ?? [];
-    return http.some(({ match }) => match.length === 0 || match.some((candidate) => matchApplies(q, candidate, place)));
+  (q, target: RouteTarget): boolean => {
+    const http = q.call(virtualService, target.virtualService)?.spec.http ?? [];
+    return http.some(
+      ({ match }) => match.length === 0 || match.some((candidate) => matchApplies(q, candidate, target)),
+    );
   },
   { key: ({ virtualService: of, port, gateway }) => `${of} ${port} ${gateway}` },
 );
@@ -80,7 +82,7 @@ interface ApplicableRoute {
 function applicableRoutes(
   q: QueryContext,
   { spec, semantics }: ResolvedVirtualService,
-  place: RouteTarget,
+  target: RouteTarget,
 ): readonly ApplicableRoute[] {
   const out: ApplicableRoute[] = [];
   for (const route of spec.http) {
@@ -88,7 +90,7 @@ function applicableRoutes(
       out.push({ route, match: undefined, catchAll: true });
       return out;
     }
-    for (const match of route.match.filter((candidate) => matchApplies(q, candidate, place))) {
+    for (const match of route.match.filter((candidate) => matchApplies(q, candidate, target))) {
       const catchAll = isCatchAll(routeMatch(match, semantics));
       out.push({ route, match, catchAll });
       if (catchAll) {
@@ -106,13 +108,13 @@ function applicableRoutes(
 function matchApplies(
   q: QueryContext,
   { port, gateways, sourceLabels, sourceNamespace }: HTTPMatchRequest,
-  place: RouteTarget,
+  target: RouteTarget,
 ): boolean {
-  if (port !== 0 && port !== place.port) {
+  if (port !== 0 && port !== target.port) {
     return false;
   }
   if (gateways.length > 0) {
-    return gateways.includes(place.gateway);
+    return gateways.includes(target.gateway);
   }
   return selects(q, sourceLabels) && (sourceNamespace === "" || q.ask(inNamespace, sourceNamespace));
 }

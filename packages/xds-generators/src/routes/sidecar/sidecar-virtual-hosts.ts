@@ -37,26 +37,26 @@ export const sidecarVirtualHosts = query(
     if (localNamespace === undefined || hasSingleNamespace(at.scope)) {
       return q.call(buildVirtualHosts, { ...at, localNamespace });
     }
-    const elsewhere = q.call(buildVirtualHosts, at);
-    const moved = q
+    const shared = q.call(buildVirtualHosts, at);
+    const local = q
       .call(virtualHostPlan, at)
       .hosts.filter(({ service }) => service !== undefined && isLocal(service, localNamespace))
       .map((host) => ({
         name: host.name,
-        there: domainsOf(q, host, at.port, undefined).all,
-        here: domainsOf(q, host, at.port, localNamespace).all,
+        sharedDomains: domainsOf(q, host, at.port, undefined).all,
+        localDomains: domainsOf(q, host, at.port, localNamespace).all,
       }));
-    const added = moved
-      .flatMap(({ there, here }) => here.filter((domain) => !there.includes(domain)))
+    const added = local
+      .flatMap(({ sharedDomains, localDomains }) => localDomains.filter((domain) => !sharedDomains.includes(domain)))
       .map((domain) => domain.toLowerCase());
     const unclaimed =
       new Set(added).size === added.length &&
-      added.every((domain) => !domain.includes(".") && !elsewhere.singleLabelDomains.includes(domain));
+      added.every((domain) => !domain.includes(".") && !shared.singleLabelDomains.includes(domain));
     const chunks =
       appendsPorts(q, at.port) || !unclaimed
         ? undefined
-        : replaceHosts(elsewhere.chunks, new Map(moved.map((host) => [host.name, host])), withLocalDomains);
-    return chunks === undefined ? q.call(buildVirtualHosts, { ...at, localNamespace }) : { ...elsewhere, chunks };
+        : replaceHosts(shared.chunks, new Map(local.map((host) => [host.name, host])), withLocalDomains);
+    return chunks === undefined ? q.call(buildVirtualHosts, { ...at, localNamespace }) : { ...shared, chunks };
   },
   { key: sidecarKey, equals: sameHosts },
 );
@@ -87,18 +87,18 @@ export const buildVirtualHosts = query(
     const ownNames = new Set(
       planned.flatMap(({ service, name, hostname }) => (service === undefined ? [] : [name, hostname])),
     );
-    const taken = new Set<string>();
+    const used = new Set<string>();
     const hosts: VirtualHostRequest[] = [];
     const hostsWithLostDomains: string[] = [];
-    const destinationsMatter = Object.keys(q.call(listenerTraits, at)).length > 0;
+    const hasTraits = Object.keys(q.call(listenerTraits, at)).length > 0;
     for (const host of planned) {
       const { all, alternates } = domainsOf(q, host, at.port, localNamespace);
       const free = all.filter((domain) => {
         const name = domain.toLowerCase();
-        if (taken.has(name) || (ownNames.has(domain) && alternates.includes(domain))) {
+        if (used.has(name) || (ownNames.has(domain) && alternates.includes(domain))) {
           return false;
         }
-        taken.add(name);
+        used.add(name);
         return true;
       });
       if (free.length < all.length) hostsWithLostDomains.push(host.name);
@@ -106,7 +106,7 @@ export const buildVirtualHosts = query(
         at.port === 0 && host.port !== defaultHttpPort ? free.filter((domain) => domain.includes(":")) : free;
       if (kept.length > 0) {
         const destinations =
-          destinationsMatter && host.virtualService !== undefined
+          hasTraits && host.virtualService !== undefined
             ? q.call(listenerDestinations, { ...at, virtualService: host.virtualService })
             : [];
         hosts.push(requestFor(host, at.port, kept.length === all.length ? all : kept, destinations));
@@ -114,7 +114,7 @@ export const buildVirtualHosts = query(
     }
     return {
       chunks: chunkHosts(hosts),
-      singleLabelDomains: [...taken].filter((domain) => !domain.includes(".")).sort(),
+      singleLabelDomains: [...used].filter((domain) => !domain.includes(".")).sort(),
       hostsWithLostDomains,
     };
   },
@@ -140,10 +140,13 @@ const defaultHttpPort = 80;
  */
 function withLocalDomains(
   kept: VirtualHostRequest,
-  { there, here }: { readonly there: readonly string[]; readonly here: readonly string[] },
+  {
+    sharedDomains,
+    localDomains,
+  }: { readonly sharedDomains: readonly string[]; readonly localDomains: readonly string[] },
 ): VirtualHostRequest {
-  const lost = new Set(there.filter((domain) => !kept.domains.includes(domain)));
-  return { ...kept, domains: lost.size === 0 ? here : here.filter((domain) => !lost.has(domain)) };
+  const lost = new Set(sharedDomains.filter((domain) => !kept.domains.includes(domain)));
+  return { ...kept, domains: lost.size === 0 ? localDomains : localDomains.filter((domain) => !lost.has(domain)) };
 }
 
 function domainsOf(

@@ -45,21 +45,21 @@ export function chunkHosts(hosts: readonly VirtualHostRequest[]): readonly Virtu
  */
 export function replaceHosts<T>(
   chunks: readonly VirtualHostChunk[],
-  given: ReadonlyMap<string, T>,
+  replacements: ReadonlyMap<string, T>,
   replace: (host: VirtualHostRequest, given: T) => VirtualHostRequest,
 ): readonly VirtualHostChunk[] | undefined {
   let replaced = 0;
   const out = chunks.map((existing) => {
-    const found = existing.hosts.flatMap(({ name }) => given.get(name) ?? []);
+    const found = existing.hosts.flatMap(({ name }) => replacements.get(name) ?? []);
     if (found.length === 0) return existing;
     replaced += found.length;
     const hosts = existing.hosts.map((host) => {
-      const own = given.get(host.name);
+      const own = replacements.get(host.name);
       return own === undefined ? host : replace(host, own);
     });
     return { hosts, key: `${existing.key} ${JSON.stringify(found)}` };
   });
-  return replaced === given.size ? out : undefined;
+  return replaced === replacements.size ? out : undefined;
 }
 
 function chunk(hosts: readonly VirtualHostRequest[]): VirtualHostChunk {

@@ -32,13 +32,15 @@ export function httpCustomAuthorizationFilters(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,
 ): readonly HttpFilter[] {
-  return customRules(policies, options, false).flatMap(({ denied, noted, dryRun, external }) => {
-    if (denied !== undefined) return [httpFilter(httpRbacFilter, packAny(HttpRbacSchema, { rules: denied }))];
+  return customRules(policies, options, false).flatMap((custom) => {
+    if (custom.denyRules !== undefined)
+      return [httpFilter(httpRbacFilter, packAny(HttpRbacSchema, { rules: custom.denyRules }))];
+    const { shadowRules, dryRun, external } = custom;
     return [
       httpFilter(
         httpRbacFilter,
         packAny(HttpRbacSchema, {
-          shadowRules: noted,
+          shadowRules,
           shadowRulesStatPrefix: customShadowPrefix,
           ...(dryRun && { rules: dryRun }),
         }),
@@ -53,12 +55,15 @@ export function tcpCustomAuthorizationFilters(
   policies: readonly ApplicablePolicy[],
   options: CustomAuthorizationOptions,
 ): readonly Filter[] {
-  return customRules(policies, options, true).flatMap(({ denied, noted, dryRun, external }) => {
-    if (denied !== undefined)
-      return [networkFilter(networkRbacFilter, packAny(TcpRbacSchema, { rules: denied, statPrefix: "tcp." }))];
+  return customRules(policies, options, true).flatMap((custom) => {
+    if (custom.denyRules !== undefined)
+      return [
+        networkFilter(networkRbacFilter, packAny(TcpRbacSchema, { rules: custom.denyRules, statPrefix: "tcp." })),
+      ];
+    const { shadowRules, dryRun, external } = custom;
     if (external.tcp === undefined) return [];
     const shadow = {
-      shadowRules: noted,
+      shadowRules,
       statPrefix: "tcp.",
       shadowRulesStatPrefix: customShadowPrefix,
       ...(dryRun && { rules: dryRun }),
@@ -70,11 +75,13 @@ export function tcpCustomAuthorizationFilters(
   });
 }
 
+/** The rules of one provider: to deny, if the provider is invalid, or to enable its ext_authz filter. */
 type CustomRules =
-  | { readonly denied: RBAC; readonly noted?: undefined; readonly dryRun?: undefined; readonly external?: undefined }
+  | { readonly denyRules: RBAC }
   | {
-      readonly denied?: undefined;
-      readonly noted: RBAC;
+      readonly denyRules?: undefined;
+      readonly shadowRules: RBAC;
+      /** Undefined: no policy is a dry run. */
       readonly dryRun: RBAC | undefined;
       readonly external: ExternalAuthorization;
     };
@@ -86,29 +93,20 @@ function customRules(
 ): readonly CustomRules[] {
   const names = [...new Set(policies.map(({ provider }) => provider))].sort();
   return names.map((name) => {
-    const own = policies.filter(({ provider }) => provider === name);
     const prefix = name === "" ? "istio-ext-authz-" : `${customPolicyPrefix(name)}-`;
-    const noted = rbacRules(
-      RBAC_Action.DENY,
-      own.filter((policy) => !policy.dryRun),
-      prefix,
-      options,
-      tcp,
-    );
+    const rulesOf = (dryRun: boolean): RBAC => {
+      const selected = policies.filter((policy) => policy.provider === name && policy.dryRun === dryRun);
+      return rbacRules(RBAC_Action.DENY, selected, prefix, options, tcp);
+    };
+    const shadowRules = rulesOf(false);
     const external = names.length > 1 && !options.allowsMultipleProviders ? undefined : options.provider(name);
-    if (external === undefined) return { denied: denyRules(noted) };
-    const dryRun = rbacRules(
-      RBAC_Action.DENY,
-      own.filter((policy) => policy.dryRun),
-      prefix,
-      options,
-      tcp,
-    );
-    return { noted, dryRun: Object.keys(dryRun.policies).length > 0 ? dryRun : undefined, external };
+    if (external === undefined) return { denyRules: toDenyRules(shadowRules) };
+    const dryRun = rulesOf(true);
+    return { shadowRules, dryRun: Object.keys(dryRun.policies).length > 0 ? dryRun : undefined, external };
   });
 }
 
-function denyRules(rules: RBAC): RBAC {
+function toDenyRules(rules: RBAC): RBAC {
   const policies = Object.fromEntries(
     Object.entries(rules.policies).map(([name, policy]) => [`${name}-deny-due-to-bad-CUSTOM-action`, policy]),
   );

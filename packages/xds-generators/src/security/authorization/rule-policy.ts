@@ -139,13 +139,13 @@ function anyOf<T>(
   options: RuleOptions,
 ): T | "void" | undefined {
   if (values.length === 0) return undefined;
-  const sayable = !(options.tcp && attribute.httpOnly === true);
+  const isSupported = !(options.tcp && attribute.httpOnly === true);
   const strict = options.action === RBAC_Action.ALLOW;
   if ("all" in attribute) {
-    return (sayable ? attribute.all(values, options) : undefined) ?? (strict ? "void" : undefined);
+    return (isSupported ? attribute.all(values, options) : undefined) ?? (strict ? "void" : undefined);
   }
-  const terms = sayable ? values.map((value) => attribute.each(value, options)) : [];
-  const said = terms.flatMap((term) => (term === undefined ? [] : [term]));
-  if (strict && said.length < values.length) return "void";
-  return said.length === 0 ? undefined : algebra.some(said);
+  const terms = isSupported ? values.map((value) => attribute.each(value, options)) : [];
+  const translated = terms.flatMap((term) => (term === undefined ? [] : [term]));
+  if (strict && translated.length < values.length) return "void";
+  return translated.length === 0 ? undefined : algebra.some(translated);
 }

@@ -39,9 +39,9 @@ const meshCiphers = [
 ];
 
 /** The transport socket that terminates Istio's mutual TLS. Source: pilot/pkg/security/authn/utils, BuildInboundTLS. */
-export const meshTlsSocket = query("meshTlsSocket", (q, inside: TlsPayload): TransportSocket => {
+export const meshTlsSocket = query("meshTlsSocket", (q, payload: TlsPayload): TransportSocket => {
   const settings = mesh(q).meshMTLS;
-  const exchanges = inside === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
+  const exchanges = payload === "tcp" && features.metadataExchange(q) && hasIstioExtension(q, "metadataExchange");
   const common = create(CommonTlsContextSchema, {
     alpnProtocols: exchanges ? metadataExchangeAlpn(q) : httpAlpn,
     tlsParams: {

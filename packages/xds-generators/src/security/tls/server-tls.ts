@@ -46,24 +46,24 @@ import { credentialSecret, externalSecret, externalSecretPrefix } from "./sds-se
 export function serverTlsContext(
   q: QueryContext,
   settings: ServerTLSSettings,
-  inside: TlsPayload,
+  payload: TlsPayload,
 ): DownstreamTlsContext {
   const { mode } = settings;
-  const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, inside)] });
+  const common = create(CommonTlsContextSchema, { alpnProtocols: [...alpnOf(q, mode, payload)] });
   // Envoy's QUIC does not support client certificates.
-  const required = inside !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
+  const required = payload !== "http3" && (mode === Mode.MUTUAL || mode === Mode.ISTIO_MUTUAL);
   const validates = required || mode === Mode.OPTIONAL_MUTUAL;
   if (mode === Mode.ISTIO_MUTUAL) {
     applyFileCredentials(q, common, serverFileCredentials(q), validates ? fileValidation(settings) : undefined);
   } else if (settings.credentialNames.length > 0 || settings.credentialName !== "") {
     applyCredentials(q, common, settings);
   } else {
-    const several = settings.tlsCertificates.map(({ serverCertificate, privateKey }) => ({
+    const certificates = settings.tlsCertificates.map(({ serverCertificate, privateKey }) => ({
       certificate: serverCertificate,
       key: privateKey,
     }));
     const one = { certificate: settings.serverCertificate, key: settings.privateKey };
-    const files = { certificates: several.length > 0 ? several : [one], roots: settings.caCertificates };
+    const files = { certificates: certificates.length > 0 ? certificates : [one], roots: settings.caCertificates };
     applyFileCredentials(q, common, files, validates ? fileValidation(settings) : undefined);
   }
   if (mode === Mode.SIMPLE || mode === Mode.MUTUAL || mode === Mode.OPTIONAL_MUTUAL)
@@ -72,9 +72,9 @@ export function serverTlsContext(
   return create(DownstreamTlsContextSchema, { commonTlsContext: common, requireClientCertificate: required });
 }
 
-function alpnOf(q: QueryContext, mode: Mode, inside: TlsPayload): readonly string[] {
-  if (inside === "http3") return http3Alpn;
-  return mode === Mode.ISTIO_MUTUAL && inside === "tcp" ? metadataExchangeAlpn(q) : httpAlpn;
+function alpnOf(q: QueryContext, mode: Mode, payload: TlsPayload): readonly string[] {
+  if (payload === "http3") return http3Alpn;
+  return mode === Mode.ISTIO_MUTUAL && payload === "tcp" ? metadataExchangeAlpn(q) : httpAlpn;
 }
 
 function fileValidation({ subjectAltNames, caCrl, insecureSkipVerify }: ServerTLSSettings) {
