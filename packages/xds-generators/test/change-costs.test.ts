@@ -61,14 +61,14 @@ const types = {
   routes: "envoy.config.route.v3.RouteConfiguration",
 } as const;
 
-/** How many queries run for a type, for all proxies. */
+/** Returns how many queries run for a type, for all proxies. */
 function runs(mesh: TestMesh, proxies: readonly TestProxy[], type: string): number {
   const before = mesh.db.stats().recomputations;
   for (const proxy of proxies) proxy.set(type);
   return mesh.db.stats().recomputations - before;
 }
 
-/** How many run for each type after an edit, where everything was made before. */
+/** Returns how many queries run for each type after an edit of a mesh that was computed before. */
 function runsAfter(
   scoped: boolean,
   edit: (mesh: TestMesh) => void,
@@ -77,7 +77,7 @@ function runsAfter(
   for (const type of Object.keys(generators))
     for (const proxy of proxies) proxy.set(type.slice("type.googleapis.com/".length));
   edit(mesh);
-  // What clusters and endpoints ask for too is theirs to pay.
+  // Queries that clusters and endpoints run too are attributed to them.
   runs(mesh, proxies, "envoy.config.cluster.v3.Cluster");
   runs(mesh, proxies, "envoy.config.endpoint.v3.ClusterLoadAssignment");
   return { listeners: runs(mesh, proxies, types.listeners), routes: runs(mesh, proxies, types.routes) };
@@ -86,21 +86,22 @@ function runsAfter(
 const weight = (mesh: TestMesh): void => void mesh.apply(routes("svc-3-7", "ns-3", 50));
 const added = (mesh: TestMesh): void => void mesh.apply(service(3, servicesEach));
 
-// Bounds are counts that were reached; they may become smaller, and for no reason larger.
-describe("the queries that run for listeners and routes", () => {
-  it("after a weight, with a Sidecar in each namespace: for one namespace", { timeout: 120_000 }, () => {
+// Bounds are observed counts; they may become smaller, but should not grow.
+describe("queries that run for listeners and routes", () => {
+  it("after a weight change, with a Sidecar per namespace: one namespace's", { timeout: 120_000 }, () => {
     expect(runsAfter(true, weight)).toEqual({ listeners: 0, routes: 7 });
   });
 
-  it("after a weight, with nothing scoped: for what each namespace receives", { timeout: 120_000 }, () => {
+  it("after a weight change, without Sidecars: those of each namespace's view", { timeout: 120_000 }, () => {
     const { listeners, routes: made } = runsAfter(false, weight);
     expect(listeners).toBe(0);
-    // A chunk and a route configuration for each namespace; no virtual host but the one, as its own namespace and as others see it.
+    // A chunk and a route configuration for each namespace; a single virtual host, as seen from its own namespace and
+    // from others.
     expect(made).toBeLessThanOrEqual(31);
   });
 
   it(
-    "after a service was added, with a Sidecar in each namespace: no more, however many services there are",
+    "after adding a service, with a Sidecar per namespace: independent of the number of services",
     { timeout: 120_000 },
     () => {
       const { listeners, routes: made } = runsAfter(true, added);
@@ -109,19 +110,15 @@ describe("the queries that run for listeners and routes", () => {
     },
   );
 
-  it(
-    "after a service was added, with nothing scoped: no more, however many services there are",
-    { timeout: 120_000 },
-    () => {
-      const { listeners, routes: made } = runsAfter(false, added);
-      expect(listeners).toBeLessThanOrEqual(4);
-      expect(made).toBeLessThanOrEqual(19 + 4 * namespaces);
-    },
-  );
+  it("after adding a service, without Sidecars: independent of the number of services", { timeout: 120_000 }, () => {
+    const { listeners, routes: made } = runsAfter(false, added);
+    expect(listeners).toBeLessThanOrEqual(4);
+    expect(made).toBeLessThanOrEqual(19 + 4 * namespaces);
+  });
 });
 
-describe("the queries that run for all listeners of a mesh", () => {
-  it("are a few for each workload", { timeout: 120_000 }, () => {
+describe("queries that run for all listeners of a mesh", () => {
+  it("are few per workload", { timeout: 120_000 }, () => {
     const { mesh, proxies } = meshOf({ scoped: true });
     runs(mesh, proxies, "envoy.config.cluster.v3.Cluster");
     const shared = 20 * namespaces + namespaces * servicesEach;

@@ -26,7 +26,7 @@ const object = (
     `---\n${JSON.stringify({ apiVersion, kind, metadata: { name, namespace, labels }, ...body }).replaceAll("NS", namespace)}\n`;
 };
 
-/** Objects that a namespace may have, of every kind that a proxy's resources are made from. */
+/** Objects of every namespaced kind that a proxy's resources are built from. */
 const kinds: Readonly<Record<string, (namespace: string) => string>> = {
   Service: object("v1", "Service", "bill", {
     spec: { clusterIP: "10.96.0.1", selector: { app: "bill" }, ports: [{ name: "http", port: 80, targetPort: 8080 }] },
@@ -121,7 +121,7 @@ const kinds: Readonly<Record<string, (namespace: string) => string>> = {
   }),
 };
 
-/** What belongs to no namespace. */
+/** Objects without a namespace. */
 const everywhere =
   "---\n{apiVersion: networking.k8s.io/v1, kind: IngressClass, metadata: {name: istio}, spec: {controller: istio.io/ingress-controller}}\n";
 const spaces = ["shop", "pay", "istio-system"];
@@ -146,8 +146,7 @@ const namespaced = (name: string, without = ""): string =>
 const secretType = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret";
 
 /**
- * Everything that the proxies have, and a secret that one asks for, by name and version, which is a hash of the
- * content.
+ * All resources of the proxies, and a secret that one requests, by name and version, which is a hash of the content.
  */
 function everything(mesh: TestMesh): JsonValue {
   return proxies.map((options) => {
@@ -167,8 +166,8 @@ function everything(mesh: TestMesh): JsonValue {
   }) as JsonValue;
 }
 
-describe("An object of a namespace that no discoverySelector selects", () => {
-  test("is without effect, of whatever kind; it has one as soon as its Namespace has the label, and loses it with the label", () => {
+describe("objects in a namespace that no discovery selector matches", () => {
+  test("have no effect, whatever their kind, until the Namespace gets the label, and again after it loses it", () => {
     for (const kind of Object.keys(kinds)) {
       const others = everywhere + namespaced("pay", kind) + namespaced("istio-system", kind);
       const labelled = namespace("istio-system", "on") + namespace("pay", "too");
@@ -184,7 +183,7 @@ describe("An object of a namespace that no discoverySelector selects", () => {
     }
   });
 
-  test("does not count, nor does one of a namespace without a Namespace object; the root namespace is no exception", () => {
+  test("are ignored, also without a Namespace object and in the root namespace", () => {
     const yaml = everywhere + spaces.map((name) => namespaced(name)).join("");
     const none = new TestMesh(everywhere, config(selectors));
     expect(everything(new TestMesh(yaml, config(selectors)))).toEqual(everything(none));
@@ -194,7 +193,7 @@ describe("An object of a namespace that no discoverySelector selects", () => {
     expect(everything(new TestMesh(yaml, config()))).not.toEqual(everything(none));
   });
 
-  test("is as one that is not there, through every change of labels and of the selectors", () => {
+  test("behave as if absent, through all changes of labels and selectors", () => {
     const label = fc.constantFrom("", "on", "too", "off");
     const step = fc.oneof(
       fc.record({ space: fc.constantFrom(...spaces), label }),

@@ -1,4 +1,4 @@
-/** A Kubernetes Service; ports are `name:port[:targetPort]`, the address `None` makes it headless. */
+/** A Kubernetes Service. Ports are `name:port[:targetPort]`; the address `None` makes it headless. */
 export function serviceYaml(
   name: string,
   options: {

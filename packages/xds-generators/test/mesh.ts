@@ -10,7 +10,7 @@ import { generators } from "../src/index.js";
 
 export const clusterType = "envoy.config.cluster.v3.Cluster";
 
-/** A mesh given as YAML, and proxies that ask for what they should have. */
+/** A mesh defined in YAML, and proxies that request its resources. */
 export class TestMesh {
   readonly db = new Database<Proxy>();
 
@@ -18,7 +18,7 @@ export class TestMesh {
     this.configure(config).apply(yaml);
   }
 
-  /** Adds or replaces objects; a refused one fails the test. */
+  /** Adds or replaces objects. Rejected objects fail the test. */
   apply(yaml: string): this {
     commitYaml(this.db, yaml);
     return this;
@@ -63,7 +63,7 @@ export interface ProxyOptions {
   readonly locality?: { readonly region: string; readonly zone: string; readonly subzone: string };
 }
 
-/** A proxy and the resources that it should have. */
+/** A proxy and its resources. */
 export class TestProxy {
   constructor(readonly view: View<Proxy>) {}
 
@@ -81,7 +81,7 @@ export class TestProxy {
     return [...this.set(type)].map((resource) => resource.name).sort();
   }
 
-  /** A resource in JSON, every `Any` opened. Throws where there is none. */
+  /** Returns a resource as JSON with unpacked `Any` messages; throws if it does not exist. */
   json(type: string, name: string): Json {
     const found = this.resource(type, name);
     if (found === undefined) throw new Error(`no ${name} among ${this.names(type).join(", ")}`);
@@ -93,11 +93,11 @@ export class TestProxy {
   }
 }
 
-/** JSON whose parts a test may look into without narrowing. */
+/** JSON that tests may access without narrowing. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export type Json = any;
 
-/** Every message that an `Any` of ours holds. */
+/** All messages that may be packed in an `Any`. */
 const registry = createRegistry(...envoy, ...istio);
 
 function decoded(type: string, bytes: Uint8Array): Json {

@@ -18,7 +18,7 @@ metadata: {name: ${name}, namespace: shop}
 spec: {selector: {app: ${name}}, ports: ${ports}${more}}
 `;
 
-it("finds nothing where nothing is left out", () => {
+it("reports nothing if nothing is omitted", () => {
   const mesh = new TestMesh(service("cart", "[{name: http, port: 80}]", ", clusterIP: 10.1.0.1"));
   expect(found(mesh.proxy())).toEqual({
     duplicateClusters: [],
@@ -29,7 +29,7 @@ it("finds nothing where nothing is left out", () => {
   });
 });
 
-it("finds clusters that two ports ask for, and those with nothing to resolve", () => {
+it("reports clusters of two ports with one number, and DNS clusters without endpoints", () => {
   const mesh = new TestMesh(
     service(
       "dns",
@@ -49,7 +49,7 @@ it("finds clusters that two ports ask for, and those with nothing to resolve", (
   expect(found(mesh.proxy()).duplicateClusters).toEqual([]);
 });
 
-it("finds assignments without endpoints", () => {
+it("reports load assignments without endpoints", () => {
   const slice = `---
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -66,7 +66,7 @@ ports: [{name: http, port: 8080}]
   ]);
 });
 
-it("finds virtual hosts that are wanted twice", () => {
+it("reports duplicate virtual hosts", () => {
   const virtualService = (name: string, hosts: string): string => `---
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -81,7 +81,7 @@ spec: {hosts: ${hosts}, http: [{route: [{destination: {host: cart}}]}]}
   expect(found(mesh.proxy()).duplicateDomains).toEqual(["x.example.com:80"]);
 });
 
-it("finds TCP services that cannot be told apart, and ports of a workload that two services describe differently", () => {
+it("reports conflicting TCP services, and conflicting protocols of a workload's port", () => {
   const mesh = new TestMesh(
     entry(
       "one",
@@ -107,7 +107,7 @@ it("finds TCP services that cannot be told apart, and ports of a workload that t
   expect(found(mesh.proxy({ labels: { app: "other" } })).hasInboundConflict).toBe(false);
 });
 
-it("finds hosts whose rules repeat a subset, by whatever form of the host", () => {
+it("reports hosts with duplicate subsets, in all forms of the host", () => {
   const rule = (name: string, host: string, subset: string): string => `---
 apiVersion: networking.istio.io/v1
 kind: DestinationRule

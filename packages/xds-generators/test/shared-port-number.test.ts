@@ -6,11 +6,11 @@ import { RouteMesh } from "./routes/route-mesh.js";
 const endpointType = "envoy.config.endpoint.v3.ClusterLoadAssignment";
 const edge = "outbound|443||edge.shop.svc.cluster.local";
 
-// As a gateway of HTTP/3 and a DNS server have it: UDP beside TCP at one number, declared first.
+// As for HTTP/3 gateways and DNS servers: a UDP port with the number of a TCP port, declared first.
 const service = serviceYaml("edge", { ports: ["udp-quic:443:9443", "http-web:443:8443", "http:80:8080"] });
 const pod = podYaml("edge", "10.0.0.7", { ports: { "udp-quic": 9443, "http-web": 8443, http: 8080 } });
 
-describe("a number that ports for UDP and for TCP share is the port for TCP's", () => {
+describe("a port number shared by UDP and TCP means the TCP port", () => {
   it("in clusters and their endpoints", () => {
     const proxy = new TestMesh(
       serviceYaml("edge", { ports: ["udp-quic:443:9443", "detected:443:8443"] }) +
@@ -29,7 +29,7 @@ describe("a number that ports for UDP and for TCP share is the port for TCP's", 
     ]);
   });
 
-  it("where a scope takes only some of a service's ports", () => {
+  it("if a scope imports only some of a service's ports", () => {
     const routed = istioYaml(
       "VirtualService",
       "front",

@@ -5,7 +5,7 @@ import { RouteMesh } from "./routes/route-mesh.js";
 
 const host = "names.shop.svc.cluster.local";
 const assignmentType = "envoy.config.endpoint.v3.ClusterLoadAssignment";
-/** As cluster DNS has it: one number for datagrams, which comes first, and for connections. */
+/** As for cluster DNS: a UDP port, declared first, with the number of a TCP port. */
 const names =
   serviceYaml("names", { ports: ["udp:53:5353", "http-names:53:8053"] }) +
   podYaml("names", "10.2.0.1", { ports: { udp: 5353, "http-names": 8053 } });
@@ -20,8 +20,8 @@ function portsOf(proxy: TestProxy): number[] {
   );
 }
 
-describe("a service with a port for datagrams and one for connections, of one number", () => {
-  it("is reached at the port for connections", () => {
+describe("a service with a UDP port and a TCP port of one number", () => {
+  it("is reached at the TCP port", () => {
     const mesh = new RouteMesh(names);
     const proxy = mesh.proxy();
     expect(proxy.names(clusterType).filter((name) => name.startsWith("outbound"))).toEqual([`outbound|53||${host}`]);
@@ -29,14 +29,14 @@ describe("a service with a port for datagrams and one for connections, of one nu
     expect(Object.keys(mesh.sidecar().hosts("53"))).toContain(`${host}:53`);
   });
 
-  it("has the protocol of that port", () => {
+  it("has the protocol of the TCP port", () => {
     const mesh = new RouteMesh(serviceYaml("names", { ports: ["udp:53", "grpc:53"] }));
     expect(JSON.stringify(mesh.proxy().cluster(`outbound|53||${host}`).typedExtensionProtocolOptions)).toContain(
       "http2ProtocolOptions",
     );
   });
 
-  it("has both where a route to that number imports it", () => {
+  it("has both if a route to that number imports it", () => {
     const more = serviceYaml("names", { ports: ["udp:53:5353", "http-names:53:8053", "http-admin:9000"] });
     const route = istioYaml("VirtualService", "cart", {
       hosts: ["cart"],
@@ -58,7 +58,7 @@ describe("a service with a port for datagrams and one for connections, of one nu
     expect(portsOf(mesh.proxy())).toEqual([8053]);
   });
 
-  it("has no virtual host at a number for datagrams alone", () => {
+  it("has no virtual host at a UDP-only number", () => {
     const mesh = new RouteMesh(
       serviceYaml("names", { ports: ["udp:53", "http:80"] }) +
         serviceYaml("other", { ip: "10.96.0.2", ports: ["http:53"] }),

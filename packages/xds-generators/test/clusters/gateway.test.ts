@@ -6,15 +6,15 @@ const router = { type: "router", namespace: "istio-system", name: "ingress", lab
 const gateway = (servers: readonly object[]): string =>
   istioYaml("Gateway", "gateway", { selector: { istio: "ingress" }, servers }, "istio-system");
 
-describe("a gateway's clusters", () => {
-  it("are those of services and the one that leads nowhere", () => {
+describe("clusters of a gateway", () => {
+  it("are those of services and BlackHoleCluster", () => {
     expect(new TestMesh(serviceYaml("cart")).proxy(router).names(clusterType)).toEqual([
       "BlackHoleCluster",
       "outbound|80||cart.shop.svc.cluster.local",
     ]);
   });
 
-  it("are doubled for AUTO_PASSTHROUGH, without TLS of their own and without services outside of the mesh", () => {
+  it("include SNI-DNAT clusters for AUTO_PASSTHROUGH, without TLS and without mesh-external services", () => {
     const server = {
       port: { number: 15443, name: "tls", protocol: "TLS" },
       tls: { mode: "AUTO_PASSTHROUGH" },
@@ -43,7 +43,7 @@ describe("a gateway's clusters", () => {
     expect(cluster.edsClusterConfig.serviceName).toBe("outbound_.80_.v1_.cart.shop.svc.cluster.local");
   });
 
-  it("for AUTO_PASSTHROUGH are sent endpoints, though the hosts are resolved as they are met", () => {
+  it("with SNI-DNAT names use EDS, even for DYNAMIC_DNS services", () => {
     const server = {
       port: { number: 15443, name: "tls", protocol: "TLS" },
       tls: { mode: "AUTO_PASSTHROUGH" },
@@ -74,7 +74,7 @@ describe("a gateway's clusters", () => {
         .names(clusterType)
         .filter((name) => name.startsWith("outbound"));
 
-    it("are those that its routes name, and follow them", () => {
+    it("are those referenced by its routes, and follow edits of the routes", () => {
       const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other") + gateway([http]) + route("cart")).set(
         "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",
         "true",
@@ -85,7 +85,7 @@ describe("a gateway's clusters", () => {
       expect(mesh.proxy().names(clusterType)).toContain("outbound|80||cart.shop.svc.cluster.local");
     });
 
-    it("are also those of the mesh's extension providers", () => {
+    it("include those of the mesh's extension providers", () => {
       const provider = { name: "authz", envoyExtAuthzGrpc: { service: "shop/other.shop.svc.cluster.local", port: 80 } };
       const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other"), { extensionProviders: [provider] }).set(
         "PILOT_FILTER_GATEWAY_CLUSTER_CONFIG",

@@ -13,7 +13,7 @@ function sidecar(spec: object): string {
 }
 
 describe("inbound clusters", () => {
-  it("are one for each port of the workload that a service leads to", () => {
+  it("exist for each workload port that a service targets", () => {
     const proxy = new TestMesh(web + serviceYaml("other")).proxy(options);
     expect(inbound(proxy.names(clusterType))).toEqual(["inbound|8080||", "inbound|9090||"]);
     expect(proxy.cluster("inbound|8080||")).toMatchObject({
@@ -29,13 +29,13 @@ describe("inbound clusters", () => {
     });
   });
 
-  it("name every service of the port", () => {
+  it("list all services of the port in their metadata", () => {
     const both = web + serviceYaml("web2", { ports: ["http:80:8080"], spec: { selector: { app: "web" } } });
     const { services } = new TestMesh(both).proxy(options).cluster("inbound|8080||").metadata.filterMetadata.istio;
     expect(services.map(({ name }: Json) => name)).toEqual(["web", "web2"]);
   });
 
-  it("name a service once that has several addresses", () => {
+  it("list a service with several addresses once", () => {
     const spec = {
       hosts: ["web.internal"],
       addresses: ["240.1.1.1", "240.1.1.2"],
@@ -49,7 +49,7 @@ describe("inbound clusters", () => {
     expect(services).toEqual([{ host: "web.internal", name: "web.internal", namespace: "shop" }]);
   });
 
-  it("go to loopback where the mesh wants it so", () => {
+  it("connect to loopback if the mesh's inbound traffic policy says so", () => {
     const proxy = new TestMesh(web, { inboundTrafficPolicy: { mode: "LOCALHOST" } }).proxy(options);
     const cluster = proxy.cluster("inbound|8080||");
     expect(cluster.type).toBe("STATIC");
@@ -59,13 +59,13 @@ describe("inbound clusters", () => {
     expect(cluster.upstreamBindConfig).toBeUndefined();
   });
 
-  it("are none without redirection and without a Sidecar's listeners", () => {
+  it("do not exist without redirection and without ingress listeners", () => {
     expect(
       inbound(new TestMesh(web).proxy({ ...options, metadata: { INTERCEPTION_MODE: "NONE" } }).names(clusterType)),
     ).toEqual([]);
   });
 
-  it("have the rule's connection pool, but none that selects workloads, and not its TLS", () => {
+  it("have the connection pool of a DestinationRule without workloadSelector, and not its TLS", () => {
     const trafficPolicy = {
       connectionPool: { tcp: { maxConnections: 3 } },
       tls: { mode: "ISTIO_MUTUAL" },
@@ -87,12 +87,12 @@ describe("inbound clusters", () => {
     ).toBe(4294967295);
   });
 
-  it("count under the mesh's pattern", () => {
+  it("have stat names by the mesh's pattern", () => {
     const proxy = new TestMesh(web, { inboundClusterStatName: "%SERVICE%_%TARGET_PORT%" }).proxy(options);
     expect(proxy.cluster("inbound|8080||").altStatName).toBe("web.shop_8080;");
   });
 
-  it("send from both families where the proxy has both", () => {
+  it("bind source addresses of both families on dual-stack proxies", () => {
     const mesh = new TestMesh(web);
     const source = (ips: string): Json =>
       mesh.proxy({ ...options, metadata: { INSTANCE_IPS: ips } }).cluster("InboundPassthroughCluster")
@@ -109,14 +109,14 @@ describe("inbound clusters", () => {
   });
 });
 
-describe("a Sidecar's ingress listeners", () => {
+describe("ingress listeners of a Sidecar", () => {
   const listener = (number: number, defaultEndpoint = "", more: object = {}): object => ({
     port: { number, protocol: "HTTP", name: `http-${number}` },
     defaultEndpoint,
     ...more,
   });
 
-  it("take the place of the services' ports", () => {
+  it("replace the services' ports", () => {
     const mesh = new TestMesh(web + sidecar({ ingress: [listener(7000, "127.0.0.1:8080")] }));
     const proxy = mesh.proxy(options);
     expect(inbound(proxy.names(clusterType))).toEqual(["inbound|7000||"]);
@@ -132,20 +132,20 @@ describe("a Sidecar's ingress listeners", () => {
     ["0.0.0.0:8080", { socketAddress: { address: "10.1.0.1", portValue: 8080 } }],
     ["unix:///run/web.sock", { pipe: { path: "/run/web.sock" } }],
     ["[::1]:8080", { socketAddress: { address: "127.0.0.1", portValue: 8080 } }],
-  ])("lead to %s", (endpoint, address) => {
+  ])("connect to %s", (endpoint, address) => {
     const cluster = new TestMesh(web + sidecar({ ingress: [listener(7000, endpoint)] }))
       .proxy(options)
       .cluster("inbound|7000||");
     expect(cluster.loadAssignment.endpoints[0].lbEndpoints[0].endpoint.address).toEqual(address);
   });
 
-  it("without an endpoint pass on what arrives, for the service of the port", () => {
+  it("without a default endpoint connect to the original destination, with the service of the port", () => {
     const cluster = new TestMesh(web + sidecar({ ingress: [listener(8080)] })).proxy(options).cluster("inbound|8080||");
     expect(cluster.type).toBe("ORIGINAL_DST");
     expect(cluster.metadata.filterMetadata.istio.services[0].name).toBe("web");
   });
 
-  it("have the listener's connection pool, else the Sidecar's, before any rule's", () => {
+  it("have the listener's connection pool, or else the Sidecar's, before a DestinationRule's", () => {
     const pool = (maxConnections: number): object => ({ tcp: { maxConnections } });
     const rule = destinationRule("web.shop.svc.cluster.local", { trafficPolicy: { connectionPool: pool(1) } });
     const ingress = [listener(8080, "", { connectionPool: pool(5) }), listener(9090)];

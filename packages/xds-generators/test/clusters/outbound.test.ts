@@ -6,7 +6,7 @@ const cart = "outbound|80||cart.shop.svc.cluster.local";
 const own = ["BlackHoleCluster", "InboundPassthroughCluster", "PassthroughCluster"];
 
 describe("clusters of a service", () => {
-  it("are one for each port but UDP, whose endpoints come by EDS under the same name", () => {
+  it("exist for each port except UDP, and use EDS under their own name", () => {
     const proxy = new TestMesh(serviceYaml("cart", { ports: ["http:80:8080", "grpc:90", "udp-dns:53"] })).proxy();
     expect(proxy.names(clusterType)).toEqual([...own, cart, "outbound|90||cart.shop.svc.cluster.local"]);
     expect(proxy.cluster(cart)).toMatchObject({
@@ -26,7 +26,7 @@ describe("clusters of a service", () => {
     });
   });
 
-  it("take the protocol of the port that is not UDP where a number has both", () => {
+  it("have the protocol of the TCP port if a UDP port has the same number", () => {
     const name = "outbound|70||dns.shop.svc.cluster.local";
     const options = (ports: readonly string[]) =>
       new TestMesh(serviceYaml("dns", { ports })).proxy().cluster(name).typedExtensionProtocolOptions;
@@ -40,7 +40,7 @@ describe("clusters of a service", () => {
     expect(group.lbEndpoints).toMatchObject([{ endpoint: { address: { socketAddress: { portValue: 5353 } } } }]);
   });
 
-  it("to outside of the mesh say so, unless tunnels lead there", () => {
+  it("outside the mesh are marked as external, unless tunnels lead there", () => {
     const external = (labels: object) =>
       serviceEntry("ext", {
         hosts: ["ext.test"],
@@ -56,7 +56,7 @@ describe("clusters of a service", () => {
     expect(istio({ "networking.istio.io/tunnel": "http" })).not.toHaveProperty("external");
   });
 
-  it("open their circuit breakers and leave Envoy's panic off", () => {
+  it("have no connection limits, and disable Envoy's panic mode", () => {
     const cluster = new TestMesh(serviceYaml("cart")).proxy().cluster(cart);
     const max = 4294967295;
     expect(cluster.circuitBreakers.thresholds).toEqual([
@@ -65,7 +65,7 @@ describe("clusters of a service", () => {
     expect(cluster.commonLbConfig).toEqual({ healthyPanicThreshold: {} });
   });
 
-  it("speak HTTP/2 where the port says so, and what the client spoke where it says nothing; gateways keep to HTTP/1.1", () => {
+  it("use HTTP/2 if the port declares it, and the downstream protocol if undeclared; gateways use HTTP/1.1", () => {
     const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "grpc:90", "unnamed:70"] }));
     const options = (type: "sidecar" | "router", port: number) =>
       mesh.proxy({ type }).cluster(`outbound|${port}||cart.shop.svc.cluster.local`).typedExtensionProtocolOptions?.[
@@ -79,7 +79,7 @@ describe("clusters of a service", () => {
     expect(options("router", 70)).toBeUndefined();
   });
 
-  it("keep the case of HTTP/1.1 headers where the proxy's configuration asks for it", () => {
+  it("preserve the case of HTTP/1.1 headers if the proxy's configuration says so", () => {
     const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:80", "tcp:90"] }), {
       defaultConfig: { proxyHeaders: { preserveHttp1HeaderCase: true } },
     });
@@ -89,7 +89,7 @@ describe("clusters of a service", () => {
     expect(text("PassthroughCluster")).toContain("PreserveCaseFormatterConfig");
   });
 
-  it("count under the name that the mesh's pattern gives", () => {
+  it("have stat names by the mesh's pattern", () => {
     const mesh = new TestMesh(
       serviceYaml("cart") + destinationRule("cart", { subsets: [{ name: "v1", labels: { version: "v1" } }] }),
       {
@@ -102,7 +102,7 @@ describe("clusters of a service", () => {
     );
   });
 
-  it("exchange no metadata where every endpoint is reached through a tunnel, which carries it", () => {
+  it("exchange no metadata if all endpoints are reached through HBONE, which carries it", () => {
     const labels = { "networking.istio.io/tunnel": "other,http" };
     const subsets = [{ name: "v1", labels: {} }];
     const mesh = new TestMesh(
@@ -119,14 +119,14 @@ describe("clusters of a service", () => {
     expect(disabled(cart)).toBeUndefined();
   });
 
-  it("are absent for an ExternalName service", () => {
+  it("do not exist for an ExternalName service", () => {
     const proxy = new TestMesh(
       serviceYaml("alias", { ip: "", spec: { type: "ExternalName", externalName: "example.com" } }),
     ).proxy();
     expect(proxy.names(clusterType)).toEqual(own);
   });
 
-  it("lack the exchange of metadata where the proxy's Envoy lacks the extension", () => {
+  it("have no metadata exchange filter if the proxy's Envoy lacks the extension", () => {
     const mesh = new TestMesh(serviceYaml("cart"));
     expect(mesh.proxy().cluster(cart).filters).toMatchObject([{ name: "istio.metadata_exchange" }]);
     expect(mesh.proxy({ extensions: ["envoy.filters.http.router"] }).cluster(cart).filters).toBeUndefined();
@@ -137,13 +137,13 @@ describe("a headless service", () => {
   const headless = serviceYaml("db", { ip: "None", ports: ["tcp:5432"] });
   const name = "outbound|5432||db.shop.svc.cluster.local";
 
-  it("is passed through to by sidecars and balanced by gateways", () => {
+  it("uses the original destination on sidecars and EDS on gateways", () => {
     const mesh = new TestMesh(headless);
     expect(mesh.proxy().cluster(name)).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
     expect(mesh.proxy({ type: "router" }).cluster(name)).toMatchObject({ type: "EDS", lbPolicy: "LEAST_REQUEST" });
   });
 
-  it("has mutual TLS only where every endpoint takes it", () => {
+  it("has mutual TLS only if all endpoints accept it", () => {
     const mesh = new TestMesh(headless);
     expect(mesh.proxy().cluster(name).transportSocket).toBeUndefined();
     mesh.apply(podYaml("db", "10.2.0.1", { ports: { tcp: 5432 } }));
@@ -163,7 +163,7 @@ describe("a ServiceEntry's cluster", () => {
       ...spec,
     });
 
-  it("resolves names itself", () => {
+  it("uses DNS for DNS resolution", () => {
     const cluster = new TestMesh(entry({ resolution: "DNS" })).proxy().cluster(name);
     expect(cluster).toMatchObject({
       type: "STRICT_DNS",
@@ -178,7 +178,7 @@ describe("a ServiceEntry's cluster", () => {
     expect(cluster.edsClusterConfig).toBeUndefined();
   });
 
-  it("asks for the families of the proxy's addresses", () => {
+  it("looks up the families of the proxy's addresses", () => {
     const mesh = new TestMesh(entry({ resolution: "DNS" }));
     const family = (ips: string): string | undefined =>
       mesh.proxy({ metadata: { INSTANCE_IPS: ips } }).cluster(name).dnsLookupFamily;
@@ -191,11 +191,11 @@ describe("a ServiceEntry's cluster", () => {
     expect(family("10.0.0.1,fd00::1")).toBe("ALL");
   });
 
-  it("uses one address at a time for DNS_ROUND_ROBIN", () => {
+  it("uses LOGICAL_DNS for DNS_ROUND_ROBIN", () => {
     expect(new TestMesh(entry({ resolution: "DNS_ROUND_ROBIN" })).proxy().cluster(name).type).toBe("LOGICAL_DNS");
   });
 
-  it("passes through for NONE, to another port where the entry says so", () => {
+  it("uses the original destination for NONE, with the entry's target port", () => {
     const cluster = new TestMesh(
       entry({ resolution: "NONE", ports: [{ number: 443, name: "tls", protocol: "TLS", targetPort: 8443 }] }),
     )
@@ -204,7 +204,7 @@ describe("a ServiceEntry's cluster", () => {
     expect(cluster).toMatchObject({ type: "ORIGINAL_DST", originalDstLbConfig: { upstreamPortOverride: 8443 } });
   });
 
-  it("passes mutual TLS through where all endpoints at its port's number take it, whatever another entry of the host calls the port", () => {
+  it("has mutual TLS for NONE if all endpoints at the port number accept it, whatever other entries of the host name the port", () => {
     const declared = (entryName: string, portName: string, spec: object): string =>
       serviceEntry(entryName, {
         hosts: ["api.example.com"],
@@ -223,7 +223,7 @@ describe("a ServiceEntry's cluster", () => {
     expect(socketOf("")).toBeUndefined();
   });
 
-  it("has no mutual TLS outside of the mesh", () => {
+  it("has no mutual TLS outside the mesh", () => {
     const cluster = new TestMesh(entry({ resolution: "STATIC", endpoints: [{ address: "192.0.2.1" }] }))
       .proxy()
       .cluster(name);
@@ -232,7 +232,7 @@ describe("a ServiceEntry's cluster", () => {
   });
 });
 
-describe("a ServiceEntry whose hosts are resolved as they are asked for", () => {
+describe("a ServiceEntry with DYNAMIC_DNS resolution", () => {
   const entry = serviceEntry("any", {
     hosts: ["*.example.com"],
     location: "MESH_EXTERNAL",
@@ -243,7 +243,7 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     ],
   });
 
-  it("has mutual TLS within the mesh, but where a policy passes connections through, for it has no endpoints that take it", () => {
+  it("has mutual TLS within the mesh, except under PASSTHROUGH, since it has no endpoints", () => {
     const inside = serviceEntry("any", {
       hosts: ["*.example.com"],
       location: "MESH_INTERNAL",
@@ -269,7 +269,7 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     });
   });
 
-  it("verifies the host of each request where TLS is originated", () => {
+  it("verifies the certificate against the host of each request", () => {
     const cluster = new TestMesh(
       entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE" } } }),
     )
@@ -280,7 +280,7 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     expect(cluster.transportSocket.name).toBe("envoy.transport_sockets.tls");
   });
 
-  it("is accepted by Envoy in plaintext too, once it has options for HTTP", () => {
+  it("allows insecure cluster options for plaintext with HTTP protocol options", () => {
     const grpc = entry.replace('"HTTP"', '"GRPC"');
     const cluster = new TestMesh(grpc).proxy().cluster("outbound|80||*.example.com");
     expect(cluster.clusterType.typedConfig.allowInsecureClusterOptions).toBe(true);
@@ -290,7 +290,7 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
     ).toBeUndefined();
   });
 
-  it("is told that a fixed SNI is meant", () => {
+  it("allows insecure cluster options for a fixed SNI", () => {
     const cluster = new TestMesh(
       entry + destinationRule("*.example.com", { trafficPolicy: { tls: { mode: "SIMPLE", sni: "www.example.com" } } }),
     )
@@ -300,8 +300,8 @@ describe("a ServiceEntry whose hosts are resolved as they are asked for", () => 
   });
 });
 
-describe("mutual TLS that istiod chooses", () => {
-  it("goes to endpoints that take it, by their metadata, and names the service's identities and SNI", () => {
+describe("automatic mutual TLS", () => {
+  it("is selected by endpoint metadata, and has the service's identities and SNI", () => {
     const cluster = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1", { account: "cart-account" }))
       .proxy()
       .cluster(cart);
@@ -329,7 +329,7 @@ describe("mutual TLS that istiod chooses", () => {
     ]);
   });
 
-  it("ends where the mesh, or the namespace's PeerAuthentication, turns it off", () => {
+  it("is disabled by the mesh or by PeerAuthentication of the namespace", () => {
     const off = new TestMesh(serviceYaml("cart"), { enableAutoMtls: false });
     expect(off.proxy().cluster(cart).transportSocketMatches).toBeUndefined();
     const mesh = new TestMesh(serviceYaml("cart") + peerAuthentication("shop", "DISABLE"));
@@ -338,7 +338,7 @@ describe("mutual TLS that istiod chooses", () => {
     expect(mesh.proxy().cluster(cart).transportSocketMatches).toHaveLength(2);
   });
 
-  it("has the certificates that the proxy brings where it brings some", () => {
+  it("uses the proxy's own certificates if it has some", () => {
     const metadata = { TLS_CLIENT_CERT_CHAIN: "/c.pem", TLS_CLIENT_KEY: "/k.pem", TLS_CLIENT_ROOT_CERT: "/r.pem" };
     const text = JSON.stringify(new TestMesh(serviceYaml("cart")).proxy({ metadata }).cluster(cart));
     expect(text).toContain("file-cert:/c.pem~/k.pem");
@@ -346,8 +346,8 @@ describe("mutual TLS that istiod chooses", () => {
   });
 });
 
-describe("fixed clusters", () => {
-  it("lead outbound traffic that the mesh does not know to where it was meant, or nowhere", () => {
+describe("built-in clusters", () => {
+  it("pass unknown outbound traffic to the original destination, or drop it", () => {
     const proxy = new TestMesh().proxy();
     expect(proxy.cluster("PassthroughCluster")).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
     expect(proxy.cluster("BlackHoleCluster")).toEqual({
@@ -358,7 +358,7 @@ describe("fixed clusters", () => {
     });
   });
 
-  it("resolve unknown hosts as they are asked for under ALLOW_ANY_DYNAMIC_DNS", () => {
+  it("resolve unknown hosts on demand under ALLOW_ANY_DYNAMIC_DNS", () => {
     const mesh = new TestMesh("", { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } });
     expect(mesh.proxy().cluster("AllowAnyDynamicDNSCluster")).toMatchObject({
       clusterType: {
@@ -376,12 +376,12 @@ describe("fixed clusters", () => {
     ]);
   });
 
-  it("reach the proxy's own server of secrets where it has one", () => {
+  it("reach an external SDS server if the proxy has one", () => {
     const cluster = new TestMesh().proxy({ metadata: { credential: "true" } }).cluster("sds-external");
     expect(JSON.stringify(cluster.loadAssignment)).toContain("./var/run/secrets/credential-uds/socket");
   });
 
-  it("are none for those that are no Envoy", () => {
+  it("do not exist for proxies other than Envoy", () => {
     const mesh = new TestMesh(serviceYaml("cart"));
     expect(mesh.proxy({ type: "ztunnel" }).names(clusterType)).toEqual([]);
     expect(mesh.proxy({ metadata: { GENERATOR: "grpc" } }).names(clusterType)).toEqual([]);

@@ -6,8 +6,8 @@ const cart = "outbound|80||cart.shop.svc.cluster.local";
 const trafficPolicy = { connectionPool: { tcp: { maxConnections: 3 } } };
 const of = (proxy: TestProxy, name = cart) => proxy.resource(clusterType, name);
 
-describe("proxies that no object tells apart", () => {
-  it("share each cluster, whatever their namespaces, names, addresses and labels are", () => {
+describe("clients of the same class", () => {
+  it("share each cluster, whatever their namespaces, names, addresses and labels", () => {
     const mesh = new TestMesh(serviceYaml("cart") + destinationRule("cart.shop.svc.cluster.local", { trafficPolicy }));
     const [first, ...others] = [
       mesh.proxy(),
@@ -27,7 +27,7 @@ describe("proxies that no object tells apart", () => {
     expect(sets[0]).toBe(sets[1]);
   });
 
-  it("are made anew only where a rule is theirs", () => {
+  it("get their own clusters only where a DestinationRule selects them", () => {
     const mesh = new TestMesh(serviceYaml("cart"));
     const [web, ledger] = [mesh.proxy(), mesh.proxy({ namespace: "payments" })];
     const before = [of(web), of(ledger)];
@@ -38,7 +38,7 @@ describe("proxies that no object tells apart", () => {
 });
 
 describe("an edit", () => {
-  it("of endpoints touches no cluster, unless they bring another identity", () => {
+  it("of endpoints changes no cluster, unless identities change", () => {
     const mesh = new TestMesh(serviceYaml("cart") + podYaml("cart", "10.2.0.1"));
     const proxy = mesh.proxy();
     const before = proxy.set(clusterType);
@@ -48,7 +48,7 @@ describe("an edit", () => {
     expect(proxy.set(clusterType)).not.toBe(before);
   });
 
-  it("of one service leaves the clusters of others as they are", () => {
+  it("of one service leaves clusters of other services unchanged", () => {
     const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other"));
     const proxy = mesh.proxy();
     const other = of(proxy, "outbound|80||other.shop.svc.cluster.local");
@@ -57,7 +57,7 @@ describe("an edit", () => {
     expect(of(proxy, "outbound|80||other.shop.svc.cluster.local")).toBe(other);
   });
 
-  it("that comes out equal gives the same resource", () => {
+  it("with an equal result keeps the same resource object", () => {
     const mesh = new TestMesh(serviceYaml("cart"));
     const proxy = mesh.proxy();
     const before = proxy.set(clusterType);

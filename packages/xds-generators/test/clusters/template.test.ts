@@ -13,7 +13,7 @@ interface Texts {
   readonly names: readonly string[];
 }
 
-/** A cluster with texts at its top, within a text, in maps, and deep inside of packed messages. */
+/** A cluster with placeholders at the top level, within a string, in maps, and deep inside packed messages. */
 function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
   const context = create(UpstreamTlsContextSchema, {
     sni,
@@ -48,7 +48,7 @@ function cluster({ name, sni, names }: Texts, suffix = ";"): Cluster {
 const blanks: Texts = { name: placeholder("name"), sni: placeholder("sni"), names: [repeatedPlaceholder("names")] };
 
 describe("a template", () => {
-  it("leaves texts alone that look like its blanks, as somebody may have written them", () => {
+  it("keeps user-supplied strings that look like placeholders", () => {
     for (const text of ["\u0001blank:name\u0002", "a\u0001blank:name\u0002", "\u0001blank:", "\u0001\u0002"]) {
       const message = create(ClusterSchema, {
         name: placeholder("name"),
@@ -63,9 +63,9 @@ describe("a template", () => {
     }
   });
 
-  it("filled in is what is encoded with the texts in place", () => {
+  it("filled in equals the encoded message with the values in place", () => {
     const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
-    // Lengths of messages take one byte, two or three; some texts are not ASCII.
+    // Messages with one, two and three bytes of length; some strings are not ASCII.
     const text = fc.oneof(
       fc.string({ unit: "grapheme", minLength: 1 }),
       fc.string({ minLength: 100, maxLength: 300 }),
@@ -80,7 +80,7 @@ describe("a template", () => {
     );
   });
 
-  it("does not share what it gives", () => {
+  it("returns a new array each time", () => {
     const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
     const first = fillTemplate(cut, { name: "first", sni: "a", names: [] });
     const copy = first.slice();
@@ -88,7 +88,7 @@ describe("a template", () => {
     expect(first).toEqual(copy);
   });
 
-  it("leaves a text alone that only begins like a placeholder", () => {
+  it("keeps a string that only begins like a placeholder", () => {
     const [open = ""] = placeholder("x").split("x");
     const cut = compileTemplate(
       toBinary(ClusterSchema, create(ClusterSchema, { name: `${open}never closed`, altStatName: placeholder("name") })),
@@ -99,11 +99,11 @@ describe("a template", () => {
     });
   });
 
-  it("is not filled without what it needs", () => {
+  it("cannot be filled in without all values", () => {
     const cut = compileTemplate(toBinary(ClusterSchema, cluster(blanks)));
     expect(() => fillTemplate(cut, { name: "n", sni: "s" })).toThrow("names: texts are expected");
     expect(() => fillTemplate(cut, { name: "n", names: [] })).toThrow("sni: a text is expected");
-    // What was written before it failed is not in the next one.
+    // Bytes written before the failure are not in the next result.
     const socket = fromBinary(ClusterSchema, fillTemplate(cut, { name: "n", sni: "s", names: ["one", "two"] }))
       .transportSocketMatches[0]?.transportSocket;
     const config =

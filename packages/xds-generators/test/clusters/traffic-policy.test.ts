@@ -6,7 +6,7 @@ const host = "cart.shop.svc.cluster.local";
 const cart = `outbound|80||${host}`;
 const httpOptions = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
-/** The cluster of `cart` under a traffic policy. */
+/** The cluster of `cart` with a traffic policy. */
 function clusterWith(
   trafficPolicy: object,
   options: { mesh?: object; proxy?: ProxyOptions; port?: string } = {},
@@ -18,7 +18,7 @@ function clusterWith(
 }
 
 describe("a connection pool", () => {
-  it("bounds connections, requests and retries; 0 is no bound", () => {
+  it("limits connections, requests and retries; 0 means no limit", () => {
     const { circuitBreakers } = clusterWith({
       connectionPool: {
         tcp: { maxConnections: 10 },
@@ -30,7 +30,7 @@ describe("a connection pool", () => {
     ]);
   });
 
-  it("sets timeouts, durations and requests a connection, HTTP's idle timeout before TCP's", () => {
+  it("sets timeouts, durations and requests per connection, HTTP's idle timeout before TCP's", () => {
     const cluster = clusterWith({
       connectionPool: {
         tcp: { connectTimeout: "3s", idleTimeout: "40s", maxConnectionDuration: "60s" },
@@ -44,7 +44,7 @@ describe("a connection pool", () => {
     });
   });
 
-  it("sets streams and keep-alive of HTTP/2 where the cluster speaks it", () => {
+  it("sets streams and keepalive of HTTP/2 if the cluster uses it", () => {
     const pool = {
       connectionPool: { http: { maxConcurrentStreams: 7, http2KeepAlive: { interval: "5s", timeout: "2s" } } },
     };
@@ -56,7 +56,7 @@ describe("a connection pool", () => {
     expect(JSON.stringify(clusterWith(pool))).not.toContain("maxConcurrentStreams");
   });
 
-  it("keeps TCP connections alive as the mesh says, the policy's settings in front", () => {
+  it("sets TCP keepalive of the mesh, overridden by the policy", () => {
     const mesh = { tcpKeepalive: { time: "10s", interval: "20s", probes: 3 } };
     expect(
       clusterWith({ connectionPool: { tcp: { maxConnections: 1 } } }, { mesh }).upstreamConnectionOptions.tcpKeepalive,
@@ -77,7 +77,7 @@ describe("a connection pool", () => {
     ["the mesh, for HTTP", "DEFAULT", "UPGRADE", "http:80", true],
     ["the mesh, not for TCP", "DEFAULT", "UPGRADE", "tcp:80", false],
     ["nobody", "DO_NOT_UPGRADE", "UPGRADE", "http:80", false],
-  ])("upgrades to HTTP/2 as %s wants", (_, policy, mesh, port, upgraded) => {
+  ])("upgrades to HTTP/2 if %s says so", (_, policy, mesh, port, upgraded) => {
     const cluster = clusterWith(
       { connectionPool: { http: { h2UpgradePolicy: policy } } },
       { mesh: { h2UpgradePolicy: mesh }, port },
@@ -85,7 +85,7 @@ describe("a connection pool", () => {
     expect(JSON.stringify(cluster.typedExtensionProtocolOptions ?? {}).includes("http2ProtocolOptions")).toBe(upgraded);
   });
 
-  it("can follow the client's protocol, which is no upgrade", () => {
+  it("can use the client's protocol, which is not an upgrade", () => {
     const cluster = clusterWith(
       { connectionPool: { http: { useClientProtocol: true } } },
       { mesh: { h2UpgradePolicy: "UPGRADE" } },
@@ -93,7 +93,7 @@ describe("a connection pool", () => {
     expect(cluster.typedExtensionProtocolOptions[httpOptions]).toMatchObject({ useDownstreamProtocolConfig: {} });
   });
 
-  it("comes from the mesh where the policy has none, for passthrough too", () => {
+  it("is the mesh's if the policy has none, also for PassthroughCluster", () => {
     const mesh = {
       defaultTrafficPolicy: {
         connectionPool: { tcp: { maxConnections: 5 } },
@@ -113,7 +113,7 @@ describe("a connection pool", () => {
 });
 
 describe("a retry budget", () => {
-  it("has 20 % and 3 retries unless it says otherwise", () => {
+  it("defaults to 20 % and 3 retries", () => {
     expect(clusterWith({ retryBudget: {} }).circuitBreakers.thresholds[0].retryBudget).toEqual({
       budgetPercent: { value: 20 },
       minRetryConcurrency: 3,
@@ -128,7 +128,7 @@ describe("a retry budget", () => {
 });
 
 describe("outlier detection", () => {
-  it("counts errors, 0 turning a count off, and never goes by success rate", () => {
+  it("counts errors, disables a count with 0, and never uses the success rate", () => {
     const { outlierDetection } = clusterWith({
       outlierDetection: {
         consecutive5xxErrors: 7,
@@ -150,7 +150,7 @@ describe("outlier detection", () => {
     });
   });
 
-  it("tells local errors apart where asked to", () => {
+  it("splits local origin errors if configured", () => {
     const { outlierDetection } = clusterWith({
       outlierDetection: { splitExternalLocalOriginErrors: true, consecutiveLocalOriginFailures: 4 },
     });
@@ -171,7 +171,7 @@ describe("outlier detection", () => {
     expect(new TestMesh(preferring).proxy().cluster(cart).commonLbConfig.healthyPanicThreshold).toEqual({});
   });
 
-  it("can go by chosen statuses", () => {
+  it("can count selected status codes", () => {
     const matcher = (codes: number[]): Json =>
       clusterWith({ outlierDetection: { outlierDetectionHttpErrorCodes: codes } }).typedExtensionProtocolOptions[
         httpOptions
@@ -191,11 +191,11 @@ describe("a load balancer", () => {
     [{ simple: "UNSPECIFIED" }, "LEAST_REQUEST"],
     [{ consistentHash: { useSourceIp: true } }, "RING_HASH"],
     [{ consistentHash: { useSourceIp: true, maglev: { tableSize: 65537 } } }, "MAGLEV"],
-  ])("of %j is %s", (loadBalancer, policy) => {
+  ])("with %j is %s", (loadBalancer, policy) => {
     expect(clusterWith({ loadBalancer }).lbPolicy).toBe(policy);
   });
 
-  it("of consistent hashing has 1024 points unless the policy counts otherwise", () => {
+  it("with a consistent hash has a ring of 1024 by default", () => {
     expect(clusterWith({ loadBalancer: { consistentHash: { useSourceIp: true } } }).ringHashLbConfig).toEqual({
       minimumRingSize: "1024",
     });
@@ -211,7 +211,7 @@ describe("a load balancer", () => {
     ).toBeUndefined();
   });
 
-  it("warms endpoints up", () => {
+  it("warms up endpoints", () => {
     const warmup = { duration: "60s", minimumPercent: 20, aggression: 2 };
     expect(
       clusterWith({ loadBalancer: { simple: "ROUND_ROBIN", warmup } }).roundRobinLbConfig.slowStartConfig,
@@ -232,20 +232,20 @@ describe("a load balancer", () => {
     });
   });
 
-  it("of PASSTHROUGH goes where the connection was meant to", () => {
+  it("PASSTHROUGH uses the original destination", () => {
     const cluster = clusterWith({ loadBalancer: { simple: "PASSTHROUGH" } });
     expect(cluster).toMatchObject({ type: "ORIGINAL_DST", lbPolicy: "CLUSTER_PROVIDED" });
     expect(cluster.edsClusterConfig).toBeUndefined();
   });
 
-  it("of Redis is MAGLEV where istiod speaks Redis", () => {
+  it("for Redis is MAGLEV with the Redis filter", () => {
     const mesh = new TestMesh(serviceYaml("cart", { ports: ["redis:80"] }));
     expect(mesh.proxy().cluster(cart).lbPolicy).toBe("LEAST_REQUEST");
     mesh.set("PILOT_ENABLE_REDIS_FILTER", "true");
     expect(mesh.proxy().cluster(cart).lbPolicy).toBe("MAGLEV");
   });
 
-  it("of Redis stays MAGLEV under PASSTHROUGH, but for a subset that says so itself", () => {
+  it("for Redis stays MAGLEV under PASSTHROUGH, except for a subset with PASSTHROUGH of its own", () => {
     const passing = { loadBalancer: { simple: "PASSTHROUGH" } };
     const subsets = [
       { name: "sharded" },
@@ -268,7 +268,7 @@ describe("a load balancer", () => {
     expect(assigned()).toBe(3);
   });
 
-  it("weighs localities where the policy distributes, or where it fails over by choice and failures are noticed", () => {
+  it("is locality-weighted if traffic is distributed, or if it fails over by configuration with outlier detection", () => {
     const weighted = (trafficPolicy: object): boolean =>
       clusterWith(trafficPolicy).commonLbConfig.localityWeightedLbConfig !== undefined;
     const distribute = { localityLbSetting: { distribute: [{ from: "a/*", to: { "a/*": 100 } }] } };
@@ -279,7 +279,7 @@ describe("a load balancer", () => {
     expect(weighted({ outlierDetection: {} })).toBe(false);
   });
 
-  it("balances zones where this is set", () => {
+  it("is zone-aware if configured", () => {
     const zone = (zoneAwareLbSetting: object): Json =>
       clusterWith({ loadBalancer: { zoneAwareLbSetting } }).commonLbConfig.zoneAwareLbConfig;
     expect(zone({ minClusterSize: 4 })).toEqual({ minClusterSize: "4" });
@@ -287,10 +287,10 @@ describe("a load balancer", () => {
   });
 });
 
-describe("TLS of a policy", () => {
+describe("TLS settings of a policy", () => {
   const tlsOf = (cluster: Json): Json => cluster.transportSocket?.typedConfig;
 
-  it("SIMPLE verifies against the system's roots, by the host of the request", () => {
+  it("SIMPLE verifies the request's host against the system's roots", () => {
     const cluster = clusterWith({ tls: { mode: "SIMPLE" } });
     expect(tlsOf(cluster).commonTlsContext).toMatchObject({
       combinedValidationContext: { validationContextSdsSecretConfig: { name: "file-root:system" } },
@@ -303,7 +303,7 @@ describe("TLS of a policy", () => {
     expect(cluster.metadata.filterMetadata.istio.alpn_override).toBe("false");
   });
 
-  it("SIMPLE with SNI and names uses these, and can skip the check", () => {
+  it("SIMPLE with SNI and subject alternative names uses these, and can skip verification", () => {
     const cluster = clusterWith({
       tls: { mode: "SIMPLE", sni: "api.example.com", subjectAltNames: ["api.example.com"], caCertificates: "/ca.pem" },
     });
@@ -335,7 +335,7 @@ describe("TLS of a policy", () => {
     expect(JSON.stringify(tlsOf(own))).toContain("sds-files-grpc");
   });
 
-  it("ISTIO_MUTUAL goes to every endpoint, with the service's identities unless the policy names others", () => {
+  it("ISTIO_MUTUAL applies to every endpoint, with the service's identities unless the policy has others", () => {
     const yaml = serviceYaml("cart") + podYaml("cart", "10.2.0.1");
     const sans = (tls: object): Json =>
       tlsOf(new TestMesh(yaml + destinationRule(host, { trafficPolicy: { tls } })).proxy().cluster(cart))
@@ -349,7 +349,7 @@ describe("TLS of a policy", () => {
     expect(cluster.transportSocket ?? cluster.transportSocketMatches).toBeUndefined();
   });
 
-  it("from a secret is for gateways, and for sidecars that the policy selects", () => {
+  it("with a credential apply to gateways, and to sidecars that the policy selects", () => {
     const tls = { mode: "SIMPLE", credentialName: "client" };
     const rule = (spec: object): string => destinationRule(host, { trafficPolicy: { tls }, ...spec });
     const mesh = new TestMesh(serviceYaml("cart") + rule({}));
@@ -364,7 +364,7 @@ describe("TLS of a policy", () => {
     expect(secret(mesh.proxy({ labels: { app: "web" } })).name).toBe("kubernetes://client-cacert");
   });
 
-  it("uses the names of a ServiceEntry for its certificates", () => {
+  it("verify against the subject alternative names of a ServiceEntry", () => {
     const entry = serviceEntry("api", {
       hosts: ["api.example.com"],
       location: "MESH_EXTERNAL",
@@ -380,7 +380,7 @@ describe("TLS of a policy", () => {
     expect(text).toContain('{"exact":"api.internal"}');
   });
 
-  it("has the mesh's curves and ciphers, and obeys its compliance policy", () => {
+  it("have the mesh's curves and ciphers, and follow the compliance policy", () => {
     const mesh = new TestMesh(
       serviceYaml("cart") + destinationRule(host, { trafficPolicy: { tls: { mode: "SIMPLE" } } }),
       {
@@ -401,7 +401,7 @@ describe("TLS of a policy", () => {
 });
 
 describe("the PROXY protocol", () => {
-  it("goes in front of whatever transport there is", () => {
+  it("wraps every transport socket", () => {
     const plain = clusterWith({ proxyProtocol: { version: "V2" }, tls: { mode: "DISABLE" } });
     expect(plain.transportSocket).toMatchObject({
       name: "envoy.transport_sockets.upstream_proxy_protocol",
@@ -424,7 +424,7 @@ describe("subsets", () => {
     },
   ];
 
-  it("have a cluster for each port, under the rule's policy and their own over it", () => {
+  it("have a cluster for each port, with their own policy over the rule's", () => {
     const mesh = new TestMesh(
       serviceYaml("cart") +
         destinationRule(host, {
@@ -455,7 +455,7 @@ describe("subsets", () => {
     });
   });
 
-  it("appear and go with the rule, and leave other clusters as they are", () => {
+  it("follow edits of the rule, and leave other clusters unchanged", () => {
     const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("other"));
     const proxy = mesh.proxy();
     const other = proxy.resource(clusterType, "outbound|80||other.shop.svc.cluster.local");

@@ -53,7 +53,7 @@ export function workloadYaml(
   return `---\n${JSON.stringify(pod)}\n---\n${JSON.stringify(slice)}\n`;
 }
 
-/** A load assignment in short: for each group its zone, priority and weight, and its addresses with their weights. */
+/** A load assignment in short form: zone, priority and weight of each group, and its addresses with their weights. */
 export function summary(assignment: Json): readonly string[] {
   return (assignment.endpoints ?? []).map((group: Json) => {
     const { region = "", zone = "" } = group.locality ?? {};

@@ -8,8 +8,8 @@ const assignment = (proxy: TestProxy, name = cartCluster()): Json => proxy.json(
 const onlyEndpoint = (proxy: TestProxy, name = cartCluster()): Json =>
   assignment(proxy, name).endpoints[0].lbEndpoints[0];
 
-describe("the endpoints of a service", () => {
-  test("lead to its pods and tell who they are and that they take mutual TLS", () => {
+describe("endpoints of a service", () => {
+  test("are its pods, with metadata that identifies them and selects mutual TLS", () => {
     const proxy = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { labels: { version: "v1" } }))
       .proxy();
@@ -37,7 +37,7 @@ describe("the endpoints of a service", () => {
     });
   });
 
-  test("change with a pod's readiness in one resource, the same for all clients", () => {
+  test("change with a pod's readiness, in one resource shared by all clients", () => {
     const mesh = new TestMesh(serviceYaml("cart") + serviceYaml("bill"))
       .apply(workloadYaml("cart", "10.1.0.1"))
       .apply(workloadYaml("bill", "10.1.0.2"));
@@ -58,7 +58,7 @@ describe("the endpoints of a service", () => {
     expect(far.resource(endpointType, cartCluster())).toBe(web.resource(endpointType, cartCluster()));
   });
 
-  test("stay the same while a slice lists them in another order", () => {
+  test("do not change if a slice lists them in another order", () => {
     const slice = (...ips: readonly string[]): string =>
       JSON.stringify({
         apiVersion: "discovery.k8s.io/v1",
@@ -76,7 +76,7 @@ describe("the endpoints of a service", () => {
     expect(summary(assignment(proxy))).toEqual(["/ p0 w2: 192.0.2.1:8080*1 192.0.2.2:8080*1"]);
   });
 
-  test("that are not ready are left out where a share of healthy hosts is demanded, unless health is always sent", () => {
+  test("that are not ready are omitted with minHealthPercent, unless unhealthy endpoints are always sent", () => {
     const mesh = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { conditions: { ready: false, serving: false, terminating: false } }))
       .apply(
@@ -93,7 +93,7 @@ describe("the endpoints of a service", () => {
     expect(assignment(proxy).endpoints).toBeUndefined();
   });
 
-  test("that drain are sent for the sake of sessions, and those that end are not", () => {
+  test("that drain are sent for persistent sessions, and terminating ones are not", () => {
     const ending = workloadYaml("cart", "10.1.0.1", { conditions: { ready: false, serving: true, terminating: true } });
     const mesh = new TestMesh(serviceYaml("cart")).apply(ending);
     const proxy = mesh.proxy();
@@ -104,7 +104,7 @@ describe("the endpoints of a service", () => {
     expect(onlyEndpoint(proxy).healthStatus).toBe("DRAINING");
   });
 
-  test("of a subset have its labels; a subset of another rule's is empty", () => {
+  test("of a subset match its labels; a subset of another rule is empty", () => {
     const mesh = new TestMesh(serviceYaml("cart"))
       .apply(workloadYaml("cart", "10.1.0.1", { labels: { version: "v1" } }))
       .apply(workloadYaml("cart", "10.1.0.2", { labels: { version: "v2" } }))
@@ -122,7 +122,7 @@ describe("the endpoints of a service", () => {
     expect(assignment(proxy, cartCluster("none"))).toEqual({ clusterName: cartCluster("none") });
   });
 
-  test("on other nodes are left out by internalTrafficPolicy: Local", () => {
+  test("on other nodes are omitted with internalTrafficPolicy: Local", () => {
     const mesh = new TestMesh(serviceYaml("cart", { spec: { internalTrafficPolicy: "Local" } }))
       .apply(workloadYaml("cart", "10.1.0.1", { node: "n1" }))
       .apply(workloadYaml("cart", "10.1.0.2", { node: "n2" }));
@@ -130,7 +130,7 @@ describe("the endpoints of a service", () => {
     expect(summary(assignment(mesh.proxy()))).toEqual([]);
   });
 
-  test("of ServiceEntries have their weights; names and addresses that no proxy needs from istiod are not sent", () => {
+  test("of ServiceEntries have their weights; hostnames are not sent", () => {
     const ports = [{ number: 80, name: "http", protocol: "HTTP" }];
     const mesh = new TestMesh(
       serviceEntry("fixed", {
@@ -151,7 +151,7 @@ describe("the endpoints of a service", () => {
     expect(mesh.proxy({ type: "router" }).names(endpointType)).toContain("outbound|80||free.example.org");
   });
 
-  test("are not sent where a policy passes connections through, and are empty for whoever asks for an unknown cluster", () => {
+  test("are not sent under PASSTHROUGH, and are empty for unknown clusters", () => {
     const mesh = new TestMesh(serviceYaml("cart")).apply(
       destinationRule("cart.shop.svc.cluster.local", { trafficPolicy: { loadBalancer: { simple: "PASSTHROUGH" } } }),
     );
@@ -176,7 +176,7 @@ describe("mutual TLS to an endpoint", () => {
   const policy = (name: string, spec: object): string =>
     `---\n${JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "PeerAuthentication", metadata: { name, namespace: "shop" }, spec })}\n`;
 
-  test("needs a proxy at the endpoint, and no policy there that disables it", () => {
+  test("requires a proxy at the endpoint, and no policy there that disables it", () => {
     const mesh = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1"));
     const proxy = mesh.proxy();
     expect(tlsMode(proxy)).toBe("istio");
@@ -196,7 +196,7 @@ describe("mutual TLS to an endpoint", () => {
     expect(tlsMode(proxy)).toBeUndefined();
   });
 
-  test("is what the client's DestinationRule says, if it says", () => {
+  test("follows the client's DestinationRule, if it has TLS settings", () => {
     const mesh = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1"));
     const proxy = mesh.proxy();
     const rule = (tls: object): string => destinationRule("cart.shop.svc.cluster.local", { trafficPolicy: { tls } });

@@ -20,7 +20,7 @@ const address = (mesh: TestMesh, options: ProxyOptions = {}): Json => endpointOf
 const tunnelled = { envoyInternalAddress: { serverListenerName: "connect_originate", endpointId: "10.2.0.1:8080" } };
 const direct = { socketAddress: { address: "10.2.0.1", portValue: 8080 } };
 const prefer = { PILOT_PREFER_SENDING_HBONE: "true" };
-/** A pod whose traffic the proxy of its node captures, in the state of one that is ready. */
+/** A captured, ready pod in ambient mode. */
 const captured = (state = "enabled"): string =>
   podYaml("cart", "10.2.0.1", { injected: false }).replace(
     '"labels":{"app":"cart"}',
@@ -28,7 +28,7 @@ const captured = (state = "enabled"): string =>
   );
 
 describe("endpoints that accept HBONE tunnels", () => {
-  it("are reached through connect_originate, with the destination in their metadata", () => {
+  it("have the address connect_originate, with the destination in their metadata", () => {
     const endpoint = endpointOf(ambient(podYaml("cart", "10.2.0.1", { labels }), prefer));
     expect(endpoint.endpoint.address).toEqual(tunnelled);
     expect(endpoint.metadata.filterMetadata).toMatchObject({
@@ -38,14 +38,14 @@ describe("endpoints that accept HBONE tunnels", () => {
     expect(endpoint.metadata.filterMetadata["envoy.transport_socket_match"]).not.toHaveProperty("tlsMode");
   });
 
-  it("are reached by mutual TLS where they accept that and tunnels are not preferred", () => {
+  it("are reached by mutual TLS if they accept it and tunnels are not preferred", () => {
     const endpoint = endpointOf(ambient(podYaml("cart", "10.2.0.1", { labels })));
     expect(endpoint.endpoint.address).toEqual(direct);
     expect(endpoint.metadata.filterMetadata["envoy.transport_socket_match"]).toEqual({ tlsMode: "istio" });
     expect(address(ambient(podYaml("cart", "10.2.0.1", { labels, injected: false })))).toEqual(tunnelled);
   });
 
-  it("are not reached through listeners that the client is not sent", () => {
+  it("are not reached through listeners that the client does not have", () => {
     const pod = podYaml("cart", "10.2.0.1", { labels });
     expect(address(ambient(pod, { ...prefer, PILOT_ENABLE_SENDING_HBONE: "false" }))).toEqual(direct);
     expect(address(ambient(pod, { ...prefer, PILOT_ENABLE_AMBIENT: "false" }))).toEqual(direct);
@@ -53,7 +53,7 @@ describe("endpoints that accept HBONE tunnels", () => {
     expect(address(ambient(pod, prefer), { metadata: { GENERATOR: "grpc" } })).toEqual(direct);
   });
 
-  it("are pods that the proxy of their node captured, in ambient mode", () => {
+  it("include pods captured by their node's proxy, in ambient mode", () => {
     expect(address(ambient(captured()))).toEqual(tunnelled);
     expect(address(ambient(captured("pending")))).toEqual(direct);
     expect(address(ambient(captured(), { PILOT_ENABLE_AMBIENT: "false" }))).toEqual(direct);
@@ -61,7 +61,7 @@ describe("endpoints that accept HBONE tunnels", () => {
     expect(ambient(captured()).proxy().cluster(cart).metadata.filterMetadata.istio.disable_mx).toBe(true);
   });
 
-  it("follow a pod that is captured later", () => {
+  it("include a pod that is captured later", () => {
     const mesh = ambient(podYaml("cart", "10.2.0.1", { injected: false }));
     expect(address(mesh)).toEqual(direct);
     mesh.apply(captured());
@@ -72,7 +72,7 @@ describe("endpoints that accept HBONE tunnels", () => {
 describe("clusters for HBONE tunnels", () => {
   const socketsOf = (mesh: TestMesh): Json[] => mesh.proxy().cluster(cart).transportSocketMatches;
 
-  it("lead to port 15008 of the original destination, over HTTP/2 and mutual TLS", () => {
+  it("connect to port 15008 of the original destination, over HTTP/2 and mutual TLS", () => {
     const cluster = ambient("").proxy().cluster("connect_originate");
     expect(cluster).toMatchObject({
       type: "ORIGINAL_DST",
@@ -87,7 +87,7 @@ describe("clusters for HBONE tunnels", () => {
     ]);
   });
 
-  it("are there for the clients that use them", () => {
+  it("exist for the clients that use them", () => {
     const names = (metadata: NonNullable<ProxyOptions["metadata"]>): string[] =>
       ambient("")
         .proxy({ metadata })
@@ -98,7 +98,7 @@ describe("clusters for HBONE tunnels", () => {
     expect(names({ ENABLE_HBONE: "true", DISABLE_HBONE_SEND: "true" })).toEqual(["main_internal"]);
   });
 
-  it("pass the destination to the internal listener by their transport socket", () => {
+  it("pass the destination to the internal listener in their transport socket", () => {
     const [hbone] = socketsOf(ambient(podYaml("cart", "10.2.0.1", { labels }), prefer));
     expect(hbone).toMatchObject({
       name: "hbone",

@@ -21,7 +21,7 @@ const lb = (loadBalancer: object, more: object = { outlierDetection: {} }): stri
   destinationRule(HOST, { trafficPolicy: { loadBalancer, ...more } });
 
 describe("endpoints by locality", () => {
-  test("are the same for clients anywhere, until a setting makes it matter", () => {
+  test("are the same for clients in all localities, until a setting applies", () => {
     const shop = mesh();
     const [near, far] = [inZone(shop, "eu", "a"), inZone(shop, "us", "b")];
     expect(cart(near)).toEqual([
@@ -34,7 +34,7 @@ describe("endpoints by locality", () => {
     expect(near.resource(endpointType, cartCluster())).not.toBe(far.resource(endpointType, cartCluster()));
   });
 
-  test("fail over from the zone to the region to the rest, once outliers are detected", () => {
+  test("fail over from zone to region to the rest, with outlier detection", () => {
     const shop = mesh().apply(destinationRule(HOST, { trafficPolicy: { outlierDetection: {} } }));
     expect(cart(inZone(shop, "eu", "b"))).toEqual([
       "eu/a p1 w1: 10.1.0.1:8080*1",
@@ -45,7 +45,7 @@ describe("endpoints by locality", () => {
     expect(cart(inZone(shop, "eu", "b"))[0]).toContain("p0");
   });
 
-  test("fail over to the region that is named first", () => {
+  test("fail over to the configured region first", () => {
     const shop = mesh().apply(workloadYaml("cart", "10.1.0.4", { zone: "asia.a" }));
     shop.apply(lb({ localityLbSetting: { failover: [{ from: "eu", to: "us" }] } }));
     expect(cart(inZone(shop, "eu", "a"))).toEqual([
@@ -56,7 +56,7 @@ describe("endpoints by locality", () => {
     ]);
   });
 
-  test("are weighted as distributed; zones without a share lose their endpoints", () => {
+  test("are weighted by distribution; zones without a share lose their endpoints", () => {
     const shop = mesh().apply(
       lb({ localityLbSetting: { distribute: [{ from: "eu/*", to: { "eu/a": 70, "eu/b": 30 } }] } }, {}),
     );
@@ -74,7 +74,7 @@ describe("endpoints by locality", () => {
     ]);
   });
 
-  test("are ordered by labels that they share with the client", () => {
+  test("are prioritized by labels shared with the client", () => {
     const shop = mesh()
       .apply(workloadYaml("cart", "10.1.0.1", { zone: "eu.a", labels: { version: "v1" } }))
       .apply(workloadYaml("cart", "10.1.0.5", { zone: "eu.a", labels: { version: "v2" } }))
@@ -87,7 +87,7 @@ describe("endpoints by locality", () => {
     ]);
   });
 
-  test("are not ordered by labels for a client that has none", () => {
+  test("are not prioritized by labels for a client without labels", () => {
     const shop = mesh().apply(lb({ localityLbSetting: { failoverPriority: ["version=v2"] } }));
     shop.apply(workloadYaml("cart", "10.1.0.5", { zone: "eu.a", labels: { version: "v2" } }));
     const priorities = (labels: object): readonly string[] =>
@@ -116,12 +116,12 @@ describe("endpoints by locality", () => {
     );
   });
 
-  test("of one region share a priority under zone-aware load balancing", () => {
+  test("share a priority within one region under zone-aware load balancing", () => {
     const shop = mesh().apply(lb({ zoneAwareLbSetting: {} }));
     expect(cart(inZone(shop, "eu", "b")).map((line) => line.slice(0, 7))).toEqual(["eu/a p0", "eu/b p0", "us/a p1"]);
   });
 
-  test("of the client's own workload are counted in its region, for zone-aware load balancing", () => {
+  test("of the client's own workload are those in its region, for zone-aware load balancing", () => {
     const shop = mesh().apply(
       workloadYaml("cart", "10.1.0.4", { zone: "eu.b", labels: { "pod-template-hash": "new" } }),
     );

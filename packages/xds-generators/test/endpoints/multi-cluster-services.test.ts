@@ -26,14 +26,14 @@ const head = (kind: string): string =>
 const slice = (address: string): string =>
   `---\n{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: cart-1, namespace: shop, labels: {kubernetes.io/service-name: cart}}, addressType: IPv4, ports: [{name: http, port: 8080}], endpoints: [{addresses: [${address}], conditions: {ready: true}}]}\n`;
 
-/** What a cluster may have of the service. */
+/** Objects of the service in one cluster. */
 const objects = {
   Service: () => serviceYaml("cart"),
   EndpointSlice: (cluster: Cluster) => slice(endpointOf(cluster)),
   ServiceExport: () => `${head("ServiceExport")}}\n`,
   ServiceImport: (cluster: Cluster) =>
     `${head("ServiceImport")}, spec: {type: ClusterSetIP, ips: [${addressOf(cluster)}]}}\n`,
-  /** With a second entry in the law's steps: one that gives no address imports nothing. */
+  /** A second entry for the property test: an import without an address imports nothing. */
   EmptyImport: () => `${head("ServiceImport")}, spec: {type: ClusterSetIP, ips: [none]}}\n`,
 } as const;
 type Kind = keyof typeof objects;
@@ -65,7 +65,10 @@ class ClusterSet {
     return this.mesh.proxy({ metadata: { CLUSTER_ID: cluster, DNS_CAPTURE: "true" } });
   }
 
-  /** The clusters whose endpoint a client in a cluster is sent for a host; undefined: it has no cluster for it. */
+  /**
+   * Returns the clusters whose endpoints a client in a cluster is sent for a host; undefined if there is no such
+   * cluster.
+   */
   seen(from: string, host: string): readonly string[] | undefined {
     const client = this.client(from);
     const name = `outbound|80||${host}`;
@@ -85,18 +88,18 @@ class ClusterSet {
 
 const [discovery, hosts, local, auto] = flags;
 
-describe("Multi-cluster services", () => {
+describe("multi-cluster services", () => {
   const everywhere = (set: ClusterSet): ClusterSet =>
     clusters.reduce((to, cluster) => to.put(cluster, "Service", "EndpointSlice"), set);
 
-  test("are off by default: endpoints are seen everywhere, and there is no host of the set of clusters", () => {
+  test("are disabled by default: endpoints are visible everywhere, and there is no clusterset host", () => {
     const set = everywhere(new ClusterSet()).put("east", "ServiceExport", "ServiceImport").set(hosts, local, auto);
     expect(set.seen("Kubernetes", own)).toEqual(clusters);
     expect(set.seen("Kubernetes", shared)).toBeUndefined();
     expect(set.names("east", shared)).toBeUndefined();
   });
 
-  test("keep endpoints to their own cluster unless it exports the service", () => {
+  test("keep endpoints within their cluster unless it exports the service", () => {
     const set = everywhere(new ClusterSet()).set(discovery);
     expect(clusters.map((cluster) => set.seen(cluster, own))).toEqual([["Kubernetes"], ["east"], ["north"]]);
     set.put("east", "ServiceExport");
@@ -105,13 +108,13 @@ describe("Multi-cluster services", () => {
       ["east"],
       ["east", "north"],
     ]);
-    // A client that does not say where it is counts as near.
+    // A client without a cluster counts as local.
     expect(set.seen("", own)).toEqual(clusters);
     set.take("east", "ServiceExport");
     expect(set.seen("north", own)).toEqual(["north"]);
   });
 
-  test("have a host of the set of clusters where one imports them, with the addresses that each client's cluster gives", () => {
+  test("have a clusterset host if a cluster imports them, with the addresses of each client's cluster", () => {
     const set = everywhere(new ClusterSet()).set(discovery, hosts).put("Kubernetes", "ServiceExport");
     expect(set.seen("Kubernetes", shared)).toBeUndefined();
     set.put("Kubernetes", "ServiceImport").put("east", "ServiceImport");
@@ -120,25 +123,25 @@ describe("Multi-cluster services", () => {
     expect(set.names("Kubernetes", shared)).toEqual(["240.0.0.1"]);
     expect(set.names("east", shared)).toEqual(["240.0.0.2"]);
     expect(set.names("north", shared)).toEqual(["240.0.0.1"]);
-    // The clusters' own name is no other for that, and keeps its short forms for itself.
+    // The cluster.local name is unaffected, and keeps its short forms.
     expect(set.names("east", own)).toEqual(["10.96.0.1"]);
   });
 
-  test("may keep the clusters' own hosts to their clusters, as the API means them", () => {
+  test("can keep the cluster.local hosts within their clusters, as the MCS API specifies", () => {
     const set = everywhere(new ClusterSet()).set(discovery, hosts, local);
     for (const cluster of clusters) set.put(cluster, "ServiceExport", "ServiceImport");
     expect(clusters.map((cluster) => set.seen(cluster, own))).toEqual([["Kubernetes"], ["east"], ["north"]]);
     expect(clusters.map((cluster) => set.seen(cluster, shared))).toEqual([clusters, clusters, clusters]);
   });
 
-  test("may count all Services as exported, but for those that mesh configuration keeps to their clusters", () => {
+  test("can export all Services, except those that mesh configuration makes cluster-local", () => {
     const set = everywhere(new ClusterSet()).set(discovery, auto);
     expect(set.seen("north", own)).toEqual(clusters);
     set.mesh.configure({ serviceSettings: [{ settings: { clusterLocal: true }, hosts: [own] }] });
     expect(set.seen("north", own)).toEqual(["north"]);
   });
 
-  test("give the workloads behind them nothing but what the clusters' own hosts give, at the same ports", () => {
+  test("give workloads the same ports as the cluster.local hosts do", () => {
     const set = everywhere(new ClusterSet());
     const inbound = (): string[] =>
       set.mesh
@@ -153,7 +156,7 @@ describe("Multi-cluster services", () => {
     expect(services.map(({ host }: Json) => host)).toEqual([own, shared]);
   });
 
-  test("send each client the endpoints that the rules say, whatever comes and goes", () => {
+  test("send each client the endpoints that the rules specify, after all edits", () => {
     const step = fc.oneof(
       fc.record({
         cluster: fc.constantFrom(...clusters),

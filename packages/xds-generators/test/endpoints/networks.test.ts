@@ -38,7 +38,7 @@ describe("endpoints of several networks", () => {
     ]);
   });
 
-  test("are reached through gateways, which count as what they stand for; what has no mutual TLS cannot be", () => {
+  test("are reached through gateways with their total weight, and omitted without mutual TLS", () => {
     const mesh = networks(twoNetworks(), { far: ["203.0.113.1", "203.0.113.2"] });
     expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w6: 10.1.0.1:8080*2 203.0.113.1:15443*2 203.0.113.2:15443*2"]);
     expect(cart(inNetwork(mesh, "far"))).toEqual([
@@ -52,22 +52,22 @@ describe("endpoints of several networks", () => {
     expect(gateway.healthStatus).toBeUndefined();
   });
 
-  test("go through gateways from a client that does not say where it is", () => {
+  test("are reached through gateways by a client without a network", () => {
     const mesh = networks(twoNetworks(), { far: ["203.0.113.1"] });
     expect(cart(mesh.proxy())).toEqual(["/ p0 w3: 10.1.0.1:8080*1 203.0.113.1:15443*2"]);
   });
 
-  test("are left out where no gateway has an address of the client's family", () => {
+  test("are omitted if no gateway has an address of the client's family", () => {
     const mesh = networks(twoNetworks(), { far: ["2001:db8::1"] });
     expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
   });
 
-  test("are those of the networks that the client asked to see", () => {
+  test("are limited to the client's requested network view", () => {
     const proxy = twoNetworks().proxy({ metadata: { REQUESTED_NETWORK_VIEW: "near" } });
     expect(cart(proxy)).toEqual(["/ p0 w1: 10.1.0.1:8080*1"]);
   });
 
-  test("without an address are reached through a gateway only", () => {
+  test("without an address are reached only through a gateway", () => {
     const entry = `---\n${JSON.stringify({
       apiVersion: "networking.istio.io/v1",
       kind: "WorkloadEntry",
@@ -80,7 +80,7 @@ describe("endpoints of several networks", () => {
     expect(cart(inNetwork(mesh, "near"))).toEqual(["/ p0 w1: 203.0.113.1:15443*1"]);
   });
 
-  test("at the paths of sockets are left out once a network has a gateway", () => {
+  test("on Unix domain sockets are omitted once a network has a gateway", () => {
     const spec = {
       hosts: ["api.example.com"],
       resolution: "STATIC",
@@ -99,7 +99,7 @@ describe("endpoints of several networks", () => {
     expect(addresses()).toEqual(["192.0.2.1"]);
   });
 
-  test("share one resource among clients of one network, and among all where there are no gateways", () => {
+  test("are one resource for clients of one network, and for all clients without gateways", () => {
     const mesh = twoNetworks();
     const resource = (proxy: TestProxy): unknown => proxy.resource(endpointType, cartCluster());
     expect(resource(inNetwork(mesh, "near"))).toBe(resource(inNetwork(mesh, "far")));
@@ -109,7 +109,7 @@ describe("endpoints of several networks", () => {
   });
 });
 
-test("a gateway that passes TLS on is sent endpoints with mutual TLS only", () => {
+test("an AUTO_PASSTHROUGH gateway is sent only endpoints with mutual TLS", () => {
   const gateway = JSON.stringify({
     apiVersion: "networking.istio.io/v1",
     kind: "Gateway",

@@ -14,8 +14,8 @@ const server = (number: number, protocol: string, hosts: readonly string[], more
 const simple = { tls: { mode: "SIMPLE", credentialName: "cert" } };
 const secrets = (chain: Json): Json => chain.transportSocket.typedConfig.commonTlsContext;
 
-describe("a gateway's listeners", () => {
-  it("are none without a Gateway that selects it", () => {
+describe("listeners of a gateway", () => {
+  it("do not exist without a Gateway that selects it", () => {
     const mesh = new TestMesh(serviceYaml("cart") + gateway([server(80, "HTTP", ["*"])]));
     expect(listenerNames(mesh.proxy({ ...router, labels: { istio: "egress" } }))).toEqual([]);
     expect(listenerNames(mesh.proxy(router))).toEqual(["0.0.0.0_80"]);
@@ -35,7 +35,7 @@ describe("a gateway's listeners", () => {
     });
   });
 
-  it("listen at the target port of the gateway's own service", () => {
+  it("listen on the target port of the gateway's own service", () => {
     const service = serviceYaml("ingress", {
       namespace: "istio-system",
       ports: ["http:80:8080"],
@@ -47,12 +47,12 @@ describe("a gateway's listeners", () => {
     ]);
   });
 
-  it("leave out privileged ports of an unprivileged pod", () => {
+  it("omit privileged ports of an unprivileged pod", () => {
     const mesh = new TestMesh(gateway([server(80, "HTTP", ["*"]), server(8080, "HTTP", ["*"])]));
     expect(listenerNames(mesh.proxy({ ...router, metadata: { UNPRIVILEGED_POD: "true" } }))).toEqual(["0.0.0.0_8080"]);
   });
 
-  it("bind where a server says", () => {
+  it("bind to the address of the server", () => {
     const mesh = new TestMesh(gateway([server(80, "HTTP", ["*"], { bind: "10.1.0.1" })]));
     expect(managerOf(httpChain(listenerOf(mesh.proxy(router), "10.1.0.1_80"))).rds.routeConfigName).toBe(
       "http.80.10.1.0.1",
@@ -61,7 +61,7 @@ describe("a gateway's listeners", () => {
 });
 
 describe("HTTPS", () => {
-  it("is told apart by SNI, each server with its certificate and routes", () => {
+  it("is matched by SNI, with a certificate and routes per server", () => {
     const mesh = new TestMesh(
       gateway([
         server(443, "HTTPS", ["a.example.com", "shop/a2.example.com"], simple),
@@ -90,7 +90,7 @@ describe("HTTPS", () => {
     expect(listenerOf(mesh.proxy(router), "0.0.0.0_8443").filterChains[0].filterChainMatch).toBeUndefined();
   });
 
-  it("refuses a host that another server has, and keeps the rest", () => {
+  it("rejects a host that another server has, and keeps the others", () => {
     const mesh = new TestMesh(
       gateway([server(443, "HTTPS", ["a.example.com"], simple)]) +
         gateway(
@@ -102,7 +102,7 @@ describe("HTTPS", () => {
     expect(listenerOf(mesh.proxy(router), "0.0.0.0_443").filterChains).toHaveLength(1);
   });
 
-  it("takes versions, ciphers and curves, without those that Envoy does not know", () => {
+  it("has versions, ciphers and curves, without those unknown to Envoy", () => {
     const tls = {
       ...simple.tls,
       minProtocolVersion: "TLSV1_2",
@@ -120,7 +120,7 @@ describe("HTTPS", () => {
     });
   });
 
-  it("takes certificates of files from the agent", () => {
+  it("uses certificate files through the agent", () => {
     const tls = {
       mode: "MUTUAL",
       serverCertificate: "/c.pem",
@@ -147,7 +147,7 @@ describe("TCP and TLS servers", () => {
     istioYaml("VirtualService", name, { gateways: ["istio-system/gateway"], ...spec });
   const to = (host: string, port: number): object => ({ destination: { host, port: { number: port } } });
 
-  it("follow the TCP route for their port, and are absent without one", () => {
+  it("use the TCP route for their port, and do not exist without one", () => {
     const mesh = new TestMesh(services + gateway([server(5432, "TCP", ["*"])]));
     const proxy = mesh.proxy(router);
     expect(listenerNames(proxy)).toEqual([]);
@@ -165,7 +165,7 @@ describe("TCP and TLS servers", () => {
     );
   });
 
-  it("pass TLS on by SNI", () => {
+  it("pass TLS through by SNI", () => {
     const tls = [{ match: [{ port: 443, sniHosts: ["x.example.com"] }], route: [to("other", 443)] }];
     const mesh = new TestMesh(
       services +
@@ -178,7 +178,7 @@ describe("TCP and TLS servers", () => {
     expect(filterOf(chain, tcpProxy).cluster).toBe("outbound|443||other.shop.svc.cluster.local");
   });
 
-  it("end Istio's mutual TLS and exchange metadata", () => {
+  it("terminate Istio's mutual TLS and exchange metadata", () => {
     const mesh = new TestMesh(
       services +
         gateway([server(5432, "TLS", ["*"], { tls: { mode: "ISTIO_MUTUAL" } })]) +
@@ -192,7 +192,7 @@ describe("TCP and TLS servers", () => {
     expect(filterNames(chain)[0]).toBe("istio.metadata_exchange");
   });
 
-  it("let peers through to every service and subset under AUTO_PASSTHROUGH", () => {
+  it("match all services and subsets under AUTO_PASSTHROUGH", () => {
     const subsets = [{ name: "v1", labels: { version: "v1" } }];
     const mesh = new TestMesh(
       services +
@@ -210,20 +210,20 @@ describe("TCP and TLS servers", () => {
   });
 });
 
-describe("what stands in front of the gateway", () => {
+describe("the topology in front of the gateway", () => {
   const listenerWith = (gatewayTopology: object): Json =>
     listenerOf(
       new TestMesh(gateway([server(80, "HTTP", ["*"])]), { defaultConfig: { gatewayTopology } } as never).proxy(router),
       "0.0.0.0_80",
     );
 
-  it("may be proxies whose headers are trusted", () => {
+  it("may include trusted proxies", () => {
     expect(
       managerOf(httpChain(listenerWith({ numTrustedProxies: 2, forwardClientCertDetails: "FORWARD_ONLY" }))),
     ).toMatchObject({ xffNumTrustedHops: 2, forwardClientCertDetails: "FORWARD_ONLY" });
   });
 
-  it("may speak the PROXY protocol", () => {
+  it("may use the PROXY protocol", () => {
     expect(listenerWith({ proxyProtocol: {} }).listenerFilters[0].name).toBe("envoy.filters.listener.proxy_protocol");
   });
 

@@ -24,7 +24,7 @@ const self: ProxyOptions = {
   labels: { app: "web" },
   metadata: { ENABLE_HBONE: "true" },
 };
-/** What a stock Envoy 1.40 lists of what matters here. */
+/** Extensions of a stock Envoy 1.40 that matter here. */
 const stock = [
   "envoy.filters.http.router",
   "envoy.filters.http.set_filter_state",
@@ -41,22 +41,22 @@ function authorization(name: string, spec: object): string {
   return `---\n${JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "AuthorizationPolicy", metadata: { name, namespace: "shop" }, spec })}\n`;
 }
 
-describe("the listeners of HBONE", () => {
-  it("open tunnels at every sidecar and gateway of a mesh with ambient mode", () => {
+describe("listeners for HBONE", () => {
+  it("open tunnels on every sidecar and gateway of a mesh in ambient mode", () => {
     expect(names(ambient(), { ip: "10.1.0.9" })).toEqual(["connect_originate"]);
     expect(names(ambient(), { type: "router" })).toEqual(["connect_originate"]);
     expect(names(new TestMesh(web), self)).toEqual([]);
     expect(names(ambient().set("PILOT_ENABLE_SENDING_HBONE", "false"), { ip: "10.1.0.9" })).toEqual([]);
   });
 
-  it("terminate tunnels at sidecars with ENABLE_HBONE", () => {
+  it("terminate tunnels on sidecars with ENABLE_HBONE", () => {
     expect(names(ambient(), self)).toEqual(["connect_originate", "connect_terminate", "main_internal"]);
     expect(names(ambient(), { ...self, metadata: { ENABLE_HBONE: "false" } })).toEqual(["connect_originate"]);
     expect(names(ambient().set("PILOT_ENABLE_SIDECAR_LISTENING_HBONE", "false"), self)).toEqual(["connect_originate"]);
     expect(names(ambient(), { ...self, type: "router" })).toEqual(["connect_originate"]);
   });
 
-  it("are none for clients that are no Envoy", () => {
+  it("do not exist for proxies other than Envoy", () => {
     expect(names(ambient(), { ...self, metadata: { ENABLE_HBONE: "true", GENERATOR: "grpc" } })).toEqual([]);
   });
 });
@@ -79,7 +79,7 @@ describe("connect_originate", () => {
     });
   });
 
-  it("exchanges baggage where that is on and Envoy has the filter", () => {
+  it("exchanges baggage if enabled and supported by Envoy", () => {
     const mesh = ambient().set("AMBIENT_ENABLE_BAGGAGE", "true");
     const [chain] = chainsOf(listenerOf(mesh.proxy(self), "connect_originate"));
     expect(filterNames(chain)).toEqual(["upstream_hbone_peer_metadata", tcpProxy]);
@@ -94,7 +94,7 @@ describe("connect_originate", () => {
     expect(plain.cluster("outbound|80||web.shop.svc.cluster.local").filters).toBeUndefined();
   });
 
-  it("logs tunnels that cannot be opened", () => {
+  it("logs tunnels that fail to open", () => {
     const listener = listenerOf(
       ambient(web, { accessLogFile: "/dev/stdout", enableEnvoyAccessLogService: true }).proxy(self),
       "connect_originate",
@@ -113,7 +113,7 @@ describe("connect_originate", () => {
 describe("connect_terminate", () => {
   const terminate = (mesh: TestMesh, options = self): Json => listenerOf(mesh.proxy(options), "connect_terminate");
 
-  it("listens on port 15008 for HTTP/2 CONNECT and leads to main_internal", () => {
+  it("listens on port 15008 for HTTP/2 CONNECT and forwards to main_internal", () => {
     const listener = terminate(ambient());
     expect(listener).toMatchObject({
       address: { socketAddress: { address: "0.0.0.0", portValue: 15008 } },
@@ -153,7 +153,7 @@ describe("connect_terminate", () => {
     }
   });
 
-  it("hands on who the peer is and where the connection leads", () => {
+  it("passes on the peer's identity and the destination", () => {
     const chain = httpChain(terminate(ambient()));
     expect(httpFilterNames(chain)).toEqual([
       "waypoint_downstream_peer_metadata",
@@ -185,7 +185,7 @@ describe("connect_terminate", () => {
       { version: "1.30.0", extensions: stock.filter((name) => name !== "envoy.hashable_string") },
       "envoy.string",
     ],
-  ])("keeps identities as strings that %s has", (_, { version = "", ...options }, factory) => {
+  ])("stores identities in the string type of %s", (_, { version = "", ...options }, factory) => {
     const proxy = ambient().proxy({ ...self, ...options, metadata: { ENABLE_HBONE: "true", ISTIO_VERSION: version } });
     const states = httpFilterOf(
       httpChain(listenerOf(proxy, "connect_terminate")),
@@ -201,7 +201,7 @@ describe("connect_terminate", () => {
     ]);
   });
 
-  it("logs tunnels that it rejects", () => {
+  it("logs rejected tunnels", () => {
     const { accessLog } = managerOf(
       httpChain(terminate(ambient(web, { accessLogFile: "/dev/stdout", enableEnvoyAccessLogService: true }))),
     );
@@ -246,7 +246,7 @@ describe("main_internal", () => {
     expect(JSON.stringify(listener.listenerFilters[1].filterDisabled)).toContain('"start":8080,"end":8081');
   });
 
-  it("leads to the workload's own addresses only, and never to loopback", () => {
+  it("accepts the workload's own addresses only, and never loopback", () => {
     const ranges = (INSTANCE_IPS: string): Json[] =>
       chainsOf(inner(ambient(), { ...self, metadata: { ENABLE_HBONE: "true", INSTANCE_IPS } })).map(
         ({ filterChainMatch }) => filterChainMatch?.prefixRanges,
@@ -260,7 +260,7 @@ describe("main_internal", () => {
     for (const each of found) expect(each).toEqual(own);
   });
 
-  it("leads nowhere where the workload has loopback addresses only", () => {
+  it("drops everything if the workload has only loopback addresses", () => {
     const [only, ...others] = chainsOf(
       inner(ambient(), { ...self, metadata: { ENABLE_HBONE: "true", INSTANCE_IPS: "127.0.0.1,::1" } }),
     );
@@ -268,7 +268,7 @@ describe("main_internal", () => {
     expect(filterOf(only, tcpProxy).cluster).toBe("BlackHoleCluster");
   });
 
-  it("exchanges metadata with peers at undeclared ports only", () => {
+  it("exchanges metadata only at undeclared ports", () => {
     const [port, , , , catchAll] = chainsOf(inner(ambient()));
     expect(filterNames(port)).toEqual(["envoy.filters.network.http_connection_manager"]);
     expect(httpFilterNames(port)).not.toContain("istio.metadata_exchange");
@@ -276,7 +276,7 @@ describe("main_internal", () => {
     expect(httpFilterNames(catchAll)).toContain("istio.metadata_exchange");
   });
 
-  it("is authorized by the identity that the tunnel's end left, for requests and for bytes", () => {
+  it("authorizes by the identity in filter state, for HTTP and TCP", () => {
     const listener = inner(
       ambient(
         web +
@@ -291,7 +291,7 @@ describe("main_internal", () => {
     expect(allowed(filterOf(chainsOf(listener).at(-1), "envoy.filters.network.rbac"))).toEqual(expected);
   });
 
-  it("allows nothing, and denies more, by the source address, which is not known inside a tunnel", () => {
+  it("matches no source addresses, which are unknown inside a tunnel: allows less, denies more", () => {
     const rules = [{ from: [{ source: { ipBlocks: ["10.0.0.0/8"], namespaces: ["x"] } }] }];
     const listener = inner(
       ambient(web + authorization("allow", { rules }) + authorization("deny", { action: "DENY", rules })),
@@ -304,7 +304,7 @@ describe("main_internal", () => {
     expect(JSON.stringify(deny.typedConfig.rules.policies)).not.toContain("directRemoteIp");
   });
 
-  it("has the ports of a Sidecar's ingress listeners, also those that are bound apart", () => {
+  it("has the ports of a Sidecar's ingress listeners, including bound ones", () => {
     const ingress = [
       {
         port: { number: 9443, protocol: "HTTP", name: "http" },
@@ -322,7 +322,7 @@ describe("main_internal", () => {
     expect(chainLines(listener, 8080)).toEqual([]);
   });
 
-  it("leaves the other listeners as they are", () => {
+  it("leaves the other listeners unchanged", () => {
     const others = (metadata: NonNullable<ProxyOptions["metadata"]>): Map<string, string> => {
       const set = ambient()
         .proxy({ ...self, metadata })

@@ -35,7 +35,7 @@ const routesOf = (mesh: TestMesh, name: string): Json[] =>
 const mesh = (yaml: string): TestMesh => new TestMesh(door() + yaml).set("PILOT_ENABLE_QUIC_LISTENERS", "true");
 
 describe("HTTP/3 at a gateway", () => {
-  it("is served beside HTTPS, on UDP, with the same certificate and routes", () => {
+  it("is served on UDP in addition to HTTPS, with the same certificate and routes", () => {
     const proxy = mesh(gateway([https("a.example.com")])).proxy(router);
     expect(listenerNames(proxy)).toEqual(["0.0.0.0_8443", "udp_0.0.0.0_8443"]);
     const listener = listenerOf(proxy, "udp_0.0.0.0_8443");
@@ -68,20 +68,20 @@ describe("HTTP/3 at a gateway", () => {
     expect(managerOf(listenerOf(proxy, "0.0.0.0_8443").filterChains[0]).codecType).toBeUndefined();
   });
 
-  it("is announced in responses, at the port that clients know", () => {
+  it("is advertised in responses, with the port that clients use", () => {
     const shown = mesh(gateway([https("a.example.com")]) + routes("a.example.com"));
     expect(routesOf(shown, "https.443.https-a.front.edge")[0].responseHeadersToAdd).toEqual([
       { header: { key: "alt-svc", value: 'h3=":443"; ma=86400' } },
     ]);
   });
 
-  it("is not announced where it is not served", () => {
+  it("is not advertised unless served", () => {
     const plain = { port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["a.example.com"] };
     const shown = mesh(gateway([https("a.example.com"), plain]) + routes("a.example.com"));
     expect(routesOf(shown, "http.80")[0].responseHeadersToAdd).toBeUndefined();
   });
 
-  it("has a chain for each server that ends TLS, and none for one that passes it on", () => {
+  it("has a chain for each server that terminates TLS, and none for passthrough", () => {
     const proxy = mesh(
       gateway([https("a.example.com"), https("b.example.com", "MUTUAL"), https("c.example.com", "PASSTHROUGH")]),
     ).proxy(router);
@@ -91,27 +91,27 @@ describe("HTTP/3 at a gateway", () => {
     expect(names).toEqual(["a.example.com", "b.example.com"]);
   });
 
-  it("asks for no client certificate, which Envoy cannot do there", () => {
+  it("requires no client certificate, which Envoy does not support", () => {
     const proxy = mesh(gateway([https("a.example.com", "MUTUAL")])).proxy(router);
     const context = (name: string): Json => listenerOf(proxy, name).filterChains[0].transportSocket.typedConfig;
     expect(context("0.0.0.0_8443").requireClientCertificate).toBe(true);
     expect(context("udp_0.0.0.0_8443").downstreamTlsContext.requireClientCertificate).toBe(false);
   });
 
-  it("needs a UDP port of that number on the gateway's Service", () => {
+  it("requires a UDP port with the same number on the gateway's Service", () => {
     const without = new TestMesh(
       door(["https:443:8443", "udp-other:444:8443"]) + gateway([https("a.example.com")]),
     ).set("PILOT_ENABLE_QUIC_LISTENERS", "true");
     expect(listenerNames(without.proxy(router))).toEqual(["0.0.0.0_8443"]);
   });
 
-  it("needs PILOT_ENABLE_QUIC_LISTENERS", () => {
+  it("requires PILOT_ENABLE_QUIC_LISTENERS", () => {
     const unset = new TestMesh(door() + gateway([https("a.example.com")]) + routes("a.example.com"));
     expect(listenerNames(unset.proxy(router))).toEqual(["0.0.0.0_8443"]);
     expect(routesOf(unset, "https.443.https-a.front.edge")[0].responseHeadersToAdd).toBeUndefined();
   });
 
-  it("does not expect the PROXY protocol, nor balance connections, as TCP does", () => {
+  it("has neither PROXY protocol nor connection balancing, unlike TCP", () => {
     const behind = mesh(gateway([https("a.example.com")])).configure({
       defaultConfig: { gatewayTopology: { proxyProtocol: {} } },
     });
@@ -121,7 +121,7 @@ describe("HTTP/3 at a gateway", () => {
     expect(listenerOf(proxy, "udp_0.0.0.0_8443").listenerFilters).toBeUndefined();
   });
 
-  it("has addresses of both families on UDP", () => {
+  it("listens on both families on dual-stack proxies", () => {
     const both = mesh(gateway([https("a.example.com")])).set("ISTIO_DUAL_STACK", "true");
     const proxy = both.proxy({ ...router, metadata: { INSTANCE_IPS: "10.9.0.1,fd00::9" } });
     expect(listenerOf(proxy, "udp_0.0.0.0_8443").additionalAddresses).toEqual([

@@ -22,8 +22,8 @@ const self = { ip, name: "web-10-1-0-1", labels: { app: "web" } };
 const virtualInbound = (proxy: TestProxy) => listenerOf(proxy, "virtualInbound");
 const mutual = "istio-http/1.0 istio-http/1.1 istio-h2";
 
-describe("inbound chains", () => {
-  it("take both mutual TLS and plain text where nothing is said", () => {
+describe("inbound filter chains", () => {
+  it("accept mutual TLS and plaintext by default", () => {
     const listener = virtualInbound(new TestMesh(web).proxy(self));
     expect(chainLines(listener, 8080)).toEqual([
       `tls istio istio-peer-exchange ${mutual} -> tls http`,
@@ -43,7 +43,7 @@ describe("inbound chains", () => {
     ]);
   });
 
-  it("are none for a port of which no number is known: they would take what is for any port", () => {
+  it("do not exist for a port without a number, since they would match any port", () => {
     const named = serviceYaml("web", {
       ports: ["http:80"],
       spec: { ports: [{ name: "http", port: 80, protocol: "TCP", targetPort: "http" }] },
@@ -54,7 +54,7 @@ describe("inbound chains", () => {
     expect(chainsOf(virtualInbound(proxy))).toEqual(chainsOf(virtualInbound(unused)));
   });
 
-  it("take mutual TLS alone under STRICT, and plain text alone under DISABLE", () => {
+  it("accept only mutual TLS under STRICT, and only plaintext under DISABLE", () => {
     const lines = (mode: string, port: number): string[] =>
       chainLines(virtualInbound(new TestMesh(web + peerAuthentication("shop", mode)).proxy(self)), port);
     expect(lines("STRICT", 8080)).toEqual(["tls -> tls http"]);
@@ -62,7 +62,7 @@ describe("inbound chains", () => {
     expect(lines("DISABLE", 8080)).toEqual(["raw_buffer -> http"]);
   });
 
-  it("count TCP under the mesh's pattern, without knowing the workload's port", () => {
+  it("for TCP have stat names by the mesh's pattern, without the target port", () => {
     const proxy = new TestMesh(web, { inboundClusterStatName: "in_%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%" }).proxy(
       self,
     );
@@ -72,7 +72,7 @@ describe("inbound chains", () => {
     expect(filterOf(chain, tcpProxy).statPrefix).toBe("in_web.shop_90_%TARGET_PORT%");
   });
 
-  it("follow a mode of a single port, also of one that no service declares", () => {
+  it("follow port-level modes, also at undeclared ports", () => {
     const policy = `---\napiVersion: security.istio.io/v1\nkind: PeerAuthentication\nmetadata: {name: web, namespace: shop}\nspec: {selector: {matchLabels: {app: web}}, mtls: {mode: STRICT}, portLevelMtls: {8080: {mode: DISABLE}, 7777: {mode: DISABLE}}}\n`;
     const listener = virtualInbound(new TestMesh(web + policy).proxy(self));
     expect(chainLines(listener, 8080)).toEqual(["raw_buffer -> http"]);
@@ -80,7 +80,7 @@ describe("inbound chains", () => {
     expect(chainLines(listener, 9090)).toEqual(["tls -> tls tcp"]);
   });
 
-  it("lead requests to the port's cluster, with routes in place", () => {
+  it("route requests to the port's cluster by inline routes", () => {
     const chain = chainsOf(virtualInbound(new TestMesh(web).proxy(self))).find(
       (each) => each.filterChainMatch.destinationPort === 8080,
     );
@@ -98,7 +98,7 @@ describe("inbound chains", () => {
     expect(filterNames(chain)).toEqual(["istio.metadata_exchange", "envoy.filters.network.http_connection_manager"]);
   });
 
-  it("never lead to the listener's own port, and pass undeclared ports on", () => {
+  it("drop connections to the listener's own port, and pass undeclared ports through", () => {
     const [blackHole, ...others] = chainsOf(virtualInbound(new TestMesh(web).proxy(self)));
     expect(blackHole).toMatchObject({ name: "virtualInbound-blackhole", filterChainMatch: { destinationPort: 15006 } });
     const passthrough = others.filter((chain) => chain.filterChainMatch.destinationPort === undefined);
@@ -112,7 +112,7 @@ describe("inbound chains", () => {
     expect(filterOf(passthrough.at(-1), tcpProxy).cluster).toBe("InboundPassthroughCluster");
   });
 
-  it("check peers by the mesh's trust domains", () => {
+  it("verify peers by the mesh's trust domains", () => {
     const mesh = new TestMesh(web, { trustDomain: "new", trustDomainAliases: ["old"] });
     const chain = chainsOf(virtualInbound(mesh.proxy(self))).find((each) => each.transportSocket);
     const { defaultValidationContext } = chain.transportSocket.typedConfig.commonTlsContext.combinedValidationContext;
@@ -122,7 +122,7 @@ describe("inbound chains", () => {
     ]);
   });
 
-  it("spare servers that speak first the wait for the client's words", () => {
+  it("disable inspectors at ports of server-first protocols", () => {
     const listener = virtualInbound(
       new TestMesh(
         serviceYaml("web", { ports: ["mysql:3306"] }) +
@@ -136,11 +136,11 @@ describe("inbound chains", () => {
   });
 });
 
-describe("a Sidecar's ingress listener", () => {
+describe("an ingress listener of a Sidecar", () => {
   const sidecar = (ingress: readonly object[]): string =>
     istioYaml("Sidecar", "web", { workloadSelector: { labels: { app: "web" } }, ingress });
 
-  it("takes the place of the services' ports", () => {
+  it("replaces the services' ports", () => {
     const mesh = new TestMesh(
       web + sidecar([{ port: { number: 8443, protocol: "HTTP", name: "http" }, defaultEndpoint: "127.0.0.1:8080" }]),
     );
@@ -151,7 +151,7 @@ describe("a Sidecar's ingress listener", () => {
     expect(chain.metadata.filterMetadata.istio.config).toBe("/apis/networking.istio.io/v1/namespaces/shop/sidecar/web");
   });
 
-  it("has a listener of its own without capture", () => {
+  it("is a bound listener without capture", () => {
     const mesh = new TestMesh(
       web +
         sidecar([
@@ -168,7 +168,7 @@ describe("a Sidecar's ingress listener", () => {
     expect(chainLines(virtualInbound(proxy), 8443)).toEqual([]);
   });
 
-  it("ends TLS of its own where mutual TLS is off", () => {
+  it("terminates its own TLS if mutual TLS is disabled", () => {
     const tls = { mode: "SIMPLE", privateKey: "/certs/key.pem", serverCertificate: "/certs/cert.pem" };
     const mesh = new TestMesh(
       web +
@@ -185,8 +185,8 @@ describe("a Sidecar's ingress listener", () => {
   });
 });
 
-describe("ports that two workloads bind alike", () => {
-  it("have a listener for each workload, named for it in traces", () => {
+describe("bound ports of two workloads", () => {
+  it("have a listener per workload, named in traces", () => {
     const ingress = [
       {
         port: { number: 9080, protocol: "HTTP", name: "http" },
@@ -207,7 +207,7 @@ describe("ports that two workloads bind alike", () => {
 });
 
 describe("a proxy without redirection", () => {
-  it("has inbound listeners only where a Sidecar says so", () => {
+  it("has inbound listeners only for a Sidecar's ingress listeners", () => {
     const metadata = { INTERCEPTION_MODE: "NONE" };
     expect(
       listenerNames(new TestMesh(web).proxy({ ...self, metadata })).filter(
@@ -217,11 +217,11 @@ describe("a proxy without redirection", () => {
   });
 });
 
-describe("the settings of the proxy", () => {
+describe("proxy settings", () => {
   const requests = (config: object): ReturnType<typeof managerOf> =>
     managerOf(httpChain(virtualInbound(new TestMesh(web, config as never).proxy(self))));
 
-  it("normalise paths as the mesh says", () => {
+  it("normalize paths by mesh configuration", () => {
     expect(requests({})).toMatchObject({ normalizePath: true, pathWithEscapedSlashesAction: "KEEP_UNCHANGED" });
     expect(requests({ pathNormalization: { normalization: "NONE" } }).normalizePath).toBe(false);
     expect(requests({ pathNormalization: { normalization: "DECODE_AND_MERGE_SLASHES" } })).toMatchObject({
@@ -230,7 +230,7 @@ describe("the settings of the proxy", () => {
     });
   });
 
-  it("say which headers are added", () => {
+  it("select the headers that are added", () => {
     const proxyHeaders = {
       server: { disabled: true },
       requestId: { disabled: true },
@@ -249,7 +249,7 @@ describe("the settings of the proxy", () => {
     expect(manager.httpFilters.at(-1).typedConfig.suppressEnvoyHeaders).toBe(true);
   });
 
-  it("close idle connections after the node's time", () => {
+  it("close idle connections after the node's timeout", () => {
     const listener = virtualInbound(new TestMesh(web).proxy({ ...self, metadata: { IDLE_TIMEOUT: "1m30s" } }));
     expect(managerOf(httpChain(listener)).commonHttpProtocolOptions.idleTimeout).toBe("90s");
   });
@@ -258,7 +258,7 @@ describe("the settings of the proxy", () => {
 describe("a stock Envoy", () => {
   const extensions = ["envoy.filters.http.router", "envoy.filters.network.tcp_proxy"];
 
-  it("is sent none of the filters that it lacks", () => {
+  it("is sent no filters that it lacks", () => {
     const proxy = new TestMesh(web, { defaultProviders: { metrics: ["prometheus"] } }).proxy({ ...self, extensions });
     const all = listenerNames(proxy)
       .map((name) => JSON.stringify(listenerOf(proxy, name)))
@@ -267,11 +267,11 @@ describe("a stock Envoy", () => {
     const tls = chainsOf(virtualInbound(proxy)).find(
       (chain) => chain.transportSocket && !filterNames(chain).includes("envoy.filters.network.http_connection_manager"),
     );
-    // It could not answer a peer that begins to exchange metadata.
+    // It cannot respond to a peer that starts a metadata exchange.
     expect(tls.transportSocket.typedConfig.commonTlsContext.alpnProtocols).toEqual(["h2", "http/1.1"]);
   });
 
-  it("that lists nothing is taken for Istio's", () => {
+  it("without a list of extensions is assumed to be Istio's build", () => {
     const proxy = new TestMesh(web, { defaultProviders: { metrics: ["prometheus"] } }).proxy(self);
     expect(httpFilterNames(httpChain(virtualInbound(proxy)))).toEqual([
       "istio.metadata_exchange",

@@ -2,7 +2,7 @@ import type { Json, TestProxy } from "../mesh.js";
 
 export const listenerType = "envoy.config.listener.v3.Listener";
 
-/** A listener as the proxy receives it. */
+/** Returns a listener of the proxy. */
 export function listenerOf(proxy: TestProxy, name: string): Json {
   return proxy.json(listenerType, name);
 }
@@ -11,7 +11,7 @@ export function listenerNames(proxy: TestProxy): string[] {
   return proxy.names(listenerType);
 }
 
-/** All chains, that for the rest last. */
+/** Returns all chains, the default chain last. */
 export function chainsOf(listener: Json): Json[] {
   return [...(listener.filterChains ?? []), ...(listener.defaultFilterChain ? [listener.defaultFilterChain] : [])];
 }
@@ -20,7 +20,7 @@ export function filterNames(chain: Json): string[] {
   return (chain.filters ?? []).map((filter: Json) => filter.name);
 }
 
-/** The configuration of a chain's filter; throws where there is none. */
+/** Returns the configuration of a chain's filter; throws if it has none. */
 export function filterOf(chain: Json, name: string): Json {
   const found = (chain.filters ?? []).find((filter: Json) => filter.name === name);
   if (found === undefined) throw new Error(`no filter ${name} among ${filterNames(chain).join(", ")}`);
@@ -35,7 +35,7 @@ export function managerOf(chain: Json): Json {
   return filterOf(chain, manager);
 }
 
-/** The first chain of a listener that sees requests. */
+/** Returns the first HTTP chain of a listener. */
 export function httpChain(listener: Json): Json {
   const found = chainsOf(listener).find((chain) => filterNames(chain).includes(manager));
   if (found === undefined) throw new Error("no chain with a connection manager");
@@ -50,7 +50,7 @@ export function httpFilterOf(chain: Json, name: string): Json {
   return managerOf(chain).httpFilters.find((filter: Json) => filter.name === name)?.typedConfig;
 }
 
-/** Names, matches and transport of the chains for a destination port, in a line each. */
+/** Returns names, matches and transport of the chains for a destination port, one per line. */
 export function chainLines(listener: Json, port?: number): string[] {
   return chainsOf(listener)
     .filter((chain) => port === undefined || chain.filterChainMatch?.destinationPort === port)

@@ -16,7 +16,7 @@ const host = "cart.shop.svc.cluster.local";
 const captured = ["virtualInbound", "virtualOutbound"];
 
 describe("outbound listeners", () => {
-  it("are one for each port of HTTP, at all addresses", () => {
+  it("for HTTP exist for each port, on all addresses", () => {
     const proxy = new TestMesh(serviceYaml("cart") + serviceYaml("other", { ip: "10.96.0.2" })).proxy();
     expect(listenerNames(proxy)).toEqual(["0.0.0.0_80", ...captured]);
     const listener = listenerOf(proxy, "0.0.0.0_80");
@@ -35,14 +35,14 @@ describe("outbound listeners", () => {
     ]);
   });
 
-  it("are one for each address of other protocols", () => {
+  it("for other protocols exist for each address", () => {
     const proxy = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] })).proxy();
     expect(listenerNames(proxy)).toEqual(["10.96.0.1_5432", ...captured]);
     const [chain] = chainsOf(listenerOf(proxy, "10.96.0.1_5432"));
     expect(filterOf(chain, tcpProxy)).toMatchObject({ cluster: "outbound|5432||db.shop.svc.cluster.local" });
   });
 
-  it("count under the mesh's pattern, in which no workload's port is known", () => {
+  it("have stat names by the mesh's pattern, without the target port", () => {
     const mesh = new TestMesh(serviceYaml("db", { ports: ["tcp:5432"] }), {
       outboundClusterStatName: "%SERVICE%_%SERVICE_PORT%_%TARGET_PORT%",
     });
@@ -50,7 +50,7 @@ describe("outbound listeners", () => {
     expect(filterOf(chain, tcpProxy).statPrefix).toMatch(/^db\.shop_5432_0/);
   });
 
-  it("go by the rule of the service that the host stands for in the scope, which may be another's than the listener's", () => {
+  it("use the DestinationRule of the service that the host resolves to in the scope", () => {
     const entry = serviceEntry(
       "more",
       {
@@ -75,13 +75,13 @@ describe("outbound listeners", () => {
     expect(idle(new TestMesh(entry + rule + service + route))).toBeUndefined();
   });
 
-  it("detect an undeclared protocol, with routes of their own", () => {
+  it("detect undeclared protocols, with route configurations of their own", () => {
     const listener = listenerOf(new TestMesh(serviceYaml("cart", { ports: ["web:9000"] })).proxy(), "10.96.0.1_9000");
     expect(managerOf(httpChain(listener)).rds.routeConfigName).toBe(`${host}:9000`);
     expect(filterOf(listener.defaultFilterChain, tcpProxy).cluster).toBe(`outbound|9000||${host}`);
   });
 
-  it("mix HTTP and TCP that meet at one port and address", () => {
+  it("mix HTTP and TCP at one port and address", () => {
     const anywhere = serviceEntry("raw", {
       hosts: ["raw.example.com"],
       resolution: "NONE",
@@ -92,7 +92,7 @@ describe("outbound listeners", () => {
     expect(filterOf(listener.defaultFilterChain, tcpProxy).cluster).toBe("outbound|80||raw.example.com");
   });
 
-  it("keep MySQL apart from everything else, since its server speaks first", () => {
+  it("do not mix MySQL with other protocols, since it is server-first", () => {
     const anywhere = (name: string, protocol: string): string =>
       serviceEntry(name, {
         hosts: [`${name}.example.com`],
@@ -105,7 +105,7 @@ describe("outbound listeners", () => {
     );
   });
 
-  it("tell TLS hosts apart by SNI where there is no address", () => {
+  it("match TLS hosts by SNI if the service has no address", () => {
     const entry = (name: string): string =>
       serviceEntry(name, {
         hosts: [`${name}.example.com`],
@@ -127,7 +127,7 @@ describe("outbound listeners", () => {
     expect(listener.listenerFilters[0].name).toBe("envoy.filters.listener.tls_inspector");
   });
 
-  it("match ranges of addresses", () => {
+  it("match address ranges", () => {
     const entry = serviceEntry("net", {
       hosts: ["net.example.com"],
       addresses: ["10.9.0.0/16"],
@@ -143,7 +143,7 @@ describe("outbound listeners", () => {
     const pods =
       podYaml("db", "10.2.0.1", { ports: { tcp: 5432 } }) + podYaml("db", "10.2.0.2", { ports: { tcp: 5432 } });
 
-    it("are at its pods, but for the client itself", () => {
+    it("bind to its pods, except the client itself", () => {
       const mesh = new TestMesh(headless + pods);
       expect(listenerNames(mesh.proxy())).toEqual(["10.2.0.1_5432", "10.2.0.2_5432", ...captured]);
       expect(listenerNames(mesh.proxy({ name: "db-10-2-0-1", ip: "10.2.0.1" }))).toEqual([
@@ -152,7 +152,7 @@ describe("outbound listeners", () => {
       ]);
     });
 
-    it("are one with a chain a pod under PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", () => {
+    it("are one with a chain per pod under PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", () => {
       const proxy = new TestMesh(headless + pods).set("PILOT_ENABLE_HEADLESS_FILTER_CHAIN_LISTENER", "true").proxy();
       const ranges = listenerOf(proxy, "0.0.0.0_5432").filterChains.map(
         (chain: never) =>
@@ -163,13 +163,13 @@ describe("outbound listeners", () => {
     });
   });
 
-  it("leave out ports that the bootstrap has", () => {
+  it("omit ports of the bootstrap", () => {
     const metadata = { ENVOY_STATUS_PORT: 15021, ENVOY_PROMETHEUS_PORT: 15090 };
     const mesh = new TestMesh(serviceYaml("cart", { ports: ["http:15021", "http-b:15001", "http-c:80"] }));
     expect(listenerNames(mesh.proxy({ metadata }))).toEqual(["0.0.0.0_80", ...captured]);
   });
 
-  it("are at both families of a dual-stack client", () => {
+  it("bind to both families of a dual-stack client", () => {
     const service = serviceYaml("cart", {
       spec: { clusterIPs: ["10.96.0.1", "2001:db8::1"], ipFamilyPolicy: "PreferDualStack" },
     });
@@ -207,7 +207,7 @@ describe("a VirtualService", () => {
     );
   });
 
-  it("routes TLS by SNI, the first rule for a host standing", () => {
+  it("routes TLS by SNI, with the first match of a host", () => {
     const tls = (sni: string, to: string): object => ({
       match: [{ port: 443, sniHosts: [sni] }],
       route: [{ destination: { host: to, port: { number: 443 } } }],
@@ -230,7 +230,7 @@ describe("a VirtualService", () => {
     ]);
   });
 
-  it("applies to the workloads that its match names", () => {
+  it("applies to the workloads in its matches", () => {
     const match = [{ sourceLabels: { app: "web" } }];
     const vs = istioYaml("VirtualService", "db", {
       hosts: ["db"],
@@ -246,11 +246,11 @@ describe("a VirtualService", () => {
   });
 });
 
-describe("a Sidecar's egress listener", () => {
+describe("an egress listener of a Sidecar", () => {
   const sidecar = (egress: readonly object[], rest: object = {}): string =>
     istioYaml("Sidecar", "default", { egress, ...rest });
 
-  it("keeps its port to the services that it names", () => {
+  it("reserves its port for the services that it names", () => {
     const services = serviceYaml("cart") + serviceYaml("other", { ip: "10.96.0.2", ports: ["http:80", "tcp:9000"] });
     const mesh = new TestMesh(
       services +
@@ -262,7 +262,7 @@ describe("a Sidecar's egress listener", () => {
     expect(listenerNames(mesh.proxy())).toEqual(["0.0.0.0_80", "10.96.0.2_9000", ...captured]);
   });
 
-  it("binds to an address of its own without capture", () => {
+  it("binds to its own address without capture", () => {
     const egress = [
       {
         port: { number: 9080, protocol: "HTTP", name: "http" },
@@ -279,7 +279,7 @@ describe("a Sidecar's egress listener", () => {
     expect(listener.maxConnectionsToAcceptPerSocketEvent).toBe(1);
   });
 
-  it("blocks what is unknown under REGISTRY_ONLY", () => {
+  it("drops unknown traffic under REGISTRY_ONLY", () => {
     const mesh = new TestMesh(
       serviceYaml("cart") + sidecar([{ hosts: ["./*"] }], { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } }),
     );
@@ -291,14 +291,14 @@ describe("a Sidecar's egress listener", () => {
 });
 
 describe("a client without redirection", () => {
-  it("has listeners on its loopback and none for capture", () => {
+  it("has listeners on loopback and none for capture", () => {
     const proxy = new TestMesh(serviceYaml("cart")).proxy({ metadata: { INTERCEPTION_MODE: "NONE" } });
     expect(listenerNames(proxy)).toEqual(["127.0.0.1_80"]);
   });
 });
 
 describe("the generic HTTP proxy", () => {
-  it("is where the node asks for it, and takes whole URLs", () => {
+  it("listens if the node says so, and accepts absolute URLs", () => {
     const proxy = new TestMesh(serviceYaml("cart")).proxy({ metadata: { HTTP_PROXY_PORT: "15007" } });
     const manager = managerOf(httpChain(listenerOf(proxy, "127.0.0.1_15007")));
     expect(manager).toMatchObject({
@@ -307,7 +307,7 @@ describe("the generic HTTP proxy", () => {
     });
   });
 
-  it("is where the mesh says if what the node says is no port, and nowhere if it says 0", () => {
+  it("listens by mesh configuration if the node's port is invalid, and not at all if it is 0", () => {
     const mesh = new TestMesh("", { proxyHttpPort: 15080 });
     const portsFor = (stated: string): string[] =>
       listenerNames(mesh.proxy({ metadata: { HTTP_PROXY_PORT: stated } })).filter((name) => !captured.includes(name));
@@ -316,7 +316,7 @@ describe("the generic HTTP proxy", () => {
   });
 });
 
-describe("capture", () => {
+describe("traffic capture", () => {
   it("is transparent under TPROXY", () => {
     const proxy = new TestMesh().proxy({ metadata: { INTERCEPTION_MODE: "TPROXY" } });
     for (const name of captured) expect(listenerOf(proxy, name).transparent).toBe(true);
@@ -326,8 +326,8 @@ describe("capture", () => {
   });
 });
 
-describe("a client of IPv6 alone", () => {
-  it("takes connections by IPv4 too where that is asked for, whether or not others have both families", () => {
+describe("an IPv6-only client", () => {
+  it("also listens on IPv4 if configured, with or without dual stack", () => {
     const mesh = new TestMesh(serviceYaml("cart")).set("ISTIO_ENABLE_IPV4_OUTBOUND_LISTENER_FOR_IPV6_CLUSTERS", "true");
     const extra = (ip: string): string[] =>
       (listenerOf(mesh.proxy({ ip }), "virtualOutbound").additionalAddresses ?? []).map(
@@ -342,7 +342,7 @@ describe("a client of IPv6 alone", () => {
 describe("ALLOW_ANY_DYNAMIC_DNS", () => {
   const config = { outboundTrafficPolicy: { mode: "ALLOW_ANY_DYNAMIC_DNS" } };
 
-  it("sends requests to unknown hosts where their host resolves to, and passes other bytes on", () => {
+  it("forwards requests to the resolved hosts, and passes other bytes through", () => {
     const listener = listenerOf(new TestMesh(serviceYaml("cart"), config).proxy(), "virtualOutbound");
     const [, http, rest] = chainsOf(listener);
     expect(http).toMatchObject({
@@ -366,7 +366,7 @@ describe("ALLOW_ANY_DYNAMIC_DNS", () => {
 });
 
 describe("an ExternalName service", () => {
-  it("has no listener, and its names are those of the host that it leads to", () => {
+  it("has no listener of its own, and its names belong to its target's", () => {
     const target = serviceEntry("api", {
       hosts: ["api.example.com"],
       resolution: "DNS",

@@ -19,8 +19,8 @@ const virtualService = (weight: number): string =>
     ],
   });
 
-describe("proxies", () => {
-  it("of one workload share their listeners", () => {
+describe("listeners of proxies", () => {
+  it("are shared within one workload", () => {
     const web = serviceYaml("web", { ip: "10.96.0.3" }) + podYaml("web", "10.1.0.1") + podYaml("web", "10.1.0.2");
     const mesh = new TestMesh(services + web);
     const [a, b] = ["10.1.0.1", "10.1.0.2"].map((ip) =>
@@ -29,7 +29,7 @@ describe("proxies", () => {
     expect(a).toBe(b);
   });
 
-  it("of different workloads share the listeners that do not name the workload", () => {
+  it("are shared between workloads unless they name the workload", () => {
     const mesh = new TestMesh(services);
     const [web, ledger] = [mesh.proxy(), mesh.proxy({ namespace: "payments", name: "ledger", ip: "10.1.0.2" })];
     expect(at(ledger, db)).toBe(at(web, db));
@@ -38,14 +38,14 @@ describe("proxies", () => {
     expect(at(ledger, "0.0.0.0_80")?.version).not.toBe(at(web, "0.0.0.0_80")?.version);
   });
 
-  it("share all outbound listeners where nothing is traced", () => {
+  it("for outbound traffic are all shared without tracing", () => {
     const mesh = new TestMesh(services, { enableTracing: false });
     const [web, ledger] = [mesh.proxy(), mesh.proxy({ namespace: "payments", name: "ledger", ip: "10.1.0.2" })];
     expect(at(ledger, "0.0.0.0_80")).toBe(at(web, "0.0.0.0_80"));
   });
 });
 
-describe("listeners are left as they are by", () => {
+describe("listeners do not change after edits of", () => {
   const proxyAfter = (edit: (mesh: TestMesh) => void): void => {
     const mesh = new TestMesh(services + virtualService(90));
     const proxy = mesh.proxy();
@@ -54,10 +54,10 @@ describe("listeners are left as they are by", () => {
     expect(proxy.set(listenerType)).toBe(before);
   };
 
-  it("a weight of an HTTP route", () => proxyAfter((mesh) => void mesh.apply(virtualService(50))));
-  it("endpoints that come and go", () =>
+  it("the weight of an HTTP route", () => proxyAfter((mesh) => void mesh.apply(virtualService(50))));
+  it("endpoints", () =>
     proxyAfter((mesh) => void mesh.apply(podYaml("cart", "10.2.0.1")).apply(podYaml("cart", "10.2.0.2"))));
-  it("another HTTP service at a port that is there", () =>
+  it("another HTTP service at an existing port", () =>
     proxyAfter((mesh) => void mesh.apply(serviceYaml("more", { ip: "10.96.0.8" }))));
   it("a subset of a DestinationRule", () =>
     proxyAfter(
@@ -79,7 +79,7 @@ describe("listeners are left as they are by", () => {
 });
 
 describe("an edit of one service", () => {
-  it("makes anew the listeners of its ports alone", () => {
+  it("rebuilds only the listeners of its ports", () => {
     const mesh = new TestMesh(services);
     const proxy = mesh.proxy();
     const before = new Map([...proxy.set(listenerType)].map((found) => [found.name, found]));

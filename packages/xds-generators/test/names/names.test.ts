@@ -7,15 +7,15 @@ import { type Json, TestMesh, type TestProxy } from "../mesh.js";
 
 const nameTable = "istio.networking.nds.v1.NameTable";
 
-/** The table's one resource, which has no name. */
+/** The table's only resource, which has no name. */
 function table(proxy: TestProxy): Json {
   const [found] = [...proxy.set(nameTable)];
   return (toJson(NameTableSchema, fromBinary(NameTableSchema, found?.bytes ?? new Uint8Array())) as Json).table ?? {};
 }
 const ports = [{ number: 443, name: "tls", protocol: "TLS" }];
 
-describe("the names that an agent answers", () => {
-  test("are those of services, with what may be shortened of Kubernetes names", () => {
+describe("the DNS name table", () => {
+  test("has the names of services, with short names for Kubernetes", () => {
     const proxy = new TestMesh(
       serviceYaml("cart") +
         serviceEntry("api", {
@@ -36,7 +36,7 @@ describe("the names that an agent answers", () => {
     });
   });
 
-  test("are, for a headless service, its ready pods and the pods' own names", () => {
+  test("has the ready pods of a headless service, and their hostnames", () => {
     const stateful = (ip: string, name: string, ready = true): string =>
       workloadYaml("db", ip, {
         name,
@@ -60,7 +60,7 @@ describe("the names that an agent answers", () => {
     expect(table(proxy)["db.shop.svc.cluster.local"].ips).toEqual(["10.1.0.1", "10.1.0.2"]);
   });
 
-  test("stay the same while endpoints of a service with an address come and go", () => {
+  test("does not change with the endpoints of a service with an address", () => {
     const mesh = new TestMesh(serviceYaml("cart")).apply(workloadYaml("cart", "10.1.0.1"));
     const proxy = mesh.proxy();
     const before = proxy.set(nameTable);
@@ -68,7 +68,7 @@ describe("the names that an agent answers", () => {
     expect(proxy.set(nameTable)).toBe(before);
   });
 
-  test("have the addresses of all ServiceEntries of a host, unless Kubernetes has it", () => {
+  test("has the addresses of all ServiceEntries of a host, unless Kubernetes has the host", () => {
     const entry = (name: string, address: string): string =>
       serviceEntry(name, { hosts: ["cart.shop.svc.cluster.local"], addresses: [address], ports, resolution: "STATIC" });
     const mesh = new TestMesh(entry("a", "192.0.2.1") + entry("b", "192.0.2.2"));
@@ -85,7 +85,7 @@ describe("the names that an agent answers", () => {
     });
   });
 
-  test("have allocated addresses where the agent answers DNS, and follow the Sidecar", () => {
+  test("has auto-allocated addresses with DNS capture, and follows the Sidecar", () => {
     const allocated = JSON.stringify({
       apiVersion: "networking.istio.io/v1",
       kind: "ServiceEntry",
@@ -101,7 +101,7 @@ describe("the names that an agent answers", () => {
     expect(Object.keys(table(capturing))).toEqual(["api.example.org"]);
   });
 
-  test("are none for a gateway", () => {
+  test("is empty for a gateway", () => {
     expect(table(new TestMesh(serviceYaml("cart")).proxy({ type: "router" }))).toEqual({});
   });
 });

@@ -24,8 +24,8 @@ function bound(name: string, hosts: readonly string[], spec: JsonObject = {}, na
 
 const names = (mesh: RouteMesh) => [...mesh.router().view.call(routeConfigurations)].map(({ name }) => name);
 
-describe("the route configurations of a gateway", () => {
-  it("are one for each port of plain HTTP and one for each HTTPS server", () => {
+describe("route configurations of a gateway", () => {
+  it("exist for each plaintext port and each HTTPS server", () => {
     const mesh = new RouteMesh(
       cart +
         gateway([
@@ -37,7 +37,7 @@ describe("the route configurations of a gateway", () => {
     expect(names(mesh)).toEqual(["http.80", "https.443.https.front.edge", "https.443.other.front.edge"]);
   });
 
-  it("have a virtual host for each host that a server and a VirtualService share, ports ignored", () => {
+  it("have a virtual host for each host that a server and a VirtualService share, ignoring ports", () => {
     const mesh = new RouteMesh(
       cart + gateway([{ port: http, hosts: ["*.example.com"] }]) + bound("one", ["a.example.com", "other.org"]),
     );
@@ -54,22 +54,22 @@ describe("the route configurations of a gateway", () => {
     });
   });
 
-  it("answer with nothing where nothing is bound, and are empty where the servers are gone", () => {
+  it("answer with 404 if nothing is bound, and are empty if the servers are gone", () => {
     const mesh = new RouteMesh(cart + gateway([{ port: http, hosts: ["*"] }]));
     expect(mesh.router().configuration("http.80").virtualHosts).toEqual([{ name: "blackhole:80", domains: ["*"] }]);
     expect(mesh.router().configuration("http.81")).toEqual({ name: "http.81", validateClusters: false });
   });
 });
 
-describe("hosts at a gateway", () => {
-  it("are the narrower of both sides", () => {
+describe("hosts of a gateway", () => {
+  it("are the more specific ones of both sides", () => {
     const mesh = new RouteMesh(
       cart + gateway([{ port: http, hosts: ["a.example.com"] }]) + bound("wide", ["*.example.com"]),
     );
     expect(Object.keys(mesh.router().hosts("http.80"))).toEqual(["a.example.com:80"]);
   });
 
-  it("take only VirtualServices of the namespace that the server names", () => {
+  it("accept VirtualServices only of the namespace that the server names", () => {
     const mesh = new RouteMesh(
       cart +
         gateway([{ port: http, hosts: ["shop/*", "./b.example.com"] }]) +
@@ -79,7 +79,7 @@ describe("hosts at a gateway", () => {
     expect(Object.keys(mesh.router().hosts("http.80"))).toEqual(["a.example.com:80"]);
   });
 
-  it("with the same routes are one virtual host, named for the most specific", () => {
+  it("with the same routes are one virtual host, named after the most specific", () => {
     const mesh = new RouteMesh(
       cart +
         gateway([{ port: http, hosts: ["*"] }]) +
@@ -90,7 +90,7 @@ describe("hosts at a gateway", () => {
     ]);
   });
 
-  it("of several VirtualServices have the routes of all, the oldest first and catch-alls last", () => {
+  it("of several VirtualServices have the routes of all, oldest first and catch-alls last", () => {
     const destination = { host: "cart.shop.svc.cluster.local", port: { number: 80 } };
     const paths = { http: [{ name: "path", match: [{ uri: { prefix: "/a" } }], route: [{ destination }] }] };
     const mesh = new RouteMesh(
@@ -105,7 +105,7 @@ describe("hosts at a gateway", () => {
     ]);
   });
 
-  it("have the routes of a VirtualService as often as it names their Gateway", () => {
+  it("have the routes of a VirtualService once per reference to their Gateway", () => {
     const gateways = ["edge/front", "front.edge.svc.cluster.local"];
     const mesh = new RouteMesh(
       cart + gateway([{ port: http, hosts: ["*"] }]) + bound("twice", ["a.example.com"], { gateways }),
@@ -118,7 +118,7 @@ describe("hosts at a gateway", () => {
 });
 
 describe("httpsRedirect", () => {
-  it("is asked of every host of the server, routed or not", () => {
+  it("applies to all hosts of the server, routed or not", () => {
     const mesh = new RouteMesh(
       cart +
         gateway([{ port: http, hosts: ["a.example.com", "b.example.com"], tls: { httpsRedirect: true } }]) +
@@ -131,8 +131,8 @@ describe("httpsRedirect", () => {
   });
 });
 
-describe("routes at a gateway", () => {
-  it("are those whose match names it, or no gateway", () => {
+describe("routes of a gateway", () => {
+  it("are those with a match for it, or without gateways", () => {
     const destination = { host: "cart.shop.svc.cluster.local" };
     const spec = {
       gateways: ["mesh", "edge/front"],
@@ -151,7 +151,7 @@ describe("routes at a gateway", () => {
   it.each([
     ["the service's only port", ["http:8080"], 8080],
     ["else the server's", ["http:8080", "http-b:8081"], 443],
-  ])("lead, where no port is named, to %s", (_, ports, expected) => {
+  ])("without a port use %s", (_, ports, expected) => {
     const spec = { http: [{ route: [{ destination: { host: "other" } }] }] };
     const mesh = new RouteMesh(
       serviceYaml("other", { ports }) +
@@ -163,7 +163,7 @@ describe("routes at a gateway", () => {
     ]);
   });
 
-  it("redirect by TLS to the port of the request without naming https's own", () => {
+  it("redirect over TLS to the request's port, without the default port", () => {
     const spec = { http: [{ redirect: { uri: "/b", derivePort: "FROM_REQUEST_PORT" } }] };
     const servers = [
       { port: https, hosts: ["*"], tls },
@@ -179,7 +179,7 @@ describe("routes at a gateway", () => {
   it.each([
     ["@request.auth.claims.group.id", ["payload", "group", "id"]],
     ["@request.auth.claims[group][example.com/id]", ["payload", "group", "example.com/id"]],
-  ])("match claim %s by the token's metadata", (header, path) => {
+  ])("match claim %s in token metadata", (header, path) => {
     const destination = { host: "cart.shop.svc.cluster.local", port: { number: 80 } };
     const spec = { http: [{ match: [{ headers: { [header]: { exact: "admin" } } }], route: [{ destination }] }] };
     const mesh = new RouteMesh(cart + gateway([{ port: http, hosts: ["*"] }]) + bound("v", ["a.example.com"], spec));
@@ -194,7 +194,7 @@ describe("routes at a gateway", () => {
     });
   });
 
-  it("match a claim of which nothing is said where the token has it, or has it not", () => {
+  it("match the presence or absence of a claim", () => {
     const destination = { host: "cart.shop.svc.cluster.local", port: { number: 80 } };
     const spec = {
       http: [

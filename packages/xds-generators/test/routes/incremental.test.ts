@@ -19,7 +19,7 @@ const to = (host: string, subset = "") => ({
 });
 const http = { number: 80, name: "http", protocol: "HTTP" };
 
-/** Objects that an edit adds, replaces by their variant, or removes. */
+/** Objects that an edit adds, replaces by a variant, or removes. */
 const objects: readonly (readonly string[])[] = [
   [serviceYaml("a", { ip: "10.96.0.1" }), serviceYaml("a", { ip: "10.96.0.9", ports: ["http:80", "any:90"] })],
   [
@@ -127,8 +127,8 @@ function versions(clients: readonly RouteClient[]): readonly (readonly string[])
   );
 }
 
-describe("route configurations after any edits", () => {
-  it("are what they would be had the mesh always been so", () => {
+describe("route configurations after random edits", () => {
+  it("equal those of a mesh built from scratch", () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(edit, { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 6 }),

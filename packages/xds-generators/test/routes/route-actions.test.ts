@@ -9,8 +9,8 @@ import { cart, cartVirtualService, routeFor, RouteMesh, toCart } from "./route-m
 const cluster = (subset = "", host = "cart.shop.svc.cluster.local", port = 80) => `outbound|${port}|${subset}|${host}`;
 const action = (http: object) => (routeFor({ ...toCart, ...http } as never)["route"] ?? {}) as Record<string, unknown>;
 
-describe("where a route leads", () => {
-  it("is one cluster, named in traces by its host and path", () => {
+describe("the destination of a route", () => {
+  it("is a single cluster, named in traces by host and path", () => {
     const route = routeFor({ name: "r", match: [{ uri: { exact: "/a" } }], ...toCart });
     expect(route).toMatchObject({
       name: "r",
@@ -22,7 +22,7 @@ describe("where a route leads", () => {
     });
   });
 
-  it("is several by weight, those of no weight left out, named in traces by the VirtualService", () => {
+  it("is weighted clusters without zero weights, named in traces by the VirtualService", () => {
     const route = routeFor({
       route: [
         { destination: { host: "cart", subset: "v1" }, weight: 90 },
@@ -68,7 +68,7 @@ describe("where a route leads", () => {
     expect(mesh.sidecar().cartRoute()).toMatchObject({ route: { cluster: expected } });
   });
 
-  it("is copied to mirrors, of which one with no share is none", () => {
+  it("is mirrored, except with a share of zero", () => {
     expect(action({ mirror: { host: "a" }, mirrorPercentage: { value: 0 } })).not.toHaveProperty(
       "requestMirrorPolicies",
     );
@@ -146,13 +146,13 @@ describe("a rewrite", () => {
     expect(action({ rewrite })).toMatchObject(expected);
   });
 
-  it("of the host can stand among the headers", () => {
+  it("of the host can be among the headers", () => {
     expect(action({ headers: { request: { set: { Host: "b" } } } })["hostRewriteLiteral"]).toBe("b");
   });
 });
 
-describe("headers of a route", () => {
-  it("are set, added and removed, in the order of their names", () => {
+describe("header manipulations", () => {
+  it("set, add and remove headers, sorted by name", () => {
     expect(
       routeFor({
         ...toCart,
@@ -173,7 +173,7 @@ describe("headers of a route", () => {
     });
   });
 
-  it("of a single destination follow the route's; of several stand with their cluster", () => {
+  it("of a single destination follow the route's; of several, belong to their cluster", () => {
     const headers = (key: string) => ({ headers: { request: { set: { [key]: "1", host: `${key}.example.com` } } } });
     const single = routeFor({ ...headers("route"), route: [{ destination: { host: "cart" }, ...headers("own") }] });
     expect(single).toMatchObject({
@@ -203,7 +203,7 @@ describe("timeouts and retries", () => {
     hostSelectionRetryMaxAttempts: "5",
   };
 
-  it("are none and two, where nothing is said", () => {
+  it("default to none and two", () => {
     expect(action({})).toMatchObject({
       timeout: "0s",
       maxGrpcTimeout: "0s",
@@ -237,17 +237,17 @@ describe("timeouts and retries", () => {
     expect(action(http)).toMatchObject(expected);
   });
 
-  it("are no retries where attempts are zero", () => {
+  it("disable retries with zero attempts", () => {
     expect(action({ retries: { attempts: 0 } })).not.toHaveProperty("retryPolicy");
   });
 
-  it("do not avoid hosts that failed where that is not wanted", () => {
+  it("do not avoid previous hosts if configured", () => {
     expect(action({ retries: { attempts: 1, retryIgnorePreviousHosts: false } })["retryPolicy"]).not.toHaveProperty(
       "retryHostPredicate",
     );
   });
 
-  it("are the mesh's where a route says nothing, with or without a VirtualService", () => {
+  it("are the mesh's if the route has none, with or without a VirtualService", () => {
     const options = { settings: { defaultHttpRetryPolicy: { attempts: 7 } } };
     expect(routeFor({ ...toCart }, options)).toMatchObject({ route: { retryPolicy: { numRetries: 7 } } });
     expect(new RouteMesh(cart, options).sidecar().cartRoute()).toMatchObject({
@@ -256,7 +256,7 @@ describe("timeouts and retries", () => {
   });
 });
 
-describe("faults and CORS", () => {
+describe("fault injection and CORS", () => {
   const config = (http: object, filter: string) =>
     (routeFor({ ...toCart, ...http } as never)["typedPerFilterConfig"] as Record<string, unknown>)[filter];
 
@@ -276,7 +276,7 @@ describe("faults and CORS", () => {
     expect(config({ fault }, "envoy.filters.http.fault")).toMatchObject(expected);
   });
 
-  it("answer preflights", () => {
+  it("answer preflight requests", () => {
     expect(
       config(
         {
@@ -319,7 +319,7 @@ describe("a consistent hash", () => {
     ],
     ["the source", { useSourceIp: true }, { connectionProperties: { sourceIp: true } }],
     ["a query parameter", { httpQueryParameterName: "q" }, { queryParameter: { name: "q" } }],
-  ])("of %s is the route's, which then does not avoid hosts", (_, consistentHash, expected) => {
+  ])("of %s sets the route's hash policy, and does not avoid previous hosts", (_, consistentHash, expected) => {
     const route = new RouteMesh(cart + routed + hashed(by(consistentHash))).sidecar().cartRoute()["route"] as Record<
       string,
       unknown
@@ -328,7 +328,7 @@ describe("a consistent hash", () => {
     expect(route["retryPolicy"]).not.toHaveProperty("retryHostPredicate");
   });
 
-  it("is that of the subset's port, the subset, the port, the service", () => {
+  it("is that of the subset's port, the subset, the port or the service", () => {
     const header = (name: string) => ({ loadBalancer: { consistentHash: { httpHeaderName: name } } });
     const port = (name: string) => ({ portLevelSettings: [{ port: { number: 80 }, ...header(name) }] });
     const found = (spec: object) =>
@@ -350,18 +350,18 @@ describe("a consistent hash", () => {
     expect(found({ trafficPolicy: header("a") })).toEqual(expected("a"));
   });
 
-  it("counts for a service without a VirtualService too", () => {
+  it("applies to a service without a VirtualService too", () => {
     expect(new RouteMesh(cart + hashed(by({ httpHeaderName: "x" }))).sidecar().cartRoute()).toMatchObject({
       route: { hashPolicy: [{ header: { headerName: "x" } }] },
     });
   });
 });
 
-describe("a service whose sessions persist", () => {
+describe("persistent sessions", () => {
   const labelled = serviceYaml("cart", { ip: "10.96.0.1", labels: { "istio.io/persistent-session": "session:/cart" } });
   const filter = "envoy.filters.http.stateful_session";
 
-  it("has a cookie at its virtual host and its routes, once the feature is on", () => {
+  it("add a cookie to the virtual host and its routes, if the feature is enabled", () => {
     const sessions = new RouteMesh(labelled + cartVirtualService([toCart]), {
       variables: { PILOT_ENABLE_PERSISTENT_SESSION_FILTER: "true" },
     }).sidecar();
@@ -375,7 +375,7 @@ describe("a service whose sessions persist", () => {
     });
   });
 
-  it("has none while it is off", () => {
+  it("add nothing if the feature is disabled", () => {
     expect(new RouteMesh(labelled).sidecar().hosts("80")["cart.shop.svc.cluster.local:80"]).not.toHaveProperty(
       "typedPerFilterConfig",
     );
@@ -383,7 +383,7 @@ describe("a service whose sessions persist", () => {
 });
 
 describe("delegates", () => {
-  it("are routes of the root's virtual host", () => {
+  it("add routes to the root's virtual host", () => {
     const leaf = istioYaml("VirtualService", "leaf", { http: [{ name: "leaf", ...toCart }] });
     const mesh = new RouteMesh(
       cart +
@@ -408,7 +408,7 @@ describe("requests to the own workload", () => {
       .virtualHosts[0]!;
   };
 
-  it("go to its port without timeout, and again where they were reset before they were sent", () => {
+  it("go to its port without timeout, with retries if reset before sent", () => {
     const host = inbound("HTTP");
     expect(host).toMatchObject({ name: "inbound|http|80", domains: ["*"] });
     expect(host.routes[0]).toMatchObject({

@@ -59,11 +59,11 @@ describe("a route's match", () => {
         ],
       },
     ],
-  ])("of %s", (_, match, expected) => {
+  ])("by %s", (_, match, expected) => {
     expect(routeFor({ match: [match], ...toCart })["match"]).toEqual(expected);
   });
 
-  it("counts each for itself, and nothing after one that takes every request", () => {
+  it("has an entry per condition, and nothing after a catch-all", () => {
     const routes = routesFor([
       { name: "two", match: [{ name: "a", uri: { prefix: "/a" } }, { uri: { prefix: "/b" } }], ...toCart },
       { name: "all", match: [{ uri: { prefix: "/" } }], ...toCart },
@@ -73,7 +73,7 @@ describe("a route's match", () => {
   });
 });
 
-describe("whom a route is for", () => {
+describe("the applicability of a route", () => {
   const mesh = new RouteMesh(
     cart +
       cartVirtualService([
@@ -86,13 +86,13 @@ describe("whom a route is for", () => {
   );
   const names = (client: ReturnType<RouteMesh["sidecar"]>) => client.cartRoutes().map((route) => route["name"]);
 
-  it("is told by labels, namespace, port and gateway", () => {
+  it("depends on labels, namespace, port and gateway", () => {
     expect(names(mesh.sidecar("shop"))).toEqual(["everyone"]);
     expect(names(mesh.sidecar("shop", { LABELS: { app: "web" } }))).toEqual(["labels"]);
     expect(names(mesh.sidecar("payments"))).toEqual(["namespace"]);
   });
 
-  it("leaves the service's own route to those for whom there is none", () => {
+  it("leaves the service's own route to other clients", () => {
     const some = new RouteMesh(
       cart + cartVirtualService([{ name: "labels", match: [{ sourceLabels: { app: "web" } }], ...toCart }]),
     );

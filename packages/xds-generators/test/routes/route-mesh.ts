@@ -13,7 +13,7 @@ export interface MeshOptions {
   readonly variables?: Readonly<Record<string, string>>;
 }
 
-/** A mesh whose route configurations are looked at as JSON. */
+/** A mesh whose route configurations are compared as JSON. */
 export class RouteMesh extends TestMesh {
   constructor(yaml = "", { settings = {}, variables = {} }: MeshOptions = {}) {
     super("", settings);
@@ -40,7 +40,7 @@ export interface JsonVirtualHost {
   readonly [field: string]: unknown;
 }
 
-/** A proxy that asks for its routes. */
+/** A proxy that requests its routes. */
 export class RouteClient {
   constructor(readonly view: View<Proxy>) {}
 
@@ -57,12 +57,12 @@ export class RouteClient {
     }) as never;
   }
 
-  /** Name to virtual host. */
+  /** Virtual hosts by name. */
   hosts(name: string): Readonly<Record<string, JsonVirtualHost>> {
     return Object.fromEntries((this.configuration(name).virtualHosts ?? []).map((host) => [host.name, host]));
   }
 
-  /** The routes of the service `cart.shop` at port 80, where tests route. */
+  /** The routes of the service `cart.shop` at port 80, which the tests configure. */
   cartRoutes(): readonly JsonObject[] {
     return this.hosts("80")["cart.shop.svc.cluster.local:80"]?.routes ?? [];
   }
@@ -73,12 +73,12 @@ export class RouteClient {
   }
 }
 
-/** The routes that a VirtualService for `cart.shop` gives a sidecar of its namespace. */
+/** The routes of a VirtualService for `cart.shop`, for a sidecar in its namespace. */
 export function routesFor(http: JsonValue, options: MeshOptions = {}): readonly JsonObject[] {
   return new RouteMesh(cart + cartVirtualService(http), options).sidecar().cartRoutes();
 }
 
-/** The only one of them. */
+/** The only route of a VirtualService for `cart.shop`. */
 export function routeFor(http: JsonObject, options: MeshOptions = {}): JsonObject {
   return only(routesFor([http], options));
 }

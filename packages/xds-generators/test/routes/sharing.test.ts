@@ -28,13 +28,13 @@ function mesh(services: number): RouteMesh {
 }
 
 describe("route configurations of clients in different namespaces", () => {
-  it("are one where neither namespace has a service at the port", () => {
+  it("are the same object if neither namespace has a service at the port", () => {
     const some = mesh(10);
     expect(some.sidecar("first").resource("80")).toBe(some.sidecar("second").resource("80"));
     expect(some.sidecar("n1").resource("80")).not.toBe(some.sidecar("n2").resource("80"));
   });
 
-  it("do not depend on which client asked first", () => {
+  it("do not depend on which client asks first", () => {
     const [there, back] = [mesh(40), mesh(40)];
     const ask = (of: RouteMesh, namespace: string) => of.sidecar(namespace).resource("80").version;
     const first = ["n1", "shop", "n2", "elsewhere"].map((namespace) => ask(there, namespace));
@@ -43,8 +43,8 @@ describe("route configurations of clients in different namespaces", () => {
   });
 });
 
-describe("a changed weight", () => {
-  it("encodes the routes of its VirtualService and one virtual host for each form of its names", () => {
+describe("a weight change", () => {
+  it("encodes the VirtualService's routes and one virtual host for each form of its names", () => {
     const some = mesh(200);
     const clients = ["shop", "n1", "n2", "elsewhere"].map((namespace) => some.sidecar(namespace));
     const before = clients.map((client) => client.resource("80"));
@@ -58,7 +58,7 @@ describe("a changed weight", () => {
     expect(some.db.stats().recomputations - recomputations).toBeLessThan(30);
   });
 
-  it("touches no other port", () => {
+  it("changes no other port", () => {
     const some = new RouteMesh(cart + serviceYaml("other", { ports: ["http:81"] }) + weighted(90));
     const client = some.sidecar();
     const before = client.resource("81");
@@ -67,7 +67,7 @@ describe("a changed weight", () => {
   });
 });
 
-describe("taking virtual hosts from elsewhere", () => {
+describe("virtual hosts that reuse other clients' chunks", () => {
   const at = query("test.port", (q) => ({
     scope: {},
     listener: 0,
@@ -93,7 +93,7 @@ describe("taking virtual hosts from elsewhere", () => {
     fc.constant("*.n.svc.cluster.local"),
   );
 
-  it("gives what is made afresh", () => {
+  it("equal those built from scratch", () => {
     fc.assert(
       fc.property(
         fc.array(kubernetes, { maxLength: 5 }),

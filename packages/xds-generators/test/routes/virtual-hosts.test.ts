@@ -6,14 +6,14 @@ import { cart, cartVirtualService, type MeshOptions, RouteMesh, toCart } from ".
 const host = "cart.shop.svc.cluster.local";
 
 describe("the domains of a service", () => {
-  it("are its names as far as the client's domain completes them, and its addresses", () => {
+  it("are its names, shortened by the client's DNS domain, and its addresses", () => {
     const mesh = new RouteMesh(cart);
     const domains = (namespace: string) => mesh.sidecar(namespace).hosts("80")[`${host}:80`]?.domains;
     expect(domains("shop")).toEqual([host, `${host}.`, "cart", "cart.shop.svc", "cart.shop", "10.96.0.1"]);
     expect(domains("payments")).toEqual([host, `${host}.`, "cart.shop", "cart.shop.svc", "10.96.0.1"]);
   });
 
-  it("are there for the port that is HTTP where UDP has the same number, and a VirtualService's own for a host with UDP alone", () => {
+  it("exist for the HTTP port if a UDP port has the same number, and only from a VirtualService for a UDP-only host", () => {
     const both = new RouteMesh(serviceYaml("cart", { ports: ["udp-quic:80", "http:80"] }));
     expect(both.sidecar().hosts("80")[`${host}:80`]?.domains).toContain("10.96.0.1");
     const udp = new RouteMesh(
@@ -22,7 +22,7 @@ describe("the domains of a service", () => {
     expect(udp.sidecar().hosts("80")[`${host}:80`]?.domains).toEqual([host]);
   });
 
-  it("cover each pod of a headless service", () => {
+  it("include a wildcard for the pods of a headless service", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ip: "None" }));
     expect(mesh.sidecar("payments").hosts("80")[`${host}:80`]?.domains).toEqual([
       ...[host, `${host}.`, "cart.shop", "cart.shop.svc"],
@@ -30,7 +30,7 @@ describe("the domains of a service", () => {
     ]);
   });
 
-  it("include ExternalName services that lead to it", () => {
+  it("include ExternalName services that refer to it", () => {
     const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: host, clusterIP: "" } });
     const hosts = new RouteMesh(cart + alias).sidecar().hosts("80");
     expect(hosts[`${host}:80`]?.domains).toEqual(
@@ -39,7 +39,7 @@ describe("the domains of a service", () => {
     expect(Object.keys(hosts)).toEqual([`${host}:80`, "allow_any"]);
   });
 
-  it("include the short names of an ExternalName service that leads to a host of no namespace, at every port of that host", () => {
+  it("include short names of an ExternalName service whose target has no namespace, at every port of the target", () => {
     const ports = [80, 9090].map((number) => ({ number, name: `http-${number}`, protocol: "HTTP" }));
     const entry = serviceEntry("api", { hosts: ["api.internal"], ports, resolution: "DNS" });
     const alias = serviceYaml("alias", { spec: { type: "ExternalName", externalName: "api.internal", clusterIP: "" } });
@@ -66,7 +66,7 @@ describe("the domains of a service", () => {
     ]);
   });
 
-  it("are each there once, also where an object repeats an address", () => {
+  it("are unique, even if an object repeats an address", () => {
     const twice = serviceYaml("cart", { ip: "10.96.0.1", spec: { clusterIPs: ["10.96.0.1", "10.96.0.1"] } });
     expect(
       new RouteMesh(twice)
@@ -91,14 +91,14 @@ describe("the domains of a service", () => {
   });
 });
 
-describe("a domain that two hosts claim", () => {
-  it("is the first one's, whatever its case", () => {
+describe("a domain of two hosts", () => {
+  it("belongs to the first one, ignoring case", () => {
     const twice = istioYaml("VirtualService", "upper", { hosts: ["A.example.com", "a.example.com"], http: [toCart] });
     const hosts = new RouteMesh(cart + twice).sidecar().hosts("80");
     expect(Object.keys(hosts)).toEqual(["a.example.com:80", `${host}:80`, "allow_any"]);
   });
 
-  it("is not a short name's where a host has that very name", () => {
+  it("belongs to the host with exactly that name before a short name", () => {
     const entry = serviceEntry("short", {
       hosts: ["cart.shop"],
       ports: [{ number: 80, name: "http", protocol: "HTTP" }],
@@ -109,7 +109,7 @@ describe("a domain that two hosts claim", () => {
     expect(hosts["cart.shop:80"]?.domains).toContain("cart.shop");
   });
 
-  it("is the older VirtualService's, and the other is known to be without effect", () => {
+  it("belongs to the older VirtualService, and the other is reported as shadowed", () => {
     const mesh = new RouteMesh(cart + cartVirtualService([{ name: "first", ...toCart }]));
     mesh.apply(istioYaml("VirtualService", "late", { hosts: ["cart"], http: [{ name: "second", ...toCart }] }));
     const client = mesh.sidecar();
@@ -121,7 +121,7 @@ describe("a domain that two hosts claim", () => {
 });
 
 describe("wildcard hosts", () => {
-  it("route each service that no narrower host does", () => {
+  it("match each service without a more specific host", () => {
     const wide = istioYaml("VirtualService", "wide", {
       hosts: ["*.shop.svc.cluster.local"],
       http: [{ name: "wide", ...toCart }],
@@ -135,7 +135,7 @@ describe("wildcard hosts", () => {
     expect(hosts).not.toHaveProperty("*.shop.svc.cluster.local:80");
   });
 
-  it("are hosts themselves where they cover no service", () => {
+  it("are hosts of their own if they match no service", () => {
     const mesh = new RouteMesh(
       cart + istioYaml("VirtualService", "outside", { hosts: ["*.example.com"], http: [toCart] }),
     );
@@ -144,7 +144,7 @@ describe("wildcard hosts", () => {
 });
 
 describe("hosts without a service", () => {
-  it("are routed at port 80 and nowhere else", () => {
+  it("are routed only at port 80", () => {
     const mesh = new RouteMesh(
       cart +
         serviceYaml("other", { ports: ["http:81"] }) +
@@ -156,7 +156,7 @@ describe("hosts without a service", () => {
 });
 
 describe("the route configuration", () => {
-  it("of a port ends with what becomes of unknown hosts", () => {
+  it("of a port ends with the catch-all virtual host", () => {
     const last = (options: MeshOptions, yaml = "") =>
       new RouteMesh(cart + yaml, options).sidecar().configuration("80").virtualHosts?.at(-1);
     expect(last({})).toMatchObject({
@@ -175,7 +175,7 @@ describe("the route configuration", () => {
     expect(last({}, proxied)).toMatchObject({ routes: [{ route: { cluster: "outbound|9090||egress.example.com" } }] });
   });
 
-  it("of a host whose protocol was detected takes every request to its address", () => {
+  it("of a host with detected protocol takes all requests to its address", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ports: ["any:9000"] }));
     expect(mesh.sidecar().configuration(`${host}:9000`)).toMatchObject({
       name: `${host}:9000`,
@@ -183,21 +183,21 @@ describe("the route configuration", () => {
     });
   });
 
-  it("of a generic proxy tells ports apart", () => {
+  it("of the generic HTTP proxy distinguishes ports", () => {
     const mesh = new RouteMesh(serviceYaml("cart", { ip: "10.96.0.1", ports: ["http:80", "http-alt:8080"] }));
     const hosts = mesh.sidecar("payments").hosts("http_proxy");
     expect(hosts[`${host}:80`]?.domains).toEqual(expect.arrayContaining([host, `${host}:80`, "10.96.0.1:80"]));
     expect(hosts[`${host}:8080`]?.domains.every((domain) => domain.includes(":8080"))).toBe(true);
   });
 
-  it("of a name that says nothing is empty", () => {
+  it("with an invalid name is empty", () => {
     expect(new RouteMesh(cart).sidecar().configuration("nonsense")).toEqual({
       name: "nonsense",
       validateClusters: false,
     });
   });
 
-  it("counts attempts unless the proxy's headers are configured otherwise", () => {
+  it("includes attempt counts unless proxy headers disable them", () => {
     const counting = (metadata = {}) =>
       new RouteMesh(cart).sidecar("shop", metadata).hosts("80")["allow_any"]?.["includeRequestAttemptCount"];
     expect(counting()).toBe(true);

@@ -12,7 +12,7 @@ const secretOf = lookups["type.googleapis.com/envoy.extensions.transport_sockets
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe("secrets of gateways", () => {
-  it("gives an authenticated proxy the certificate that it names", () => {
+  it("include a certificate for an authenticated proxy", () => {
     const mesh = new TestMesh(secret("front", { "tls.crt": "CHAIN", "tls.key": "KEY", "tls.ocsp-staple": "STAPLE" }));
     const expected = {
       tlsCertificate: {
@@ -25,7 +25,7 @@ describe("secrets of gateways", () => {
     expect(gateway(mesh).json("kubernetes://edge/front")).toEqual({ name: "kubernetes://edge/front", ...expected });
   });
 
-  it("prefers the entries cert and key where both have content", () => {
+  it("prefer non-empty entries cert and key", () => {
     const both = { cert: "C", key: "K", "tls.crt": "CHAIN", "tls.key": "KEY" };
     const mesh = new TestMesh(secret("both", both) + secret("half", { ...both, cert: "" }));
     expect(gateway(mesh).json("kubernetes://both")).toMatchObject({
@@ -36,7 +36,7 @@ describe("secrets of gateways", () => {
     });
   });
 
-  it("finds roots in a Secret of their own, or beside the key", () => {
+  it("include roots from a separate Secret, or from the key's", () => {
     const mesh = new TestMesh(secret("mutual", { cert: "C", key: "K", cacert: "ROOTS", crl: "REVOKED" }));
     const beside = { trustedCa: { inlineBytes: base64("ROOTS") }, crl: { inlineBytes: base64("REVOKED") } };
     expect(gateway(mesh).json("kubernetes://mutual-cacert")).toEqual({
@@ -49,7 +49,7 @@ describe("secrets of gateways", () => {
     });
   });
 
-  it("gives whom it authenticated the roots in a ConfigMap of any namespace", () => {
+  it("include roots from a ConfigMap in any namespace for authenticated clients", () => {
     const mesh = new TestMesh(
       document({ kind: "ConfigMap", metadata: { name: "roots", namespace: "other" }, data: { "ca.crt": "ROOTS" } }),
     );
@@ -62,7 +62,7 @@ describe("secrets of gateways", () => {
     expect(gateway(mesh, { verified: undefined }).json("configmap://other/roots")).toBeUndefined();
   });
 
-  it("gives nothing to a proxy that is not authenticated, or is of another namespace whatever it claims", () => {
+  it("are denied to unauthenticated proxies, and to those of another namespace whatever they claim", () => {
     const mesh = new TestMesh(secret("front", { cert: "C", key: "K", cacert: "R" }));
     for (const name of ["kubernetes://front", "kubernetes://edge/front", "kubernetes://edge/front-cacert"]) {
       expect(gateway(mesh, { verified: undefined }).json(name)).toBeUndefined();
@@ -71,7 +71,7 @@ describe("secrets of gateways", () => {
     expect(gateway(mesh).json("kubernetes://front")).toBeDefined();
   });
 
-  it("serves a credential of the Gateway API only where a Gateway of its namespace refers to it", () => {
+  it("of the Gateway API are served only if a Gateway of the proxy references them", () => {
     const gateways = (credentialName: string): string =>
       istioYaml(
         "Gateway",
@@ -98,7 +98,7 @@ describe("secrets of gateways", () => {
     expect(gateway(mesh, { labels: { app: "another" } }).json(name)).toBeUndefined();
   });
 
-  it("has the key worked with by hardware where the proxy's configuration says so", () => {
+  it("delegate the key to hardware if the proxy's configuration says so", () => {
     const mesh = new TestMesh(secret("front", { cert: "C", key: "K", "tls.ocsp-staple": "S" }), {
       defaultConfig: { privateKeyProvider: { cryptomb: { pollDelay: "0.01s", fallback: true } } },
     });
@@ -117,7 +117,7 @@ describe("secrets of gateways", () => {
     });
   });
 
-  it("makes only the changed secret anew", () => {
+  it("are rebuilt only if they change", () => {
     const mesh = new TestMesh(secret("a", { cert: "C", key: "K" }) + secret("b", { cert: "C", key: "K" }));
     const proxy = gateway(mesh);
     const [a, b] = [proxy.resource("kubernetes://a"), proxy.resource("kubernetes://b")];
@@ -128,7 +128,7 @@ describe("secrets of gateways", () => {
     expect(proxy.resource("kubernetes://b")).toBeUndefined();
   });
 
-  it("says why there is none, and nothing of what a Secret holds", () => {
+  it("are denied with a reason that reveals no content", () => {
     const mesh = new TestMesh(
       secret("odd", { "tls.crt": "CHAIN", password: "hunter2", token: "t0p" }) + secret("empty", {}),
     );
@@ -175,7 +175,7 @@ interface Asker {
   json(name: string): JsonObject | undefined;
 }
 
-/** A gateway of namespace `edge` that was authenticated as of `verified`. */
+/** A gateway in namespace `edge`, authenticated as of `verified`. */
 function gateway(
   mesh: TestMesh,
   options: { verified?: string | undefined; labels?: Record<string, string> } = {},

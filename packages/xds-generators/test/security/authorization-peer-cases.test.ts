@@ -20,14 +20,14 @@ interface Case {
   readonly tdBundle?: string;
 }
 
-/** The other suite's cases: policies in, filters out. */
+/** Reference cases: policies in, filters out. */
 const folder = join(import.meta.dirname, "../../../../../shared/peer/authz-builder");
 const present = existsSync(folder);
 if (!present) console.log(`skipped: ${folder} is absent`);
 
 const registry = createRegistry(...envoy, ...istio);
 
-/** What the cases call their mesh configuration by. */
+/** Mesh configurations by the names that the cases use. */
 const meshConfigs: Readonly<Record<string, JsonValue>> = {
   meshConfigGRPC: {
     extensionProviders: [
@@ -46,7 +46,7 @@ const meshConfigs: Readonly<Record<string, JsonValue>> = {
   },
 };
 
-describe("AuthorizationPolicies of another suite", () => {
+describe("AuthorizationPolicies of the reference cases", () => {
   const cases = present ? (JSON.parse(readFileSync(join(folder, "cases.json"), "utf8")) as Case[]) : [];
 
   it("have cases", ({ skip }) => {

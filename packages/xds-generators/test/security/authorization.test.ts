@@ -43,8 +43,8 @@ const rules = (chain: Json): Json[] =>
 const from = (principals: readonly string[]): object => ({ from: [{ source: { principals } }] });
 const path = (paths: readonly string[]): object => ({ to: [{ operation: { paths } }] });
 
-describe("policies", () => {
-  it("come in the order audit, deny, allow, after peers are known and before everything else", () => {
+describe("AuthorizationPolicies", () => {
+  it("are ordered audit, deny, allow, after peer metadata and before other filters", () => {
     const yaml =
       policy("allow", { rules: [path(["/a"])] }) +
       policy("deny", { action: "DENY", rules: [path(["/d"])] }) +
@@ -64,7 +64,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("apply to the workloads that they select, those of the root namespace to all", () => {
+  it("apply to the workloads that they select, in the root namespace to all", () => {
     const yaml =
       policy("mesh", { rules: [{}] }, { namespace: "istio-system" }) +
       policy("own", { rules: [{}] }) +
@@ -77,7 +77,7 @@ describe("policies", () => {
     ]);
   });
 
-  it("without rules deny everything", () => {
+  it("without rules allow nothing", () => {
     const [allow] = rules(requests(policy("nothing", {})));
     expect(allow.rules.policies["ns[shop]-policy[nothing]-rule[0]"]).toEqual({
       permissions: [{ notRule: { any: true } }],
@@ -85,7 +85,7 @@ describe("policies", () => {
     });
   });
 
-  it("on trial are evaluated only", () => {
+  it("with dry-run are shadow rules only", () => {
     const [deny] = rules(
       requests(
         policy("deny", { action: "DENY", rules: [path(["/d"])] }, { annotations: { "istio.io/dry-run": "true" } }),
@@ -95,7 +95,7 @@ describe("policies", () => {
     expect(deny).toMatchObject({ shadowRules: { action: "DENY" }, shadowRulesStatPrefix: "istio_dry_run_deny_" });
   });
 
-  it("know a principal by each of the mesh's trust domains", () => {
+  it("accept each of the mesh's trust domains in principals", () => {
     const [allow] = rules(
       requests(policy("allow", { rules: [from(["old/ns/a/sa/b"])] }), {
         trustDomain: "new",
@@ -109,19 +109,19 @@ describe("policies", () => {
     ]);
   });
 
-  it("do not let a namespace's name be an expression", () => {
+  it("quote namespaces in regular expressions", () => {
     const [allow] = rules(requests(policy("allow", { rules: [{ from: [{ source: { namespaces: ["a.b*"] } }] }] })));
     expect(JSON.stringify(allow)).toContain(String.raw`.*/ns/a\\.b.*/.*`);
   });
 });
 
-describe("on a chain of plain TCP", () => {
+describe("on TCP chains", () => {
   const tcp = (yaml: string): Json => {
     const chains = chainsOf(listenerOf(new TestMesh(web + yaml).proxy(self), "virtualInbound"));
     return chains.find((chain) => chain.filterChainMatch.destinationPort === 9090);
   };
 
-  it("a rule about requests allows nothing", () => {
+  it("an ALLOW rule about requests matches nothing", () => {
     const chain = tcp(policy("allow", { rules: [path(["/a"]), { to: [{ operation: { ports: ["9090"] } }] }] }));
     expect(filterNames(chain).slice(0, 2)).toEqual(["istio.metadata_exchange", "envoy.filters.network.rbac"]);
     expect(Object.keys(filterOf(chain, "envoy.filters.network.rbac").rules.policies)).toEqual([
@@ -129,7 +129,7 @@ describe("on a chain of plain TCP", () => {
     ]);
   });
 
-  it("a rule about requests denies all of the rest that it says", () => {
+  it("a DENY rule about requests denies by its other attributes", () => {
     const chain = tcp(
       policy("deny", { action: "DENY", rules: [{ ...path(["/a"]), ...from(["cluster.local/ns/a/sa/b"]) }] }),
     );
@@ -145,7 +145,7 @@ describe("a CUSTOM policy", () => {
   const grpc = { name: "ext", envoyExtAuthzGrpc: { service: "authz.shop.svc.cluster.local", port: 9000 } };
   const custom = policy("ask", { action: "CUSTOM", provider: { name: "ext" }, rules: [path(["/admin"])] });
 
-  it("asks its provider about what it selects", () => {
+  it("asks its provider about matching requests", () => {
     const chain = requests(authorizer + custom, { extensionProviders: [grpc] });
     expect(httpFilterNames(chain).slice(0, 3)).toEqual(["istio.metadata_exchange", rbac, extAuthz]);
     expect(rules(chain)[0]).toMatchObject({
@@ -160,7 +160,7 @@ describe("a CUSTOM policy", () => {
     });
   });
 
-  it("denies what it selects where the provider cannot be asked", () => {
+  it("denies matching requests if the provider is invalid", () => {
     for (const providers of [
       [],
       [{ ...grpc, name: "Ext" }],
@@ -173,7 +173,7 @@ describe("a CUSTOM policy", () => {
     }
   });
 
-  it("shares its workload with no other provider, unless several are enabled", () => {
+  it("excludes other providers for its workload, unless several are enabled", () => {
     const second = policy("second", { action: "CUSTOM", provider: { name: "other" }, rules: [path(["/b"])] });
     const providers = { extensionProviders: [grpc, { ...grpc, name: "other" }] };
     const mesh = new TestMesh(web + authorizer + custom + second, providers as never);
@@ -185,7 +185,7 @@ describe("a CUSTOM policy", () => {
 });
 
 describe("an edit of a policy", () => {
-  it("touches only the workloads that it selects", () => {
+  it("affects only the workloads that it selects", () => {
     const mesh = new TestMesh(web);
     const [own, other] = [mesh.proxy(self), mesh.proxy({ name: "other", ip: "10.1.0.9", labels: { app: "other" } })];
     const listeners = "envoy.config.listener.v3.Listener";

@@ -15,14 +15,14 @@ const chainOf = (mesh: TestMesh): Json => httpChain(listenerOf(mesh.proxy(self),
 const filterOf = (mesh: TestMesh): Json => httpFilterOf(chainOf(mesh), jwtFilter);
 
 describe("tokens", () => {
-  it("are not looked at without a RequestAuthentication for the workload", () => {
+  it("are not verified without a RequestAuthentication for the workload", () => {
     const mesh = new TestMesh(
       web + authentication([{ issuer: "a", jwks: keys }], { selector: { matchLabels: { app: "db" } } }),
     );
     expect(httpFilterNames(chainOf(mesh))).not.toContain(jwtFilter);
   });
 
-  it("need not be there, and must be valid where they are", () => {
+  it("are optional but must be valid", () => {
     const rule = {
       issuer: "https://a",
       jwks: keys,
@@ -48,7 +48,7 @@ describe("tokens", () => {
     ]);
   });
 
-  it("of several issuers are good where one of them is", () => {
+  it("of several issuers are accepted if one is valid", () => {
     const filter = filterOf(
       new TestMesh(
         web +
@@ -65,7 +65,7 @@ describe("tokens", () => {
   });
 });
 
-describe("keys by URI", () => {
+describe("key sets by URI", () => {
   const source = { issuer: "https://a", jwksUri: "https://keys.example.com/jwks" };
   const rule = authentication([source]);
   const inlineOf = (mesh: TestMesh): unknown => filterOf(mesh).providers["origins-0"].localJwks?.inlineString;
@@ -76,7 +76,7 @@ describe("keys by URI", () => {
       .map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
   const unavailable = "0 https://a";
 
-  it("are wanted from outside, and until they are there no token is valid", () => {
+  it("are requested from outside, and no token is valid until they are available", () => {
     const mesh = new TestMesh(web + rule);
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([source]);
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
@@ -84,13 +84,13 @@ describe("keys by URI", () => {
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
   });
 
-  it.each(["", "not JSON", '{"keys":[]}'])("count as not fetched where Envoy would reject them: %j", (fetched) => {
+  it.each(["", "not JSON", '{"keys":[]}'])("count as not fetched if Envoy would reject them: %j", (fetched) => {
     const mesh = new TestMesh(web + rule);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), fetched));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
   });
 
-  it("verify nothing where only the issuer is named", () => {
+  it("verify nothing if only the issuer is configured", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
     expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
     expect(filterOf(mesh).providers["origins-1"]).toMatchObject({
@@ -100,7 +100,7 @@ describe("keys by URI", () => {
     expect(unavailableIn(mesh)).toEqual(["1 https://a"]);
   });
 
-  it("are fetched by the proxy where the mode is hybrid and the host is a service", () => {
+  it("are fetched by the proxy in hybrid mode if the host is a service", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "hybrid");
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.apply(
@@ -118,7 +118,7 @@ describe("keys by URI", () => {
     expect([mesh.proxy(self).view.call(wantedJwks), unavailableIn(mesh)]).toEqual([[], []]);
   });
 
-  it("are always fetched by the proxy where the mode is envoy", () => {
+  it("are always fetched by the proxy in envoy mode", () => {
     const mesh = new TestMesh(web + rule).set("PILOT_JWT_ENABLE_REMOTE_JWKS", "envoy");
     expect(filterOf(mesh).providers["origins-0"].remoteJwks.httpUri.cluster).toBe("outbound|443||keys.example.com");
     expect(unavailableIn(mesh)).toEqual([]);

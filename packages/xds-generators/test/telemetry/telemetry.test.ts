@@ -32,7 +32,7 @@ describe("access logs", () => {
     expect(managerOf(inbound("", {})).accessLog).toBeUndefined();
   });
 
-  it("go to the mesh's file, as text or JSON, of listeners only what no chain took", () => {
+  it("go to the mesh's file, as text or JSON; listeners log only unmatched connections", () => {
     const listener = listenerOf(
       new TestMesh(web, { accessLogFile: "/dev/stdout", accessLogFormat: "%PROTOCOL%" } as never).proxy(self),
       "virtualInbound",
@@ -54,7 +54,7 @@ describe("access logs", () => {
     expect(Object.keys(json.jsonFormat)).toHaveLength(24);
   });
 
-  it("go where a Telemetry says, with its filter, on the side that it names", () => {
+  it("follow a Telemetry, with its filter and on its side", () => {
     const providers = { extensionProviders: [{ name: "file", envoyFileAccessLog: { path: "/log" } }] };
     const yaml = telemetry("logs", {
       accessLogging: [
@@ -68,7 +68,7 @@ describe("access logs", () => {
     expect(managerOf(outbound(yaml, providers)).accessLog).toBeUndefined();
   });
 
-  it("go to the mesh's file where Telemetry names no log that is one on that side; what is turned off stays off", () => {
+  it("go to the mesh's file if no Telemetry provider applies on that side; disabled ones stay disabled", () => {
     const pathOf = (manager: Json): string[] =>
       (manager.accessLog ?? []).map(({ typedConfig }: Json) => typedConfig.path);
     const both = (accessLogging: object): string[][] => {
@@ -87,14 +87,14 @@ describe("access logs", () => {
     expect(both({ providers: [{ name: "file" }], disabled: true })).toEqual([[], []]);
   });
 
-  it("are turned off by a narrower Telemetry", () => {
+  it("are disabled by a more specific Telemetry", () => {
     const yaml =
       telemetry("mesh", { accessLogging: [{ providers: [{ name: "envoy" }] }] }, "istio-system") +
       telemetry("off", { selector: { matchLabels: { app: "web" } }, accessLogging: [{ disabled: true }] });
     expect(managerOf(inbound(yaml, {})).accessLog).toBeUndefined();
   });
 
-  it("go to a service over gRPC, as far as it is known", () => {
+  it("go to a gRPC service, if it is known", () => {
     const collector = serviceYaml("als", { ip: "10.96.0.7", ports: ["grpc:9000"] });
     const providers = {
       extensionProviders: [{ name: "als", envoyHttpAls: { service: "als.shop.svc.cluster.local", port: 9000 } }],
@@ -108,7 +108,7 @@ describe("access logs", () => {
 });
 
 describe("metrics", () => {
-  it("are counted by the default provider", () => {
+  it("have the default provider", () => {
     expect(httpFilterOf(inbound("", prometheus), "istio.stats")).toEqual({
       "@type": "type.googleapis.com/stats.PluginConfig",
       disableHostHeaderFallback: true,
@@ -116,7 +116,7 @@ describe("metrics", () => {
     expect(httpFilterNames(inbound("", {}))).not.toContain("istio.stats");
   });
 
-  it("follow overrides, on the side that they name", () => {
+  it("follow overrides on their side", () => {
     const overrides = [
       {
         match: { metric: "REQUEST_COUNT", mode: "SERVER" },
@@ -139,7 +139,7 @@ describe("metrics", () => {
     ]);
   });
 
-  it("are not counted where all are off", () => {
+  it("have no filter if all are disabled", () => {
     const yaml = telemetry("metrics", {
       metrics: [{ providers: [{ name: "prometheus" }], overrides: [{ disabled: true, match: { mode: "CLIENT" } }] }],
     });
@@ -149,7 +149,7 @@ describe("metrics", () => {
 });
 
 describe("traces", () => {
-  it("go to the tracer of the bootstrap by default, and name the workload", () => {
+  it("go to the bootstrap's tracer by default, and name the workload", () => {
     const { tracing } = managerOf(inbound("", {}));
     expect(tracing).toMatchObject({
       clientSampling: { value: 100 },
@@ -160,7 +160,7 @@ describe("traces", () => {
     expect(managerOf(inbound("", { enableTracing: false })).tracing).toBeUndefined();
   });
 
-  it("are sampled and tagged as the proxy configuration says", () => {
+  it("are sampled and tagged by the proxy configuration", () => {
     const { tracing } = managerOf(
       inbound("", {
         defaultConfig: {
@@ -180,7 +180,7 @@ describe("traces", () => {
     });
   });
 
-  it("go to a provider, as a Telemetry says", () => {
+  it("go to a provider of a Telemetry", () => {
     const collector = serviceYaml("zipkin", { ip: "10.96.0.7", ports: ["http:9411"] });
     const providers = {
       extensionProviders: [{ name: "z", zipkin: { service: "zipkin.shop.svc.cluster.local", port: 9411 } }],
@@ -208,7 +208,7 @@ describe("traces", () => {
     expect(managerOf(inbound(yaml, providers)).tracing).toBeUndefined();
   });
 
-  it("are not reported where a Telemetry turns them off", () => {
+  it("are disabled by a Telemetry", () => {
     const providers = {
       extensionProviders: [{ name: "z", zipkin: { service: "web.shop.svc.cluster.local", port: 80 } }],
       defaultProviders: { tracing: ["z"] },
