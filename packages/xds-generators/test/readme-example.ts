@@ -26,7 +26,7 @@ apply(service("http"));
 
 const clusters = (namespace: string) => {
   const generator = generators["type.googleapis.com/envoy.config.cluster.v3.Cluster"];
-  if (generator === undefined) throw new Error("no generator of clusters");
+  if (generator === undefined) throw new Error("no generator for clusters");
   return db
     .view(proxyFromNode({ id: `sidecar~10.0.0.1~web.${namespace}~${namespace}.svc.cluster.local` }))
     .call(generator);
@@ -36,7 +36,7 @@ deepEqual(
   [...before].map(({ name }) => name),
   ["outbound|80||cart.shop.svc.cluster.local", "BlackHoleCluster", "PassthroughCluster", "InboundPassthroughCluster"],
 );
-equal(clusters("payments"), before); // one object: nothing tells the two proxies apart
+equal(clusters("payments"), before); // the same object: no object distinguishes the two proxies
 
 apply(service("grpc"));
 const cart = clusters("shop").get("outbound|80||cart.shop.svc.cluster.local");
