@@ -1,5 +1,5 @@
 import { copyToSlab } from "./slab.js";
-import { fieldTag, varintSize, type WireType, writeVarint } from "./wire-format.js";
+import { tagOf, varintSize, type WireType, writeVarint } from "./wire-format.js";
 
 /**
  * Writes an encoded message from its end to its beginning. A length prefix is known when it is written, so nothing is
@@ -43,13 +43,13 @@ export class BackwardWriter {
   }
 
   tag(field: number, wireType: WireType): void {
-    this.varint(fieldTag(field, wireType));
+    this.varint(tagOf(field, wireType));
   }
 
   /** Turns everything written since the writer had `length` bytes into the value of a field. */
   closeField(field: number, length: number): void {
     this.varint(this.length - length);
-    this.tag(field, "lengthDelimited");
+    this.tag(field, "delimited");
   }
 
   /** Writes a string field; nothing for an empty string. */

@@ -3,10 +3,10 @@
  * separately and joined without decoding, and an unchanged part is not encoded again.
  */
 
-import { fieldTag, varintSize, writeVarint } from "./wire-format.js";
+import { tagOf, varintSize, writeVarint } from "./wire-format.js";
 
 /** Concatenates encoded parts of one message. */
-export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
+export function joinEncoded(parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
   const out = new Uint8Array(length);
@@ -22,7 +22,7 @@ export function concatBytes(parts: readonly Uint8Array[]): Uint8Array {
 export function encodeMessageField(field: number, parts: readonly Uint8Array[]): Uint8Array {
   let length = 0;
   for (const part of parts) length += part.length;
-  const tag = fieldTag(field, "lengthDelimited");
+  const tag = tagOf(field, "delimited");
   const out = new Uint8Array(varintSize(tag) + varintSize(length) + length);
   let at = writeVarint(out, writeVarint(out, 0, tag), length);
   for (const part of parts) {
@@ -36,7 +36,7 @@ export function encodeMessageField(field: number, parts: readonly Uint8Array[]):
 export function encodeStringField(field: number, value: string): Uint8Array {
   if (value === "") return noBytes;
   const length = Buffer.byteLength(value);
-  const tag = fieldTag(field, "lengthDelimited");
+  const tag = tagOf(field, "delimited");
   const out = Buffer.allocUnsafe(varintSize(tag) + varintSize(length) + length);
   out.write(value, writeVarint(out, writeVarint(out, 0, tag), length));
   return out;
@@ -45,7 +45,7 @@ export function encodeStringField(field: number, value: string): Uint8Array {
 /** Encodes a varint field with an integer from 0 to 2^32 - 1; empty for 0. */
 export function encodeVarintField(field: number, number: number): Uint8Array {
   if (number === 0) return noBytes;
-  const tag = fieldTag(field, "varint");
+  const tag = tagOf(field, "varint");
   const out = new Uint8Array(varintSize(tag) + varintSize(number));
   writeVarint(out, writeVarint(out, 0, tag), number);
   return out;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { BackwardWriter } from "./backward-writer.js";
 import { copyToSlab } from "./slab.js";
-import { readVarint, skipField, wireTypes } from "./wire-format.js";
+import { readVarint, skipValue, wireTypes } from "./wire-format.js";
 
 /*
  * Messages that differ only in a few strings are encoded once, with placeholders, and filled in without encoding them
@@ -68,8 +68,8 @@ function compileMessage(message: Buffer): Part[] {
   let from = 0;
   for (let at = 0; at < message.length;) {
     const [tag, value] = readVarint(message, at);
-    const end = skipField(message, tag % 8, value);
-    if (tag % 8 === wireTypes.lengthDelimited) {
+    const end = skipValue(message, tag % 8, value);
+    if (tag % 8 === wireTypes.delimited) {
       const content = message.subarray(readVarint(message, value)[1], end);
       if (content.includes(placeholderStart)) {
         if (from < at) parts.push(copyToSlab(message.subarray(from, at)));

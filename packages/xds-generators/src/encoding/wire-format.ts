@@ -1,10 +1,10 @@
 /** Wire types of protobuf that this package reads or writes. */
-export const wireTypes = { varint: 0, fixed64: 1, lengthDelimited: 2, fixed32: 5 } as const;
+export const wireTypes = { varint: 0, fixed64: 1, delimited: 2, fixed32: 5 } as const;
 
 export type WireType = keyof typeof wireTypes;
 
 /** Returns the tag of a field. */
-export function fieldTag(field: number, wireType: WireType): number {
+export function tagOf(field: number, wireType: WireType): number {
   return (field << 3) | wireTypes[wireType];
 }
 
@@ -37,13 +37,13 @@ export function writeVarint(out: Uint8Array, at: number, number: number): number
 }
 
 /** Returns the offset behind a field's value. @throws RangeError for an unsupported wire type */
-export function skipField(message: Uint8Array, wireType: number, at: number): number {
+export function skipValue(message: Uint8Array, wireType: number, at: number): number {
   switch (wireType) {
     case wireTypes.varint:
       return readVarint(message, at)[1];
     case wireTypes.fixed64:
       return at + 8;
-    case wireTypes.lengthDelimited: {
+    case wireTypes.delimited: {
       const [length, start] = readVarint(message, at);
       return start + length;
     }

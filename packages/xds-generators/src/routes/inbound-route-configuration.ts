@@ -3,7 +3,7 @@ import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { Protocol } from "@istiod/service-discovery";
-import { concatBytes, encodeMessageField, encodeStringField } from "../encoding/encode.js";
+import { encodeMessageField, encodeStringField, joinEncoded } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
 /** A port of the client's workload with HTTP routes. */
@@ -27,7 +27,7 @@ export function inboundRouteConfiguration(
 ): Uint8Array {
   const host = VirtualHostSchema.field;
   const { name, virtualHosts } = RouteConfigurationSchema.field;
-  return concatBytes([
+  return joinEncoded([
     anyClusters,
     encodeStringField(name.number, cluster),
     encodeMessageField(virtualHosts.number, [

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { type Resource, resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
-import { concatBytes } from "../encoding/encode.js";
+import { joinEncoded } from "../encoding/encode.js";
 
 /** The maximum size of direct responses, in bytes. Envoy's default is 4096. */
 export const maxDirectResponseBytes = 1024 * 1024;
@@ -11,7 +11,7 @@ type RouteConfigurationHead = MessageInitShape<typeof RouteConfigurationSchema> 
 
 /** Returns a route configuration with encoded virtual hosts. Its clusters need not exist. */
 export function newRouteConfiguration(head: RouteConfigurationHead, virtualHosts: readonly Uint8Array[]): Resource {
-  return resource(head.name, concatBytes([encodeHead(head), ...virtualHosts]));
+  return resource(head.name, joinEncoded([encodeHead(head), ...virtualHosts]));
 }
 
 /** Returns a route configuration with chunks of virtual hosts that are already hashed. */

@@ -17,7 +17,7 @@ import {
   tracingSettings,
   versionAtLeast,
 } from "@istiod/push-context";
-import { concatBytes, encodeMessageField } from "../encoding/encode.js";
+import { encodeMessageField, joinEncoded } from "../encoding/encode.js";
 import { packAny } from "../envoy/any.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 import { tracerOf } from "./tracer.js";
@@ -40,7 +40,7 @@ export const encodedTracing = query("encodedTracing", (q, listener: ListenerClas
   if (settings === undefined) return requestIds;
   const all = hasWorkloadTags ? [...q.call(istioTags), ...tags] : [...tags];
   all.sort((a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0));
-  return concatBytes([
+  return joinEncoded([
     requestIds,
     encodeMessageField(HttpConnectionManagerSchema.field.tracing.number, [settings, ...all.map(({ bytes }) => bytes)]),
   ]);

@@ -21,7 +21,7 @@ import {
   type ServicePort,
 } from "@istiod/service-discovery";
 import { configPath } from "../../config-metadata.js";
-import { concatBytes, encodeMessageField } from "../../encoding/encode.js";
+import { encodeMessageField, joinEncoded } from "../../encoding/encode.js";
 import { fillTemplate } from "../../encoding/template.js";
 import { encodeLoadAssignment } from "../../endpoints/index.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";
@@ -95,7 +95,7 @@ function buildCluster(q: QueryContext, target: ClusterTarget, ofService: Cluster
   return resource(
     values.name,
     hasInlineEndpoints
-      ? concatBytes([bytes, encodeMessageField(loadAssignment, [encodeLoadAssignment(values.name, endpoints)])])
+      ? joinEncoded([bytes, encodeMessageField(loadAssignment, [encodeLoadAssignment(values.name, endpoints)])])
       : bytes,
   );
 }

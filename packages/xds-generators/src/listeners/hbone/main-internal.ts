@@ -5,7 +5,7 @@ import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/netwo
 import { query, type QueryContext } from "@istiod/incremental";
 import { ipAddresses } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { packAny } from "../../envoy/any.js";
 import { networkFilter } from "../../envoy/filters.js";
 import { blackHoleCluster, mainInternal, virtualInboundBlackHoleChain } from "../../resource-names.js";
@@ -32,7 +32,7 @@ export const mainInternalListener = query("mainInternalListener", (q): Resource 
     chains.map(({ inspected }) => inspected),
   );
   const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-inbound")));
-  return resource(mainInternal, concatBytes([head, ...parts]));
+  return resource(mainInternal, joinEncoded([head, ...parts]));
 });
 
 /**

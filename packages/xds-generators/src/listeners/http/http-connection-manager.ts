@@ -16,7 +16,7 @@ import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/exten
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
-import { concatBytes, encodeMessageField, encodeStringField } from "../../encoding/encode.js";
+import { encodeMessageField, encodeStringField, joinEncoded } from "../../encoding/encode.js";
 import { packAny } from "../../envoy/any.js";
 import { toCidrRange } from "../../envoy/cidr.js";
 import { duration } from "../../envoy/duration.js";
@@ -76,7 +76,7 @@ export function withRoutes(common: Uint8Array, statPrefix: string, routes: Route
           encodedAdsSource,
           encodeStringField(RdsSchema.field.routeConfigName.number, routes.rds),
         ]);
-  return concatBytes([common, encodeStringField(name.number, statPrefix), source]);
+  return joinEncoded([common, encodeStringField(name.number, statPrefix), source]);
 }
 
 const encodedAdsSource = toBinary(
@@ -109,7 +109,7 @@ export function managerFilter(
   statPrefix: string,
   routes: RouteSource,
 ): Filter {
-  const value = concatBytes([withRoutes(common, statPrefix, routes), q.call(encodedTracing, listener)]);
+  const value = joinEncoded([withRoutes(common, statPrefix, routes), q.call(encodedTracing, listener)]);
   return networkFilter(managerName, create(AnySchema, { typeUrl: managerTypeUrl, value }));
 }
 

@@ -6,7 +6,7 @@ import {
   FilterChainSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import { concatBytes, encodeMessageField, encodeStringField, encodeVarintField } from "../../encoding/encode.js";
+import { encodeMessageField, encodeStringField, encodeVarintField, joinEncoded } from "../../encoding/encode.js";
 import { parseCidrRange } from "../../envoy/cidr.js";
 import { meshTlsSocket, type TlsPayload } from "../../security/tls/downstream-tls.js";
 import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";
@@ -45,7 +45,7 @@ export function chainTemplate(
   if (match.terminatesTls) parts.push(socket ?? q.call(encodedMeshTlsSocket, match.payload));
   const http = match.applicationProtocols.some((protocol) => protocol === "http/1.1" || protocol === "h2c");
   const inspected = { port: targetPort, tls: match.transportProtocol === "tls", http };
-  return { inspected, chain: concatBytes(parts), ...(filters.manager && { manager: filters.manager }) };
+  return { inspected, chain: joinEncoded(parts), ...(filters.manager && { manager: filters.manager }) };
 }
 
 function encodeMatch(

@@ -2,7 +2,7 @@ import { query, type QueryContext } from "@istiod/incremental";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";
@@ -139,7 +139,7 @@ function inboundHttpFilters(
 
 function tcpFilters(q: QueryContext, chain: InboundChain): Uint8Array {
   const proxy = simpleTcpProxy(q, "sidecar-inbound", chain.cluster, tcpStatPrefix(q, chain));
-  return concatBytes([
+  return joinEncoded([
     q.call(commonTcpFilters, chain.identity),
     encodeChain({ filters: [...terminalFilters(q, proxy, chain.servicePort.protocol)] }),
   ]);

@@ -4,7 +4,7 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { address } from "../../envoy/address.js";
 import { virtualInboundBlackHoleChain, virtualInboundListener } from "../../resource-names.js";
 import { accessLogs } from "../../telemetry/access-log.js";
@@ -75,7 +75,7 @@ interface InboundSocket {
 function inboundListener(q: QueryContext, listening: InboundSocket, chains: readonly InboundChainTemplate[]): Resource {
   const head = q.call(inboundListenerHead, { ...listening, inspected: chains.map(({ inspected }) => inspected) });
   const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-inbound")));
-  return resource(listening.name, concatBytes([head, ...parts]));
+  return resource(listening.name, joinEncoded([head, ...parts]));
 }
 
 /** A listener without its chains, encoded. Workloads with the same kinds of ports share it. */

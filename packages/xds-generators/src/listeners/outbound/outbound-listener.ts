@@ -7,7 +7,7 @@ import { askMetadata, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/pus
 import { type Resource, resource } from "@istiod/resources";
 import { dnsLookupFamily } from "../../clusters/dns-lookup.js";
 import { configMetadata } from "../../config-metadata.js";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { address } from "../../envoy/address.js";
 import { duration } from "../../envoy/duration.js";
 import type { Filter } from "../../envoy/filters.js";
@@ -43,7 +43,7 @@ export const outboundListener = query(
     const tracing = (): Uint8Array => q.call(encodedTracing, "sidecar-outbound");
     const parts = chains.map((chain) => encodeListenerChain(chain, tracing));
     if (fallback !== undefined) parts.push(encodeListenerChain(fallback, tracing, "defaultFilterChain"));
-    return resource(name, concatBytes([head, ...parts]));
+    return resource(name, joinEncoded([head, ...parts]));
   },
   { key: ({ key }) => key },
 );
@@ -126,7 +126,7 @@ function tcpFilters(q: QueryContext, plan: TcpProxyPlan): readonly Filter[] {
 }
 
 function passthroughChain(q: QueryContext): FilterChainTemplate {
-  return { chain: concatBytes([passthroughHead, q.call(catchAllFilters)]) };
+  return { chain: joinEncoded([passthroughHead, q.call(catchAllFilters)]) };
 }
 
 const passthroughHead = encodeChain({

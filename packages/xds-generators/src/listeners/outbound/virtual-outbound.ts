@@ -5,7 +5,7 @@ import { TcpProxySchema } from "@istiod/envoy-api/envoy/extensions/filters/netwo
 import { query, type QueryContext } from "@istiod/incremental";
 import { askMetadata, features, interceptionMode, ipMode, mesh, outboundTraffic, scopeOf } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { address } from "../../envoy/address.js";
 import { packAny } from "../../envoy/any.js";
 import { type Filter, networkFilter } from "../../envoy/filters.js";
@@ -65,10 +65,10 @@ export const virtualOutbound = query("virtualOutbound", (q): Resource | undefine
   const chains = [
     blackHoleChain(virtualOutboundBlackHoleChain, proxyListenPort, tcpStatsFilters(q, "sidecar-outbound")),
     ...(resolves ? [dynamicDnsHttpChain(q)] : []),
-    { chain: concatBytes([encodeChain({ name: virtualOutboundCatchAllChain }), q.call(catchAllFilters)]) },
+    { chain: joinEncoded([encodeChain({ name: virtualOutboundCatchAllChain }), q.call(catchAllFilters)]) },
   ];
   const parts = chains.map((chain) => encodeListenerChain(chain, () => q.call(encodedTracing, "sidecar-outbound")));
-  return resource(virtualOutboundListener, concatBytes([toBinary(ListenerSchema, head), ...parts]));
+  return resource(virtualOutboundListener, joinEncoded([toBinary(ListenerSchema, head), ...parts]));
 });
 
 /** The chain for requests to unknown hosts under ALLOW_ANY_DYNAMIC_DNS, which are resolved on demand. */

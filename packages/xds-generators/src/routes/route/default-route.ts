@@ -10,7 +10,7 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
-import { concatBytes, encodeMessageField, encodeStringField } from "../../encoding/encode.js";
+import { encodeMessageField, encodeStringField, joinEncoded } from "../../encoding/encode.js";
 import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
 import { anyRequest } from "./route-match.js";
 import { noTimeout, setTimeouts } from "./route-timeouts.js";
@@ -82,7 +82,7 @@ function encodeAction(init: MessageInitShape<typeof RouteActionSchema>): Uint8Ar
 /** Returns a route of every request to a cluster, with encoded parts of its action. */
 function defaultRoute(cluster: string, operation: string, action: readonly Uint8Array[]): Uint8Array {
   const { route, decorator } = RouteSchema.field;
-  return concatBytes([
+  return joinEncoded([
     encodedDefaultMatch,
     encodeMessageField(route.number, [encodeStringField(RouteActionSchema.field.cluster.number, cluster), ...action]),
     encodeMessageField(decorator.number, [encodeStringField(DecoratorSchema.field.operation.number, operation)]),

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
 import { type ResourcePart, resourcePart } from "@istiod/resources";
-import { concatBytes } from "../../encoding/encode.js";
+import { joinEncoded } from "../../encoding/encode.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
@@ -18,7 +18,7 @@ export interface VirtualHostChunk {
 export const encodedChunk = query(
   "virtualHostChunk",
   (q, { hosts }: VirtualHostChunk): ResourcePart =>
-    resourcePart(concatBytes(hosts.map((host) => q.call(virtualHost, host)))),
+    resourcePart(joinEncoded(hosts.map((host) => q.call(virtualHost, host)))),
   { key: (newChunk) => newChunk.key },
 );
 
