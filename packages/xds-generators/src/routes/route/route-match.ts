@@ -93,7 +93,8 @@ const claimHeader = "@request.auth.claims";
 
 /**
  * Returns a matcher for a JWT claim, written as a header `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. As
- * with headers, an empty match requires presence; Istio would send an empty matcher, which Envoy rejects.
+ * with headers, an empty match requires the claim to be present; Istio would send an empty matcher, which Envoy
+ * rejects.
  */
 function claimMatcher(name: string, value: StringMatch): MetadataMatcher | undefined {
   if (!name.toLowerCase().startsWith(claimHeader)) {
@@ -133,7 +134,8 @@ function queryParameterMatcher(name: string, value: StringMatch): QueryParameter
 }
 
 /**
- * Reports whether a match only requires presence: it is empty, or the regex `*`, which is not RE2 and means any value.
+ * Reports whether a match only requires a value to be present: it is empty, or the regex `*`, which is not RE2 and
+ * means any value.
  */
 function isPresenceMatch({ matchType }: StringMatch): boolean {
   return matchType.case === undefined || (matchType.case === "regex" && matchType.value === "*");

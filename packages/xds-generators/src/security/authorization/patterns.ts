@@ -19,7 +19,7 @@ export function patternMatcher(value: string, prefix = ""): StringMatcher {
   return value.endsWith("*") ? prefixMatcher(prefix + value.slice(0, -1)) : exactMatcher(prefix + value);
 }
 
-/** Matches a header by such a value; `*` requires presence. */
+/** Matches a header by such a value; `*` requires it to be present. */
 export function headerMatcher(name: string, value: string, ignoreCase = false): HeaderMatcher {
   if (value === "*")
     return create(HeaderMatcherSchema, { name, headerMatchSpecifier: { case: "presentMatch", value: true } });
