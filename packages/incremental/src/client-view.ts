@@ -195,7 +195,11 @@ export class ClientView<C> implements View<C> {
 
   #refuseInside(what: string): void {
     const { client, committing, frame } = this.#engine;
-    if (client !== null) throw new IncrementalError("purity", `${what}: called on a view from inside ${frame?.owner.label ?? "a query"}; use its context`);
+    if (client !== null)
+      throw new IncrementalError(
+        "purity",
+        `${what}: called on a view from inside ${frame?.owner.label ?? "a query"}; use its context`,
+      );
     if (committing) throw new IncrementalError("purity", `${what}: called on a view from inside a commit`);
   }
 }

@@ -36,7 +36,8 @@ export class Database<C = unknown> {
       let affected: readonly Followed[] = [];
       if (changes.length > 0) {
         affected = affectedBy(engine, changed);
-        if (engine.lost.length > 0) affected = [...affected, ...engine.lost.splice(0).filter(({ view }) => engine.clients.has(view))];
+        if (engine.lost.length > 0)
+          affected = [...affected, ...engine.lost.splice(0).filter(({ view }) => engine.clients.has(view))];
         engine.retention.sweep(engine);
         engine.noted.length = 0;
       }
@@ -71,13 +72,21 @@ export class Database<C = unknown> {
   keys(of: Collection<unknown> | Index<unknown>): readonly string[] {
     this.#refuseInside("keys");
     const { inputs } = this.#engine;
-    return of.kind === "collection" ? inputs.table(of).ordered().map((input) => input.key) : inputs.index(of).names();
+    return of.kind === "collection"
+      ? inputs
+          .table(of)
+          .ordered()
+          .map((input) => input.key)
+      : inputs.index(of).names();
   }
 
   /** Every value of a collection, in order of keys. Not for queries. */
   all<V>(of: Collection<V>): readonly V[] {
     this.#refuseInside("all");
-    return this.#engine.inputs.table(of as Collection<unknown>).ordered().map((input) => input.value as V);
+    return this.#engine.inputs
+      .table(of as Collection<unknown>)
+      .ordered()
+      .map((input) => input.value as V);
   }
 
   /** Drops at once what no view was asked for since the last commit, without waiting for `keepRevisions`. */
@@ -116,7 +125,12 @@ export class Database<C = unknown> {
 
   #refuseInside(what: string, writes = false): void {
     const { client, committing, frame } = this.#engine;
-    if (client !== null) throw new IncrementalError("purity", `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`);
-    if (committing && writes) throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+    if (client !== null)
+      throw new IncrementalError(
+        "purity",
+        `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`,
+      );
+    if (committing && writes)
+      throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
   }
 }

@@ -31,7 +31,12 @@ class Explainer {
 
   explanation(memo: Memo): Explanation {
     const tree = this.#query(memo);
-    return { tree, inputs: [...this.#inputs.values()], facts: [...this.#facts.values()], queries: [...this.#queries.values()] };
+    return {
+      tree,
+      inputs: [...this.#inputs.values()],
+      facts: [...this.#facts.values()],
+      queries: [...this.#queries.values()],
+    };
   }
 
   #query(memo: Memo): ExplainedQuery {
@@ -40,7 +45,15 @@ class Explainer {
       const call = memo.owner as Call;
       const parts: Parts = { reads: [], facts: [], calls: [] };
       const outcome = memo.failed ? "error" : "value";
-      known = { query: call.query.name, definition: call.query, arg: call.arg as Key, outcome, result: memo.value, changedAt: memo.changedAt, ...parts };
+      known = {
+        query: call.query.name,
+        definition: call.query,
+        arg: call.arg as Key,
+        outcome,
+        result: memo.value,
+        changedAt: memo.changedAt,
+        ...parts,
+      };
       this.#queries.set(memo, known);
       this.#collect(memo.dependencies, parts);
     }
@@ -80,7 +93,8 @@ class Explainer {
 
 function read(input: Input, of: NonNullable<Input["home"]["of"]>): ExplainedRead {
   const { key, changedAt } = input;
-  if (input.kind === "keys") return { kind: "keys", of: of.name, collection: of.kind === "index" ? of.collection.name : of.name, changedAt };
+  if (input.kind === "keys")
+    return { kind: "keys", of: of.name, collection: of.kind === "index" ? of.collection.name : of.name, changedAt };
   if (of.kind === "index") {
     const members = (input.home as IndexTable).members(key);
     return { kind: "bucket", index: of.name, collection: of.collection.name, bucket: key, members, changedAt };

@@ -3,7 +3,13 @@ import type { Key } from "./values/key.js";
 
 /** One read of an input. `changedAt` is the revision of its last change; 0 where it never changed. */
 export type ExplainedRead =
-  | { readonly kind: "entry"; readonly collection: string; readonly key: string; readonly present: boolean; readonly changedAt: number }
+  | {
+      readonly kind: "entry";
+      readonly collection: string;
+      readonly key: string;
+      readonly present: boolean;
+      readonly changedAt: number;
+    }
   | {
       readonly kind: "bucket";
       readonly index: string;

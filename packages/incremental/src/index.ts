@@ -2,7 +2,14 @@
  * Inputs, queries, and memoization by recorded reads: an incremental computation engine.
  * This file is the whole public surface.
  */
-export { collection, index, type Admission, type Collection, type CollectionOptions, type Index } from "./definitions/input.js";
+export {
+  collection,
+  index,
+  type Admission,
+  type Collection,
+  type CollectionOptions,
+  type Index,
+} from "./definitions/input.js";
 export { fact, type Fact } from "./definitions/fact.js";
 export { query, type Query, type QueryOptions } from "./definitions/query.js";
 export type { FactContext, QueryContext } from "./definitions/context.js";

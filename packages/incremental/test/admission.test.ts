@@ -5,7 +5,8 @@ const rooms = collection<{ readonly locked: boolean }>("Room");
 const secrecy = collection<boolean>("Secrecy");
 const isOpen = query("isOpen", (q, room: string) => q.read(rooms, room)?.locked === false);
 const documents = collection<{ readonly about: string }>("Document", {
-  admission: (q) => (q.read(secrecy, "on") === true ? (key) => q.call(isOpen, key.slice(0, key.indexOf("/"))) : undefined),
+  admission: (q) =>
+    q.read(secrecy, "on") === true ? (key) => q.call(isOpen, key.slice(0, key.indexOf("/"))) : undefined,
 });
 const byTopic = index(documents, "byTopic", ({ about }) => [about]);
 

@@ -13,8 +13,16 @@ const name = fact("name", (client: Client) => client.name);
 const named = fact("named", (client: Client, other: string) => client.name === other);
 const present = fact("present", (client: Client, key: string, q) => q.read(items, client.name + key) !== undefined);
 
-const detail = query("detail", (q, key: string) => ({ n: q.read(items, key)?.n, of: q.read(byOwner, key).length, mine: q.ask(named, key) }));
-const root = query("root", (q) => ({ from: q.ask(name), seen: q.ask(present, "x"), all: q.keys(items).map((key) => q.call(detail, key)) }));
+const detail = query("detail", (q, key: string) => ({
+  n: q.read(items, key)?.n,
+  of: q.read(byOwner, key).length,
+  mine: q.ask(named, key),
+}));
+const root = query("root", (q) => ({
+  from: q.ask(name),
+  seen: q.ask(present, "x"),
+  all: q.keys(items).map((key) => q.call(detail, key)),
+}));
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

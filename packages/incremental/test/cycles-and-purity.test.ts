@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { collection, CycleError, Database, fact, IncrementalError, query, type Fact, type Query, type QueryContext } from "@istiod/incremental";
+import {
+  collection,
+  CycleError,
+  Database,
+  fact,
+  IncrementalError,
+  query,
+  type Fact,
+  type Query,
+  type QueryContext,
+} from "@istiod/incremental";
 
 const numbers = collection<number>("Number");
 const target = collection<string>("Target");
@@ -40,7 +50,14 @@ describe("a cycle", () => {
 
   it("concerns those who lead to it, who may catch it, and ends when an input ends it", () => {
     const db = new Database();
-    db.commit((tx) => [["x", "a"], ["a", "b"], ["b", "a"], ["y", "z"]].forEach(([from, to]) => tx.set(target, from!, to!)));
+    db.commit((tx) =>
+      [
+        ["x", "a"],
+        ["a", "b"],
+        ["b", "a"],
+        ["y", "z"],
+      ].forEach(([from, to]) => tx.set(target, from!, to!)),
+    );
     const view = db.view(undefined);
     const cycle = ['follow("a")', 'follow("b")'];
     const all = ["x", "y", "b"];
@@ -52,7 +69,10 @@ describe("a cycle", () => {
     db.commit((tx) => tx.set(target, "b", "end"));
     expect(view.call(follows, all)).toEqual(["end", "z", "end"]);
     db.commit((tx) => tx.set(target, "end", "x"));
-    expect(view.call(follows, ["y", "a"])).toEqual(["z", ['follow("a")', 'follow("b")', 'follow("end")', 'follow("x")']]);
+    expect(view.call(follows, ["y", "a"])).toEqual([
+      "z",
+      ['follow("a")', 'follow("b")', 'follow("end")', 'follow("x")'],
+    ]);
   });
 
   it("cannot be caught by those on it", () => {
@@ -75,8 +95,13 @@ describe("a cycle", () => {
 
   it("may lead through a fact", () => {
     const db = new Database();
-    const chosen: Fact<unknown, void, number> = fact("chosen", (_client: unknown, _arg: void, q: QueryContext): number => q.call(choice));
-    const choice: Query<void, number> = query("choice", (q): number => (q.read(numbers, "loop") === 1 ? q.ask(chosen) : 5));
+    const chosen: Fact<unknown, void, number> = fact(
+      "chosen",
+      (_client: unknown, _arg: void, q: QueryContext): number => q.call(choice),
+    );
+    const choice: Query<void, number> = query("choice", (q): number =>
+      q.read(numbers, "loop") === 1 ? q.ask(chosen) : 5,
+    );
     const view = db.view(undefined);
     const root = query("root", (q) => q.ask(chosen));
     expect(view.call(root)).toBe(5);
@@ -103,7 +128,9 @@ describe("a query may not", () => {
       () => view.release(),
     ];
     doings.forEach((doing, i) => expect(code(() => view.call(query(`doing ${i}`, doing)))).toBe("purity"));
-    const sly = query("sly", (q) => [q.read(numbers, "a")], { equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0 });
+    const sly = query("sly", (q) => [q.read(numbers, "a")], {
+      equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0,
+    });
     view.call(sly);
     db.commit((tx) => tx.set(numbers, "a", 1));
     expect(view.call(sly)).toEqual([1]);
@@ -129,13 +156,16 @@ describe("a query may not", () => {
   });
 
   it("be asynchronous", () => {
-    expect(code(() => db.view(undefined).call(query("later", async () => Promise.reject(new Error("x")))))).toBe("purity");
+    expect(code(() => db.view(undefined).call(query("later", async () => Promise.reject(new Error("x")))))).toBe(
+      "purity",
+    );
   });
 
   it("take an argument that is no key", () => {
     const of = query("of", (_q, arg: unknown) => typeof arg);
     const view = db.view(undefined);
-    for (const arg of [() => 1, Symbol("x"), new Map(), [new Date()]]) expect(code(() => view.call(of, arg))).toBe("key");
+    for (const arg of [() => 1, Symbol("x"), new Map(), [new Date()]])
+      expect(code(() => view.call(of, arg))).toBe("key");
     const calls = query("calls", (q) => q.call(of, new Set()));
     expect(code(() => view.call(calls))).toBe("key");
   });

@@ -1,7 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, query, type Query, type View } from "@istiod/incremental";
-import { calls, clients, define, edits, emptyModel, hidden, items, note, programs, put, type Client, type Edit, type Model, type Program } from "./random-program.js";
+import {
+  calls,
+  clients,
+  define,
+  edits,
+  emptyModel,
+  hidden,
+  items,
+  note,
+  programs,
+  put,
+  type Client,
+  type Edit,
+  type Model,
+  type Program,
+} from "./random-program.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
 const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
@@ -45,7 +60,11 @@ function laws(cyclic: boolean, keepRevisions: number): void {
       const db = new Database<Client>({ keepRevisions });
       const model = emptyModel();
       const choose = (count: number): number => choices.next().value! % count;
-      const followers: Follower[] = people.map((client) => ({ client, view: db.view(client) as View<unknown>, known: new Map() }));
+      const followers: Follower[] = people.map((client) => ({
+        client,
+        view: db.view(client) as View<unknown>,
+        known: new Map(),
+      }));
       const follow = ({ view, known }: Follower, at: number): void => {
         const { query, arg } = roots[at]!;
         known.set(at, { outcome: outcome(() => view.follow(queries[query]!, arg)), told: false });
@@ -56,7 +75,9 @@ function laws(cyclic: boolean, keepRevisions: number): void {
         expect(new Set(affected).size).toBe(affected.length);
         for (const { view, query, arg } of affected) {
           const follower = followers.find((one) => one.view === view);
-          const known = follower?.known.get(roots.findIndex((root) => (queries[root.query]! as Query<never, unknown>) === query && root.arg === arg));
+          const known = follower?.known.get(
+            roots.findIndex((root) => (queries[root.query]! as Query<never, unknown>) === query && root.arg === arg),
+          );
           expect(known, "only what is followed is named").toBeDefined();
           known!.told = true;
         }
@@ -89,7 +110,10 @@ function laws(cyclic: boolean, keepRevisions: number): void {
         for (const follower of followers) {
           for (const [at, known] of follower.known) {
             const { query, arg } = roots[at]!;
-            if (!known.told) expect(known.outcome, "what is not named is as it was").toEqual(afresh(program, model, follower.client, query, arg));
+            if (!known.told)
+              expect(known.outcome, "what is not named is as it was").toEqual(
+                afresh(program, model, follower.client, query, arg),
+              );
             else if (choose(2) === 0) follow(follower, at);
           }
         }
@@ -196,7 +220,10 @@ describe("following", () => {
     const db = new Database<{ group: string }>();
     const twice = query("twice", (q, n: number) => (q.read(numbers, "all") ?? 0) * 2 + n);
     const none = query("none", (q, n: number) => q.call(twice, n) * 0);
-    const sum = query("sum", (q) => Array.from({ length: 5000 }, (_, n) => q.call(none, n)).length + q.ask(group).length * 0);
+    const sum = query(
+      "sum",
+      (q) => Array.from({ length: 5000 }, (_, n) => q.call(none, n)).length + q.ask(group).length * 0,
+    );
     const view = db.view({ group: "a" });
     const first = view.follow(sum);
     const { recomputations } = db.stats();
@@ -221,12 +248,15 @@ describe("following", () => {
 
   it("names everything once after records were lost, as when the call stack overflowed", () => {
     const db = new Database<{ group: string }>();
-    const deep: Query<number, number> = query("deep", (q, n: number): number => (n === 0 ? 0 : q.call(deep, n - 1) + 1));
+    const deep: Query<number, number> = query("deep", (q, n: number): number =>
+      n === 0 ? 0 : q.call(deep, n - 1) + 1,
+    );
     const [one, two, gone] = [db.view({ group: "a" }), db.view({ group: "b" }), db.view({ group: "c" })];
     for (const view of [one, two, gone]) view.follow(total);
     expect(() => one.call(deep, 1_000_000)).toThrow("call stack");
     gone.release();
-    const write = (n: number): readonly View<unknown>[] => db.commit((tx) => tx.set(numbers, "unrelated", n)).affected.map(({ view }) => view);
+    const write = (n: number): readonly View<unknown>[] =>
+      db.commit((tx) => tx.set(numbers, "unrelated", n)).affected.map(({ view }) => view);
     expect(new Set(write(1))).toEqual(new Set([one, two]));
     expect(write(2)).toEqual([]);
   });

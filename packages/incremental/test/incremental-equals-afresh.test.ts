@@ -1,7 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Database, structurallyEqual, type Query, type View } from "@istiod/incremental";
-import { calls, clients, define, edits, emptyModel, hidden, items, note, programs, put, type Client, type Edit, type Model, type Program } from "./random-program.js";
+import {
+  calls,
+  clients,
+  define,
+  edits,
+  emptyModel,
+  hidden,
+  items,
+  note,
+  programs,
+  put,
+  type Client,
+  type Edit,
+  type Model,
+  type Program,
+} from "./random-program.js";
 import { Reference } from "./reference.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
@@ -29,49 +44,66 @@ const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({
 describe("after every commit, every result of every client", { timeout: 600_000 }, () => {
   it("is what a computation without an engine gives, the same object where it is equal, and nothing runs that read nothing new", () => {
     fc.assert(
-      fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), (program, people, commits, rootCount) => {
-        let ran: string[] = [];
-        let answered: string[] = [];
-        const { queries } = define(
-          program,
-          (query, arg) => ran.push(`q${query}(${arg})`),
-          (fact, arg) => answered.push(`f${fact}(${arg})`),
-        );
-        const db = new Database<Client>();
-        const model = emptyModel();
-        const views = people.map((client) => ({ client, view: db.view(client), before: undefined as Reference | undefined, results: [] as Attempt[] }));
-        for (const edit of [[], ...commits]) {
-          apply(db, model, edit);
-          const shared = new Map<string, unknown[]>();
-          for (const state of views) {
-            const reference = new Reference(program, model, state.client);
-            ran = [];
-            answered = [];
-            const results = roots.slice(0, rootCount).map(({ query, arg }) => attempt(state.view, queries[query]!, arg));
-            roots.slice(0, rootCount).forEach(({ query, arg }, i) => {
-              const expected = reference.call(query, arg);
-              const actual = results[i]!;
-              expect(actual).toEqual({ value: expected.value, error: expected.error });
-              const before = state.results[i];
-              if (before !== undefined && structurallyEqual(before.value, actual.value)) expect(actual.value).toBe(before.value);
-              const others = shared.get(`${query} ${arg}`) ?? [];
-              for (const other of others) if (structurallyEqual(other, actual.value)) expect(actual.value).toBe(other);
-              shared.set(`${query} ${arg}`, [...others, actual.value]);
-            });
-            for (const name of ran) {
-              const trace = state.before?.queries.get(name)?.trace;
-              if (trace !== undefined) expect(`${name} read\n${reference.queries.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
+      fc.property(
+        programs(false),
+        clients,
+        edits,
+        fc.integer({ min: 1, max: 10 }),
+        (program, people, commits, rootCount) => {
+          let ran: string[] = [];
+          let answered: string[] = [];
+          const { queries } = define(
+            program,
+            (query, arg) => ran.push(`q${query}(${arg})`),
+            (fact, arg) => answered.push(`f${fact}(${arg})`),
+          );
+          const db = new Database<Client>();
+          const model = emptyModel();
+          const views = people.map((client) => ({
+            client,
+            view: db.view(client),
+            before: undefined as Reference | undefined,
+            results: [] as Attempt[],
+          }));
+          for (const edit of [[], ...commits]) {
+            apply(db, model, edit);
+            const shared = new Map<string, unknown[]>();
+            for (const state of views) {
+              const reference = new Reference(program, model, state.client);
+              ran = [];
+              answered = [];
+              const results = roots
+                .slice(0, rootCount)
+                .map(({ query, arg }) => attempt(state.view, queries[query]!, arg));
+              roots.slice(0, rootCount).forEach(({ query, arg }, i) => {
+                const expected = reference.call(query, arg);
+                const actual = results[i]!;
+                expect(actual).toEqual({ value: expected.value, error: expected.error });
+                const before = state.results[i];
+                if (before !== undefined && structurallyEqual(before.value, actual.value))
+                  expect(actual.value).toBe(before.value);
+                const others = shared.get(`${query} ${arg}`) ?? [];
+                for (const other of others)
+                  if (structurallyEqual(other, actual.value)) expect(actual.value).toBe(other);
+                shared.set(`${query} ${arg}`, [...others, actual.value]);
+              });
+              for (const name of ran) {
+                const trace = state.before?.queries.get(name)?.trace;
+                if (trace !== undefined)
+                  expect(`${name} read\n${reference.queries.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
+              }
+              for (const name of answered) {
+                const trace = state.before?.facts.get(name)?.trace;
+                if (trace !== undefined)
+                  expect(`${name} read\n${reference.facts.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
+              }
+              expect(new Set(ran).size).toBe(ran.length);
+              state.before = reference;
+              state.results = results;
             }
-            for (const name of answered) {
-              const trace = state.before?.facts.get(name)?.trace;
-              if (trace !== undefined) expect(`${name} read\n${reference.facts.get(name)?.trace}`).not.toBe(`${name} read\n${trace}`);
-            }
-            expect(new Set(ran).size).toBe(ran.length);
-            state.before = reference;
-            state.results = results;
           }
-        }
-      }),
+        },
+      ),
       { numRuns: runs },
     );
   });

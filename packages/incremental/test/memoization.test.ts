@@ -228,7 +228,10 @@ describe("clients", () => {
   it("of many classes share equal results, though many results differ only far from their beginning", () => {
     const db = new Database<Client>();
     const same = Array.from({ length: 60 }, (_, i) => ({ name: `part-${i}`, text: "x".repeat(20) }));
-    const long = query("long", (q) => ({ same, last: `${"y".repeat(30)}${Math.floor(Number(q.ask(namespace)) / 2)}${"z".repeat(30)}` }));
+    const long = query("long", (q) => ({
+      same,
+      last: `${"y".repeat(30)}${Math.floor(Number(q.ask(namespace)) / 2)}${"z".repeat(30)}`,
+    }));
     const results = Array.from({ length: 200 }, (_, i) => db.view({ namespace: String(i) }).call(long));
     for (let i = 0; i < 200; i += 2) expect(results[i + 1]).toBe(results[i]);
     expect(new Set(results).size).toBe(100);

@@ -62,4 +62,6 @@ db.commit((tx) => tx.set(cells, "A1", "=A2+A1"));
 deepEqual(ben.call(sheet), ["A1: circular", "A2: 5", "S1: hidden"]);
 
 // Why does A2 show what it shows?
-deepEqual(ben.explain(value, "A2").inputs, [{ kind: "entry", collection: "Cell", key: "A2", present: true, changedAt: 3 }]);
+deepEqual(ben.explain(value, "A2").inputs, [
+  { kind: "entry", collection: "Cell", key: "A2", present: true, changedAt: 3 },
+]);

@@ -1,14 +1,31 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, index, query, structurallyEqual, type Query } from "@istiod/incremental";
-import { calls, clients, define, edits, emptyModel, items, note, programs, put, type Client, type Expression, type Program } from "./random-program.js";
+import {
+  calls,
+  clients,
+  define,
+  edits,
+  emptyModel,
+  items,
+  note,
+  programs,
+  put,
+  type Client,
+  type Expression,
+  type Program,
+} from "./random-program.js";
 import { Reference } from "./reference.js";
 
 const prices = collection<{ readonly amount: number; readonly tags: readonly string[] }>("Price");
 const pricesByTag = index(prices, "byTag", ({ tags }) => tags);
 const club = fact("club", (client: { readonly club: string }) => client.club);
 const total = query("total", (q, tag: string) => q.read(pricesByTag, tag).reduce((sum, { amount }) => sum + amount, 0));
-const receipt = query("receipt", (q) => ({ club: q.ask(club), total: q.call(total, "fruit"), pear: q.read(prices, "pear")?.amount ?? 0 }));
+const receipt = query("receipt", (q) => ({
+  club: q.ask(club),
+  total: q.call(total, "fruit"),
+  pear: q.read(prices, "pear")?.amount ?? 0,
+}));
 
 describe("a supposition", () => {
   const db = new Database<{ readonly club: string }>();
@@ -31,7 +48,9 @@ describe("a supposition", () => {
     const before = view.call(receipt);
     expect(db.suppose((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
     const { recomputations } = db.stats();
-    expect(db.suppose((tx) => tx.set(prices, "apple", { amount: 2, tags: ["fruit", "red"] })).call(view, receipt)).toBe(before);
+    expect(db.suppose((tx) => tx.set(prices, "apple", { amount: 2, tags: ["fruit", "red"] })).call(view, receipt)).toBe(
+      before,
+    );
     expect(db.stats().recomputations).toBe(recomputations);
   });
 
@@ -43,8 +62,13 @@ describe("a supposition", () => {
     expect(supposing((tx) => tx.set(prices, "apple", { amount: 9, tags: ["fruit", "tool"] }))).toBe(before);
     expect(supposing((tx) => tx.delete(prices, "pear"))).toBe(before);
     expect(runs).toBe(1);
-    expect(supposing((tx) => tx.set(prices, "apple", { amount: 2, tags: [] }))).toMatchObject({ keys: ["apple", "nail"], tags: ["tool"] });
-    expect(supposing((tx) => tx.set(prices, "nail", { amount: 2, tags: ["red", "tool"] }))).toMatchObject({ tags: ["fruit", "red", "tool"] });
+    expect(supposing((tx) => tx.set(prices, "apple", { amount: 2, tags: [] }))).toMatchObject({
+      keys: ["apple", "nail"],
+      tags: ["tool"],
+    });
+    expect(supposing((tx) => tx.set(prices, "nail", { amount: 2, tags: ["red", "tool"] }))).toMatchObject({
+      tags: ["fruit", "red", "tool"],
+    });
     expect(supposing((tx) => tx.delete(prices, "nail"))).toMatchObject({ keys: ["apple"], tags: ["fruit"] });
     expect(runs).toBe(4);
   });
@@ -76,14 +100,31 @@ it("sees that an answer would differ which was renewed in vain on the way to the
       nothing,
       {
         is: "if",
-        test: { is: "if", test: { is: "pair", left: bucket, right: { is: "arg" } }, then: keys, otherwise: { is: "throw", of: bucket } },
+        test: {
+          is: "if",
+          test: { is: "pair", left: bucket, right: { is: "arg" } },
+          then: keys,
+          otherwise: { is: "throw", of: bucket },
+        },
         then: { is: "ask", fact: 0, arg: nothing },
         otherwise: keys,
       },
     ],
-    facts: [keys, nothing, { is: "pair", left: { is: "call", query: 4, arg: { is: "arg" } }, right: { is: "ask", fact: 0, arg: { is: "arg" } } }],
+    facts: [
+      keys,
+      nothing,
+      {
+        is: "pair",
+        left: { is: "call", query: 4, arg: { is: "arg" } },
+        right: { is: "ask", fact: 0, arg: { is: "arg" } },
+      },
+    ],
   };
-  const { queries } = define(program, () => {}, () => {});
+  const { queries } = define(
+    program,
+    () => {},
+    () => {},
+  );
   const db = new Database<Client>();
   const model = emptyModel();
   const client = { zone: 0, level: 0 };
@@ -100,35 +141,59 @@ it("sees that an answer would differ which was renewed in vain on the way to the
 it("is what the commit then gives, for every client", { timeout: 120_000 }, () => {
   const roots = Array.from({ length: calls }, (_, at) => [0, 1].map((arg) => ({ at, arg }))).flat();
   fc.assert(
-    fc.property(programs(false), clients, edits, fc.integer({ min: 1, max: 10 }), fc.boolean(), (program, people, commits, count, asked) => {
-      const { queries } = define(program, () => {}, () => {});
-      const db = new Database<Client>();
-      const model = emptyModel();
-      const views = people.map((client) => ({ client, view: db.view(client) }));
-      const asking = roots.slice(0, count).map(({ at, arg }) => ({ at, arg, query: queries[at] as Query<number, unknown> }));
-      for (const edit of commits) {
-        const current = new Map<string, unknown>();
-        if (asked) views.forEach(({ view }, v) => asking.forEach(({ query, arg }, i) => current.set(`${v} ${i}`, outcome(() => view.call(query, arg)))));
-        const supposition = db.suppose((tx) => put(tx, edit));
-        const supposed = views.map(({ view }) => asking.map(({ query, arg }) => outcome(() => supposition.call(view, query, arg))));
-        note(model, edit);
-        views.forEach(({ client }, v) => {
-          const reference = new Reference(program, model, client);
-          asking.forEach(({ at, arg }, i) => {
-            const { value, error } = reference.call(at, arg);
-            const now = supposed[v]![i] as { readonly value: unknown };
-            expect(now).toEqual(error === undefined ? { value } : { error });
-            const before = current.get(`${v} ${i}`) as typeof now | undefined;
-            if (before !== undefined && error === undefined && structurallyEqual(before.value, now.value)) expect(now.value).toBe(before.value);
+    fc.property(
+      programs(false),
+      clients,
+      edits,
+      fc.integer({ min: 1, max: 10 }),
+      fc.boolean(),
+      (program, people, commits, count, asked) => {
+        const { queries } = define(
+          program,
+          () => {},
+          () => {},
+        );
+        const db = new Database<Client>();
+        const model = emptyModel();
+        const views = people.map((client) => ({ client, view: db.view(client) }));
+        const asking = roots
+          .slice(0, count)
+          .map(({ at, arg }) => ({ at, arg, query: queries[at] as Query<number, unknown> }));
+        for (const edit of commits) {
+          const current = new Map<string, unknown>();
+          if (asked)
+            views.forEach(({ view }, v) =>
+              asking.forEach(({ query, arg }, i) =>
+                current.set(
+                  `${v} ${i}`,
+                  outcome(() => view.call(query, arg)),
+                ),
+              ),
+            );
+          const supposition = db.suppose((tx) => put(tx, edit));
+          const supposed = views.map(({ view }) =>
+            asking.map(({ query, arg }) => outcome(() => supposition.call(view, query, arg))),
+          );
+          note(model, edit);
+          views.forEach(({ client }, v) => {
+            const reference = new Reference(program, model, client);
+            asking.forEach(({ at, arg }, i) => {
+              const { value, error } = reference.call(at, arg);
+              const now = supposed[v]![i] as { readonly value: unknown };
+              expect(now).toEqual(error === undefined ? { value } : { error });
+              const before = current.get(`${v} ${i}`) as typeof now | undefined;
+              if (before !== undefined && error === undefined && structurallyEqual(before.value, now.value))
+                expect(now.value).toBe(before.value);
+            });
           });
-        });
-        db.commit((tx) => put(tx, edit));
-      }
-      for (const { view } of views) view.release();
-      db.evict();
-      db.evict();
-      expect(db.stats()).toMatchObject({ views: 0, memos: 0, edges: 0, facts: 0 });
-    }),
+          db.commit((tx) => put(tx, edit));
+        }
+        for (const { view } of views) view.release();
+        db.evict();
+        db.evict();
+        expect(db.stats()).toMatchObject({ views: 0, memos: 0, edges: 0, facts: 0 });
+      },
+    ),
     { numRuns: Number(process.env["PROPERTY_RUNS"] ?? 150) },
   );
 });

@@ -36,10 +36,22 @@ describe("structural equality", () => {
       [1, 1n],
       [null, undefined],
       [{ a: undefined }, {}],
-      [{ a: 1, b: 2 }, { b: 2, a: 1 }],
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
       [[1], { 0: 1, length: 1 }],
       [new Map([["a", 1]]), new Map([["a", 2]])],
-      [new Map([["a", 1], ["b", 2]]), new Map([["b", 2], ["a", 1]])],
+      [
+        new Map([
+          ["a", 1],
+          ["b", 2],
+        ]),
+        new Map([
+          ["b", 2],
+          ["a", 1],
+        ]),
+      ],
       [new Set([1]), new Set([2])],
       [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
       [new Uint8Array(100), new Uint8Array(100).fill(1, 97)],
@@ -63,7 +75,13 @@ describe("structural equality", () => {
   });
 
   it("holds for copies, and equal values have equal fingerprints", () => {
-    const values = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withDate: true });
+    const values = fc.anything({
+      withBigInt: true,
+      withMap: true,
+      withSet: true,
+      withTypedArray: true,
+      withDate: true,
+    });
     fc.assert(
       fc.property(values, (value) => {
         const copy: unknown = structuredClone(value);
@@ -80,7 +98,11 @@ describe("a key", () => {
       Array.isArray(value)
         ? value.map(reorder)
         : typeof value === "object" && value !== null
-          ? Object.fromEntries(Object.entries(value).reverse().map(([name, inner]) => [name, reorder(inner)]))
+          ? Object.fromEntries(
+              Object.entries(value)
+                .reverse()
+                .map(([name, inner]) => [name, reorder(inner)]),
+            )
           : value;
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
@@ -99,7 +121,8 @@ describe("a key", () => {
     expect(sameKey({}, new Date())).toBe(false);
     expect(sameKey({}, [])).toBe(false);
     expect(sameKey({ b: 1 }, JSON.parse('{"__proto__":{}}'))).toBe(false);
-    for (const value of [() => 1, Symbol("s"), [new Date()], { a: new Map() }]) expect(() => requireKey(value)).toThrow(/is no key: expected plain data/);
+    for (const value of [() => 1, Symbol("s"), [new Date()], { a: new Map() }])
+      expect(() => requireKey(value)).toThrow(/is no key: expected plain data/);
   });
 
   it("finds in a table what its canonical text finds in a map", () => {
@@ -143,7 +166,11 @@ describe("a key", () => {
     const args = (): unknown[] =>
       [0, 1, 2].flatMap((kind) =>
         Array.from({ length: 300 }, (_, i) =>
-          kind === 0 ? { scope: { name: "x" }, host: `h${i % 30}`, port: i } : kind === 1 ? { list: ["a", "b", String(i)] } : { deep: { er: { and: { er: i } } } },
+          kind === 0
+            ? { scope: { name: "x" }, host: `h${i % 30}`, port: i }
+            : kind === 1
+              ? { list: ["a", "b", String(i)] }
+              : { deep: { er: { and: { er: i } } } },
         ),
       );
     const items = args().map((arg) => ({ arg }));

@@ -44,10 +44,20 @@ let definitions = 0;
 
 /** Declares a keyed input. `name` is used in explanations and errors only; identity is the returned object. */
 export function collection<V>(name: string, options: CollectionOptions<V> = {}): Collection<V> {
-  return { kind: "collection", id: definitions++, name, admission: options.admission, equals: options.equals ?? structurallyEqual };
+  return {
+    kind: "collection",
+    id: definitions++,
+    name,
+    admission: options.admission,
+    equals: options.equals ?? structurallyEqual,
+  };
 }
 
 /** Declares an index of a collection: `buckets` names the buckets that an entry is in. */
-export function index<V>(of: Collection<V>, name: string, buckets: (value: V, key: string) => Iterable<string>): Index<V> {
+export function index<V>(
+  of: Collection<V>,
+  name: string,
+  buckets: (value: V, key: string) => Iterable<string>,
+): Index<V> {
   return { kind: "index", id: definitions++, name, collection: of, admission: of.admission, buckets };
 }

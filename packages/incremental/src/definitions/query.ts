@@ -25,6 +25,17 @@ let definitions = 0;
  * Declares a query. `arg` must be a `Key` unless `options.key` is given. The result must be treated as immutable, and be plain data
  * for early cutoff to see that it is equal (see `structurallyEqual`).
  */
-export function query<A = void, R = unknown>(name: string, compute: (q: QueryContext, arg: A) => R, options: QueryOptions<A, R> = {}): Query<A, R> {
-  return { kind: "query", id: definitions++, name, compute, key: options.key, equals: options.equals ?? structurallyEqual };
+export function query<A = void, R = unknown>(
+  name: string,
+  compute: (q: QueryContext, arg: A) => R,
+  options: QueryOptions<A, R> = {},
+): Query<A, R> {
+  return {
+    kind: "query",
+    id: definitions++,
+    name,
+    compute,
+    key: options.key,
+    equals: options.equals ?? structurallyEqual,
+  };
 }

@@ -57,7 +57,8 @@ function doubted(marked: readonly Memo[]): Doubts {
 }
 
 function someFollower(marked: readonly Memo[], doubts: Doubts): ClientView<unknown> | null {
-  for (const { holders } of marked) for (let root = holders; root !== null; root = root.nextHolder) if (root.followed) return root.client;
+  for (const { holders } of marked)
+    for (let root = holders; root !== null; root = root.nextHolder) if (root.followed) return root.client;
   for (const client of doubts.keys()) for (const root of client.roots()) if (root.followed) return client;
   return null;
 }
@@ -127,7 +128,8 @@ class Affected {
   }
 
   #nameThoseThatAsk(client: ClientView<unknown>, question: number): void {
-    for (const root of client.roots()) if (root.namedAt !== this.#revision && asks(root.memo, question)) this.#name(root);
+    for (const root of client.roots())
+      if (root.namedAt !== this.#revision && asks(root.memo, question)) this.#name(root);
   }
 
   #name(root: Root): void {

@@ -19,7 +19,12 @@ export function answerTo(engine: Engine, client: ClientView<unknown>, question: 
   if (known > 0) return known;
   if (question.activeAt >= 0) failCycle(engine, question.activeAt);
   const memo = client.answerMemos.get(question.id) ?? null;
-  if (memo !== null && memo.validity !== stale && !isCycle(question.answer(memo.value as number)) && holds(engine, client, memo)) {
+  if (
+    memo !== null &&
+    memo.validity !== stale &&
+    !isCycle(question.answer(memo.value as number)) &&
+    holds(engine, client, memo)
+  ) {
     memo.validity = valid;
     memo.verifiedAt = engine.revision;
     return (client.answers[question.id] = memo.value as number);

@@ -39,7 +39,9 @@ export class Frame extends Recording implements QueryContext {
     const keys = valueOf(input) as readonly string[];
     const admits = of.admission === undefined || keys.length === 0 ? undefined : this.#admission(of.admission);
     if (admits === undefined) return keys;
-    return keys.filter(of.kind === "collection" ? admits : (name) => (this.read(of, name) as readonly unknown[]).length > 0);
+    return keys.filter(
+      of.kind === "collection" ? admits : (name) => (this.read(of, name) as readonly unknown[]).length > 0,
+    );
   }
 
   all(of: Collection<unknown>): never {
@@ -57,7 +59,12 @@ export class Frame extends Recording implements QueryContext {
     const engine = this.engine;
     const expected = this.expected;
     let memo: Memo;
-    if (expected instanceof Memo && expected.owner instanceof Call && expected.owner.query === query && sameArg(expected.owner, arg)) {
+    if (
+      expected instanceof Memo &&
+      expected.owner instanceof Call &&
+      expected.owner.query === query &&
+      sameArg(expected.owner, arg)
+    ) {
       if (expected.validity === valid && matches(engine, this.client, expected.owner, expected.path)) {
         memo = expected;
         engine.hits++;
@@ -74,7 +81,8 @@ export class Frame extends Recording implements QueryContext {
     const expected = this.expected;
     const questions = this.engine.questions;
     const last = typeof expected === "number" ? (questions.byId[expected] as Question) : undefined;
-    const question = last !== undefined && last.fact === fact && sameKey(last.arg, arg) ? last : questions.question(fact, arg);
+    const question =
+      last !== undefined && last.fact === fact && sameKey(last.arg, arg) ? last : questions.question(fact, arg);
     const number = this.#answer(question);
     if (this.shared) this.noteQuestion(question.id, number);
     else this.noteAnswer(question.id);
@@ -85,7 +93,8 @@ export class Frame extends Recording implements QueryContext {
 
   /** What of a value is admitted. Where there is nothing, nobody is asked. */
   #admitted(of: Collection<unknown> | Index<unknown>, admission: Admission, key: string, value: unknown): unknown {
-    if (of.kind === "collection") return value === undefined || (this.#admission(admission)?.(key) ?? true) ? value : undefined;
+    if (of.kind === "collection")
+      return value === undefined || (this.#admission(admission)?.(key) ?? true) ? value : undefined;
     const values = value as readonly unknown[];
     const admits = values.length === 0 ? undefined : this.#admission(admission);
     return admits === undefined ? values : admittedValues(this.engine.inputs.index(of).entriesIn(key), admits, values);
@@ -101,7 +110,10 @@ export class Frame extends Recording implements QueryContext {
 
   #enter(): void {
     if (this.engine.frame !== this) {
-      throw new IncrementalError("purity", `${this.owner.label}: its context was used after it returned, or from inside another query`);
+      throw new IncrementalError(
+        "purity",
+        `${this.owner.label}: its context was used after it returned, or from inside another query`,
+      );
     }
     if (this.poison !== null) throw this.poison.error;
   }

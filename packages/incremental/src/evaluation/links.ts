@@ -28,7 +28,8 @@ export function relink(engine: Engine, memo: Memo, after: readonly Dependency[])
     }
     dependency.mark = seen;
   }
-  for (const dependency of before) if (typeof dependency !== "number" && dependency.mark === old) unlink(engine, dependency, memo);
+  for (const dependency of before)
+    if (typeof dependency !== "number" && dependency.mark === old) unlink(engine, dependency, memo);
   memo.dependencies = after;
 }
 
@@ -37,5 +38,6 @@ export function unlink(engine: Engine, dependency: Input | Memo, memo: Memo): vo
   engine.edges--;
   if (!removeDependent(dependency, memo)) return;
   if (!(dependency instanceof Memo)) engine.retention.unread(dependency);
-  else if (dependency.client === null && dependency.holders === null) engine.retention.unused(dependency, engine.revision);
+  else if (dependency.client === null && dependency.holders === null)
+    engine.retention.unused(dependency, engine.revision);
 }

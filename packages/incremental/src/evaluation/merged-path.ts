@@ -5,7 +5,12 @@ import type { Path } from "../records/path.js";
 import type { Engine } from "./engine.js";
 
 /** The path that a run would have that reads these dependencies in this order. `depth` is the place of the activation that asks. */
-export function mergedPath(engine: Engine, client: ClientView<unknown>, depth: number, dependencies: readonly Dependency[]): Path {
+export function mergedPath(
+  engine: Engine,
+  client: ClientView<unknown>,
+  depth: number,
+  dependencies: readonly Dependency[],
+): Path {
   const seen = engine.seen(depth);
   const base = engine.stepsTop;
   let top = base;

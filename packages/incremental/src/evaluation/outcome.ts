@@ -33,7 +33,10 @@ export function share(call: Call, memo: Memo): void {
   if (call.prints === null) return search(call, memo);
   memo.fingerprint = printOf(call, memo, call.prints.budget);
   if (memo.fingerprint === 0) return search(call, memo);
-  while (!sharePrinted(call, call.prints, memo) && call.prints.lookFurther((other, budget) => printOf(call, other, budget))) {
+  while (
+    !sharePrinted(call, call.prints, memo) &&
+    call.prints.lookFurther((other, budget) => printOf(call, other, budget))
+  ) {
     memo.fingerprint = printOf(call, memo, call.prints.budget);
   }
   call.prints.add(memo);

@@ -108,7 +108,8 @@ export class Recording extends Activation {
     } else {
       if (this.#asExpected) this.#depart();
       if (this.#expected[this.#met + 1] === dependency) this.#met += 2;
-      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner) this.#met++;
+      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner)
+        this.#met++;
     }
     this.engine.noted[this.engine.notedTop++] = dependency;
   }

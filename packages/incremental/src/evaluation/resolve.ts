@@ -27,7 +27,8 @@ export function resolve(engine: Engine, call: Call): Memo {
     engine.hits++;
     return memo;
   }
-  const checked = memo.validity === suspect && !(memo.value instanceof CycleError) ? verify(engine, client, call, memo) : null;
+  const checked =
+    memo.validity === suspect && !(memo.value instanceof CycleError) ? verify(engine, client, call, memo) : null;
   return checked ?? run(engine, client, call, memo);
 }
 
@@ -154,7 +155,8 @@ function copy(memo: Memo, revision: number): Memo {
 function place(engine: Engine, memo: Memo, path: Path): Memo {
   const call = memo.owner as Call;
   memo.path = path;
-  if (path.memos++ === 0) for (let i = 0; i < path.steps.length; i += 2) question(engine, path.steps[i] as number).paths++;
+  if (path.memos++ === 0)
+    for (let i = 0; i < path.steps.length; i += 2) question(engine, path.steps[i] as number).paths++;
   call.memos++;
   engine.memos++;
   const superseded = insertMemo(call, memo);

@@ -50,7 +50,8 @@ export class CollectionTable implements Home {
 
   refresh(input: Input): unknown {
     const ordered = this.ordered();
-    return (input.value = input.kind === "keys" ? ordered.map((entry) => entry.key) : ordered.map((entry) => entry.value));
+    return (input.value =
+      input.kind === "keys" ? ordered.map((entry) => entry.key) : ordered.map((entry) => entry.value));
   }
 
   /** Forgets who depends on the entries. */
@@ -63,7 +64,8 @@ export class CollectionTable implements Home {
   }
 
   unused(input: Input): void {
-    if (input.kind === "item" && !input.present && this.entries.get(input.key) === input) this.entries.delete(input.key);
+    if (input.kind === "item" && !input.present && this.entries.get(input.key) === input)
+      this.entries.delete(input.key);
   }
 }
 

@@ -50,7 +50,12 @@ export class IndexTable implements Home {
 
   /** The keys of the entries that a bucket holds, sorted. */
   members(name: string): readonly string[] {
-    return this.#buckets.get(name)?.members.list().map((entry) => entry.key) ?? [];
+    return (
+      this.#buckets
+        .get(name)
+        ?.members.list()
+        .map((entry) => entry.key) ?? []
+    );
   }
 
   /** The buckets that are not empty, sorted. */
@@ -63,12 +68,22 @@ export class IndexTable implements Home {
     try {
       return new Set(this.of.buckets(value, key));
     } catch (cause) {
-      throw new IncrementalError("index", `${this.of.collection.name} ${key}: index ${this.of.name}: ${String(cause)}`, { cause });
+      throw new IncrementalError(
+        "index",
+        `${this.of.collection.name} ${key}: index ${this.of.name}: ${String(cause)}`,
+        { cause },
+      );
     }
   }
 
   /** Moves an entry whose value changed between buckets, and adds the buckets that changed by it. */
-  move(entry: Input, before: ReadonlySet<string>, after: ReadonlySet<string>, revision: number, changed: Set<Input>): void {
+  move(
+    entry: Input,
+    before: ReadonlySet<string>,
+    after: ReadonlySet<string>,
+    revision: number,
+    changed: Set<Input>,
+  ): void {
     for (const name of before) {
       if (after.has(name)) continue;
       const bucket = this.#touch(name, revision, changed);

@@ -12,7 +12,11 @@ interface Step {
   readonly table: CollectionTable;
   readonly key: string;
   readonly write: Write;
-  readonly moves: readonly { readonly index: IndexTable; readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string> }[];
+  readonly moves: readonly {
+    readonly index: IndexTable;
+    readonly before: ReadonlySet<string>;
+    readonly after: ReadonlySet<string>;
+  }[];
 }
 
 const nowhere: Home = { of: null, refresh: () => undefined, unused: () => undefined };
@@ -55,7 +59,10 @@ export class Inputs {
       }
     }
     for (const index of indexes) index.settle(revision, changed);
-    return { changes: steps.map(({ table, key, write }) => ({ collection: table.of, key, present: write !== undefined })), changed };
+    return {
+      changes: steps.map(({ table, key, write }) => ({ collection: table.of, key, present: write !== undefined })),
+      changed,
+    };
   }
 
   /** Forgets who depends on what. */
@@ -85,7 +92,10 @@ export class Inputs {
     for (const [key, write] of entries) {
       const entry = table.entries.get(key);
       const before = entry?.present === true ? entry : undefined;
-      if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)) continue;
+      if (
+        before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)
+      )
+        continue;
       const moves = table.indexes.map((index) => ({
         index,
         before: before === undefined ? none : index.bucketsOf(before.value, key),

@@ -89,7 +89,8 @@ export class Question {
 }
 
 function sameAnswer(a: unknown, b: unknown): boolean {
-  if (a instanceof Refusal || b instanceof Refusal) return a instanceof Refusal && b instanceof Refusal && structurallyEqual(a.error, b.error);
+  if (a instanceof Refusal || b instanceof Refusal)
+    return a instanceof Refusal && b instanceof Refusal && structurallyEqual(a.error, b.error);
   return structurallyEqual(a, b);
 }
 

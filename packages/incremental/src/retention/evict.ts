@@ -23,7 +23,12 @@ export function evict(engine: Engine, memo: Memo): void {
     for (const dependency of dependencies) {
       if (typeof dependency === "number") continue;
       unlink(engine, dependency, next);
-      if (dependency instanceof Memo && dependency.client === null && dependency.dependents === null && dependency.holders === null) {
+      if (
+        dependency instanceof Memo &&
+        dependency.client === null &&
+        dependency.dependents === null &&
+        dependency.holders === null
+      ) {
         dropped.push(dependency);
       }
     }

@@ -29,10 +29,12 @@ export function dropQuestions(engine: Engine, questions: readonly Question[]): v
 export function forgetAnswers(engine: Engine): void {
   engine.newAnswers = 0;
   const used = new Map<number, Set<number>>();
-  for (const question of engine.questions.byId) if (question !== undefined && question.size > fewAnswers) used.set(question.id, new Set());
+  for (const question of engine.questions.byId)
+    if (question !== undefined && question.size > fewAnswers) used.set(question.id, new Set());
   if (used.size === 0) return;
   for (const client of engine.clients) {
-    for (const [id, numbers] of used) if (id < client.answers.length) numbers.add(Math.abs(client.answers[id] as number));
+    for (const [id, numbers] of used)
+      if (id < client.answers.length) numbers.add(Math.abs(client.answers[id] as number));
   }
   for (const path of engine.paths) {
     for (let i = 0; i < path.steps.length; i += 2) used.get(path.steps[i] as number)?.add(path.steps[i + 1] as number);

@@ -41,7 +41,8 @@ export class Reached {
   extend(memo: Memo, client: ClientView<unknown>): boolean {
     const { steps } = memo.path;
     let reached = this.#memos.has(memo);
-    for (let i = 0; i < steps.length; i += 2) reached = this.extendAnswer(client.answerMemos.get(steps[i] as number), client) || reached;
+    for (let i = 0; i < steps.length; i += 2)
+      reached = this.extendAnswer(client.answerMemos.get(steps[i] as number), client) || reached;
     if (memo.verifiedAt < this.revision || this.#looked.has(memo)) return reached;
     this.#looked.add(memo);
     for (const dependency of memo.dependencies) {

@@ -48,7 +48,8 @@ export class SupposedInputs {
   differs({ home: { of }, kind, key }: Input): boolean {
     const writes = of === null ? undefined : this.#writes.get(of.kind === "index" ? of.collection : of);
     if (of === null || writes === undefined) return false;
-    if (kind === "keys") return this.#otherKeys(of.kind === "collection" ? this.inputs.table(of) : this.inputs.index(of));
+    if (kind === "keys")
+      return this.#otherKeys(of.kind === "collection" ? this.inputs.table(of) : this.inputs.index(of));
     if (kind !== "item") return true;
     if (of.kind === "collection") return writes.has(key);
     const index = this.inputs.index(of);
@@ -70,7 +71,8 @@ export class SupposedInputs {
     }
     const index = this.inputs.index(of);
     const names = new Set(index.names());
-    for (const [key, write] of this.#writes.get(of.collection) ?? []) for (const name of this.#buckets(index, key, write)) names.add(name);
+    for (const [key, write] of this.#writes.get(of.collection) ?? [])
+      for (const name of this.#buckets(index, key, write)) names.add(name);
     return [...names].filter((name) => this.#admitted(of, this.#bucket(of, name), reader).length > 0).sort();
   }
 
@@ -83,7 +85,11 @@ export class SupposedInputs {
     return writes?.has(key) === true ? writes.get(key)?.value : this.inputs.table(of).entries.get(key)?.value;
   }
 
-  #admitted({ admission }: Collection<unknown> | Index<unknown>, entries: readonly Entry[], reader: QueryContext): readonly unknown[] {
+  #admitted(
+    { admission }: Collection<unknown> | Index<unknown>,
+    entries: readonly Entry[],
+    reader: QueryContext,
+  ): readonly unknown[] {
     const values = entries.map(({ value }) => value);
     const admits = values.length === 0 ? undefined : admission?.(reader);
     return admits === undefined ? values : admittedValues(entries, admits, values);
@@ -92,14 +98,19 @@ export class SupposedInputs {
   #write(table: CollectionTable, key: string, write: Write): void {
     const entry = table.entries.get(key);
     const before = entry?.present === true ? { value: entry.value } : undefined;
-    if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)) return;
+    if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value))
+      return;
     const writes = this.#writes.get(table.of) ?? new Map<string, Write>();
     this.#writes.set(table.of, writes.set(key, write));
   }
 
   #otherKeys(table: CollectionTable | IndexTable): boolean {
     let differ = this.#keysDiffer.get(table);
-    if (differ === undefined) this.#keysDiffer.set(table, (differ = "entries" in table ? this.#otherEntries(table) : this.#otherBuckets(table)));
+    if (differ === undefined)
+      this.#keysDiffer.set(
+        table,
+        (differ = "entries" in table ? this.#otherEntries(table) : this.#otherBuckets(table)),
+      );
     return differ;
   }
 
@@ -133,11 +144,17 @@ export class SupposedInputs {
     return this.#edited(index.entriesIn(name), of.collection, (value, key) => index.bucketsOf(value, key).has(name));
   }
 
-  #edited(present: readonly Input[], of: Collection<unknown>, belongs: (value: unknown, key: string) => boolean): readonly Entry[] {
+  #edited(
+    present: readonly Input[],
+    of: Collection<unknown>,
+    belongs: (value: unknown, key: string) => boolean,
+  ): readonly Entry[] {
     const writes = this.#writes.get(of);
     if (writes === undefined) return present;
     const kept: Entry[] = present.filter(({ key }) => !writes.has(key));
-    const added = [...writes].flatMap(([key, write]) => (write !== undefined && belongs(write.value, key) ? [{ key, value: write.value }] : []));
+    const added = [...writes].flatMap(([key, write]) =>
+      write !== undefined && belongs(write.value, key) ? [{ key, value: write.value }] : [],
+    );
     return added.length === 0 ? kept : [...kept, ...added].sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 }

@@ -7,7 +7,7 @@ import { refusePromise } from "../evaluation/resolve.js";
 import type { Engine } from "../evaluation/engine.js";
 import { Input } from "../inputs/input.js";
 import type { Writes } from "../inputs/inputs.js";
-import type { Call} from "../records/call.js";
+import type { Call } from "../records/call.js";
 import { type AnyQuery } from "../records/call.js";
 import type { Memo } from "../records/memo.js";
 import { Refusal, type AnyFact, type Question } from "../records/question.js";
@@ -47,8 +47,16 @@ export class Supposed<C> implements Supposition<C> {
   }
 
   call(view: View<C>, query: AnyQuery, arg?: unknown): never {
-    if (this.engine.revision !== this.#revision) throw new IncrementalError("released", `${query.name}: something was committed since it was supposed`);
-    const { value, failed } = new Run(this.engine, view as ClientView<unknown>, this.#inputs, this.#reached, this.#found, this.#work).call(query, arg);
+    if (this.engine.revision !== this.#revision)
+      throw new IncrementalError("released", `${query.name}: something was committed since it was supposed`);
+    const { value, failed } = new Run(
+      this.engine,
+      view as ClientView<unknown>,
+      this.#inputs,
+      this.#reached,
+      this.#found,
+      this.#work,
+    ).call(query, arg);
     if (failed) throw value;
     return value as never;
   }
@@ -94,7 +102,11 @@ class Run {
       this.#notePath(memo);
       return memo;
     }
-    const known = this.found.get(memo)?.find(({ answers }) => [...answers].every(([question, answer]) => structurallyEqual(this.#answer(question), answer)));
+    const known = this.found
+      .get(memo)
+      ?.find(({ answers }) =>
+        [...answers].every(([question, answer]) => structurallyEqual(this.#answer(question), answer)),
+      );
     if (known !== undefined) {
       for (const [question, answer] of known.answers) this.#asking.at(-1)?.set(question, answer);
       return known;
@@ -172,7 +184,8 @@ class Run {
   }
 
   readonly #context: QueryContext = {
-    read: (of: Collection<unknown> | Index<unknown>, key: string): never => this.inputs.read(of, key, this.#context) as never,
+    read: (of: Collection<unknown> | Index<unknown>, key: string): never =>
+      this.inputs.read(of, key, this.#context) as never,
     keys: (of) => this.inputs.keys(of, this.#context),
     all: (of: Collection<unknown>): never => this.inputs.all(of, this.#context) as never,
     call: (query: AnyQuery, arg?: unknown): never => {

@@ -119,7 +119,8 @@ function paths(key: unknown): readonly (readonly string[])[] {
   const collect = (part: unknown, path: readonly string[]): void => {
     if (found.length >= partsLookedAt) return;
     if (typeof part !== "object" || part === null) found.push(path);
-    else if (path.length < depthLookedAt) for (const name of Object.keys(part)) collect((part as Record<string, unknown>)[name], [...path, name]);
+    else if (path.length < depthLookedAt)
+      for (const name of Object.keys(part)) collect((part as Record<string, unknown>)[name], [...path, name]);
   };
   collect(key, []);
   return found;

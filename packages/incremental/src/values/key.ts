@@ -58,7 +58,8 @@ function sortedNames(record: object): string[] {
 
 /** Throws an `IncrementalError` with code `key` for anything that is not plain data. */
 export function requireKey(key: unknown): void {
-  if (typeof key === "function" || typeof key === "symbol") throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
+  if (typeof key === "function" || typeof key === "symbol")
+    throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
   if (typeof key !== "object" || key === null) return;
   if (Array.isArray(key)) {
     for (let i = 0; i < key.length; i++) requireKey(key[i]);
@@ -71,9 +72,14 @@ export function requireKey(key: unknown): void {
 /** Whether something is a key equal to a known one: their canonical texts are the same. False for what is not plain data. */
 export function sameKey(known: unknown, key: unknown): boolean {
   if (known === key) return true;
-  if (typeof known !== "object" || typeof key !== "object" || known === null || key === null) return known !== known && key !== key;
+  if (typeof known !== "object" || typeof key !== "object" || known === null || key === null)
+    return known !== known && key !== key;
   if (Array.isArray(known)) return Array.isArray(key) && sameItems(known, key);
-  return !Array.isArray(key) && isPlain(key) && sameProperties(known as Record<string, unknown>, key as Record<string, unknown>);
+  return (
+    !Array.isArray(key) &&
+    isPlain(key) &&
+    sameProperties(known as Record<string, unknown>, key as Record<string, unknown>)
+  );
 }
 
 function sameItems(known: readonly unknown[], key: readonly unknown[]): boolean {
@@ -100,5 +106,9 @@ function isPlain(object: object): boolean {
 }
 
 function requirePlain(object: object): void {
-  if (!isPlain(object)) throw new IncrementalError("key", `a ${object.constructor?.name ?? "class instance"} is no key: expected plain data`);
+  if (!isPlain(object))
+    throw new IncrementalError(
+      "key",
+      `a ${object.constructor?.name ?? "class instance"} is no key: expected plain data`,
+    );
 }
