@@ -27,6 +27,17 @@ export interface Commit {
   readonly affected: readonly Followed[];
 }
 
+/**
+ * Observes the commits of a database. Both methods may read the database, call views and unsubscribe. They must not commit:
+ * a commit inside of them throws an `IncrementalError` with code `purity`, so that all observers see all commits in one order.
+ */
+export interface CommitObserver {
+  /** Called before a commit changes anything, while reads still return the previous state. */
+  before?(): void;
+  /** Called after the commit. Not called if the commit failed after `before`, because an index's function threw. */
+  after?(commit: Commit): void;
+}
+
 /** A result that a view follows. */
 export interface Followed {
   readonly view: View<unknown>;
@@ -45,6 +56,8 @@ export interface DatabaseOptions {
    * 65,536: what clients were asked for and left behind is bounded although nothing is committed.
    */
   readonly keepUnused?: number;
+  /** Receives what observers throw. Default: it is thrown outside of the commit, as an uncaught exception. */
+  readonly onObserverError?: (error: unknown) => void;
 }
 
 /** The database as one client sees it. */

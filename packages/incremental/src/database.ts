@@ -1,10 +1,11 @@
-import type { Commit, DatabaseOptions, Followed, Statistics, Supposition, Transaction, View } from "./api.js";
+import type { Commit, CommitObserver, DatabaseOptions, Statistics, Supposition, Transaction, View } from "./api.js";
 import { ClientView } from "./client-view.js";
 import type { Collection, Index } from "./definitions/input.js";
 import { IncrementalError } from "./errors.js";
 import { affectedBy } from "./evaluation/affected.js";
 import { Engine } from "./evaluation/engine.js";
-import type { Write, Writes } from "./inputs/inputs.js";
+import type { Plan, Write, Writes } from "./inputs/inputs.js";
+import { Observers, throwLater } from "./observers.js";
 import { statistics } from "./statistics.js";
 import { Supposed } from "./supposition/supposition.js";
 
@@ -14,9 +15,13 @@ const defaultKeepUnused = 65_536;
 /** Inputs with their revisions, and the memos computed from them. `C` is what a client is to the facts. */
 export class Database<C = unknown> {
   readonly #engine: Engine;
+  readonly #observers: Observers;
+  /** Whether a commit is being applied and announced. */
+  #announcing = false;
 
   constructor(options: DatabaseOptions = {}) {
     this.#engine = new Engine(options.keepRevisions ?? defaultKeepRevisions, options.keepUnused ?? defaultKeepUnused);
+    this.#observers = new Observers(options.onObserverError ?? throwLater);
   }
 
   /** The number of commits that changed something. */
@@ -30,19 +35,38 @@ export class Database<C = unknown> {
    */
   commit(write: (tx: Transaction) => void): Commit {
     this.#refuseInside("commit", true);
+    this.#refuseInObserver("commit");
     const engine = this.#engine;
-    return this.#writing(write, (writes) => {
-      const { changes, changed } = engine.inputs.commit(writes);
-      let affected: readonly Followed[] = [];
-      if (changes.length > 0) {
-        affected = affectedBy(engine, changed);
-        if (engine.lost.length > 0)
-          affected = [...affected, ...engine.lost.splice(0).filter(({ view }) => engine.clients.has(view))];
-        engine.retention.sweep(engine);
-        engine.noted.length = 0;
-      }
-      return { revision: engine.revision, changed: changes, affected };
-    });
+    const plan = this.#writing(write, (writes) => engine.inputs.plan(writes));
+    if (plan.length === 0) return { revision: engine.revision, changed: [], affected: [] };
+    this.#announcing = true;
+    try {
+      const announceAfter = this.#observers.before();
+      const commit = this.#apply(plan);
+      announceAfter(commit);
+      return commit;
+    } finally {
+      this.#announcing = false;
+    }
+  }
+
+  #apply(plan: Plan): Commit {
+    const engine = this.#engine;
+    const { changes, changed } = engine.inputs.apply(plan);
+    const affected = affectedBy(engine, changed);
+    const lost = engine.lost.splice(0).filter(({ view }) => engine.clients.has(view));
+    engine.retention.sweep(engine);
+    engine.noted.length = 0;
+    return { revision: engine.revision, changed: changes, affected: [...affected, ...lost] };
+  }
+
+  /**
+   * Announces every commit that changes something to the observer, until the returned function is called. Observers are called in order of
+   * subscription. One that subscribes during a commit is called from the next one on; one that unsubscribes during a commit is not called
+   * any more. What an observer throws reaches neither the committer nor other observers: see `DatabaseOptions.onObserverError`.
+   */
+  observe(observer: CommitObserver): () => void {
+    return this.#observers.add(observer);
   }
 
   /**
@@ -92,6 +116,7 @@ export class Database<C = unknown> {
   /** Drops at once what no view was asked for since the last commit, without waiting for `keepRevisions`. */
   evict(): void {
     this.#refuseInside("evict", true);
+    this.#refuseInObserver("evict");
     this.#engine.retention.evict(this.#engine);
   }
 
@@ -132,5 +157,10 @@ export class Database<C = unknown> {
       );
     if (committing && writes)
       throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+  }
+
+  #refuseInObserver(what: string): void {
+    if (!this.#announcing) return;
+    throw new IncrementalError("purity", `${what}: called on the database from inside an observer of a commit`);
   }
 }

@@ -14,7 +14,17 @@ export { fact, type Fact } from "./definitions/fact.js";
 export { query, type Query, type QueryOptions } from "./definitions/query.js";
 export type { FactContext, QueryContext } from "./definitions/context.js";
 export { Database } from "./database.js";
-export type { Change, Commit, DatabaseOptions, Followed, Statistics, Supposition, Transaction, View } from "./api.js";
+export type {
+  Change,
+  Commit,
+  CommitObserver,
+  DatabaseOptions,
+  Followed,
+  Statistics,
+  Supposition,
+  Transaction,
+  View,
+} from "./api.js";
 export type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./explanation.js";
 export { CycleError, IncrementalError, type IncrementalErrorCode } from "./errors.js";
 export { canonicalKey, type Key } from "./values/key.js";

@@ -8,16 +8,24 @@ import { Input, unset, type Home } from "./input.js";
 export type Write = { readonly value: unknown } | undefined;
 export type Writes = ReadonlyMap<Collection<unknown>, ReadonlyMap<string, Write>>;
 
+interface Move {
+  readonly index: IndexTable;
+  /** The entry's buckets before and after the commit. */
+  readonly before: ReadonlySet<string>;
+  readonly after: ReadonlySet<string>;
+}
+
 interface Step {
   readonly table: CollectionTable;
   readonly key: string;
+  readonly before: Write;
   readonly write: Write;
-  readonly moves: readonly {
-    readonly index: IndexTable;
-    readonly before: ReadonlySet<string>;
-    readonly after: ReadonlySet<string>;
-  }[];
+  /** One for each of the table's first indexes. */
+  readonly moves: readonly Move[];
 }
+
+/** The effective writes of a commit, with the buckets that they concern. */
+export type Plan = readonly Step[];
 
 const nowhere: Home = { of: null, refresh: () => undefined, unused: () => undefined };
 const none: ReadonlySet<string> = new Set();
@@ -41,11 +49,15 @@ export class Inputs {
     return this.table(of).all;
   }
 
-  /** Makes one revision of the writes that change something. Nothing is written where an index's function throws. */
-  commit(writes: Writes): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
-    const steps = [...writes].flatMap(([of, entries]) => this.#plan(this.table(of), entries));
+  /** Returns the writes that change something. Throws an `IncrementalError` with code `index` where an index's function throws. */
+  plan(writes: Writes): Plan {
+    return [...writes].flatMap(([of, entries]) => this.#steps(this.table(of), entries));
+  }
+
+  /** Makes one revision of planned writes. Nothing is written where the function of an index added since throws. */
+  apply(plan: Plan): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
+    const steps = plan.map((step) => withAddedIndexes(step));
     const changed = new Set<Input>();
-    if (steps.length === 0) return { changes: [], changed };
     const revision = ++this.revision;
     changed.add(this.everyRevision);
     this.everyRevision.changedAt = revision;
@@ -87,24 +99,41 @@ export class Inputs {
     return index;
   }
 
-  #plan(table: CollectionTable, entries: ReadonlyMap<string, Write>): readonly Step[] {
+  #steps(table: CollectionTable, entries: ReadonlyMap<string, Write>): Step[] {
     const steps: Step[] = [];
     for (const [key, write] of entries) {
       const entry = table.entries.get(key);
-      const before = entry?.present === true ? entry : undefined;
+      const before = entry?.present === true ? { value: entry.value } : undefined;
       if (
         before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)
       )
         continue;
-      const moves = table.indexes.map((index) => ({
-        index,
-        before: before === undefined ? none : index.bucketsOf(before.value, key),
-        after: write === undefined ? none : index.bucketsOf(write.value, key),
-      }));
-      steps.push({ table, key, write, moves });
+      steps.push({
+        table,
+        key,
+        before,
+        write,
+        moves: table.indexes.map((index) => moveBetween(index, key, before, write)),
+      });
     }
     return steps;
   }
+}
+
+function moveBetween(index: IndexTable, key: string, before: Write, after: Write): Move {
+  return {
+    index,
+    before: before === undefined ? none : index.bucketsOf(before.value, key),
+    after: after === undefined ? none : index.bucketsOf(after.value, key),
+  };
+}
+
+/** Observers of a commit may read an index for the first time after the commit was planned. */
+function withAddedIndexes(step: Step): Step {
+  const { table, key, before, write, moves } = step;
+  if (moves.length === table.indexes.length) return step;
+  const added = table.indexes.slice(moves.length).map((index) => moveBetween(index, key, before, write));
+  return { ...step, moves: [...moves, ...added] };
 }
 
 /** The input's value, made again if it changed since it was last read. */
