@@ -36,7 +36,7 @@ export function effectOf(database: Database<Proxy>, view: View<Proxy>, { query }
     }
     budget.tries--;
     try {
-      const supposed = database.suppose((tx) => (changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed)));
+      const supposed = database.dryRun((tx) => (changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed)));
       return versionIn(supposed.call(view, query.definition, query.arg as never), resource.name) === resource.version ? "same" : "other";
     } catch {
       return "error";

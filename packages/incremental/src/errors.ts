@@ -1,11 +1,12 @@
 /**
- * `cycle`: a query needs its own result. `purity`: a database was written or entered from inside a query, or a context was used after
- * its query returned. `key`: an argument that is no `Key`. `index`: an index's function threw. `released`: a view was used after release.
- * `broken`: a call broke off for a reason that is nobody's result, such as a full call stack; all memos were forgotten.
+ * `cycle`: a query needs its own result. `purity`: a query or fact was not pure, a context was used after its query returned, or a commit
+ * was made inside a query, another commit or an observer. `key`: an argument is not a `Key`. `index`: an index's function threw. `released`: a view
+ * was used after its release, or a dry run after a commit. `broken`: a call failed halfway for a reason that is not a result, such as a stack
+ * overflow; all memos were dropped.
  */
 export type IncrementalErrorCode = "cycle" | "purity" | "key" | "index" | "released" | "broken";
 
-/** The only kind of error that this package throws by itself. */
+/** The error of this package. */
 export class IncrementalError extends Error {
   readonly code: IncrementalErrorCode;
 

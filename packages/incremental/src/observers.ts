@@ -25,8 +25,9 @@ export class Observers {
     };
   }
 
-  /** Announces a commit. Returns the function that announces its end, to the same observers. */
-  before(): (commit: Commit) => void {
+  /** Calls `before` of all observers. Returns the function that calls `after` of the same observers. */
+  announceBefore(): (commit: Commit) => void {
+    if (this.#subscriptions.size === 0) return announceToNobody;
     const subscriptions = [...this.#subscriptions];
     for (const { observer } of this.#active(subscriptions)) this.#notify(() => observer.before?.());
     return (commit) => {
@@ -48,7 +49,9 @@ export class Observers {
   }
 }
 
-/** Throws an error that nobody handles outside of the commit, so that it is an uncaught exception. */
+function announceToNobody(): void {}
+
+/** Throws an error after the commit, as an uncaught exception. */
 export function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error;

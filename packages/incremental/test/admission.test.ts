@@ -42,8 +42,8 @@ it("leaves entries out of every read while their condition does not hold, and fo
   expect(view.call(bill)).toBe(mine);
   expect(db.read(documents, "attic/will")).toEqual({ about: "house" });
 
-  expect(db.suppose((tx) => tx.set(rooms, "attic", { locked: false })).call(view, found)).toEqual(everything);
-  expect(db.suppose((tx) => tx.delete(rooms, "hall")).call(view, bill)).toBeUndefined();
+  expect(db.dryRun((tx) => tx.set(rooms, "attic", { locked: false })).call(view, found)).toEqual(everything);
+  expect(db.dryRun((tx) => tx.delete(rooms, "hall")).call(view, bill)).toBeUndefined();
 
   db.commit((tx) => tx.set(rooms, "attic", { locked: false }));
   expect(view.call(found)).toEqual(everything);

@@ -192,7 +192,7 @@ describe("an observer of commits", () => {
     const db = new Database<undefined>();
     const view = db.view(undefined);
     const totals: unknown[] = [];
-    db.observe({ after: () => totals.push(db.suppose((tx) => tx.set(numbers, "b", 10)).call(view, total)) });
+    db.observe({ after: () => totals.push(db.dryRun((tx) => tx.set(numbers, "b", 10)).call(view, total)) });
     db.commit((tx) => tx.set(numbers, "a", 1));
     expect(totals).toEqual([11]);
     expect(view.call(total)).toBe(1);

@@ -77,7 +77,7 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
     if (places.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, places);
     if (noEffect !== undefined) return statusAt(sources, object, noEffect);
-    const effects = new Effects(sources, database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
+    const effects = new Effects(sources, database.dryRun((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
     let until = performance.now() + sliceMs;
     for (const ask of effects.asked(sources.connections())) {
       if (beginning < mostBeginnings && performance.now() >= until) {

@@ -1,7 +1,7 @@
-import type { Query } from "./definitions/query.js";
-import type { Key } from "./values/key.js";
+import type { Query } from "../definitions/context.js";
+import type { Key } from "../values/key.js";
 
-/** One read of an input. `changedAt` is the revision of its last change; 0 where it never changed. */
+/** One read of an input. `changedAt` is the revision of its last change; 0 if it never changed. */
 export type ExplainedRead =
   | {
       readonly kind: "entry";
@@ -22,7 +22,7 @@ export type ExplainedRead =
   | { readonly kind: "keys"; readonly of: string; readonly collection: string; readonly changedAt: number }
   | { readonly kind: "all"; readonly collection: string; readonly changedAt: number };
 
-/** A fact with the client's answer, and what the fact itself read to give it. */
+/** A fact with the client's answer, and the fact's own reads. */
 export interface ExplainedFact {
   readonly fact: string;
   readonly arg: Key;
@@ -33,14 +33,14 @@ export interface ExplainedFact {
   readonly calls: readonly ExplainedQuery[];
 }
 
-/** One memo: what it read itself, in order. A memo called from two places is one object. */
+/** A memo with its own reads, in order. A memo called from two places is one object. */
 export interface ExplainedQuery {
   readonly query: string;
-  /** The query itself: to tell it from others, or to call it again. */
+  /** The query's definition, which identifies it and can be called. */
   readonly definition: Query<never, unknown>;
   readonly arg: Key;
   readonly outcome: "value" | "error";
-  /** What the query gave, or the error that it threw. */
+  /** The query's result, or the error that it threw. */
   readonly result: unknown;
   readonly changedAt: number;
   readonly reads: readonly ExplainedRead[];
@@ -48,7 +48,7 @@ export interface ExplainedQuery {
   readonly calls: readonly ExplainedQuery[];
 }
 
-/** Why a result is what it is: as a tree with sharing, and as flat lists without repetition, in the order of first reading. */
+/** Everything that a result was computed from: as a tree with shared nodes, and as lists without repetition in order of first reading. */
 export interface Explanation {
   readonly tree: ExplainedQuery;
   readonly inputs: readonly ExplainedRead[];

@@ -37,7 +37,7 @@ describe("a supposition", () => {
 
   it("tells what a result would be, and changes nothing", () => {
     const before = view.call(receipt);
-    const supposition = db.suppose((tx) => tx.set(prices, "pear", { amount: 5, tags: ["fruit"] }));
+    const supposition = db.dryRun((tx) => tx.set(prices, "pear", { amount: 5, tags: ["fruit"] }));
     expect(supposition.call(view, receipt)).toEqual({ club: "red", total: 7, pear: 5 });
     expect(view.call(receipt)).toBe(before);
     expect(db.read(prices, "pear")).toBeUndefined();
@@ -46,9 +46,9 @@ describe("a supposition", () => {
 
   it("gives the view's own object where nothing would differ, and runs nothing that reads nothing else", () => {
     const before = view.call(receipt);
-    expect(db.suppose((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
+    expect(db.dryRun((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
     const { recomputations } = db.stats();
-    expect(db.suppose((tx) => tx.set(prices, "apple", { amount: 2, tags: ["fruit", "red"] })).call(view, receipt)).toBe(
+    expect(db.dryRun((tx) => tx.set(prices, "apple", { amount: 2, tags: ["fruit", "red"] })).call(view, receipt)).toBe(
       before,
     );
     expect(db.stats().recomputations).toBe(recomputations);
@@ -58,7 +58,7 @@ describe("a supposition", () => {
     let runs = 0;
     const names = query("names", (q) => ({ runs: ++runs, keys: q.keys(prices), tags: q.keys(pricesByTag) }));
     const before = view.call(names);
-    const supposing = (write: Parameters<typeof db.suppose>[0]): unknown => db.suppose(write).call(view, names);
+    const supposing = (write: Parameters<typeof db.dryRun>[0]): unknown => db.dryRun(write).call(view, names);
     expect(supposing((tx) => tx.set(prices, "apple", { amount: 9, tags: ["fruit", "tool"] }))).toBe(before);
     expect(supposing((tx) => tx.delete(prices, "pear"))).toBe(before);
     expect(runs).toBe(1);
@@ -74,7 +74,7 @@ describe("a supposition", () => {
   });
 
   it("holds until the next commit", () => {
-    const supposition = db.suppose((tx) => tx.delete(prices, "apple"));
+    const supposition = db.dryRun((tx) => tx.delete(prices, "apple"));
     db.commit((tx) => tx.set(prices, "nail", { amount: 3, tags: [] }));
     expect(() => supposition.call(view, receipt)).toThrow("something was committed since");
   });
@@ -130,8 +130,8 @@ it("sees that an answer would differ which was renewed in vain on the way to the
   const client = { zone: 0, level: 0 };
   const view = db.view(client);
   for (const key of ["a", "c"]) {
-    const write: Parameters<typeof db.suppose>[0] = (tx) => tx.set(items, key, { n: 0, tags: [] });
-    const supposed = db.suppose(write).call(view, queries[1] as Query<number, unknown>, 0);
+    const write: Parameters<typeof db.dryRun>[0] = (tx) => tx.set(items, key, { n: 0, tags: [] });
+    const supposed = db.dryRun(write).call(view, queries[1] as Query<number, unknown>, 0);
     model.items.set(key, { n: 0, tags: [] });
     expect(supposed).toEqual(new Reference(program, model, client).call(1, 0).value);
     db.commit(write);
@@ -170,7 +170,7 @@ it("is what the commit then gives, for every client", { timeout: 120_000 }, () =
                 ),
               ),
             );
-          const supposition = db.suppose((tx) => put(tx, edit));
+          const supposition = db.dryRun((tx) => put(tx, edit));
           const supposed = views.map(({ view }) =>
             asking.map(({ query, arg }) => outcome(() => supposition.call(view, query, arg))),
           );

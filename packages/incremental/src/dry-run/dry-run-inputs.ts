@@ -1,62 +1,60 @@
-import type { QueryContext } from "../definitions/context.js";
-import type { Collection, Index } from "../definitions/input.js";
-import { admittedValues } from "../evaluation/admitted.js";
+import type { Collection, Index, QueryContext } from "../definitions/context.js";
+import { admittedValues } from "../inputs/admitted.js";
 import type { CollectionTable } from "../inputs/collection-table.js";
 import type { IndexTable } from "../inputs/index-table.js";
 import type { Input } from "../inputs/input.js";
-import type { Inputs, Write, Writes } from "../inputs/inputs.js";
+import type { Inputs } from "../inputs/inputs.js";
+import { changes, type Write, type Writes } from "../inputs/plan.js";
 
 interface Entry {
   readonly key: string;
   readonly value: unknown;
 }
 
-/** A database's inputs as they would be after some writes, which are not made. */
-export class SupposedInputs {
+/** A database's inputs with the writes of a dry run, which are not committed. */
+export class DryRunInputs {
+  readonly #inputs: Inputs;
+  /** The writes that change something. */
   readonly #writes = new Map<Collection<unknown>, Map<string, Write>>();
-  /** Whether the set of keys, or of filled buckets, would be another. */
+  /** Whether the set of keys, or of non-empty buckets, differs. */
   readonly #keysDiffer = new Map<CollectionTable | IndexTable, boolean>();
 
-  constructor(
-    readonly inputs: Inputs,
-    writes: Writes,
-  ) {
-    for (const [of, entries] of writes) for (const [key, write] of entries) this.#write(inputs.table(of), key, write);
+  constructor(inputs: Inputs, writes: Writes) {
+    this.#inputs = inputs;
+    for (const [of, entries] of writes) {
+      for (const [key, write] of entries) this.#write(inputs.table(of), key, write);
+    }
   }
 
-  /** Every input that there is and that would have another value, or may. */
+  /** Yields every existing input whose value differs, or may differ. */
   *changed(): Generator<Input> {
     for (const [of, writes] of this.#writes) {
-      const table = this.inputs.table(of);
+      const table = this.#inputs.table(of);
       yield table.all;
-      if (this.#otherKeys(table)) yield table.keys;
-      for (const index of table.indexes) if (this.#otherKeys(index)) yield index.keys;
+      if (this.#differentKeys(table)) yield table.keys;
+      for (const index of table.indexes) if (this.#differentKeys(index)) yield index.keys;
       for (const [key, write] of writes) {
         const entry = table.entries.get(key);
         if (entry !== undefined) yield entry;
-        for (const index of table.indexes) {
-          for (const name of this.#buckets(index, key, write)) {
-            const bucket = index.existing(name);
-            if (bucket !== undefined) yield bucket;
-          }
-        }
+        for (const index of table.indexes) yield* this.#changedBuckets(index, key, write);
       }
     }
   }
 
-  /** Whether an input may have another value. It need not have existed when this was supposed. */
-  differs({ home: { of }, kind, key }: Input): boolean {
+  /** Reports whether an input's value may differ. The input need not have existed when the dry run began. */
+  differs({ table: { of }, kind, key }: Input): boolean {
     const writes = of === null ? undefined : this.#writes.get(of.kind === "index" ? of.collection : of);
     if (of === null || writes === undefined) return false;
-    if (kind === "keys")
-      return this.#otherKeys(of.kind === "collection" ? this.inputs.table(of) : this.inputs.index(of));
+    if (kind === "keys") {
+      return this.#differentKeys(of.kind === "collection" ? this.#inputs.table(of) : this.#inputs.index(of));
+    }
     if (kind !== "item") return true;
     if (of.kind === "collection") return writes.has(key);
-    const index = this.inputs.index(of);
-    return [...writes].some(([entry, write]) => this.#buckets(index, entry, write).has(key));
+    const index = this.#inputs.index(of);
+    return [...writes].some(([entry, write]) => this.#bucketsOf(index, entry, write).has(key));
   }
 
-  /** What a reader meets of an entry or a bucket. */
+  /** Reads as `QueryContext.read`. `reader` is the context that the read is for. */
   read(of: Collection<unknown> | Index<unknown>, key: string, reader: QueryContext): unknown {
     if (of.kind === "index") return this.#admitted(of, this.#bucket(of, key), reader);
     const value = this.#value(of, key);
@@ -69,10 +67,11 @@ export class SupposedInputs {
       const keys = this.#entries(of).map(({ key }) => key);
       return admits === undefined ? keys : keys.filter(admits);
     }
-    const index = this.inputs.index(of);
+    const index = this.#inputs.index(of);
     const names = new Set(index.names());
-    for (const [key, write] of this.#writes.get(of.collection) ?? [])
-      for (const name of this.#buckets(index, key, write)) names.add(name);
+    for (const [key, write] of this.#writes.get(of.collection) ?? []) {
+      for (const name of this.#bucketsOf(index, key, write)) names.add(name);
+    }
     return [...names].filter((name) => this.#admitted(of, this.#bucket(of, name), reader).length > 0).sort();
   }
 
@@ -82,7 +81,7 @@ export class SupposedInputs {
 
   #value(of: Collection<unknown>, key: string): unknown {
     const writes = this.#writes.get(of);
-    return writes?.has(key) === true ? writes.get(key)?.value : this.inputs.table(of).entries.get(key)?.value;
+    return writes?.has(key) === true ? writes.get(key)?.value : this.#inputs.table(of).entries.get(key)?.value;
   }
 
   #admitted(
@@ -98,53 +97,59 @@ export class SupposedInputs {
   #write(table: CollectionTable, key: string, write: Write): void {
     const entry = table.entries.get(key);
     const before = entry?.present === true ? { value: entry.value } : undefined;
-    if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value))
-      return;
+    if (!changes(table, before, write)) return;
     const writes = this.#writes.get(table.of) ?? new Map<string, Write>();
     this.#writes.set(table.of, writes.set(key, write));
   }
 
-  #otherKeys(table: CollectionTable | IndexTable): boolean {
+  #differentKeys(table: CollectionTable | IndexTable): boolean {
     let differ = this.#keysDiffer.get(table);
-    if (differ === undefined)
-      this.#keysDiffer.set(
-        table,
-        (differ = "entries" in table ? this.#otherEntries(table) : this.#otherBuckets(table)),
-      );
+    if (differ === undefined) {
+      differ = "entries" in table ? this.#differentEntries(table) : this.#differentBuckets(table);
+      this.#keysDiffer.set(table, differ);
+    }
     return differ;
   }
 
-  #otherEntries(table: CollectionTable): boolean {
+  #differentEntries(table: CollectionTable): boolean {
     const writes = this.#writes.get(table.of) ?? [];
     return [...writes].some(([key, write]) => (table.entries.get(key)?.present === true) !== (write !== undefined));
   }
 
-  #otherBuckets(index: IndexTable): boolean {
+  #differentBuckets(index: IndexTable): boolean {
     for (const [key, write] of this.#writes.get(index.of.collection) ?? []) {
-      for (const name of this.#buckets(index, key, write)) {
+      for (const name of this.#bucketsOf(index, key, write)) {
         if (index.entriesIn(name).length > 0 !== this.#bucket(index.of, name).length > 0) return true;
       }
     }
     return false;
   }
 
-  /** The buckets that an entry is in or would be in. */
-  #buckets(index: IndexTable, key: string, write: Write): ReadonlySet<string> {
-    const entry = index.table.entries.get(key);
+  *#changedBuckets(index: IndexTable, key: string, write: Write): Generator<Input> {
+    for (const name of this.#bucketsOf(index, key, write)) {
+      const bucket = index.existing(name);
+      if (bucket !== undefined) yield bucket;
+    }
+  }
+
+  /** Returns the buckets of an entry before and after a write. */
+  #bucketsOf(index: IndexTable, key: string, write: Write): ReadonlySet<string> {
+    const entry = this.#inputs.table(index.of.collection).entries.get(key);
     const before = entry?.present === true ? index.bucketsOf(entry.value, key) : [];
     return new Set([...before, ...(write === undefined ? [] : index.bucketsOf(write.value, key))]);
   }
 
   #entries(of: Collection<unknown>): readonly Entry[] {
-    return this.#edited(this.inputs.table(of).ordered(), of, () => true);
+    return this.#withWrites(this.#inputs.table(of).ordered(), of, () => true);
   }
 
   #bucket(of: Index<unknown>, name: string): readonly Entry[] {
-    const index = this.inputs.index(of);
-    return this.#edited(index.entriesIn(name), of.collection, (value, key) => index.bucketsOf(value, key).has(name));
+    const index = this.#inputs.index(of);
+    const belongs = (value: unknown, key: string): boolean => index.bucketsOf(value, key).has(name);
+    return this.#withWrites(index.entriesIn(name), of.collection, belongs);
   }
 
-  #edited(
+  #withWrites(
     present: readonly Input[],
     of: Collection<unknown>,
     belongs: (value: unknown, key: string) => boolean,

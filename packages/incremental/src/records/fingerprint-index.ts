@@ -1,18 +1,18 @@
-import { briefly, thoroughly } from "../values/fingerprint.js";
+import { deepestBudget, shallowBudget } from "../values/fingerprint.js";
 import type { Memo } from "./memo.js";
 
-/** Memos with one fingerprint but different values are compared one by one, so only so many are kept. */
-const lookAlikes = 32;
+/** Memos with one fingerprint are compared one by one, so only the last of them are indexed. */
+const memosPerFingerprint = 32;
 const none: readonly Memo[] = [];
 
-/** By how much further values are looked at when too many look alike. */
-const furtherLook = 4;
+/** The factor by which the budget grows when different values have equal fingerprints. */
+const budgetFactor = 4;
 
-/** Memos by the fingerprints of their values. */
-export class Prints {
+/** An index of memos by the fingerprints of their values. */
+export class FingerprintIndex {
   readonly #memos = new Map<number, Memo | Memo[]>();
-  /** How far values are looked at for their fingerprints. */
-  budget = briefly;
+  /** The budget of `fingerprint` for every memo of the index. */
+  budget = shallowBudget;
 
   get(fingerprint: number): readonly Memo[] {
     const found = this.#memos.get(fingerprint);
@@ -25,7 +25,7 @@ export class Prints {
     else if (!Array.isArray(found)) this.#memos.set(memo.fingerprint, [found, memo]);
     else {
       found.push(memo);
-      if (found.length > lookAlikes) found.shift();
+      if (found.length > memosPerFingerprint) found.shift();
     }
   }
 
@@ -39,14 +39,14 @@ export class Prints {
     }
   }
 
-  /** Has all values looked at further. False where that was done before, as far as is worth it. */
-  lookFurther(printOf: (memo: Memo, budget: number) => number): boolean {
-    if (this.budget >= thoroughly) return false;
-    this.budget = Math.min(thoroughly, this.budget * furtherLook);
+  /** Computes all fingerprints again with a larger budget. Returns false if the budget is the largest already. */
+  deepen(fingerprintOf: (memo: Memo, budget: number) => number): boolean {
+    if (this.budget >= deepestBudget) return false;
+    this.budget = Math.min(deepestBudget, this.budget * budgetFactor);
     const memos = [...this.#memos.values()].flat();
     this.#memos.clear();
     for (const memo of memos) {
-      memo.fingerprint = printOf(memo, this.budget);
+      memo.fingerprint = fingerprintOf(memo, this.budget);
       this.add(memo);
     }
     return true;

@@ -1,16 +1,21 @@
-/** Something that may be dropped when it has not been used for long enough. */
+/** A record that may be dropped when it has been unused for long enough. */
 export interface Expiring {
   /** The revision since which nothing uses it. */
   unusedSince: number;
-  /** Whether it waits in an `Expiry`. */
+  /** Whether it is in an `ExpiryQueue`. */
   queued: boolean;
 }
 
-/** What is not used, in the order in which it was added. What is used again leaves when its turn comes. */
-export class Expiry<T extends Expiring> {
+/** A queue of unused records, in order of addition. Records that are used again are removed when their turn comes. */
+export class ExpiryQueue<T extends Expiring> {
+  readonly #isUsed: (item: T) => boolean;
   #items: T[] = [];
   #addedAt: number[] = [];
   #next = 0;
+
+  constructor(isUsed: (item: T) => boolean) {
+    this.#isUsed = isUsed;
+  }
 
   add(item: T, revision: number): void {
     item.unusedSince = revision;
@@ -19,31 +24,31 @@ export class Expiry<T extends Expiring> {
     this.#push(item, revision);
   }
 
-  /** Takes out everything that is not used since `before` or longer. */
-  take(before: number, now: number, used: (item: T) => boolean): T[] {
+  /** Removes and returns the records that are unused since the revision `before` or longer. `now` is the current revision. */
+  takeExpired(before: number, now: number): T[] {
     const taken: T[] = [];
     for (; this.#next < this.#items.length && (this.#addedAt[this.#next] as number) <= before; this.#next++) {
       const item = this.#items[this.#next] as T;
-      if (used(item)) item.queued = false;
+      if (this.#isUsed(item)) item.queued = false;
       else if (item.unusedSince > before) this.#push(item, now);
       else {
         item.queued = false;
         taken.push(item);
       }
     }
-    this.#shorten();
+    this.#compact();
     return taken;
   }
 
-  /** Takes out, the longest waiting first, what is not used, until no more wait than `most`. */
-  takeBeyond(most: number, used: (item: T) => boolean): T[] {
+  /** Removes the oldest records until at most `limit` are left. Returns those that are unused. */
+  takeBeyond(limit: number): T[] {
     const taken: T[] = [];
-    for (; this.#items.length - this.#next > most; this.#next++) {
+    for (; this.#items.length - this.#next > limit; this.#next++) {
       const item = this.#items[this.#next] as T;
       item.queued = false;
-      if (!used(item)) taken.push(item);
+      if (!this.#isUsed(item)) taken.push(item);
     }
-    this.#shorten();
+    this.#compact();
     return taken;
   }
 
@@ -53,7 +58,7 @@ export class Expiry<T extends Expiring> {
     this.#next = 0;
   }
 
-  #shorten(): void {
+  #compact(): void {
     if (this.#next === this.#items.length) this.clear();
     else if (this.#next > 1024 && this.#next * 2 > this.#items.length) {
       this.#items = this.#items.slice(this.#next);

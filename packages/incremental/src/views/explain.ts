@@ -1,15 +1,16 @@
-import type { ClientView } from "./client-view.js";
-import type { Engine } from "./evaluation/engine.js";
+import type { Collection, Index } from "../definitions/context.js";
+import type { Engine } from "../evaluation/engine.js";
+import type { IndexTable } from "../inputs/index-table.js";
+import { Input } from "../inputs/input.js";
+import { Call } from "../records/call.js";
+import type { Client } from "../records/client.js";
+import type { Dependency, Memo } from "../records/memo.js";
+import { ThrownAnswer, type Question } from "../records/question.js";
+import type { Key } from "../values/key.js";
 import type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./explanation.js";
-import type { IndexTable } from "./inputs/index-table.js";
-import { Input } from "./inputs/input.js";
-import { Call } from "./records/call.js";
-import type { Dependency, Memo } from "./records/memo.js";
-import { Refusal, type Question } from "./records/question.js";
-import type { Key } from "./values/key.js";
 
-/** Tells from the records what a client's memo was made from. Nothing is computed. */
-export function explain(engine: Engine, client: ClientView<unknown>, memo: Memo): Explanation {
+/** Returns what a client's memo was computed from, by the records alone: nothing is computed. */
+export function explain(engine: Engine, client: Client, memo: Memo): Explanation {
   return new Explainer(engine, client).explanation(memo);
 }
 
@@ -20,14 +21,16 @@ interface Parts {
 }
 
 class Explainer {
+  readonly #engine: Engine;
+  readonly #client: Client;
   readonly #queries = new Map<Memo, ExplainedQuery>();
   readonly #facts = new Map<number, ExplainedFact>();
   readonly #inputs = new Map<Input, ExplainedRead>();
 
-  constructor(
-    readonly engine: Engine,
-    readonly client: ClientView<unknown>,
-  ) {}
+  constructor(engine: Engine, client: Client) {
+    this.#engine = engine;
+    this.#client = client;
+  }
 
   explanation(memo: Memo): Explanation {
     const tree = this.#query(memo);
@@ -44,12 +47,11 @@ class Explainer {
     if (known === undefined) {
       const call = memo.owner as Call;
       const parts: Parts = { reads: [], facts: [], calls: [] };
-      const outcome = memo.failed ? "error" : "value";
       known = {
         query: call.query.name,
         definition: call.query,
         arg: call.arg as Key,
-        outcome,
+        outcome: memo.failed ? "error" : "value",
         result: memo.value,
         changedAt: memo.changedAt,
         ...parts,
@@ -63,13 +65,13 @@ class Explainer {
   #fact(id: number): ExplainedFact {
     let known = this.#facts.get(id);
     if (known === undefined) {
-      const question = this.engine.questions.byId[id] as Question;
+      const question = this.#engine.store.questions.byId[id] as Question;
       const parts: Parts = { reads: [], facts: [], calls: [] };
-      const answer = question.answer(Math.abs(this.client.answers[id] as number));
-      const failed = answer instanceof Refusal;
-      known = { fact: question.fact.name, arg: question.arg as Key, answer: failed ? answer.error : answer, ...parts };
+      const given = question.answer(Math.abs(this.#client.answers[id] as number));
+      const answer = given instanceof ThrownAnswer ? given.error : given;
+      known = { fact: question.fact.name, arg: question.arg as Key, answer, ...parts };
       this.#facts.set(id, known);
-      this.#collect(this.client.answerMemos.get(id)?.dependencies ?? [], parts);
+      this.#collect(this.#client.answerMemos.get(id)?.dependencies ?? [], parts);
     }
     return known;
   }
@@ -78,25 +80,31 @@ class Explainer {
     for (const dependency of dependencies) {
       if (typeof dependency === "number") into.facts.push(this.#fact(dependency));
       else if (dependency instanceof Input) this.#read(dependency, into);
-      else if (dependency.owner instanceof Call) into.calls.push(this.#query(dependency));
-      else into.facts.push(this.#fact(dependency.owner.id));
+      else {
+        const memo = dependency as Memo;
+        if (memo.owner instanceof Call) into.calls.push(this.#query(memo));
+        else into.facts.push(this.#fact((memo.owner as Question).id));
+      }
     }
   }
 
   #read(input: Input, into: Parts): void {
-    if (input.home.of === null) return;
+    const { of } = input.table;
+    if (of === null) return;
     let known = this.#inputs.get(input);
-    if (known === undefined) this.#inputs.set(input, (known = read(input, input.home.of)));
+    if (known === undefined) this.#inputs.set(input, (known = read(input, of)));
     into.reads.push(known);
   }
 }
 
-function read(input: Input, of: NonNullable<Input["home"]["of"]>): ExplainedRead {
+function read(input: Input, of: Collection<unknown> | Index<unknown>): ExplainedRead {
   const { key, changedAt } = input;
-  if (input.kind === "keys")
-    return { kind: "keys", of: of.name, collection: of.kind === "index" ? of.collection.name : of.name, changedAt };
+  if (input.kind === "keys") {
+    const collection = of.kind === "index" ? of.collection.name : of.name;
+    return { kind: "keys", of: of.name, collection, changedAt };
+  }
   if (of.kind === "index") {
-    const members = (input.home as IndexTable).members(key);
+    const members = (input.table as IndexTable).members(key);
     return { kind: "bucket", index: of.name, collection: of.collection.name, bucket: key, members, changedAt };
   }
   if (input.kind === "all") return { kind: "all", collection: of.name, changedAt };

@@ -1,4 +1,4 @@
-/** The values of the entries that are admitted; `values`, which are those of all, where all are. */
+/** Returns the values of the admitted entries: `values`, those of all entries, if all are admitted. */
 export function admittedValues(
   entries: readonly { readonly key: string; readonly value: unknown }[],
   admits: (key: string) => boolean,
