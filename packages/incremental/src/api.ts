@@ -20,15 +20,17 @@ export interface Commit {
   readonly revision: number;
   readonly changed: readonly Change[];
   /**
-   * The followed results that may have changed, each once: those that depend on what changed, except those that the change is found not to
-   * reach without asking their clients anything. A result is not reported again until the view has called it again.
+   * The followed results that may have changed, each once: those that depend on what changed, except those that the
+   * change is found not to reach without asking their clients anything. A result is not reported again until the view
+   * has called it again.
    */
   readonly affected: readonly Followed[];
 }
 
 /**
- * Observes the commits of a database. Both methods may read the database, call views and unsubscribe. They must not commit:
- * a commit inside of them throws an `IncrementalError` with code `purity`, so that all observers see all commits in one order.
+ * Observes the commits of a database. Both methods may read the database, call views and unsubscribe. They must not
+ * commit: a commit inside of them throws an `IncrementalError` with code `purity`, so that all observers see all
+ * commits in one order.
  */
 export interface CommitObserver {
   /** Called before a commit changes anything, while reads still return the previous state. */
@@ -46,13 +48,13 @@ export interface Followed {
 
 export interface DatabaseOptions {
   /**
-   * Revisions for which a memo is kept after its last use by a view. Default 16: a client that is a few pushes behind still finds its
-   * results, and those that are not needed any more are dropped within seconds of editing.
+   * Revisions for which a memo is kept after its last use by a view. Default 16: a client that is a few pushes behind
+   * still finds its results, and those that are not needed any more are dropped within seconds of editing.
    */
   readonly keepRevisions?: number;
   /**
-   * Unused results that are kept when a view is released, with the memos that only they use; beyond that, the oldest are dropped. Bounds
-   * the results of released views while nothing is committed. Default 65,536.
+   * Unused results that are kept when a view is released, with the memos that only they use; beyond that, the oldest
+   * are dropped. Bounds the results of released views while nothing is committed. Default 65,536.
    */
   readonly keepUnused?: number;
   /** Receives what observers throw. Default: it is thrown outside of the commit, as an uncaught exception. */
@@ -62,12 +64,16 @@ export interface DatabaseOptions {
 /** The database as one client sees it. */
 export interface View<C> {
   readonly client: C;
-  /** Returns the query's result at the current revision: the same object as before, and as other clients of the class have, if it is equal. */
+  /**
+   * Returns the query's result at the current revision: the same object as before, and as other clients of the class
+   * have, if it is equal.
+   */
   call<R>(query: Query<void, R>): R;
   call<A, R>(query: Query<A, R>, arg: A): R;
   /**
-   * As `call`, and until `unfollow` or `release`, commits that may change the result report it as affected. Until one does, it is the
-   * query's result at the current revision, so it need not be called again. It is kept for as long as it is followed.
+   * As `call`, and until `unfollow` or `release`, commits that may change the result report it as affected. Until one
+   * does, it is the query's result at the current revision, so it need not be called again. It is kept for as long as
+   * it is followed.
    */
   follow<R>(query: Query<void, R>): R;
   follow<A, R>(query: Query<A, R>, arg: A): R;
@@ -83,7 +89,9 @@ export interface View<C> {
 
 /** The results as they would be after writes that are not committed. Valid until the next commit. */
 export interface DryRun<C> {
-  /** Returns the result as it would be: the view's own object if it would be equal. Throws what the query would throw. */
+  /**
+   * Returns the result as it would be: the view's own object if it would be equal. Throws what the query would throw.
+   */
   call<R>(view: View<C>, query: Query<void, R>): R;
   call<A, R>(view: View<C>, query: Query<A, R>, arg: A): R;
 }

@@ -34,8 +34,9 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Changes inputs as one revision. The last write to a key counts; values equal to those that they replace change nothing. All or
-   * nothing: if `write` throws, or an index's function with a new value (`IncrementalError` with code `index`), nothing is changed.
+   * Changes inputs as one revision. The last write to a key counts; values equal to those that they replace change
+   * nothing. All or nothing: if `write` throws, or an index's function with a new value (`IncrementalError` with code
+   * `index`), nothing is changed.
    */
   commit(write: (tx: Transaction) => void): Commit {
     this.#requireOutsideWrite("commit");
@@ -56,15 +57,19 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Calls the observer before and after every commit that changes something, until the returned function is called. Observers are called in
-   * order of subscription. One that subscribes during a commit is called from the next one on; one that unsubscribes during a commit is not
-   * called any more. What an observer throws reaches neither the committer nor other observers: see `DatabaseOptions.onObserverError`.
+   * Calls the observer before and after every commit that changes something, until the returned function is called.
+   * Observers are called in order of subscription. One that subscribes during a commit is called from the next one on;
+   * one that unsubscribes during a commit is not called any more. What an observer throws reaches neither the committer
+   * nor other observers: see `DatabaseOptions.onObserverError`.
    */
   observe(observer: CommitObserver): () => void {
     return this.#observers.add(observer);
   }
 
-  /** Evaluates queries as if the writes were committed, without committing them. Each dry run costs what the commit would cost. */
+  /**
+   * Evaluates queries as if the writes were committed, without committing them. Each dry run costs what the commit
+   * would cost.
+   */
   dryRun(write: (tx: Transaction) => void): DryRun<C> {
     this.#requireOutsideWrite("dryRun");
     return new EngineDryRun<C>(this.#engine, this.#collectWrites(write));
@@ -76,8 +81,8 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Returns an entry of a collection at the current revision, or the entries of an index's bucket. Not for queries. While a commit's writes are
-   * collected, it returns the previous state.
+   * Returns an entry of a collection at the current revision, or the entries of an index's bucket. Not for queries.
+   * While a commit's writes are collected, it returns the previous state.
    */
   read<V>(of: Collection<V>, key: string): V | undefined;
   read<V>(of: Index<V>, bucket: string): readonly V[];
@@ -103,7 +108,10 @@ export class Database<C = unknown> {
     return entries.map(({ value }) => value as V);
   }
 
-  /** Drops at once, without waiting for `keepRevisions`, the results that no view called since the last commit, except followed ones. */
+  /**
+   * Drops at once, without waiting for `keepRevisions`, the results that no view called since the last commit, except
+   * followed ones.
+   */
   evict(): void {
     this.#requireOutsideWrite("evict");
     this.#requireOutsideCommit("evict");

@@ -5,7 +5,7 @@
 export { collection, index, type CollectionOptions } from "./definitions/input.js";
 export { fact } from "./definitions/fact.js";
 export { query, type QueryOptions } from "./definitions/query.js";
-export type { Admission, Collection, Fact, FactContext, Index, Query, QueryContext } from "./definitions/context.js";
+export type { EntryFilter, Collection, Fact, FactContext, Index, Query, QueryContext } from "./definitions/context.js";
 export { Database } from "./database.js";
 export type {
   Change,

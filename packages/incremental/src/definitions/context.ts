@@ -9,7 +9,10 @@ export interface Query<A, R> {
   equals(before: R, after: R): boolean;
 }
 
-/** A named question about a client, with a small answer. Clients with equal answers share what was computed from the answers. */
+/**
+ * A named question about a client, with a small answer. Clients with equal answers share what was computed from the
+ * answers.
+ */
 export interface Fact<C, A, R> {
   readonly kind: "fact";
   readonly id: number;
@@ -17,13 +20,16 @@ export interface Fact<C, A, R> {
   compute(client: C, arg: A, q: FactContext): R;
 }
 
-/** A keyed input: a map from string keys to values that only `Database.commit` changes. A module constant; it holds no entries itself. */
+/**
+ * A keyed input: a map from string keys to values that only `Database.commit` changes. A module constant; it holds no
+ * entries itself.
+ */
 export interface Collection<V> {
   readonly kind: "collection";
   /** Unique in the process; used to find the collection's table in a database. */
   readonly id: number;
   readonly name: string;
-  readonly admission: Admission | undefined;
+  readonly filter: EntryFilter | undefined;
   /** Reports whether replacing `before` by `after` changes nothing. */
   equals(before: V, after: V): boolean;
 }
@@ -35,16 +41,17 @@ export interface Index<V> {
   readonly name: string;
   readonly collection: Collection<V>;
   /** The collection's. */
-  readonly admission: Admission | undefined;
+  readonly filter: EntryFilter | undefined;
   /** The buckets of an entry; must be a pure function of its arguments. Repeated names count once. */
   buckets(value: V, key: string): Iterable<string>;
 }
 
 /**
- * Selects the entries of a collection, by key, that queries and facts see; undefined if they see all. Called with the reader's context, so
- * its reads are recorded as the reader's, and pure as the reader is. Must not read a collection with the same admission.
+ * Selects the entries of a collection, by key, that queries and facts see; undefined if they see all. Called with the
+ * reader's context, so its reads are recorded as the reader's, and pure as the reader is. Must not read a collection
+ * with the same filter.
  */
-export type Admission = (q: QueryContext) => ((key: string) => boolean) | undefined;
+export type EntryFilter = (q: QueryContext) => ((key: string) => boolean) | undefined;
 
 /**
  * The only way for a query to read anything. Every method records what it reads.
@@ -55,7 +62,9 @@ export interface QueryContext {
   read<V>(of: Collection<V>, key: string): V | undefined;
   /** The entries of one bucket, in order of their keys (by UTF-16 code unit). */
   read<V>(of: Index<V>, bucket: string): readonly V[];
-  /** The keys of a collection, or the names of an index's non-empty buckets, sorted. Changes only when that set changes. */
+  /**
+   * The keys of a collection, or the names of an index's non-empty buckets, sorted. Changes only when that set changes.
+   */
   keys(of: Collection<unknown> | Index<unknown>): readonly string[];
   /** Every value of a collection in order of keys. The coarsest read: prefer any other. */
   all<V>(of: Collection<V>): readonly V[];

@@ -3,8 +3,8 @@ import type { Fact, FactContext } from "./context.js";
 let definitions = 0;
 
 /**
- * Declares a fact. Prefer predicates (`matches(selector)`) to raw data (all labels): the fewer distinct answers, the more clients share
- * results. `arg` must be a `Key`; the answer must be plain data, and is compared structurally.
+ * Declares a fact. Prefer predicates (`matches(selector)`) to raw data (all labels): the fewer distinct answers, the
+ * more clients share results. `arg` must be a `Key`; the answer must be plain data, and is compared structurally.
  */
 export function fact<C, A = void, R = unknown>(
   name: string,

@@ -1,14 +1,14 @@
 import { structurallyEqual } from "../values/equality.js";
-import type { Admission, Collection, Index } from "./context.js";
+import type { EntryFilter, Collection, Index } from "./context.js";
 
 export interface CollectionOptions<V> {
   /** Default: structural equality, because decoders create a new object for every event, changed or not. */
   readonly equals?: (before: V, after: V) => boolean;
   /**
-   * Selects the entries that queries and facts see; others are absent to them, in the collection and in its indexes. The reads of the
-   * database itself see all entries. Default: none, all are seen.
+   * Selects the entries that queries and facts see; others are absent to them, in the collection and in its indexes.
+   * The reads of the database itself see all entries. Default: none, all are seen.
    */
-  readonly admission?: Admission;
+  readonly filter?: EntryFilter;
 }
 
 let definitions = 0;
@@ -19,7 +19,7 @@ export function collection<V>(name: string, options: CollectionOptions<V> = {}):
     kind: "collection",
     id: definitions++,
     name,
-    admission: options.admission,
+    filter: options.filter,
     equals: options.equals ?? structurallyEqual,
   };
 }
@@ -30,5 +30,5 @@ export function index<V>(
   name: string,
   buckets: (value: V, key: string) => Iterable<string>,
 ): Index<V> {
-  return { kind: "index", id: definitions++, name, collection: of, admission: of.admission, buckets };
+  return { kind: "index", id: definitions++, name, collection: of, filter: of.filter, buckets };
 }

@@ -1,5 +1,5 @@
 import type { Collection, Index, QueryContext } from "../definitions/context.js";
-import { admittedValues } from "../inputs/admitted.js";
+import { includedValues } from "../inputs/included-values.js";
 import type { CollectionTable } from "../inputs/collection-table.js";
 import type { IndexTable } from "../inputs/index-table.js";
 import type { Input } from "../inputs/input.js";
@@ -56,27 +56,27 @@ export class DryRunInputs {
 
   /** Reads as `QueryContext.read`. `reader` is the context that the read is for. */
   read(of: Collection<unknown> | Index<unknown>, key: string, reader: QueryContext): unknown {
-    if (of.kind === "index") return this.#admitted(of, this.#bucket(of, key), reader);
+    if (of.kind === "index") return this.#included(of, this.#bucket(of, key), reader);
     const value = this.#value(of, key);
-    return value === undefined || (of.admission?.(reader)?.(key) ?? true) ? value : undefined;
+    return value === undefined || (of.filter?.(reader)?.(key) ?? true) ? value : undefined;
   }
 
   keys(of: Collection<unknown> | Index<unknown>, reader: QueryContext): readonly string[] {
-    const admits = of.admission?.(reader);
+    const includes = of.filter?.(reader);
     if (of.kind === "collection") {
       const keys = this.#entries(of).map(({ key }) => key);
-      return admits === undefined ? keys : keys.filter(admits);
+      return includes === undefined ? keys : keys.filter(includes);
     }
     const index = this.#inputs.index(of);
     const names = new Set(index.names());
     for (const [key, write] of this.#writes.get(of.collection) ?? []) {
       for (const name of this.#bucketsOf(index, key, write)) names.add(name);
     }
-    return [...names].filter((name) => this.#admitted(of, this.#bucket(of, name), reader).length > 0).sort();
+    return [...names].filter((name) => this.#included(of, this.#bucket(of, name), reader).length > 0).sort();
   }
 
   all(of: Collection<unknown>, reader: QueryContext): readonly unknown[] {
-    return this.#admitted(of, this.#entries(of), reader);
+    return this.#included(of, this.#entries(of), reader);
   }
 
   #value(of: Collection<unknown>, key: string): unknown {
@@ -84,14 +84,14 @@ export class DryRunInputs {
     return writes?.has(key) === true ? writes.get(key)?.value : this.#inputs.table(of).entries.get(key)?.value;
   }
 
-  #admitted(
-    { admission }: Collection<unknown> | Index<unknown>,
+  #included(
+    { filter }: Collection<unknown> | Index<unknown>,
     entries: readonly Entry[],
     reader: QueryContext,
   ): readonly unknown[] {
     const values = entries.map(({ value }) => value);
-    const admits = values.length === 0 ? undefined : admission?.(reader);
-    return admits === undefined ? values : admittedValues(entries, admits, values);
+    const includes = values.length === 0 ? undefined : filter?.(reader);
+    return includes === undefined ? values : includedValues(entries, includes, values);
   }
 
   #write(table: CollectionTable, key: string, write: Write): void {

@@ -9,8 +9,8 @@ import { Evaluation, type Results } from "./evaluation.js";
 import { ReachedRecords } from "./reached.js";
 
 /**
- * The results of a database as they would be after some writes. Only records that depend on the changed inputs are looked at, in the order
- * of their reads, and run again only if a read differs. The records themselves are not changed.
+ * The results of a database as they would be after some writes. Only records that depend on the changed inputs are
+ * looked at, in the order of their reads, and run again only if a read differs. The records themselves are not changed.
  */
 export class EngineDryRun<C> implements DryRun<C> {
   readonly #engine: Engine;

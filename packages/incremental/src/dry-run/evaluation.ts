@@ -57,8 +57,8 @@ export class Evaluation {
   }
 
   /**
-   * Whether records were added or verified since the dry run began, so that those that are met must be visited. That includes valid ones, as they
-   * may have been verified on the way to another, as answers are to find a memo.
+   * Whether records were added or verified since the dry run began, so that those that are met must be visited. That
+   * includes valid ones, as they may have been verified on the way to another, as answers are to find a memo.
    */
   get #hasNewRecords(): boolean {
     return this.#options.engine.counters.work > this.#options.workBefore;

@@ -37,7 +37,10 @@ export class ReachedRecords {
     return this.#questions.get(client)?.has(question) ?? false;
   }
 
-  /** Adds a client's result that was computed since the dry run began, with its dependencies. Reports whether it depends on the changed inputs. */
+  /**
+   * Adds a client's result that was computed since the dry run began, with its dependencies. Reports whether it depends
+   * on the changed inputs.
+   */
   extend(memo: Memo, client: Client): boolean {
     const { steps } = memo.path;
     let reached = this.#memos.has(memo);

@@ -5,7 +5,9 @@ import type { Computation } from "../records/computation.js";
 /** The cycle that an active computation is on: it fails with this error whatever it does. */
 export interface Poison {
   readonly error: CycleError;
-  /** The position of the outermost computation on the cycle. Only that one is memoized: the others saw it unfinished. */
+  /**
+   * The position of the outermost computation on the cycle. Only that one is memoized: the others saw it unfinished.
+   */
   readonly head: number;
   /** Whether the cycle includes a speculative answer, so it may not exist, and nothing on it is memoized. */
   readonly speculative: boolean;

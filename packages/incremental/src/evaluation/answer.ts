@@ -12,8 +12,9 @@ import { Frame } from "./frame.js";
 import { isStackOverflow, rejectPromise } from "./purity.js";
 
 /**
- * Returns the number of the client's answer to a question. An answer is kept until something changes that the fact read. What the fact
- * throws is an answer. Throws `CycleError` if the question is being answered already, and errors that leave the records incomplete.
+ * Returns the number of the client's answer to a question. An answer is kept until something changes that the fact
+ * read. What the fact throws is an answer. Throws `CycleError` if the question is being answered already, and errors
+ * that leave the records incomplete.
  */
 export function answer(engine: Engine, client: Client, question: Question): number {
   const known = client.answers[question.id] as number;
@@ -33,7 +34,10 @@ function isCycle(question: Question, memo: Memo): boolean {
   return answer instanceof ThrownAnswer && answer.error instanceof CycleError;
 }
 
-/** Verifies the dependencies in order, as for a query. Replaces those whose call moved to another memo with the same result. */
+/**
+ * Verifies the dependencies in order, as for a query. Replaces those whose call moved to another memo with the same
+ * result.
+ */
 function verify(engine: Engine, client: Client, memo: Memo): boolean {
   const computation = new ActiveComputation(memo.owner);
   const at = engine.active.push(computation);

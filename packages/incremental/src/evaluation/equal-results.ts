@@ -21,8 +21,8 @@ export function equalsResult(query: AnyQuery, memo: Memo, value: unknown, failed
 const mostMemosCompared = 6;
 
 /**
- * Replaces a memo's new value by the equal value of another class of clients, if there is one, so that classes with equal results share
- * them, and may merge without a change.
+ * Replaces a memo's new value by the equal value of another class of clients, if there is one, so that classes with
+ * equal results share them, and may merge without a change.
  */
 export function shareEqualValue(call: Call, memo: Memo): void {
   removeFromIndex(call, memo);

@@ -16,7 +16,10 @@ interface Outcome {
   readonly failed: boolean;
 }
 
-/** Runs a call's query. Returns the memo of the result: `previous`, with its value if that is equal, where it keeps its place. */
+/**
+ * Runs a call's query. Returns the memo of the result: `previous`, with its value if that is equal, where it keeps its
+ * place.
+ */
 export function execute(engine: Engine, client: Client, call: Call, previous: Memo | null): Memo {
   const { active, counters } = engine;
   const like = previous ?? (call.tree === null ? null : anyMemo(call.tree));
@@ -59,7 +62,9 @@ function run(engine: Engine, call: Call, frame: Frame): Outcome {
   }
 }
 
-/** Records the result of a run. An equal result is backdated: it keeps the object and the revision of the previous one. */
+/**
+ * Records the result of a run. An equal result is backdated: it keeps the object and the revision of the previous one.
+ */
 function settle(
   engine: Engine,
   call: Call,

@@ -2,7 +2,7 @@ import { CycleError } from "../errors.js";
 import { Input } from "../inputs/input.js";
 import type { Call } from "../records/call.js";
 import type { Client } from "../records/client.js";
-import type { Memo} from "../records/memo.js";
+import type { Memo } from "../records/memo.js";
 import { current, unverified, valid, type Dependency } from "../records/memo.js";
 import { ActiveComputation } from "./active-stack.js";
 import { relink } from "./edges.js";
@@ -12,9 +12,9 @@ import { find } from "./match.js";
 import { mergedPath } from "./merged-path.js";
 
 /**
- * Returns the valid memo of a call for the active client: found, verified, or computed by running the query. What the query throws is its
- * result. A cycle is not verified but computed again, because its record holds the reads of every call on it. Throws `CycleError` if the
- * call is on a cycle whose outermost call is further out.
+ * Returns the valid memo of a call for the active client: found, verified, or computed by running the query. What the
+ * query throws is its result. A cycle is not verified but computed again, because its record holds the reads of every
+ * call on it. Throws `CycleError` if the call is on a cycle whose outermost call is further out.
  */
 export function fetch(engine: Engine, call: Call): Memo {
   if (call.activeAt >= 0) engine.active.failCycle(call.activeAt);
@@ -30,8 +30,9 @@ export function fetch(engine: Engine, call: Call): Memo {
 }
 
 /**
- * Verifies the dependencies in the order in which they were read, so that nothing is computed that a new run would not compute too.
- * Returns null if one changed. If a call now asks its client something else but has the same result, only the path is new.
+ * Verifies the dependencies in the order in which they were read, so that nothing is computed that a new run would not
+ * compute too. Returns null if one changed. If a call now asks its client something else but has the same result, only
+ * the path is new.
  */
 function verify(engine: Engine, client: Client, call: Call, memo: Memo): Memo | null {
   const computation = new ActiveComputation(call);
@@ -53,7 +54,10 @@ function verify(engine: Engine, client: Client, call: Call, memo: Memo): Memo | 
   }
 }
 
-/** Returns the memo's dependencies, with those replaced whose call moved to another memo with the same result; null if one changed. */
+/**
+ * Returns the memo's dependencies, with those replaced whose call moved to another memo with the same result; null if
+ * one changed.
+ */
 function verifiedDependencies(engine: Engine, { dependencies, verifiedAt }: Memo): readonly Dependency[] | null {
   let moved: Dependency[] | null = null;
   for (let i = 0; i < dependencies.length; i++) {

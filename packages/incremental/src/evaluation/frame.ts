@@ -1,6 +1,6 @@
-import type { Admission, Collection, Index, QueryContext } from "../definitions/context.js";
+import type { EntryFilter, Collection, Index, QueryContext } from "../definitions/context.js";
 import { CycleError, IncrementalError } from "../errors.js";
-import { admittedValues } from "../inputs/admitted.js";
+import { includedValues } from "../inputs/included-values.js";
 import { Input, valueOf } from "../inputs/input.js";
 import { Call, type AnyQuery } from "../records/call.js";
 import { Memo, valid } from "../records/memo.js";
@@ -12,9 +12,9 @@ import { Recording } from "./recording.js";
 
 /** The context through which a query or fact reads while it runs. */
 export class Frame extends Recording implements QueryContext {
-  /** The last admission that was called. Its result is the same while the frame runs. */
-  #admission: Admission | undefined;
-  #admits: ((key: string) => boolean) | undefined;
+  /** The last filter that was called. Its result is the same while the frame runs. */
+  #filter: EntryFilter | undefined;
+  #includes: ((key: string) => boolean) | undefined;
 
   read(of: Collection<unknown> | Index<unknown>, key: string): never {
     this.#requireRunning();
@@ -25,7 +25,7 @@ export class Frame extends Recording implements QueryContext {
         : this.engine.inputs.item(of, key);
     this.addNode(input);
     const value = valueOf(input);
-    return (of.admission === undefined ? value : this.#admitted(of, of.admission, key, value)) as never;
+    return (of.filter === undefined ? value : this.#included(of, of.filter, key, value)) as never;
   }
 
   keys(of: Collection<unknown> | Index<unknown>): readonly string[] {
@@ -33,9 +33,9 @@ export class Frame extends Recording implements QueryContext {
     const input = this.engine.inputs.keys(of);
     this.addNode(input);
     const keys = valueOf(input) as readonly string[];
-    const admits = of.admission === undefined || keys.length === 0 ? undefined : this.#predicate(of.admission);
-    if (admits === undefined) return keys;
-    if (of.kind === "collection") return keys.filter(admits);
+    const includes = of.filter === undefined || keys.length === 0 ? undefined : this.#predicate(of.filter);
+    if (includes === undefined) return keys;
+    if (of.kind === "collection") return keys.filter(includes);
     return keys.filter((name) => (this.read(of, name) as readonly unknown[]).length > 0);
   }
 
@@ -45,8 +45,8 @@ export class Frame extends Recording implements QueryContext {
     const input = inputs.all(of);
     this.addNode(input);
     const values = valueOf(input) as readonly unknown[];
-    const admits = of.admission === undefined || values.length === 0 ? undefined : this.#predicate(of.admission);
-    return (admits === undefined ? values : admittedValues(inputs.table(of).ordered(), admits, values)) as never;
+    const includes = of.filter === undefined || values.length === 0 ? undefined : this.#predicate(of.filter);
+    return (includes === undefined ? values : includedValues(inputs.table(of).ordered(), includes, values)) as never;
   }
 
   call(query: AnyQuery, arg?: unknown): never {
@@ -86,22 +86,24 @@ export class Frame extends Recording implements QueryContext {
     return answer as never;
   }
 
-  /** Removes what is not admitted from a value. The admission is not called for absent entries and empty buckets. */
-  #admitted(of: Collection<unknown> | Index<unknown>, admission: Admission, key: string, value: unknown): unknown {
+  /** Removes what is not included from a value. The filter is not called for absent entries and empty buckets. */
+  #included(of: Collection<unknown> | Index<unknown>, filter: EntryFilter, key: string, value: unknown): unknown {
     if (of.kind === "collection") {
-      return value === undefined || (this.#predicate(admission)?.(key) ?? true) ? value : undefined;
+      return value === undefined || (this.#predicate(filter)?.(key) ?? true) ? value : undefined;
     }
     const values = value as readonly unknown[];
-    const admits = values.length === 0 ? undefined : this.#predicate(admission);
-    return admits === undefined ? values : admittedValues(this.engine.inputs.index(of).entriesIn(key), admits, values);
+    const includes = values.length === 0 ? undefined : this.#predicate(filter);
+    return includes === undefined
+      ? values
+      : includedValues(this.engine.inputs.index(of).entriesIn(key), includes, values);
   }
 
-  #predicate(admission: Admission): ((key: string) => boolean) | undefined {
-    if (this.#admission !== admission) {
-      this.#admits = admission(this);
-      this.#admission = admission;
+  #predicate(filter: EntryFilter): ((key: string) => boolean) | undefined {
+    if (this.#filter !== filter) {
+      this.#includes = filter(this);
+      this.#filter = filter;
     }
-    return this.#admits;
+    return this.#includes;
   }
 
   #requireRunning(): void {

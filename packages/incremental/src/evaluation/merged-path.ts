@@ -3,7 +3,10 @@ import { Memo, type Dependency } from "../records/memo.js";
 import type { Path } from "../records/path.js";
 import type { Engine } from "./engine.js";
 
-/** Returns the path of a run that reads these dependencies in this order. `depth` is the position of the active computation. */
+/**
+ * Returns the path of a run that reads these dependencies in this order. `depth` is the position of the active
+ * computation.
+ */
 export function mergedPath(engine: Engine, client: Client, depth: number, dependencies: readonly Dependency[]): Path {
   const { store, workspace } = engine;
   const { marks, mark } = workspace.questionMarks(depth, store.questions.byId.length);

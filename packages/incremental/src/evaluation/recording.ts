@@ -9,8 +9,9 @@ import type { Engine } from "./engine.js";
 import { reserveMark, type QuestionMarks, type Workspace } from "./workspace.js";
 
 /**
- * The recorded reads of a query or fact while it runs. Each is compared with the read that is expected next, by the record of the last run
- * or of another class of clients: a run that reads the same finds each record without a lookup, and has the same list of dependencies.
+ * The recorded reads of a query or fact while it runs. Each is compared with the read that is expected next, by the
+ * record of the last run or of another class of clients: a run that reads the same finds each record without a lookup,
+ * and has the same list of dependencies.
  */
 export class Recording extends ActiveComputation {
   /** Whether it is of a query. A fact has no path: it depends on other facts of its client directly. */
@@ -49,7 +50,10 @@ export class Recording extends ActiveComputation {
     return this.#expected[this.#matched];
   }
 
-  /** Ends the recording of dependencies: returns each once, in order of first reading. The list is the expected one if it is equal. */
+  /**
+   * Ends the recording of dependencies: returns each once, in order of first reading. The list is the expected one if
+   * it is equal.
+   */
   endDependencies(): readonly Dependency[] {
     const expected = this.#expected;
     if (this.#asExpected) return this.#matched === expected.length ? expected : expected.slice(0, this.#matched);
@@ -134,7 +138,8 @@ export class Recording extends ActiveComputation {
     } else {
       if (this.#asExpected) this.#copyMatched();
       if (this.#expected[this.#matched + 1] === dependency) this.#matched += 2;
-      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner) this.#matched++;
+      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner)
+        this.#matched++;
     }
     const workspace = this.#workspace;
     workspace.dependencies[workspace.dependenciesTop++] = dependency;
@@ -148,7 +153,10 @@ export class Recording extends ActiveComputation {
     }
   }
 
-  /** Nested passes overwrote marks, so dependencies may be listed repeatedly. Returns the end of the list without repetitions. */
+  /**
+   * Nested passes overwrote marks, so dependencies may be listed repeatedly. Returns the end of the list without
+   * repetitions.
+   */
   #removeRepeated(): number {
     const { dependencies, dependenciesTop } = this.#workspace;
     const pass = ++this.#workspace.pass;

@@ -1,6 +1,8 @@
 import type { Dependency } from "../records/memo.js";
 
-/** The questions that a computation has asked, as marks by their ids. Marks below `mark` belong to earlier computations. */
+/**
+ * The questions that a computation has asked, as marks by their ids. Marks below `mark` belong to earlier computations.
+ */
 export interface QuestionMarks {
   marks: Int32Array;
   /** Marks a question that a call below asked. A question that the computation asked itself has `mark + 1`. */
@@ -28,7 +30,9 @@ export class Workspace {
   pass = 0;
   readonly #questionMarks: QuestionMarks[] = [];
 
-  /** Returns fresh marks for a computation at a depth of the active stack. `questions` is the number of question ids. */
+  /**
+   * Returns fresh marks for a computation at a depth of the active stack. `questions` is the number of question ids.
+   */
   questionMarks(depth: number, questions: number): QuestionMarks {
     let found = this.#questionMarks[depth];
     if (found === undefined) {

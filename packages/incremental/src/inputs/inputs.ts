@@ -31,7 +31,10 @@ export class Inputs {
     return this.table(of).all;
   }
 
-  /** Returns the writes that change something. Throws an `IncrementalError` with code `index` if an index's function throws. */
+  /**
+   * Returns the writes that change something. Throws an `IncrementalError` with code `index` if an index's function
+   * throws.
+   */
   plan(writes: Writes): Plan {
     return [...writes].flatMap(([of, entries]) => planWrites(this.table(of), entries));
   }

@@ -16,7 +16,10 @@ const shortestBatchedList = 8;
 
 const none: Input[] = [];
 
-/** A set of inputs in order of their keys, by UTF-16 code unit. Edits of long lists are applied when the list is next read. */
+/**
+ * A set of inputs in order of their keys, by UTF-16 code unit. Edits of long lists are applied when the list is next
+ * read.
+ */
 export class OrderedInputs {
   #list: Input[] = none;
   #edits: Edit[] | null = null;

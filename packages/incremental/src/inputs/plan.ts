@@ -40,7 +40,10 @@ export function planWrites(table: CollectionTable, entries: ReadonlyMap<string, 
   return planned;
 }
 
-/** Adds the moves for indexes that were read for the first time after planning, as observers of the commit may. Throws as `planWrites`. */
+/**
+ * Adds the moves for indexes that were read for the first time after planning, as observers of the commit may. Throws
+ * as `planWrites`.
+ */
 export function withAddedIndexes(plan: Plan): Plan {
   if (plan.every(({ table, moves }) => moves.length === table.indexes.length)) return plan;
   return plan.map((planned) => {

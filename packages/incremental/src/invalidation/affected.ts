@@ -9,16 +9,16 @@ import type { Question } from "../records/question.js";
 import { markChanged } from "./mark.js";
 
 /**
- * The most queries that run to find out how far a change reaches. They would run anyway when views call, but then spread over time. Beyond
- * it, results count as affected without being verified.
+ * The most queries that run to find out how far a change reaches. They would run anyway when views call, but then
+ * spread over time. Beyond it, results count as affected without being verified.
  */
 const mostRuns = 1000;
 
 /**
  * Invalidates what changed inputs may affect, and returns the followed results that may have changed.
  *
- * If any result is followed, results that ask their client nothing are verified at once. Where one is unchanged, what depends on it through it
- * alone is valid again.
+ * If any result is followed, results that ask their client nothing are verified at once. Where one is unchanged, what
+ * depends on it through it alone is valid again.
  */
 export function invalidate(engine: Engine, changed: ReadonlySet<Input>): readonly Root[] {
   const marked = markChanged(changed);
@@ -32,7 +32,7 @@ export function invalidate(engine: Engine, changed: ReadonlySet<Input>): readonl
     for (const input of changed) propagation.reach(input.dependents);
     propagation.run(marked);
   } catch {
-    // A failure that is no result, such as a stack overflow, leaves the records incomplete. The next calls compute everything again.
+    // A failure that is no result, such as a stack overflow, leaves the records incomplete: everything is recomputed.
     engine.reset();
     return [];
   } finally {
@@ -89,7 +89,7 @@ class Propagation {
   run(marked: readonly Memo[]): void {
     do {
       this.#runPending();
-      // On a cycle, a memo that is recomputed on the way to another may have lost the dependency by which it would be reached.
+      // On a cycle, a memo that is recomputed on the way to another may lose the dependency by which it is reached.
       for (const memo of marked) if (memo.changedAt === this.#revision) this.#add(memo);
     } while (this.#pending.length > 0);
   }

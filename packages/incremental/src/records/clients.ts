@@ -55,6 +55,8 @@ export class Clients {
 
   /** Returns the roots that were followed at resets since the last call, of clients that are still there. */
   takeReset(): readonly Root[] {
-    return this.#reset.length === 0 ? this.#reset : this.#reset.splice(0).filter(({ client }) => this.#clients.has(client));
+    return this.#reset.length === 0
+      ? this.#reset
+      : this.#reset.splice(0).filter(({ client }) => this.#clients.has(client));
   }
 }

@@ -1,8 +1,8 @@
 import { current, evicted, Memo, superseded } from "./memo.js";
 
 /**
- * A decision tree over the answers of clients, that leads to the memo of the client's class. Only questions that two classes answered
- * differently are branches (a PATRICIA trie), so the whole path is compared at the memo.
+ * A decision tree over the answers of clients, that leads to the memo of the client's class. Only questions that two
+ * classes answered differently are branches (a PATRICIA trie), so the whole path is compared at the memo.
  */
 export type Node = Branch | Memo;
 
@@ -91,8 +91,9 @@ export function* memosBelow(node: Node): Generator<Memo> {
 }
 
 /**
- * Inserts a memo into its call's tree. A subtree that asks another question at the same position, or one fewer or one more, belongs to an
- * earlier revision, because the inputs and the answers so far determine what a query asks next. It is superseded, and returned.
+ * Inserts a memo into its call's tree. A subtree that asks another question at the same position, or one fewer or one
+ * more, belongs to an earlier revision, because the inputs and the answers so far determine what a query asks next. It
+ * is superseded, and returned.
  */
 export function insertMemo(trees: DecisionTrees, memo: Memo): Node | null {
   trees.edits++;

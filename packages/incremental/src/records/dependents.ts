@@ -2,7 +2,10 @@ import { Memo, type GraphNode } from "./memo.js";
 
 /** Above this, a list to be removed from is slower to search than a set; lists that only grow stay lists. */
 const longestSearchedList = 24;
-/** From this length on, lists are grown by `push`, which reserves several times the space. Most lists have one to four members. */
+/**
+ * From this length on, lists are grown by `push`, which reserves several times the space. Most lists have one to four
+ * members.
+ */
 const shortestGrownList = 8;
 
 /** Adds a memo that does not depend on the node yet. */

@@ -14,7 +14,9 @@ export abstract class GraphNode {
   }
 }
 
-/** An entry of a memo's recorded reads, in order of first reading. A number is a question that the query itself asked. */
+/**
+ * An entry of a memo's recorded reads, in order of first reading. A number is a question that the query itself asked.
+ */
 export type Dependency = GraphNode | number;
 
 /** The memos that read a node: none, one, a few, or many. */
@@ -50,8 +52,8 @@ export interface MemoRoot {
 }
 
 /**
- * A result with the record of its computation: of a query's call for one class of clients, or of a question for one client (`client`
- * is set, and `value` is the number of the answer).
+ * A result with the record of its computation: of a query's call for one class of clients, or of a question for one
+ * client (`client` is set, and `value` is the number of the answer).
  */
 export class Memo extends GraphNode {
   value: unknown;

@@ -1,6 +1,6 @@
 /**
- * The questions that a computation asked, with the answers, in order of first asking: `[question, answer, question, answer, …]`.
- * Equal paths are one object, shared by the memos that they lead to.
+ * The questions that a computation asked, with the answers, in order of first asking: `[question, answer, question,
+ * answer, …]`. Equal paths are one object, shared by the memos that they lead to.
  */
 export class Path {
   /** The number of memos that it leads to. */

@@ -45,7 +45,9 @@ export function dropRoot(engine: Engine, root: Root): void {
   root.detach();
 }
 
-/** Drops what is unused since the revision `before`, and roots that were last used in the revision `lastUse` or earlier. */
+/**
+ * Drops what is unused since the revision `before`, and roots that were last used in the revision `lastUse` or earlier.
+ */
 function dropUnused(engine: Engine, before: number, lastUse: number): void {
   const { unused, store, revision } = engine;
   for (let root = unused.roots.oldest(lastUse); root !== null; root = unused.roots.oldest(lastUse)) {

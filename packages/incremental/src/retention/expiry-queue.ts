@@ -24,7 +24,10 @@ export class ExpiryQueue<T extends Expiring> {
     this.#push(item, revision);
   }
 
-  /** Removes and returns the records that are unused since the revision `before` or longer. `now` is the current revision. */
+  /**
+   * Removes and returns the records that are unused since the revision `before` or longer. `now` is the current
+   * revision.
+   */
   takeExpired(before: number, now: number): T[] {
     const taken: T[] = [];
     for (; this.#next < this.#items.length && (this.#addedAt[this.#next] as number) <= before; this.#next++) {

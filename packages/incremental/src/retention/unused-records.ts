@@ -7,7 +7,10 @@ import { RootQueue } from "./root-queue.js";
 
 const none: readonly never[] = [];
 
-/** Records that nothing uses any more, and results that views called but do not follow, until they are dropped: see `collect`. */
+/**
+ * Records that nothing uses any more, and results that views called but do not follow, until they are dropped: see
+ * `collect`.
+ */
 export class UnusedRecords {
   readonly roots = new RootQueue();
   readonly memos = new ExpiryQueue<Memo>(isUsed);
@@ -29,7 +32,10 @@ export class UnusedRecords {
     for (const memo of memosBelow(tree)) if (!isUsed(memo)) this.#superseded.push(memo);
   }
 
-  /** Adds a node that has lost its last dependent. Inputs are kept until the next commit, because an active computation may have read them. */
+  /**
+   * Adds a node that has lost its last dependent. Inputs are kept until the next commit, because an active computation
+   * may have read them.
+   */
   addNode(node: GraphNode, revision: number): void {
     if (node instanceof Input) this.#inputs.push(node);
     else if (node instanceof Memo && node.client === null) this.addMemo(node, revision);

@@ -9,9 +9,10 @@ let left = 0;
 let ends = shallowEnds;
 
 /**
- * Returns a 32-bit hash of a value: equal for structurally equal values, and mostly different otherwise. For an instance of a class with an
- * `equals` method it is what the instance's `fingerprint()` returns, or 0, meaning unknown, if it has none. Otherwise visits at most
- * `budget` parts of the value; hashes with different budgets cannot be compared.
+ * Returns a 32-bit hash of a value: equal for structurally equal values, and mostly different otherwise. For an
+ * instance of a class with an `equals` method it is what the instance's `fingerprint()` returns, or 0, meaning unknown,
+ * if it has none. Otherwise visits at most `budget` parts of the value; hashes with different budgets cannot be
+ * compared.
  */
 export function fingerprint(value: unknown, budget: number = shallowBudget): number {
   if (typeof value === "object" && value !== null && "equals" in value) {

@@ -48,7 +48,10 @@ export interface ExplainedQuery {
   readonly calls: readonly ExplainedQuery[];
 }
 
-/** Everything that a result was computed from: as a tree with shared nodes, and as lists without repetition in order of first reading. */
+/**
+ * Everything that a result was computed from: as a tree with shared nodes, and as lists without repetition in order of
+ * first reading.
+ */
 export interface Explanation {
   readonly tree: ExplainedQuery;
   readonly inputs: readonly ExplainedRead[];
