@@ -5,8 +5,7 @@ const rooms = collection<{ readonly locked: boolean }>("Room");
 const secrecy = collection<boolean>("Secrecy");
 const isOpen = query("isOpen", (q, room: string) => q.read(rooms, room)?.locked === false);
 const documents = collection<{ readonly about: string }>("Document", {
-  admission: (q) =>
-    q.read(secrecy, "on") === true ? (key) => q.call(isOpen, key.slice(0, key.indexOf("/"))) : undefined,
+  filter: (q) => (q.read(secrecy, "on") === true ? (key) => q.call(isOpen, key.slice(0, key.indexOf("/"))) : undefined),
 });
 const byTopic = index(documents, "byTopic", ({ about }) => [about]);
 
@@ -26,7 +25,7 @@ const bill = query("bill", (q) => q.read(documents, "hall/bill"));
 const everything = { entry: "house", bucket: 1, keys: ["attic/will", "hall/bill"], topics: ["house", "money"], all: 2 };
 const openOnly = { entry: undefined, bucket: 1, keys: ["hall/bill"], topics: ["money"], all: 1 };
 
-it("leaves entries out of every read while their condition does not hold, and follows what the condition reads", () => {
+it("hides the entries that a collection's filter excludes from every read, and records what the filter reads", () => {
   const db = new Database<undefined>();
   db.commit((tx) => {
     tx.set(documents, "attic/will", { about: "house" });

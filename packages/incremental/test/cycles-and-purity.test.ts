@@ -38,7 +38,7 @@ describe("a cycle", () => {
     }),
   );
 
-  it("is an error that names it, the same wherever it was entered", () => {
+  it("is an error that names its calls, independent of where it was entered", () => {
     const db = new Database();
     db.commit((tx) => ["b", "c", "a"].forEach((next, i) => tx.set(target, "abc".charAt(i), next)));
     const view = db.view(undefined);
@@ -48,7 +48,7 @@ describe("a cycle", () => {
     expect(code(() => view.call(follow, "a"))).toBe("cycle");
   });
 
-  it("concerns those who lead to it, who may catch it, and ends when an input ends it", () => {
+  it("can be caught by calls that lead to it, and ends with a change of an input", () => {
     const db = new Database();
     db.commit((tx) =>
       [
@@ -75,7 +75,7 @@ describe("a cycle", () => {
     ]);
   });
 
-  it("cannot be caught by those on it", () => {
+  it("cannot be caught by calls on it", () => {
     const db = new Database();
     const left: Query<void, number> = query("left", (q): number => {
       try {
@@ -116,10 +116,10 @@ describe("a cycle", () => {
 describe("a query may not", () => {
   const db = new Database();
 
-  it("write, or enter the database otherwise than through its context", () => {
+  it("write, or use the database or a view instead of its context", () => {
     const view = db.view(undefined);
     const other = query("other", () => 1);
-    const doings = [
+    const impure = [
       () => db.commit((tx) => tx.set(numbers, "a", 1)),
       () => db.read(numbers, "a"),
       () => db.keys(numbers),
@@ -127,7 +127,7 @@ describe("a query may not", () => {
       () => view.call(other),
       () => view.release(),
     ];
-    doings.forEach((doing, i) => expect(code(() => view.call(query(`doing ${i}`, doing)))).toBe("purity"));
+    impure.forEach((action, i) => expect(code(() => view.call(query(`impure ${i}`, action)))).toBe("purity"));
     const sly = query("sly", (q) => [q.read(numbers, "a")], {
       equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0,
     });
@@ -137,7 +137,7 @@ describe("a query may not", () => {
     expect(db.revision).toBe(1);
   });
 
-  it("use its context after it returned, or give it to another", async () => {
+  it("use its context after it returned, or from inside another query", async () => {
     const leaked: QueryContext[] = [];
     const leak = query("leak", (q) => {
       leaked.push(q);
@@ -161,7 +161,7 @@ describe("a query may not", () => {
     );
   });
 
-  it("take an argument that is no key", () => {
+  it("take an argument that is not a key", () => {
     const of = query("of", (_q, arg: unknown) => typeof arg);
     const view = db.view(undefined);
     for (const arg of [() => 1, Symbol("x"), new Map(), [new Date()]])
@@ -172,7 +172,7 @@ describe("a query may not", () => {
 });
 
 describe("a transaction", () => {
-  it("is void when it throws, and closed when it is over", () => {
+  it("changes nothing if it throws, and cannot be written to after the commit", () => {
     const db = new Database();
     expect(() =>
       db.commit((tx) => {
@@ -187,7 +187,7 @@ describe("a transaction", () => {
     expect(code(() => db.commit(() => db.commit(() => undefined)))).toBe("purity");
   });
 
-  it("makes one revision of what really changed, and reads what was before", () => {
+  it("makes one revision of the entries that changed, and reads the previous state", () => {
     const db = new Database();
     expect(db.commit((tx) => [1, 2].forEach((n) => tx.set(numbers, `${n}`, n)))).toEqual({
       revision: 1,
@@ -204,8 +204,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("a call stack that is full", () => {
-  it("is nobody's result: what was computed is forgotten and computed again", () => {
+describe("a stack overflow", () => {
+  it("is no result: all memos are dropped and computed again", () => {
     const db = new Database();
     db.commit((tx) => tx.set(numbers, "depth", 1_000_000));
     const deep: Query<number, number> = query("deep", (q, n: number): number =>

@@ -27,7 +27,7 @@ const receipt = query("receipt", (q) => ({
   pear: q.read(prices, "pear")?.amount ?? 0,
 }));
 
-describe("a supposition", () => {
+describe("a dry run", () => {
   const db = new Database<{ readonly club: string }>();
   db.commit((tx) => {
     tx.set(prices, "apple", { amount: 2, tags: ["fruit"] });
@@ -35,7 +35,7 @@ describe("a supposition", () => {
   });
   const view = db.view({ club: "red" });
 
-  it("tells what a result would be, and changes nothing", () => {
+  it("returns a result as it would be, and changes nothing", () => {
     const before = view.call(receipt);
     const supposition = db.dryRun((tx) => tx.set(prices, "pear", { amount: 5, tags: ["fruit"] }));
     expect(supposition.call(view, receipt)).toEqual({ club: "red", total: 7, pear: 5 });
@@ -44,7 +44,7 @@ describe("a supposition", () => {
     expect(db.revision).toBe(1);
   });
 
-  it("gives the view's own object where nothing would differ, and runs nothing that reads nothing else", () => {
+  it("returns the view's own object if it would be equal, and runs no query whose reads would be", () => {
     const before = view.call(receipt);
     expect(db.dryRun((tx) => tx.delete(prices, "nail")).call(view, receipt)).toBe(before);
     const { recomputations } = db.stats();
@@ -54,7 +54,7 @@ describe("a supposition", () => {
     expect(db.stats().recomputations).toBe(recomputations);
   });
 
-  it("reaches what reads the keys of a collection or index only where those would be others", () => {
+  it("runs queries that read the keys of a collection or index only if those would differ", () => {
     let runs = 0;
     const names = query("names", (q) => ({ runs: ++runs, keys: q.keys(prices), tags: q.keys(pricesByTag) }));
     const before = view.call(names);
@@ -73,7 +73,7 @@ describe("a supposition", () => {
     expect(runs).toBe(4);
   });
 
-  it("holds until the next commit", () => {
+  it("is valid until the next commit", () => {
     const supposition = db.dryRun((tx) => tx.delete(prices, "apple"));
     db.commit((tx) => tx.set(prices, "nail", { amount: 3, tags: [] }));
     expect(() => supposition.call(view, receipt)).toThrow("something was committed since");
@@ -88,7 +88,7 @@ function outcome(call: () => unknown): unknown {
   }
 }
 
-it("sees that an answer would differ which was renewed in vain on the way to the present result", () => {
+it("finds that an answer would differ which was verified speculatively on the way to the current result", () => {
   const keys: Expression = { is: "keys" };
   const nothing: Expression = { is: "constant", n: 0 };
   const bucket: Expression = { is: "bucket", tag: "x" };
@@ -138,7 +138,7 @@ it("sees that an answer would differ which was renewed in vain on the way to the
   }
 });
 
-it("is what the commit then gives, for every client", { timeout: 120_000 }, () => {
+it("returns what a commit of the same writes leads to, for every client", { timeout: 120_000 }, () => {
   const roots = Array.from({ length: calls }, (_, at) => [0, 1].map((arg) => ({ at, arg }))).flat();
   fc.assert(
     fc.property(

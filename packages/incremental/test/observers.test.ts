@@ -127,7 +127,9 @@ describe("an observer of commits", () => {
     expect(db.commit((tx) => tx.set(numbers, "a", 1)).revision).toBe(1);
     expect(db.commit((tx) => tx.set(numbers, "a", 2)).revision).toBe(2);
     expect(revisions).toEqual([1, 2]);
-    expect(errors.map(String)).toEqual(["in before", "in after", "in before", "in after"].map((text) => `Error: ${text}`));
+    expect(errors.map(String)).toEqual(
+      ["in before", "in after", "in before", "in after"].map((text) => `Error: ${text}`),
+    );
   });
 
   it("that throws is an uncaught exception if the database was given no onObserverError", async () => {

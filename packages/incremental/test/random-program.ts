@@ -41,11 +41,11 @@ export type Expression =
 
 export interface Program {
   readonly queries: readonly Expression[];
-  /** Facts beside the two that read only the client. */
+  /** Facts in addition to the two that read only the client. */
   readonly facts: readonly Expression[];
 }
 
-/** What both the engine and the reference give a body to read. */
+/** The reads of a body, implemented by the engine and by the reference. */
 export interface Reader {
   read(key: string): Item | undefined;
   bucket(tag: string): readonly Item[];
@@ -105,14 +105,16 @@ function bit(value: unknown): number {
   return sum & 1;
 }
 
-/** Keys of items that readers are not to meet. */
+/** Keys of items that are hidden from queries. */
 export const hidden = collection<true>("Hidden");
 export const items = collection<Item>("Item", {
-  admission: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
+  filter: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
 });
 export const byTag = index(items, "byTag", (item) => item.tags);
 
-/** The program as definitions of the engine. `ran` is told of each query that runs. */
+/**
+ * Returns the program as definitions of the engine. Calls `ran` for each query that runs, and `answered` for each fact.
+ */
 export function define(
   program: Program,
   ran: (query: number, arg: number) => void,
@@ -184,7 +186,8 @@ function expression(queriesFrom: number, factsFrom: number, depth: number): fc.A
 }
 
 /**
- * Programs without cycles: a query calls and asks only what has a higher number (facts are between the queries), or with them.
+ * Programs without cycles: a query calls and asks only what has a higher number (facts are between the queries), or
+ * with them.
  */
 export function programs(cyclic: boolean): fc.Arbitrary<Program> {
   return fc.record({

@@ -3,12 +3,12 @@ import { evaluate, type Client, type Item, type Model, type Program, type Reader
 export interface Outcome {
   readonly value: unknown;
   readonly error: string | undefined;
-  /** What it read itself, in order, with what it got, and what it and all that it called asked the client. */
+  /** Its own reads with their results, in order, and the questions to the client, its own and those of calls. */
   readonly trace: string;
   readonly asked: ReadonlyMap<string, string>;
 }
 
-/** What a program gives one client, computed without any engine. For programs without cycles. */
+/** The results of a program for one client, computed without an engine. For programs without cycles. */
 export class Reference {
   readonly queries = new Map<string, Outcome>();
   readonly facts = new Map<string, Outcome>();
@@ -55,7 +55,7 @@ export class Reference {
     };
     const sorted = [...this.model.items].sort(([a], [b]) => (a < b ? -1 : 1));
     const { hidden } = this.model;
-    /** Those of some entries that are met: what is hidden is looked at where there is anything. */
+    /** Returns the entries that are not hidden. Reads what is hidden only if there are entries. */
     const met = (entries: readonly (readonly [string, Item])[]): readonly (readonly [string, Item])[] => {
       if (entries.length === 0 || note("hidden", [...hidden].sort()).length === 0) return entries;
       return entries.filter(([key]) => !note(`hidden ${key}`, hidden.has(key)));
