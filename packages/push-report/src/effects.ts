@@ -23,7 +23,7 @@ interface Compared extends Difference {
   readonly then: ResourceSet | undefined;
 }
 
-/** What an object does to clients, found by supposing that it were not there: for each stream and type once, until the next commit. */
+/** The effects of an object on clients, by a dry run without it: for each stream and type once, until the next commit. */
 export class Effects<C> {
   readonly #sources: EffectSources<C>;
   readonly #without: DryRun<C>;
