@@ -11,7 +11,7 @@ export interface Transaction {
 export interface Change {
   readonly collection: Collection<unknown>;
   readonly key: string;
-  /** Whether the collection has the key now. */
+  /** True if the collection has the key now. */
   readonly present: boolean;
 }
 

@@ -19,7 +19,7 @@ export class Database<C = unknown> {
   readonly #engine = new Engine(evaluator);
   readonly #limits: RetentionLimits;
   readonly #observers: Observers;
-  /** Whether a commit is being planned, applied or announced. */
+  /** True if a commit is being planned, applied or announced. */
   #committing = false;
 
   constructor(options: DatabaseOptions = {}) {
@@ -157,21 +157,21 @@ export class Database<C = unknown> {
     }
   }
 
-  #requireOutsideQuery(what: string): void {
+  #requireOutsideQuery(action: string): void {
     const { client, running } = this.#engine.active;
     if (client === null) return;
     const inside = running?.owner?.label ?? "a query";
-    throw new IncrementalError("purity", `${what}: called on the database from inside ${inside}`);
+    throw new IncrementalError("purity", `${action}: called on the database from inside ${inside}`);
   }
 
-  #requireOutsideWrite(what: string): void {
-    this.#requireOutsideQuery(what);
+  #requireOutsideWrite(action: string): void {
+    this.#requireOutsideQuery(action);
     if (!this.#engine.writing) return;
-    throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+    throw new IncrementalError("purity", `${action}: called on the database from inside a commit`);
   }
 
-  #requireOutsideCommit(what: string): void {
+  #requireOutsideCommit(action: string): void {
     if (!this.#committing) return;
-    throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+    throw new IncrementalError("purity", `${action}: called on the database from inside a commit`);
   }
 }

@@ -16,7 +16,7 @@ export class DryRunInputs {
   readonly #inputs: Inputs;
   /** The writes that change something. */
   readonly #writes = new Map<Collection<unknown>, Map<string, Write>>();
-  /** Whether the set of keys, or of non-empty buckets, differs. */
+  /** True if the set of keys, or of non-empty buckets, differs. */
   readonly #keysDiffer = new Map<CollectionTable | IndexTable, boolean>();
 
   constructor(inputs: Inputs, writes: Writes) {

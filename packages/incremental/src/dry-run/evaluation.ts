@@ -13,7 +13,7 @@ import type { ReachedRecords } from "./reached.js";
 
 interface Outcome {
   readonly value: unknown;
-  /** Whether `value` was thrown. */
+  /** True if `value` was thrown. */
   readonly failed: boolean;
 }
 
@@ -57,7 +57,7 @@ export class Evaluation {
   }
 
   /**
-   * Whether records were added or verified since the dry run began, so that those that are met must be visited. That
+   * True if records were added or verified since the dry run began, so that those that are met must be visited. That
    * includes valid ones, as they may have been verified on the way to another, as answers are to find a memo.
    */
   get #hasNewRecords(): boolean {

@@ -9,7 +9,7 @@ export interface Poison {
    * The position of the outermost computation on the cycle. Only that one is memoized: the others saw it unfinished.
    */
   readonly head: number;
-  /** Whether the cycle includes a speculative answer, so it may not exist, and nothing on it is memoized. */
+  /** True if the cycle includes a speculative answer, so it may not exist, and nothing on it is memoized. */
   readonly speculative: boolean;
 }
 
@@ -26,7 +26,7 @@ export class ActiveStack {
   client: Client | null = null;
   /** The innermost computation that runs a function; null if none does. */
   running: ActiveComputation | null = null;
-  /** Whether an error that is no query's result, such as a stack overflow, left records incomplete. */
+  /** True if an error that is no query's result, such as a stack overflow, left records incomplete. */
   broken = false;
   readonly #stack: (ActiveComputation | undefined)[] = [];
   #depth = 0;

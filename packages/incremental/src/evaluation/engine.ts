@@ -29,7 +29,7 @@ export class Engine {
   readonly counters = new Counters();
   /** The number of edges between nodes of the dependency graph. */
   edges = 0;
-  /** Whether writes are being collected. */
+  /** True if writes are being collected. */
   writing = false;
 
   constructor(readonly evaluator: Evaluator) {}

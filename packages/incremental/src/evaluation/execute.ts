@@ -12,7 +12,7 @@ import { isStackOverflow, rejectPromise } from "./purity.js";
 
 interface Outcome {
   readonly value: unknown;
-  /** Whether `value` was thrown. */
+  /** True if `value` was thrown. */
   readonly failed: boolean;
 }
 

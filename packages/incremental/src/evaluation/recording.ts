@@ -14,7 +14,7 @@ import { reserveMark, type QuestionMarks, type Workspace } from "./workspace.js"
  * and has the same list of dependencies.
  */
 export class Recording extends ActiveComputation {
-  /** Whether it is of a query. A fact has no path: it depends on other facts of its client directly. */
+  /** True for a query. A fact has no path: it depends on other facts of its client directly. */
   protected readonly hasPath: boolean;
   protected readonly active: ActiveStack;
   readonly #workspace: Workspace;
@@ -22,7 +22,7 @@ export class Recording extends ActiveComputation {
   readonly #expected: readonly Dependency[];
   /** The number of expected dependencies that were read. */
   #matched = 0;
-  /** Whether nothing else was read. */
+  /** True if nothing else was read. */
   #asExpected = true;
   readonly #dependenciesBase: number;
   readonly #stepsBase: number;

@@ -81,7 +81,7 @@ export class Memo extends GraphNode {
     this.verifiedAt = revision;
   }
 
-  /** Whether `value` was thrown. */
+  /** True if `value` was thrown. */
   get failed(): boolean {
     return (this.#flags & failedBit) !== 0;
   }
@@ -103,7 +103,7 @@ export class Memo extends GraphNode {
     this.#flags = (this.#flags & ~standingBits) | (standing << standingShift);
   }
 
-  /** Whether it is queued to be dropped if it is still unused. */
+  /** True if it is queued to be dropped if it is still unused. */
   get queued(): boolean {
     return (this.#flags & queuedBit) !== 0;
   }

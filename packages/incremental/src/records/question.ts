@@ -18,7 +18,7 @@ export class Question extends Computation {
   paths = 0;
   /** The revision since which no path asks it. */
   unusedSince = 0;
-  /** Whether it is queued to be dropped if it is still unused. */
+  /** True if it is queued to be dropped if it is still unused. */
   queued = false;
   readonly #answers: unknown[] = [undefined];
   readonly #byPrimitive = new Map<unknown, number>();

@@ -6,7 +6,7 @@ import type { Root } from "../records/client.js";
 import { evicted, isUsed, Memo } from "../records/memo.js";
 import { dropQuestions, dropUnusedAnswers } from "./questions.js";
 
-/** How long unused records are kept. */
+/** Limits of unused records. */
 export interface RetentionLimits {
   /** Revisions. */
   readonly keepRevisions: number;

@@ -2,7 +2,7 @@
 export interface Expiring {
   /** The revision since which nothing uses it. */
   unusedSince: number;
-  /** Whether it is in an `ExpiryQueue`. */
+  /** True if it is in an `ExpiryQueue`. */
   queued: boolean;
 }
 

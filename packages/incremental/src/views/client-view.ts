@@ -134,13 +134,13 @@ export class ClientView<C> implements View<C> {
   }
 
   /** Throws if a query runs or writes are being collected. */
-  #requireOutside(what: string): void {
+  #requireOutside(action: string): void {
     const { active, writing } = this.#engine;
     if (active.client !== null) {
       const inside = active.running?.owner?.label ?? "a query";
-      throw new IncrementalError("purity", `${what}: called on a view from inside ${inside}; use its context`);
+      throw new IncrementalError("purity", `${action}: called on a view from inside ${inside}; use its context`);
     }
-    if (writing) throw new IncrementalError("purity", `${what}: called on a view from inside a commit`);
+    if (writing) throw new IncrementalError("purity", `${action}: called on a view from inside a commit`);
   }
 }
 

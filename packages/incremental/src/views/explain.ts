@@ -9,7 +9,7 @@ import { ThrownAnswer, type Question } from "../records/question.js";
 import type { Key } from "../values/key.js";
 import type { ExplainedFact, ExplainedQuery, ExplainedRead, Explanation } from "./explanation.js";
 
-/** Returns what a client's memo was computed from, by the records alone: nothing is computed. */
+/** Explains a client's memo by the records alone: nothing is computed. */
 export function explain(engine: Engine, client: Client, memo: Memo): Explanation {
   return new Explainer(engine, client).explanation(memo);
 }
@@ -67,8 +67,8 @@ class Explainer {
     if (known === undefined) {
       const question = this.#engine.store.questions.byId[id] as Question;
       const parts: Parts = { reads: [], facts: [], calls: [] };
-      const given = question.answer(Math.abs(this.#client.answers[id] as number));
-      const answer = given instanceof ThrownAnswer ? given.error : given;
+      const outcome = question.answer(Math.abs(this.#client.answers[id] as number));
+      const answer = outcome instanceof ThrownAnswer ? outcome.error : outcome;
       known = { fact: question.fact.name, arg: question.arg as Key, answer, ...parts };
       this.#facts.set(id, known);
       this.#collect(this.#client.answerMemos.get(id)?.dependencies ?? [], parts);
