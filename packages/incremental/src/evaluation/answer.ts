@@ -1,5 +1,4 @@
 import { CycleError } from "../errors.js";
-import { Input } from "../inputs/input.js";
 import { Call } from "../records/call.js";
 import type { Client } from "../records/client.js";
 import { Memo, stale, valid, type Dependency } from "../records/memo.js";
@@ -46,8 +45,8 @@ function verify(engine: Engine, client: Client, memo: Memo): boolean {
     for (const dependency of memo.dependencies) {
       if (typeof dependency === "number") continue;
       if (dependency.changedAt > memo.verifiedAt) return false;
-      if (dependency instanceof Input) continue;
-      const now = currentMemo(engine, client, dependency as Memo, memo.verifiedAt);
+      if (!(dependency instanceof Memo)) continue;
+      const now = currentMemo(engine, client, dependency, memo.verifiedAt);
       if (now === null) return false;
       if (now === dependency) continue;
       moved ??= new Set(memo.dependencies);

@@ -1,9 +1,7 @@
 import { CycleError } from "../errors.js";
-import { Input } from "../inputs/input.js";
 import type { Call } from "../records/call.js";
 import type { Client } from "../records/client.js";
-import type { Memo } from "../records/memo.js";
-import { current, unverified, valid, type Dependency } from "../records/memo.js";
+import { current, Memo, unverified, valid, type Dependency } from "../records/memo.js";
 import { ActiveComputation } from "./active-stack.js";
 import { relink } from "./edges.js";
 import type { Engine } from "./engine.js";
@@ -64,13 +62,11 @@ function verifiedDependencies(engine: Engine, { dependencies, verifiedAt }: Memo
     const dependency = dependencies[i] as Dependency;
     if (typeof dependency === "number") continue;
     if (dependency.changedAt > verifiedAt) return null;
-    if (dependency instanceof Input) continue;
-    const memo = dependency as Memo;
-    if (memo.validity === valid) continue;
-    const now = fetch(engine, memo.owner as Call);
-    if (now === memo) {
-      if (memo.changedAt > verifiedAt) return null;
-    } else if (now.failed === memo.failed && Object.is(now.value, memo.value)) {
+    if (!(dependency instanceof Memo) || dependency.validity === valid) continue;
+    const now = fetch(engine, dependency.owner as Call);
+    if (now === dependency) {
+      if (dependency.changedAt > verifiedAt) return null;
+    } else if (now.failed === dependency.failed && Object.is(now.value, dependency.value)) {
       moved ??= dependencies.slice();
       moved[i] = now;
     } else return null;

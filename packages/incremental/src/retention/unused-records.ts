@@ -1,4 +1,4 @@
-import { Input } from "../inputs/input.js";
+import type { Input } from "../inputs/input.js";
 import { memosBelow, type Node } from "../records/decision-tree.js";
 import { evicted, isUsed, Memo, superseded, type Dependency, type GraphNode } from "../records/memo.js";
 import type { Question } from "../records/question.js";
@@ -37,8 +37,8 @@ export class UnusedRecords {
    * may have read them.
    */
   addNode(node: GraphNode, revision: number): void {
-    if (node instanceof Input) this.#inputs.push(node);
-    else if (node instanceof Memo && node.client === null) this.addMemo(node, revision);
+    if (!(node instanceof Memo)) this.#inputs.push(node as Input);
+    else if (node.client === null) this.addMemo(node, revision);
   }
 
   /** Adds the dependencies of a computation that ended without a memo. */
