@@ -2,8 +2,8 @@ import { rename, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
 import { certificateRoutes, type KeptServingTls } from "@istiod/ca";
-import { changesEndpointsAlone, type CommitTiming, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
-import { type Commit, Database } from "@istiod/incremental";
+import { changesEndpointsAlone, Ingestion, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
+import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type Connection, createXdsServer, type Listening, peerKey, type XdsServer } from "@istiod/xds-server";
 import type { Logger } from "pino";
@@ -65,7 +65,7 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const sources = meshSources(values, env);
     for (const sentence of await absentFiles(values, " until it exists")) log.warn(sentence);
     const registry = new Registry();
-    const database = new Database<Proxy>();
+    const database = new Database<Proxy>({ onObserverError: (error) => log.error({ err: error }, "commit observer failed") });
     const served: { by?: XdsServer; from?: Ingestion<Proxy> } = {};
     const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], waiting: () => served.from?.waiting ?? 0 });
     stops.push(() => report.stop());
@@ -76,31 +76,21 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const source = new MeshSource({ database, log: log.child({ scope: "ads" }), authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
     const analysis = liveAnalysis({ database, kinds: sources.kinds, sources: [sources.own, ...sources.remote.values()], problems: () => served.from?.problems() ?? [], log: log.child({ scope: "analysis" }) });
     stops.push(() => analysis.stop());
-    const committed = (commit: Commit, timing?: CommitTiming): void => {
-      if (source.ready()) report.committed(commit, timing);
-      source.committed(commit);
-      analysis.committed(commit);
-    };
-
     const modelLog = log.child({ scope: "model" });
-    const gatewayNames = new GatewayNames({ database, beforeCommit: () => report.attribution.beforeChange(), onCommit: (commit) => committed(commit), warn: (message) => modelLog.warn(message) });
+    const gatewayNames = new GatewayNames({ database, warn: (message) => modelLog.warn(message) });
     stops.push(() => gatewayNames.stop());
     const ingestion = new Ingestion(database, sources.all, {
       quiet: settings.quietMs,
       max: settings.maxMs,
       ...(settings.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
-      beforeCommit: () => report.attribution.beforeChange(),
       onProblems: (problems) => report.problems(problems),
       onResolved: (problems) => report.resolved(problems),
-      onCommit: (commit, timing) => {
-        committed(commit, timing);
-        void gatewayNames.follow();
-      },
+      onCommitTiming: (timing) => report.commitTiming(timing),
     });
     served.from = ingestion;
     stops.push(() => ingestion.stop());
     await ingestion.ready;
-    await gatewayNames.follow();
+    await gatewayNames.start();
     const unused = unusedObjects(sources.own);
     if (unused !== undefined) log.info(unused);
     for (const [cluster, directory] of sources.remote) {

@@ -16,10 +16,6 @@ export type ResolveName = (name: string, family: 4 | 6) => Promise<readonly Reso
 
 export interface GatewayNamesOptions {
   readonly database: Database<Proxy>;
-  /** Called before each commit that it makes. Default: nothing. */
-  readonly beforeCommit?: () => void;
-  /** Told of each commit that it makes. */
-  readonly onCommit: (commit: Commit) => void;
   readonly warn: (message: string) => void;
   /** Default: the system's DNS servers. */
   readonly resolve?: ResolveName;
@@ -31,36 +27,59 @@ const namesOfGateways = query("namesOfGateways", (q): readonly string[] =>
   discoverySettings.resolveHostnameGateways(q) ? [...new Set(q.call(networkGateways).map(({ address }) => address).filter((address) => isIP(address) === 0))].sort() : [],
 );
 
-/** Keeps the addresses of network gateways that are given by name in the database: resolved when they are first named, and again when their TTL is over. */
+/**
+ * Resolves the names of network gateways, and commits their addresses: when a gateway is first given by name, and again when the TTL is
+ * over. Commits nothing before `start`.
+ */
 export class GatewayNames {
   readonly #options: Required<GatewayNamesOptions>;
   readonly #view: View<Proxy>;
   readonly #names = new Map<string, { timer?: NodeJS.Timeout }>();
+  #stopObserving = (): void => undefined;
+  /** Settles when every name that is known has been resolved or has failed. */
+  #resolved: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: GatewayNamesOptions) {
-    this.#options = { resolve: systemResolve(), keep: { least: 30_000, most: 3_600_000 }, beforeCommit: () => undefined, ...options };
+    this.#options = { resolve: systemResolve(), keep: { least: 30_000, most: 3_600_000 }, ...options };
     this.#view = ownView(options.database);
   }
 
-  /** Looks at the gateways as they are now. Settles when every new name is resolved or has failed. */
-  async follow(): Promise<void> {
-    if (this.#stopped) return;
-    const wanted = new Set(this.#view.call(namesOfGateways));
-    for (const [name, { timer }] of this.#names) {
-      if (wanted.has(name)) continue;
-      clearTimeout(timer);
-      this.#names.delete(name);
-      this.#commit(name, undefined);
-    }
-    await Promise.all([...wanted].filter((name) => !this.#names.has(name)).map((name) => this.#refresh(name)));
+  /** Resolves the names of the current gateways, and of those that later commits add. Settles when every current name is resolved or has failed. */
+  async start(): Promise<void> {
+    this.#stopObserving = this.#options.database.observe({ after: (commit) => this.#committed(commit) });
+    this.#resolved = this.#update();
+    await this.#resolved;
+  }
+
+  /** Settles when every name of the last commit is resolved or has failed. */
+  async idle(): Promise<void> {
+    await this.#resolved;
   }
 
   stop(): void {
     this.#stopped = true;
+    this.#stopObserving();
     for (const { timer } of this.#names.values()) clearTimeout(timer);
     this.#names.clear();
     this.#view.release();
+  }
+
+  #committed({ affected }: Commit): void {
+    if (!affected.some(({ view }) => view === (this.#view as View<unknown>))) return;
+    this.#resolved = Promise.resolve().then(() => this.#update()).catch((error: unknown) => this.#options.warn(`names of network gateways are not resolved: ${String(error)}`));
+  }
+
+  async #update(): Promise<void> {
+    if (this.#stopped) return;
+    const names = new Set(this.#view.follow(namesOfGateways));
+    for (const [name, { timer }] of this.#names) {
+      if (names.has(name)) continue;
+      clearTimeout(timer);
+      this.#names.delete(name);
+      this.#commit(name, undefined);
+    }
+    await Promise.all([...names].filter((name) => !this.#names.has(name)).map((name) => this.#refresh(name)));
   }
 
   async #refresh(name: string): Promise<void> {
@@ -81,9 +100,7 @@ export class GatewayNames {
   }
 
   #commit(name: string, addresses: readonly string[] | undefined): void {
-    this.#options.beforeCommit();
-    const commit = this.#options.database.commit((tx) => (addresses === undefined ? tx.delete(resolvedHosts, name) : tx.set(resolvedHosts, name, addresses)));
-    if (commit.changed.length > 0) this.#options.onCommit(commit);
+    this.#options.database.commit((tx) => (addresses === undefined ? tx.delete(resolvedHosts, name) : tx.set(resolvedHosts, name, addresses)));
   }
 }
 

@@ -33,7 +33,6 @@ export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
   readonly #byView = new WeakMap<View<unknown>, MeshClient>();
-  readonly #listeners = new Set<(change: SourceChange<MeshClient>) => void>();
   #ready = false;
 
   constructor(options: MeshSourceOptions) {
@@ -49,14 +48,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
     this.#ready = true;
   }
 
-  /** To be called after each commit. */
-  committed(commit: Commit): void {
-    if (!this.#ready || commit.changed.length === 0) return;
-    const clients = this.#affected(commit);
-    for (const listener of this.#listeners) listener({ revision: commit.revision, clients });
-  }
-
-  /** Whom a commit may concern, with the types. Names are followed again when they are asked for again: who no longer wants one need not say so. */
+  /** Returns the clients that a commit may affect, with the types. Names are followed again when they are requested again, so subscriptions that end need not be tracked. */
   #affected({ affected }: Commit): ReadonlyMap<MeshClient, ReadonlySet<string>> {
     const clients = new Map<MeshClient, Set<string>>();
     for (const { view, query, arg } of affected) {
@@ -126,8 +118,11 @@ export class MeshSource implements ResourceSource<MeshClient> {
   }
 
   watch(listener: (change: SourceChange<MeshClient>) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#options.database.observe({
+      after: (commit) => {
+        if (this.#ready) listener({ revision: commit.revision, clients: this.#affected(commit) });
+      },
+    });
   }
 
   close(client: MeshClient): void {

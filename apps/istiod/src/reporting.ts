@@ -1,3 +1,4 @@
+import { now } from "@istiod/analysis";
 import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-ingestion";
 import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
@@ -20,11 +21,11 @@ export interface Reporting {
   readonly deliveries: Deliveries;
   /** To be given every event of the xDS server. */
   observe(event: XdsEvent): void;
-  /** To be called after each commit but the first, before it is pushed. */
-  committed(commit: Commit, timing?: CommitTiming): void;
+  /** Observes how long a burst of changes took to be committed. */
+  commitTiming(timing: CommitTiming): void;
   problems(found: readonly Problem[]): void;
   resolved(gone: readonly Problem[]): void;
-  /** To be called when the first full state is committed. */
+  /** Starts reporting commits, after that of the first full state. */
   started(): void;
   stop(): void;
 }
@@ -50,6 +51,10 @@ const clock: Clock = {
   },
 };
 
+/**
+ * Reports the commits of the database and the events of the xDS server. It is created before the server, so that it observes each commit
+ * before the server pushes it.
+ */
 export function reporting({ registry, database, version, log, connections, waiting }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
@@ -68,6 +73,19 @@ export function reporting({ registry, database, version, log, connections, waiti
     },
   });
   const deliveries = new Deliveries();
+  const committed = (commit: Commit): void => {
+    if (sources === undefined || commit.changed.every(({ collection }) => collection === now)) return;
+    changes.committed(commit);
+    sources.committed(commit);
+    const report = changes.report(commit.revision);
+    if (report !== undefined) logs.push.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
+  };
+  const stopObserving = database.observe({
+    before: () => {
+      if (sources !== undefined) attribution.beforeChange();
+    },
+    after: committed,
+  });
   return {
     attribution,
     changes,
@@ -79,11 +97,8 @@ export function reporting({ registry, database, version, log, connections, waiti
       deliveries.observe(event);
       logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) => causes(changes.report(revision)));
     },
-    committed(commit, timing) {
-      changes.committed(commit);
-      sources?.committed(commit, timing ?? { gatheredMs: 0, committingMs: 0, readingMs: 0 });
-      const report = changes.report(commit.revision);
-      if (report !== undefined) logs.push.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
+    commitTiming(timing) {
+      sources?.commitTiming(timing);
     },
     problems(found) {
       if (sources === undefined) early.push(...found);
@@ -100,7 +115,10 @@ export function reporting({ registry, database, version, log, connections, waiti
       sources = sourceMetrics(registry, database, waiting);
       sources.problems(early.splice(0));
     },
-    stop: stopProcess,
+    stop() {
+      stopObserving();
+      stopProcess();
+    },
   };
 }
 

@@ -23,7 +23,9 @@ function mesh(dns: FakeDns) {
   const database = new Database<Proxy>();
   const warnings: string[] = [];
   const commits: number[] = [];
-  const names = new GatewayNames({ database, resolve: dns.resolve, warn: (message) => warnings.push(message), onCommit: ({ revision }) => commits.push(revision) });
+  const names = new GatewayNames({ database, resolve: dns.resolve, warn: (message) => warnings.push(message) });
+  const started = names.start();
+  database.observe({ after: ({ changed, revision }) => changed.some(({ collection }) => collection === resolvedHosts) && commits.push(revision) });
   const fail = (_: unknown, message: string): never => {
     throw new Error(message);
   };
@@ -35,8 +37,9 @@ function mesh(dns: FakeDns) {
     addresses: (name: string) => database.read(resolvedHosts, name),
     async gateways(...addresses: string[]): Promise<void> {
       const value = readMeshNetworks({ networks: { far: { gateways: addresses.map((address) => ({ address, port: 15443 })) } } }, { error: fail, warning: fail });
+      await started;
       if (value) database.commit((tx) => tx.set(meshNetworks, meshNetworksKey, value));
-      await names.follow();
+      await names.idle();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { setImmediate as turn, setTimeout as sleep } from "node:timers/promises";
 import { DirectorySource, Ingestion } from "@istiod/config-ingestion";
 import { MemorySource } from "@istiod/config-ingestion/testing";
-import { type Commit, Database } from "@istiod/incremental";
+import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { createXdsServer, type XdsServer } from "@istiod/xds-server";
 import { EnvoyClient } from "@istiod/xds-server/testing";
@@ -86,14 +86,10 @@ class Istiod {
     const log = pino({ level: "info" }, { write: count });
     const source = new MeshSource({ database: this.database, log });
     this.#report = reporting({ registry: this.registry, database: this.database, version: "test", log, connections: () => this.server.connections(), waiting: () => 0 });
-    const onCommit = (commit: Commit): void => {
-      if (source.ready()) this.#report.committed(commit);
-      source.committed(commit);
-    };
     this.#write(mesh);
     // The directory's place is taken by memory.
     const others = meshSources(flagValues({ configDir: "." }), {}).all.filter((each) => !(each instanceof DirectorySource));
-    this.#ingestion = new Ingestion(this.database, [...others, this.#source], { quiet: 0, beforeCommit: () => this.#report.attribution.beforeChange(), onCommit, onProblems: (found) => this.#report.problems(found), onResolved: (gone) => this.#report.resolved(gone) });
+    this.#ingestion = new Ingestion(this.database, [...others, this.#source], { quiet: 0, onProblems: (found) => this.#report.problems(found), onResolved: (gone) => this.#report.resolved(gone) });
     this.server = createXdsServer(source, { attribution: this.#report.attribution, observe: (event) => this.#report.observe(event), bodyCacheMs: 0 });
     this.ready = this.#ingestion.ready.then(() => {
       this.#report.started();

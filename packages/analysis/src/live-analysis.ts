@@ -38,6 +38,7 @@ const sliceMs = 8;
 export class LiveAnalysis<C> {
   readonly #options: LiveAnalysisOptions<C>;
   readonly #view: View<C>;
+  readonly #stopObserving: () => void;
   #findings: readonly Finding[] | undefined;
   /** The revision that they are of. */
   #revision: number | undefined;
@@ -52,6 +53,7 @@ export class LiveAnalysis<C> {
   constructor(options: LiveAnalysisOptions<C>) {
     this.#options = options;
     this.#view = options.database.view(options.client);
+    this.#stopObserving = options.database.observe({ after: (commit) => this.#committed(commit) });
   }
 
   /** Analyzes everything for the first time, in slices, and reports what it finds. Once started it only waits for the end of that. */
@@ -85,8 +87,8 @@ export class LiveAnalysis<C> {
     this.#refresh();
   }
 
-  /** To be called after each commit: what it changes is reported once others had a turn. Before `start` has ended it does nothing. */
-  committed(commit: Commit): void {
+  /** Reports what a commit changes once others had a turn. Before `start` has ended it does nothing. */
+  #committed(commit: Commit): void {
     if (this.#findings === undefined || this.#waiting) return;
     if (!commit.affected.some(({ view }) => view === (this.#view as View<unknown>))) return;
     this.#waiting = true;
@@ -114,7 +116,7 @@ export class LiveAnalysis<C> {
   #writeTime(): void {
     const { database, time = Date.now, clock = systemClock } = this.#options;
     const written = time();
-    this.committed(database.commit((tx) => writeNow(tx, written)));
+    database.commit((tx) => writeNow(tx, written));
     this.#cancelTimer = clock.after(nowPrecision - (written % nowPrecision), () => this.#writeTime());
   }
 
@@ -137,9 +139,10 @@ export class LiveAnalysis<C> {
     return of.map((finding) => messageAt(finding, places) ?? messageOfFinding(finding));
   }
 
-  /** Releases the view, and stops writing the time. */
+  /** Stops observing commits and writing the time, and releases the view. */
   stop(): void {
     this.#stopped = true;
+    this.#stopObserving();
     this.#cancelTimer();
     this.#view.release();
   }

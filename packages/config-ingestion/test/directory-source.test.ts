@@ -20,6 +20,7 @@ let database: Database<unknown>;
 let ingestion: Ingestion<unknown>;
 let source: DirectorySource;
 let commits: readonly string[][];
+let stopObserving: (() => void) | undefined;
 let problems: string[];
 let resolved: string[];
 
@@ -43,10 +44,11 @@ async function open(options: Partial<DirectorySourceOptions> = {}): Promise<void
   source = new DirectorySource({ directory, clock: quickClock, ...options });
   const changed: string[][] = [];
   commits = changed;
+  stopObserving?.();
+  stopObserving = database.observe({ after: (commit) => changed.push(commit.changed.map((c) => c.key).sort()) });
   ingestion = new Ingestion(database, [source], {
     quiet: 300,
     clock: quickClock,
-    onCommit: (commit) => void changed.push(commit.changed.map((c) => c.key).sort()),
     onProblems: (found) => void problems.push(...found.map(formatProblem)),
     onResolved: (found) => void resolved.push(...found.map(formatProblem)),
   });

@@ -11,11 +11,11 @@ async function start(...sources: Source[]) {
   const database = new Database<unknown>();
   const commits: string[][] = [];
   const told: string[] = [];
+  database.observe({ after: ({ changed }) => commits.push(changed.map((c) => c.key).sort()) });
   const ingestion = new Ingestion(database, sources, {
     clock,
     quiet: 100,
     max: 1000,
-    onCommit: ({ changed }) => void commits.push(changed.map((c) => c.key).sort()),
     onProblems: (found) => void told.push(...found.map(formatProblem)),
   });
   await ingestion.ready;
@@ -105,7 +105,9 @@ test("who begins while somebody writes waits for the end of it, and for ten seco
   const begin = async (): Promise<{ commits: string[][]; over: () => boolean }> => {
     const commits: string[][] = [];
     let over = false;
-    const ingestion = new Ingestion(new Database<unknown>(), [source], { clock, onCommit: ({ changed }) => void commits.push(changed.map(({ key }) => key).sort()) });
+    const database = new Database<unknown>();
+    database.observe({ after: ({ changed }) => commits.push(changed.map(({ key }) => key).sort()) });
+    const ingestion = new Ingestion(database, [source], { clock });
     void ingestion.ready.then(() => (over = true));
     await settled();
     return { commits, over: () => over };
@@ -155,10 +157,12 @@ test("changes of endpoints need not wait for quiet, whatever waits beside them",
   const clock = new FakeClock();
   const database = new Database<unknown>();
   const commits: { readonly keys: readonly string[]; readonly gathered: number }[] = [];
+  const keysOf = new Map<number, readonly string[]>();
+  database.observe({ after: ({ revision, changed }) => keysOf.set(revision, changed.map(({ collection }) => collection.name)) });
   const ingestion = new Ingestion(database, [source], {
     clock,
     atOnce: changesEndpointsAlone,
-    onCommit: ({ changed }, { gatheredMs }) => void commits.push({ keys: changed.map(({ collection }) => collection.name), gathered: gatheredMs }),
+    onCommitTiming: ({ revision, gatheredMs }) => commits.push({ keys: keysOf.get(revision) ?? [], gathered: gatheredMs }),
   });
   await ingestion.ready;
   commits.splice(0);

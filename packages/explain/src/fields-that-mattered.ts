@@ -36,8 +36,8 @@ export function effectOf(database: Database<Proxy>, view: View<Proxy>, { query }
     }
     budget.tries--;
     try {
-      const supposed = database.suppose((tx) => (changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed)));
-      return versionIn(supposed.call(view, query.definition, query.arg as never), resource.name) === resource.version ? "same" : "other";
+      const dryRun = database.dryRun((tx) => (changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed)));
+      return versionIn(dryRun.call(view, query.definition, query.arg as never), resource.name) === resource.version ? "same" : "other";
     } catch {
       return "error";
     }

@@ -1,22 +1,31 @@
-import type { Commit, DatabaseOptions, Followed, Statistics, Supposition, Transaction, View } from "./api.js";
-import { ClientView } from "./client-view.js";
-import type { Collection, Index } from "./definitions/input.js";
+import type { Commit, CommitObserver, DatabaseOptions, DryRun, Statistics, Transaction, View } from "./api.js";
+import type { Collection, Index } from "./definitions/context.js";
+import { EngineDryRun } from "./dry-run/dry-run.js";
 import { IncrementalError } from "./errors.js";
-import { affectedBy } from "./evaluation/affected.js";
 import { Engine } from "./evaluation/engine.js";
-import type { Write, Writes } from "./inputs/inputs.js";
+import { evaluator } from "./evaluation/evaluator.js";
+import type { Plan, Write, Writes } from "./inputs/plan.js";
+import { invalidate } from "./invalidation/affected.js";
+import { Observers, throwLater } from "./observers.js";
+import { collect, collectAll, type RetentionLimits } from "./retention/collect.js";
 import { statistics } from "./statistics.js";
-import { Supposed } from "./supposition/supposition.js";
+import { ClientView } from "./views/client-view.js";
 
 const defaultKeepRevisions = 16;
 const defaultKeepUnused = 65_536;
 
-/** Inputs with their revisions, and the memos computed from them. `C` is what a client is to the facts. */
+/** Inputs with their revisions, and the memos computed from them. `C` is the type of the clients that facts receive. */
 export class Database<C = unknown> {
-  readonly #engine: Engine;
+  readonly #engine = new Engine(evaluator);
+  readonly #limits: RetentionLimits;
+  readonly #observers: Observers;
+  /** True if a commit is being planned, applied or announced. */
+  #committing = false;
 
   constructor(options: DatabaseOptions = {}) {
-    this.#engine = new Engine(options.keepRevisions ?? defaultKeepRevisions, options.keepUnused ?? defaultKeepUnused);
+    const { keepRevisions = defaultKeepRevisions, keepUnused = defaultKeepUnused } = options;
+    this.#limits = { keepRevisions, keepUnused };
+    this.#observers = new Observers(options.onObserverError ?? throwLater);
   }
 
   /** The number of commits that changed something. */
@@ -25,98 +34,144 @@ export class Database<C = unknown> {
   }
 
   /**
-   * Changes inputs as one revision. The last write to a key counts; values equal to those that they replace change nothing. All or
-   * nothing: where `write` throws, or an index's function on a new value (`IncrementalError` with code `index`), nothing is changed.
+   * Changes inputs as one revision. The last write to a key counts; values equal to those that they replace change
+   * nothing. All or nothing: if `write` throws, or an index's function with a new value (`IncrementalError` with code
+   * `index`), nothing is changed.
    */
   commit(write: (tx: Transaction) => void): Commit {
-    this.#refuseInside("commit", true);
-    const engine = this.#engine;
-    return this.#writing(write, (writes) => {
-      const { changes, changed } = engine.inputs.commit(writes);
-      let affected: readonly Followed[] = [];
-      if (changes.length > 0) {
-        affected = affectedBy(engine, changed);
-        if (engine.lost.length > 0) affected = [...affected, ...engine.lost.splice(0).filter(({ view }) => engine.clients.has(view))];
-        engine.retention.sweep(engine);
-        engine.noted.length = 0;
-      }
-      return { revision: engine.revision, changed: changes, affected };
-    });
+    this.#requireOutsideWrite("commit");
+    this.#requireOutsideCommit("commit");
+    const { inputs, revision } = this.#engine;
+    const writes = this.#collectWrites(write);
+    this.#committing = true;
+    try {
+      const plan = inputs.plan(writes);
+      if (plan.length === 0) return { revision, changed: [], affected: [] };
+      const announceAfter = this.#observers.announceBefore();
+      const commit = this.#apply(plan);
+      announceAfter(commit);
+      return commit;
+    } finally {
+      this.#committing = false;
+    }
   }
 
   /**
-   * What results would be if something else were committed now. Nothing is changed: it can be asked until the next commit. Costs what the
-   * change itself would, each time that it is supposed.
+   * Calls the observer before and after every commit that changes something, until the returned function is called.
+   * Observers are called in order of subscription. One that subscribes during a commit is called from the next one on;
+   * one that unsubscribes during a commit is not called any more. What an observer throws reaches neither the committer
+   * nor other observers: see `DatabaseOptions.onObserverError`.
    */
-  suppose(write: (tx: Transaction) => void): Supposition<C> {
-    this.#refuseInside("suppose", true);
-    return this.#writing(write, (writes) => new Supposed<C>(this.#engine, writes));
+  observe(observer: CommitObserver): () => void {
+    return this.#observers.add(observer);
   }
 
-  /** The database as one client sees it. Release the view when the client is gone. */
+  /**
+   * Evaluates queries as if the writes were committed, without committing them. Each dry run costs what the commit
+   * would cost.
+   */
+  dryRun(write: (tx: Transaction) => void): DryRun<C> {
+    this.#requireOutsideWrite("dryRun");
+    return new EngineDryRun<C>(this.#engine, this.#collectWrites(write));
+  }
+
+  /** Returns a view for a client. Release it when the client is gone. */
   view(client: C): View<C> {
-    return new ClientView<C>(this.#engine, client);
+    return new ClientView<C>(this.#engine, this.#limits, client);
   }
 
-  /** One entry of a collection at the current revision, or the entries of an index's bucket. Not for queries; a commit reads what was before. */
+  /**
+   * Returns an entry of a collection at the current revision, or the entries of an index's bucket. Not for queries.
+   * While a commit's writes are collected, it returns the previous state.
+   */
   read<V>(of: Collection<V>, key: string): V | undefined;
   read<V>(of: Index<V>, bucket: string): readonly V[];
   read(of: Collection<unknown> | Index<unknown>, key: string): unknown {
-    this.#refuseInside("read");
+    this.#requireOutsideQuery("read");
     const { inputs } = this.#engine;
     return of.kind === "collection" ? inputs.table(of).entries.get(key)?.value : inputs.index(of).peek(key);
   }
 
-  /** The keys of a collection, or the names of an index's buckets that are not empty, sorted. Not for queries. */
+  /** Returns the keys of a collection, or the names of an index's non-empty buckets, sorted. Not for queries. */
   keys(of: Collection<unknown> | Index<unknown>): readonly string[] {
-    this.#refuseInside("keys");
+    this.#requireOutsideQuery("keys");
     const { inputs } = this.#engine;
-    return of.kind === "collection" ? inputs.table(of).ordered().map((input) => input.key) : inputs.index(of).names();
+    if (of.kind === "index") return inputs.index(of).names();
+    const entries = inputs.table(of).ordered();
+    return entries.map(({ key }) => key);
   }
 
-  /** Every value of a collection, in order of keys. Not for queries. */
+  /** Returns every value of a collection, in order of keys. Not for queries. */
   all<V>(of: Collection<V>): readonly V[] {
-    this.#refuseInside("all");
-    return this.#engine.inputs.table(of as Collection<unknown>).ordered().map((input) => input.value as V);
+    this.#requireOutsideQuery("all");
+    const entries = this.#engine.inputs.table(of as Collection<unknown>).ordered();
+    return entries.map(({ value }) => value as V);
   }
 
-  /** Drops at once what no view was asked for since the last commit, without waiting for `keepRevisions`. */
+  /**
+   * Drops at once, without waiting for `keepRevisions`, the results that no view called since the last commit, except
+   * followed ones.
+   */
   evict(): void {
-    this.#refuseInside("evict", true);
-    this.#engine.retention.evict(this.#engine);
+    this.#requireOutsideWrite("evict");
+    this.#requireOutsideCommit("evict");
+    collectAll(this.#engine);
   }
 
-  /** Counts, for tests and metrics. Costs time proportional to the number of distinct paths. */
+  /** Returns counts, for tests and metrics. Takes time proportional to the number of distinct paths. */
   stats(): Statistics {
     return statistics(this.#engine);
   }
 
-  #writing<R>(write: (tx: Transaction) => void, use: (writes: Writes) => R): R {
+  #apply(plan: Plan): Commit {
+    const engine = this.#engine;
+    const { changes, changed } = engine.inputs.apply(plan);
+    const invalidated = invalidate(engine, changed);
+    const reset = engine.clients.takeReset();
+    collect(engine, this.#limits);
+    engine.workspace.trim();
+    const affected = reset.length === 0 ? invalidated : [...invalidated, ...reset];
+    return { revision: engine.revision, changed: changes, affected };
+  }
+
+  #collectWrites(write: (tx: Transaction) => void): Writes {
     const engine = this.#engine;
     const writes = new Map<Collection<unknown>, Map<string, Write>>();
-    let open = true;
     const put = (of: Collection<unknown>, key: string, value: Write): void => {
-      if (!open) throw new IncrementalError("purity", `${of.name} ${key}: written after its commit`);
+      if (closed) throw new IncrementalError("purity", `${of.name} ${key}: written after its commit`);
       const entries = writes.get(of);
       if (entries === undefined) writes.set(of, new Map([[key, value]]));
       else entries.set(key, value);
     };
-    engine.committing = true;
+    let closed = false;
+    engine.writing = true;
     try {
       write({
         set: (of, key, value) => put(of as Collection<unknown>, key, { value }),
         delete: (of, key) => put(of, key, undefined),
       });
-      return use(writes);
+      return writes;
     } finally {
-      open = false;
-      engine.committing = false;
+      closed = true;
+      engine.writing = false;
     }
   }
 
-  #refuseInside(what: string, writes = false): void {
-    const { client, committing, frame } = this.#engine;
-    if (client !== null) throw new IncrementalError("purity", `${what}: called on the database from inside ${frame?.owner.label ?? "a query"}`);
-    if (committing && writes) throw new IncrementalError("purity", `${what}: called on the database from inside a commit`);
+  #requireOutsideQuery(action: string): void {
+    const { client, running } = this.#engine.active;
+    if (client === null) return;
+    const inside = running?.owner?.label ?? "a query";
+    throw new IncrementalError("purity", `${action}: called on the database from inside ${inside}`);
+  }
+
+  #requireOutsideWrite(action: string): void {
+    this.#requireOutsideQuery(action);
+    if (!this.#engine.writing) return;
+    throw new IncrementalError("purity", `${action}: called on the database from inside a commit`);
+  }
+
+  #requireOutsideCommit(action: string): void {
+    if (!this.#committing) return;
+    throw new IncrementalError("purity", `${action}: called on the database from inside a commit`);
   }
 }

@@ -1,11 +1,12 @@
 /**
- * `cycle`: a query needs its own result. `purity`: a database was written or entered from inside a query, or a context was used after
- * its query returned. `key`: an argument that is no `Key`. `index`: an index's function threw. `released`: a view was used after release.
- * `broken`: a call broke off for a reason that is nobody's result, such as a full call stack; all memos were forgotten.
+ * `cycle`: a query needs its own result. `purity`: a query or fact was not pure, a context was used after its query
+ * returned, or a commit was made inside a query, another commit or an observer. `key`: an argument is not a `Key`.
+ * `index`: an index's function threw. `released`: a view was used after its release, or a dry run after a commit.
+ * `broken`: a call failed halfway for a reason that is not a result, such as a stack overflow; all memos were dropped.
  */
 export type IncrementalErrorCode = "cycle" | "purity" | "key" | "index" | "released" | "broken";
 
-/** The only kind of error that this package throws by itself. */
+/** The error of this package. */
 export class IncrementalError extends Error {
   readonly code: IncrementalErrorCode;
 
@@ -17,8 +18,9 @@ export class IncrementalError extends Error {
 }
 
 /**
- * A query needs its own result. Every query on the cycle fails with this error and cannot catch it; queries outside may.
- * `cycle` names each call once, as `name(arg)`, starting from the smallest name, so that the error is the same wherever the cycle was entered.
+ * A query needs its own result. Every query on the cycle fails with this error and cannot catch it; queries outside
+ * may. `cycle` names each call once, as `name(arg)`, starting from the smallest name, so that the error is the same
+ * wherever the cycle was entered.
  */
 export class CycleError extends IncrementalError {
   readonly cycle: readonly string[];

@@ -13,8 +13,16 @@ const name = fact("name", (client: Client) => client.name);
 const named = fact("named", (client: Client, other: string) => client.name === other);
 const present = fact("present", (client: Client, key: string, q) => q.read(items, client.name + key) !== undefined);
 
-const detail = query("detail", (q, key: string) => ({ n: q.read(items, key)?.n, of: q.read(byOwner, key).length, mine: q.ask(named, key) }));
-const root = query("root", (q) => ({ from: q.ask(name), seen: q.ask(present, "x"), all: q.keys(items).map((key) => q.call(detail, key)) }));
+const detail = query("detail", (q, key: string) => ({
+  n: q.read(items, key)?.n,
+  of: q.read(byOwner, key).length,
+  mine: q.ask(named, key),
+}));
+const root = query("root", (q) => ({
+  from: q.ask(name),
+  seen: q.ask(present, "x"),
+  all: q.keys(items).map((key) => q.call(detail, key)),
+}));
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -24,8 +32,8 @@ function heapBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-describe("what is kept", { timeout: 120_000 }, () => {
-  it("is dropped when no live view was asked for it for as many revisions as the database keeps", () => {
+describe("retention", { timeout: 120_000 }, () => {
+  it("drops a result that no view has called for keepRevisions", () => {
     const db = new Database<Client>({ keepRevisions: 3 });
     const view = db.view({ name: "a" });
     const commit = (n: number) => db.commit((tx) => tx.set(items, "other", { owner: "o", n }));
@@ -50,7 +58,7 @@ describe("what is kept", { timeout: 120_000 }, () => {
     expect(db.stats().recomputations).toBe(3);
   });
 
-  it("is dropped at once when asked to, except what views used since the last commit", () => {
+  it("drops everything on evict, except results that views called since the last commit", () => {
     const db = new Database<Client>();
     const [one, other] = [db.view({ name: "a" }), db.view({ name: "b" })];
     one.call(detail, "x");
@@ -64,7 +72,7 @@ describe("what is kept", { timeout: 120_000 }, () => {
     expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
   });
 
-  it("does not grow when clients ask for ever new things and leave, although nothing is committed", () => {
+  it("does not grow when clients call with new arguments and leave, although nothing is committed", () => {
     const db = new Database<Client>({ keepUnused: 100 });
     db.commit((tx) => tx.set(items, "x", { owner: "o", n: 1 }));
     const stays = db.view({ name: "stays" });
@@ -86,7 +94,7 @@ describe("what is kept", { timeout: 120_000 }, () => {
     expect(back.call(detail, "0-0")).toEqual({ n: undefined, of: 0, mine: false });
   });
 
-  it("does not grow when inputs, clients, arguments and answers change forever", () => {
+  it("does not grow while inputs, clients, arguments and answers keep changing", () => {
     const db = new Database<Client>({ keepRevisions: 4 });
     const steady = db.view({ name: "steady" });
     let views = Array.from({ length: 8 }, (_, i) => db.view({ name: `v${i}` }));
@@ -113,14 +121,14 @@ describe("what is kept", { timeout: 120_000 }, () => {
       expect(peak.facts).toBeLessThanOrEqual(first!.facts);
       expect(peak.bytes).toBeLessThanOrEqual(first!.bytes);
     }
-    // Code that is compiled while it becomes hot is on the heap too: the first quarter is for that.
+    // Compiled code is on the heap too: the first quarter is for warm-up.
     for (const peak of later) expect(peak.heap).toBeLessThanOrEqual(second!.heap * 1.05);
     for (const view of [steady, ...views]) view.release();
     db.evict();
     expect(db.stats()).toMatchObject({ memos: 0, edges: 0, facts: 0, views: 0 });
   });
 
-  it("does not include views that were released, which cannot be asked", () => {
+  it("does not include released views, which cannot be called", () => {
     const db = new Database<Client>();
     const view = db.view({ name: "a" });
     view.call(root);
@@ -131,7 +139,7 @@ describe("what is kept", { timeout: 120_000 }, () => {
 });
 
 describe("a change that nothing reads", () => {
-  it("costs no view anything, however many memos there are", () => {
+  it("runs, verifies and answers nothing for any view", () => {
     const db = new Database<Client>();
     const views = Array.from({ length: 50 }, (_, i) => db.view({ name: `v${i % 5}` }));
     db.commit((tx) => {

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { collection, CycleError, Database, fact, IncrementalError, query, type Fact, type Query, type QueryContext } from "@istiod/incremental";
+import {
+  collection,
+  CycleError,
+  Database,
+  fact,
+  IncrementalError,
+  query,
+  type Fact,
+  type Query,
+  type QueryContext,
+} from "@istiod/incremental";
 
 const numbers = collection<number>("Number");
 const target = collection<string>("Target");
@@ -28,7 +38,7 @@ describe("a cycle", () => {
     }),
   );
 
-  it("is an error that names it, the same wherever it was entered", () => {
+  it("is an error that names its calls, independent of where it was entered", () => {
     const db = new Database();
     db.commit((tx) => ["b", "c", "a"].forEach((next, i) => tx.set(target, "abc".charAt(i), next)));
     const view = db.view(undefined);
@@ -38,9 +48,16 @@ describe("a cycle", () => {
     expect(code(() => view.call(follow, "a"))).toBe("cycle");
   });
 
-  it("concerns those who lead to it, who may catch it, and ends when an input ends it", () => {
+  it("can be caught by calls that lead to it, and ends with a change of an input", () => {
     const db = new Database();
-    db.commit((tx) => [["x", "a"], ["a", "b"], ["b", "a"], ["y", "z"]].forEach(([from, to]) => tx.set(target, from!, to!)));
+    db.commit((tx) =>
+      [
+        ["x", "a"],
+        ["a", "b"],
+        ["b", "a"],
+        ["y", "z"],
+      ].forEach(([from, to]) => tx.set(target, from!, to!)),
+    );
     const view = db.view(undefined);
     const cycle = ['follow("a")', 'follow("b")'];
     const all = ["x", "y", "b"];
@@ -52,10 +69,13 @@ describe("a cycle", () => {
     db.commit((tx) => tx.set(target, "b", "end"));
     expect(view.call(follows, all)).toEqual(["end", "z", "end"]);
     db.commit((tx) => tx.set(target, "end", "x"));
-    expect(view.call(follows, ["y", "a"])).toEqual(["z", ['follow("a")', 'follow("b")', 'follow("end")', 'follow("x")']]);
+    expect(view.call(follows, ["y", "a"])).toEqual([
+      "z",
+      ['follow("a")', 'follow("b")', 'follow("end")', 'follow("x")'],
+    ]);
   });
 
-  it("cannot be caught by those on it", () => {
+  it("cannot be caught by calls on it", () => {
     const db = new Database();
     const left: Query<void, number> = query("left", (q): number => {
       try {
@@ -75,8 +95,13 @@ describe("a cycle", () => {
 
   it("may lead through a fact", () => {
     const db = new Database();
-    const chosen: Fact<unknown, void, number> = fact("chosen", (_client: unknown, _arg: void, q: QueryContext): number => q.call(choice));
-    const choice: Query<void, number> = query("choice", (q): number => (q.read(numbers, "loop") === 1 ? q.ask(chosen) : 5));
+    const chosen: Fact<unknown, void, number> = fact(
+      "chosen",
+      (_client: unknown, _arg: void, q: QueryContext): number => q.call(choice),
+    );
+    const choice: Query<void, number> = query("choice", (q): number =>
+      q.read(numbers, "loop") === 1 ? q.ask(chosen) : 5,
+    );
     const view = db.view(undefined);
     const root = query("root", (q) => q.ask(chosen));
     expect(view.call(root)).toBe(5);
@@ -91,10 +116,10 @@ describe("a cycle", () => {
 describe("a query may not", () => {
   const db = new Database();
 
-  it("write, or enter the database otherwise than through its context", () => {
+  it("write, or use the database or a view instead of its context", () => {
     const view = db.view(undefined);
     const other = query("other", () => 1);
-    const doings = [
+    const impure = [
       () => db.commit((tx) => tx.set(numbers, "a", 1)),
       () => db.read(numbers, "a"),
       () => db.keys(numbers),
@@ -102,15 +127,17 @@ describe("a query may not", () => {
       () => view.call(other),
       () => view.release(),
     ];
-    doings.forEach((doing, i) => expect(code(() => view.call(query(`doing ${i}`, doing)))).toBe("purity"));
-    const sly = query("sly", (q) => [q.read(numbers, "a")], { equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0 });
+    impure.forEach((action, i) => expect(code(() => view.call(query(`impure ${i}`, action)))).toBe("purity"));
+    const sly = query("sly", (q) => [q.read(numbers, "a")], {
+      equals: () => db.commit((tx) => tx.set(numbers, "b", 9)).revision > 0,
+    });
     view.call(sly);
     db.commit((tx) => tx.set(numbers, "a", 1));
     expect(view.call(sly)).toEqual([1]);
     expect(db.revision).toBe(1);
   });
 
-  it("use its context after it returned, or give it to another", async () => {
+  it("use its context after it returned, or from inside another query", async () => {
     const leaked: QueryContext[] = [];
     const leak = query("leak", (q) => {
       leaked.push(q);
@@ -129,20 +156,23 @@ describe("a query may not", () => {
   });
 
   it("be asynchronous", () => {
-    expect(code(() => db.view(undefined).call(query("later", async () => Promise.reject(new Error("x")))))).toBe("purity");
+    expect(code(() => db.view(undefined).call(query("later", async () => Promise.reject(new Error("x")))))).toBe(
+      "purity",
+    );
   });
 
-  it("take an argument that is no key", () => {
+  it("take an argument that is not a key", () => {
     const of = query("of", (_q, arg: unknown) => typeof arg);
     const view = db.view(undefined);
-    for (const arg of [() => 1, Symbol("x"), new Map(), [new Date()]]) expect(code(() => view.call(of, arg))).toBe("key");
+    for (const arg of [() => 1, Symbol("x"), new Map(), [new Date()]])
+      expect(code(() => view.call(of, arg))).toBe("key");
     const calls = query("calls", (q) => q.call(of, new Set()));
     expect(code(() => view.call(calls))).toBe("key");
   });
 });
 
 describe("a transaction", () => {
-  it("is void when it throws, and closed when it is over", () => {
+  it("changes nothing if it throws, and cannot be written to after the commit", () => {
     const db = new Database();
     expect(() =>
       db.commit((tx) => {
@@ -157,7 +187,7 @@ describe("a transaction", () => {
     expect(code(() => db.commit(() => db.commit(() => undefined)))).toBe("purity");
   });
 
-  it("makes one revision of what really changed, and reads what was before", () => {
+  it("makes one revision of the entries that changed, and reads the previous state", () => {
     const db = new Database();
     expect(db.commit((tx) => [1, 2].forEach((n) => tx.set(numbers, `${n}`, n)))).toEqual({
       revision: 1,
@@ -174,8 +204,8 @@ describe("a transaction", () => {
   });
 });
 
-describe("a call stack that is full", () => {
-  it("is nobody's result: what was computed is forgotten and computed again", () => {
+describe("a stack overflow", () => {
+  it("is no result: all memos are dropped and computed again", () => {
     const db = new Database();
     db.commit((tx) => tx.set(numbers, "depth", 1_000_000));
     const deep: Query<number, number> = query("deep", (q, n: number): number =>

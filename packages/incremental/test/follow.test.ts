@@ -1,7 +1,22 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { collection, Database, fact, query, type Query, type View } from "@istiod/incremental";
-import { calls, clients, define, edits, emptyModel, hidden, items, note, programs, put, type Client, type Edit, type Model, type Program } from "./random-program.js";
+import {
+  calls,
+  clients,
+  define,
+  edits,
+  emptyModel,
+  hidden,
+  items,
+  note,
+  programs,
+  put,
+  type Client,
+  type Edit,
+  type Model,
+  type Program,
+} from "./random-program.js";
 
 const runs = Number(process.env["PROPERTY_RUNS"] ?? 100);
 const roots = Array.from({ length: calls }, (_, query) => [0, 1].map((arg) => ({ query, arg }))).flat();
@@ -20,7 +35,7 @@ function outcome(ask: () => unknown): Outcome {
   }
 }
 
-function afresh(program: Program, model: Model, client: Client, query: number, arg: number): Outcome {
+function fromScratch(program: Program, model: Model, client: Client, query: number, arg: number): Outcome {
   const { queries } = define(program, nothing, nothing);
   const db = new Database<Client>();
   db.commit((tx) => {
@@ -33,11 +48,14 @@ function afresh(program: Program, model: Model, client: Client, query: number, a
 interface Follower {
   readonly client: Client;
   view: View<unknown>;
-  /** What it knows of each root that it follows, and whether it was told since that it may be another. */
-  readonly known: Map<number, { outcome: Outcome; told: boolean }>;
+  /** The outcome of each followed root when it was last called, and whether a commit has reported it since. */
+  readonly known: Map<number, { outcome: Outcome; reported: boolean }>;
 }
 
-/** Follows random roots of random programs, asks only for some of what is named, and says what was wrong about what is not named. */
+/**
+ * Follows random roots of random programs, calls only some of the reported ones again, and compares the others with a
+ * computation from scratch.
+ */
 function laws(cyclic: boolean, keepRevisions: number): void {
   fc.assert(
     fc.property(programs(cyclic), clients, edits, fc.infiniteStream(fc.nat()), (program, people, commits, choices) => {
@@ -45,10 +63,14 @@ function laws(cyclic: boolean, keepRevisions: number): void {
       const db = new Database<Client>({ keepRevisions });
       const model = emptyModel();
       const choose = (count: number): number => choices.next().value! % count;
-      const followers: Follower[] = people.map((client) => ({ client, view: db.view(client) as View<unknown>, known: new Map() }));
+      const followers: Follower[] = people.map((client) => ({
+        client,
+        view: db.view(client) as View<unknown>,
+        known: new Map(),
+      }));
       const follow = ({ view, known }: Follower, at: number): void => {
         const { query, arg } = roots[at]!;
-        known.set(at, { outcome: outcome(() => view.follow(queries[query]!, arg)), told: false });
+        known.set(at, { outcome: outcome(() => view.follow(queries[query]!, arg)), reported: false });
       };
       const commit = (edit: Edit): void => {
         const { affected } = db.commit((tx) => put(tx, edit));
@@ -56,9 +78,11 @@ function laws(cyclic: boolean, keepRevisions: number): void {
         expect(new Set(affected).size).toBe(affected.length);
         for (const { view, query, arg } of affected) {
           const follower = followers.find((one) => one.view === view);
-          const known = follower?.known.get(roots.findIndex((root) => (queries[root.query]! as Query<never, unknown>) === query && root.arg === arg));
-          expect(known, "only what is followed is named").toBeDefined();
-          known!.told = true;
+          const known = follower?.known.get(
+            roots.findIndex((root) => (queries[root.query]! as Query<never, unknown>) === query && root.arg === arg),
+          );
+          expect(known, "only followed results are reported").toBeDefined();
+          known!.reported = true;
         }
       };
       for (const edit of [[], ...commits]) {
@@ -89,17 +113,20 @@ function laws(cyclic: boolean, keepRevisions: number): void {
         for (const follower of followers) {
           for (const [at, known] of follower.known) {
             const { query, arg } = roots[at]!;
-            if (!known.told) expect(known.outcome, "what is not named is as it was").toEqual(afresh(program, model, follower.client, query, arg));
+            if (!known.reported)
+              expect(known.outcome, "a result that is not reported is unchanged").toEqual(
+                fromScratch(program, model, follower.client, query, arg),
+              );
             else if (choose(2) === 0) follow(follower, at);
           }
         }
       }
       for (const follower of followers) {
-        for (const [at, { outcome: before, told }] of follower.known) {
+        for (const [at, { outcome: before, reported }] of follower.known) {
           const { query, arg } = roots[at]!;
           const now = outcome(() => follower.view.follow(queries[query]!, arg));
-          expect(now).toEqual(afresh(program, model, follower.client, query, arg));
-          if (!told && now.error === undefined) expect(now.value).toBe(before.value);
+          expect(now).toEqual(fromScratch(program, model, follower.client, query, arg));
+          if (!reported && now.error === undefined) expect(now.value).toBe(before.value);
         }
         follower.view.release();
       }
@@ -111,9 +138,9 @@ function laws(cyclic: boolean, keepRevisions: number): void {
   );
 }
 
-describe("a followed result that no commit has named since it was asked for", { timeout: 600_000 }, () => {
-  it("is what a fresh computation gives, whoever else asks, comes and goes", () => laws(false, 2));
-  it("is so on cycles too", () => laws(true, 2));
+describe("a followed result that no commit has reported since it was called", { timeout: 600_000 }, () => {
+  it("is what a computation from scratch returns, while other views call, come and go", () => laws(false, 2));
+  it("is so in programs with cycles", () => laws(true, 2));
 });
 
 const numbers = collection<number>("Number");
@@ -122,8 +149,8 @@ const groups = collection<string>("Group");
 const total = query("total", (q) => ({ total: q.read(numbers, q.ask(group)) ?? 0 }));
 const other = query("other", (q, key: string) => q.read(numbers, key));
 
-describe("following", () => {
-  it("names those of a changed class, and nobody else, however many there are", () => {
+describe("a followed result", () => {
+  it("is reported for the clients of a changed class, and no others", () => {
     const db = new Database<{ group: string }>();
     const views = Array.from({ length: 40 }, (_, i) => db.view({ group: `g${i % 4}` }));
     for (const view of views) view.follow(total);
@@ -133,7 +160,7 @@ describe("following", () => {
     expect(affected.every((one) => one.query === (total as unknown) && one.arg === undefined)).toBe(true);
   });
 
-  it("names whose answers may be others, as they may be of another class", () => {
+  it("is reported if an answer on its path may have changed, and with it the client's class", () => {
     const db = new Database<{ group: string }>();
     const [one, two] = [db.view({ group: "a" }), db.view({ group: "b" })];
     one.follow(total);
@@ -144,7 +171,7 @@ describe("following", () => {
     expect(affected[0]).toMatchObject({ view: one, query: total });
   });
 
-  it("names again only after it was asked for again", () => {
+  it("is not reported again until it is called again", () => {
     const db = new Database<{ group: string }>();
     const view = db.view({ group: "a" });
     view.follow(total);
@@ -154,7 +181,7 @@ describe("following", () => {
     expect(write(3)).toBe(1);
   });
 
-  it("does not name those whom a change does not get to, and asks none of them", () => {
+  it("is not reported if the change does not reach it, and no client is asked", () => {
     const db = new Database<{ group: string }>();
     const every = query("every", (q) => q.keys(numbers).map((key) => q.call(other, key) ?? 0));
     const parity = query("parity", (q) => q.call(every).reduce((sum, n) => sum + n, 0) % 2);
@@ -172,7 +199,7 @@ describe("following", () => {
     expect(write(5)).toBe(0);
   });
 
-  it("does not name those whose answers come out of doubt, nor asks for them", () => {
+  it("is not reported if the answers on its path are revalidated, which does not ask for them again", () => {
     const db = new Database<{ group: string }>();
     const length = query("length", (q, key: string) => q.read(groups, key)?.length ?? 0);
     const long = fact("long", (client: { group: string }, _: void, q) => q.call(length, client.group) > 3);
@@ -192,11 +219,14 @@ describe("following", () => {
     for (const view of views) expect(view.follow(size)).toBe("long");
   });
 
-  it("names what it would take too long to find out about", () => {
+  it("is reported if finding out whether it changed would take too many runs", () => {
     const db = new Database<{ group: string }>();
     const twice = query("twice", (q, n: number) => (q.read(numbers, "all") ?? 0) * 2 + n);
     const none = query("none", (q, n: number) => q.call(twice, n) * 0);
-    const sum = query("sum", (q) => Array.from({ length: 5000 }, (_, n) => q.call(none, n)).length + q.ask(group).length * 0);
+    const sum = query(
+      "sum",
+      (q) => Array.from({ length: 5000 }, (_, n) => q.call(none, n)).length + q.ask(group).length * 0,
+    );
     const view = db.view({ group: "a" });
     const first = view.follow(sum);
     const { recomputations } = db.stats();
@@ -205,7 +235,7 @@ describe("following", () => {
     expect(view.follow(sum)).toBe(first);
   });
 
-  it("keeps a result however long nobody asks, until it is not followed any more", () => {
+  it("is kept for as long as it is followed, called or not", () => {
     const db = new Database<{ group: string }>({ keepRevisions: 2 });
     const view = db.view({ group: "a" });
     const first = view.follow(total);
@@ -219,14 +249,17 @@ describe("following", () => {
     expect(db.stats().memos).toBe(0);
   });
 
-  it("names everything once after records were lost, as when the call stack overflowed", () => {
+  it("is reported once after all records were dropped, as by a stack overflow", () => {
     const db = new Database<{ group: string }>();
-    const deep: Query<number, number> = query("deep", (q, n: number): number => (n === 0 ? 0 : q.call(deep, n - 1) + 1));
+    const deep: Query<number, number> = query("deep", (q, n: number): number =>
+      n === 0 ? 0 : q.call(deep, n - 1) + 1,
+    );
     const [one, two, gone] = [db.view({ group: "a" }), db.view({ group: "b" }), db.view({ group: "c" })];
     for (const view of [one, two, gone]) view.follow(total);
     expect(() => one.call(deep, 1_000_000)).toThrow("call stack");
     gone.release();
-    const write = (n: number): readonly View<unknown>[] => db.commit((tx) => tx.set(numbers, "unrelated", n)).affected.map(({ view }) => view);
+    const write = (n: number): readonly View<unknown>[] =>
+      db.commit((tx) => tx.set(numbers, "unrelated", n)).affected.map(({ view }) => view);
     expect(new Set(write(1))).toEqual(new Set([one, two]));
     expect(write(2)).toEqual([]);
   });

@@ -43,7 +43,7 @@ describe("a query", () => {
     expect(double.runs).toBe(2);
   });
 
-  it("does not run again where a call below ran and gave an equal result, which stays the same object", () => {
+  it("does not run again if a call below ran with an equal result, which stays the same object", () => {
     const db = new Database<Client>();
     set(db, "a", 1);
     const sign = counted("sign", (q) => ({ positive: (q.read(numbers, "a") ?? 0) > 0 }));
@@ -85,7 +85,7 @@ describe("a query", () => {
     expect(view.call(chosen)).toBe(8);
   });
 
-  it("takes equal arguments as one, whatever the order of their properties", () => {
+  it("treats equal arguments as one, independent of the order of properties", () => {
     const db = new Database<Client>();
     const port = counted("port", (_q, ref: { host: string; port?: number }) => ref.port ?? 80);
     const view = db.view(shop);
@@ -96,7 +96,7 @@ describe("a query", () => {
     expect(port.runs).toBe(2);
   });
 
-  it("finds arguments by a key of its own, and compares in its own way", () => {
+  it("identifies arguments and compares results by its options", () => {
     const db = new Database<Client>();
     const near = query("near", (q, of: Map<string, number>) => [q.read(numbers, "a") ?? 0, of.size], {
       key: (of) => String(of.size),
@@ -111,7 +111,7 @@ describe("a query", () => {
     expect(view.call(near, new Map([["x", 1]]))).toEqual([3, 1]);
   });
 
-  it("gives the same error again without running, and recovers when what it read changes", () => {
+  it("memoizes an error, and recovers when an input changes", () => {
     const db = new Database<Client>();
     const strict = counted("strict", (q, key: string) => {
       const value = q.read(numbers, key);
@@ -147,7 +147,7 @@ describe("an index", () => {
   const services = collection<{ readonly host: string; readonly port: number }>("Service");
   const byHost = index(services, "byHost", (service) => [service.host]);
 
-  it("gives its buckets in order of keys, and only those that changed affect their readers", () => {
+  it("returns its buckets in order of keys, and only changed buckets affect their readers", () => {
     const db = new Database<Client>();
     const ports = counted("ports", (q, host: string) => q.read(byHost, host).map((service) => service.port));
     const hosts = counted("hosts", (q) => q.keys(byHost));
@@ -176,7 +176,7 @@ describe("an index", () => {
     expect([db.read(byHost, "x").length, db.keys(byHost), db.all(services).length]).toEqual([3, ["x"], 3]);
   });
 
-  it("keeps its order over many edits at once", () => {
+  it("keeps its order over many edits in one commit", () => {
     const db = new Database<Client>();
     const keys = query("keys", (q) => q.keys(services));
     const view = db.view(shop);
@@ -189,7 +189,7 @@ describe("an index", () => {
     expect(view.call(keys)).toEqual(names.slice(50).sort());
   });
 
-  it("whose function throws refuses the commit, which changes nothing", () => {
+  it("whose function throws fails the commit, which changes nothing", () => {
     const db = new Database<Client>();
     const bad = index(numbers, "bad", (value) => {
       if (value < 0) throw new Error("negative");
@@ -204,7 +204,7 @@ describe("an index", () => {
 });
 
 describe("clients", () => {
-  it("that answer alike share the result; what nobody asked does not divide them", () => {
+  it("with equal answers share the result; facts that are not asked do not divide them", () => {
     const db = new Database<Client>();
     set(db, "a", 1);
     const common = counted("common", (q) => [q.read(numbers, "a")]);
@@ -219,23 +219,26 @@ describe("clients", () => {
     expect([common.runs, local.runs]).toEqual([2, 4]);
   });
 
-  it("of one class whose results are equal share the object even where they answer differently", () => {
+  it("of different classes share the object if their results are equal", () => {
     const db = new Database<Client>();
     const long = query("long", (q) => ({ long: q.ask(namespace).length > 9 }));
     expect(db.view(shop).call(long)).toBe(db.view(bank).call(long));
   });
 
-  it("of many classes share equal results, though many results differ only far from their beginning", () => {
+  it("of many classes share equal results, although many results differ only far from their beginning", () => {
     const db = new Database<Client>();
     const same = Array.from({ length: 60 }, (_, i) => ({ name: `part-${i}`, text: "x".repeat(20) }));
-    const long = query("long", (q) => ({ same, last: `${"y".repeat(30)}${Math.floor(Number(q.ask(namespace)) / 2)}${"z".repeat(30)}` }));
+    const long = query("long", (q) => ({
+      same,
+      last: `${"y".repeat(30)}${Math.floor(Number(q.ask(namespace)) / 2)}${"z".repeat(30)}`,
+    }));
     const results = Array.from({ length: 200 }, (_, i) => db.view({ namespace: String(i) }).call(long));
     for (let i = 0; i < 200; i += 2) expect(results[i + 1]).toBe(results[i]);
     expect(new Set(results).size).toBe(100);
     expect(db.view({ namespace: "1" }).call(long)).toBe(results[0]);
   });
 
-  it("merge into one class when what divided them does not matter any more, and part when it does, without a new object", () => {
+  it("merge into one class when the query stops asking what divided them, and split when it asks again, without a new object", () => {
     const db = new Database<Client>();
     set(db, "divide", 1);
     const result = counted("result", (q) => ({ from: q.read(numbers, "divide") === 1 ? q.ask(namespace) : "all" }));
@@ -255,7 +258,7 @@ describe("clients", () => {
     expect([result.runs, root.runs]).toEqual([4, 3]);
   });
 
-  it("keep results that stay equal when a call below starts to ask something, each by verification alone", () => {
+  it("keep equal results by verification alone when a call below starts to ask a fact", () => {
     const db = new Database<Client>();
     const selects = fact("selects", (client: Client, value: string) => client.labels?.["app"] === value);
     const rules = collection<{ readonly app: string }>("Rule");
@@ -289,7 +292,7 @@ describe("a fact", () => {
     expect(runs).toBe(1);
   });
 
-  it("that reads inputs is computed again only when they change, for the clients that it concerns", () => {
+  it("that reads inputs is computed again only when they change, for the clients whose answer read them", () => {
     const pods = collection<{ readonly labels: readonly string[] }>("Pod");
     const runs: string[] = [];
     const labelled = fact("labelled", (client: Client, label: string, q) => {
@@ -313,7 +316,7 @@ describe("a fact", () => {
     expect([runs.length, root.runs]).toEqual([4, 2]);
   });
 
-  it("that calls queries which ask facts follows them", () => {
+  it("that calls queries depends on the facts that they ask", () => {
     const db = new Database<Client>();
     const limit = fact("limit", (client: Client, _arg: void, q) => (q.read(numbers, client.namespace) ?? 0) > 1);
     const limited = query("limited", (q) => (q.ask(limit) ? "limited" : "free"));
@@ -327,7 +330,7 @@ describe("a fact", () => {
     expect(other.call(root)).toBe(one.call(root));
   });
 
-  it("may throw; clients that it fails for alike are alike", () => {
+  it("may throw; clients with equal errors are of one class", () => {
     const db = new Database<Client>();
     const required = fact("required", (client: Client) => {
       if (client.labels === undefined) throw new Error("no labels");

@@ -1,5 +1,14 @@
 import * as fc from "fast-check";
-import { collection, fact, index, query, type Fact, type Query, type QueryContext, type Transaction } from "@istiod/incremental";
+import {
+  collection,
+  fact,
+  index,
+  query,
+  type Fact,
+  type Query,
+  type QueryContext,
+  type Transaction,
+} from "@istiod/incremental";
 
 export interface Item {
   readonly n: number;
@@ -32,11 +41,11 @@ export type Expression =
 
 export interface Program {
   readonly queries: readonly Expression[];
-  /** Facts beside the two that read only the client. */
+  /** Facts in addition to the two that read only the client. */
   readonly facts: readonly Expression[];
 }
 
-/** What both the engine and the reference give a body to read. */
+/** The reads of a body, implemented by the engine and by the reference. */
 export interface Reader {
   read(key: string): Item | undefined;
   bucket(tag: string): readonly Item[];
@@ -96,15 +105,21 @@ function bit(value: unknown): number {
   return sum & 1;
 }
 
-/** Keys of items that readers are not to meet. */
+/** Keys of items that are hidden from queries. */
 export const hidden = collection<true>("Hidden");
 export const items = collection<Item>("Item", {
-  admission: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
+  filter: (q) => (q.keys(hidden).length === 0 ? undefined : (key) => q.read(hidden, key) === undefined),
 });
 export const byTag = index(items, "byTag", (item) => item.tags);
 
-/** The program as definitions of the engine. `ran` is told of each query that runs. */
-export function define(program: Program, ran: (query: number, arg: number) => void, answered: (fact: number, arg: number) => void) {
+/**
+ * Returns the program as definitions of the engine. Calls `ran` for each query that runs, and `answered` for each fact.
+ */
+export function define(
+  program: Program,
+  ran: (query: number, arg: number) => void,
+  answered: (fact: number, arg: number) => void,
+) {
   const definedQueries: Query<number, unknown>[] = [];
   const definedFacts: Fact<Client, number, unknown>[] = [];
   const reader = (q: QueryContext): Reader => ({
@@ -155,26 +170,41 @@ function expression(queriesFrom: number, factsFrom: number, depth: number): fc.A
     fc.record({ is: fc.constant("ask" as const), fact: fc.integer({ min: 0, max: 1 }), arg: leaf }),
   ];
   if (factsFrom < facts) {
-    options.push(fc.record({ is: fc.constant("ask" as const), fact: fc.integer({ min: factsFrom, max: facts - 1 }), arg: leaf }));
+    options.push(
+      fc.record({ is: fc.constant("ask" as const), fact: fc.integer({ min: factsFrom, max: facts - 1 }), arg: leaf }),
+    );
   }
   if (queriesFrom < calls) {
-    const call = fc.record({ is: fc.constant("call" as const), query: fc.integer({ min: queriesFrom, max: calls - 1 }), arg: leaf });
+    const call = fc.record({
+      is: fc.constant("call" as const),
+      query: fc.integer({ min: queriesFrom, max: calls - 1 }),
+      arg: leaf,
+    });
     options.push(call, call);
   }
   return fc.oneof(...options);
 }
 
 /**
- * Programs without cycles: a query calls and asks only what has a higher number (facts are between the queries), or with them.
+ * Programs without cycles: a query calls and asks only what has a higher number (facts are between the queries), or
+ * with them.
  */
 export function programs(cyclic: boolean): fc.Arbitrary<Program> {
   return fc.record({
-    queries: fc.tuple(...Array.from({ length: calls }, (_, i) => expression(cyclic ? 0 : i + 1, cyclic ? 2 : 2 + Math.min(i, 3), 3))),
-    facts: fc.tuple(...Array.from({ length: facts - 2 }, (_, i) => expression(cyclic ? 0 : i + 2, cyclic ? 2 : i + 3, 2))),
+    queries: fc.tuple(
+      ...Array.from({ length: calls }, (_, i) => expression(cyclic ? 0 : i + 1, cyclic ? 2 : 2 + Math.min(i, 3), 3)),
+    ),
+    facts: fc.tuple(
+      ...Array.from({ length: facts - 2 }, (_, i) => expression(cyclic ? 0 : i + 2, cyclic ? 2 : i + 3, 2)),
+    ),
   });
 }
 
-export type Edit = readonly { readonly key: string; readonly item: Item | undefined; readonly hide: boolean | undefined }[];
+export type Edit = readonly {
+  readonly key: string;
+  readonly item: Item | undefined;
+  readonly hide: boolean | undefined;
+}[];
 
 export interface Model {
   readonly items: Map<string, Item>;
@@ -209,7 +239,14 @@ const item: fc.Arbitrary<Item> = fc.record(
 );
 
 export const edits: fc.Arbitrary<readonly Edit[]> = fc.array(
-  fc.array(fc.record({ key: fc.constantFrom(...keys), item: fc.option(item, { nil: undefined }), hide: fc.constantFrom(undefined, undefined, undefined, true, false) }), { minLength: 1, maxLength: 2 }),
+  fc.array(
+    fc.record({
+      key: fc.constantFrom(...keys),
+      item: fc.option(item, { nil: undefined }),
+      hide: fc.constantFrom(undefined, undefined, undefined, true, false),
+    }),
+    { minLength: 1, maxLength: 2 },
+  ),
   { minLength: 1, maxLength: 12 },
 );
 

@@ -8,10 +8,10 @@ interface Reader {
 // A spreadsheet: the text of each cell is an input.
 const cells = collection<string>("Cell");
 
-// What may differ between readers is asked, not passed around: readers who answer alike share results.
+// Differences between readers are facts, and are not passed around: readers with equal answers share results.
 const seesSalaries = fact("seesSalaries", (reader: Reader) => reader.department === "people");
 
-// A formula is a sum of numbers and names of cells. It depends on what it reads, and is told nothing else.
+// A formula is a sum of numbers and names of cells. It depends on its reads only.
 const value: Query<string, number> = query("value", (q, cell: string): number => {
   const text = q.read(cells, cell) ?? "0";
   if (!text.startsWith("=")) return Number(text);
@@ -44,15 +44,15 @@ const ben = db.view({ department: "sales" });
 const cid = db.view({ department: "law" });
 deepEqual(ann.call(sheet), ["A1: 2", "A2: 5", "S1: 1000"]);
 deepEqual(ben.call(sheet), ["A1: 2", "A2: 5", "S1: hidden"]);
-equal(cid.call(sheet), ben.call(sheet)); // one object: they are of one class
+equal(cid.call(sheet), ben.call(sheet)); // one object: both readers are of one class
 
-// Only who can see a salary is touched when it changes.
+// A changed salary affects only the readers that see it.
 const before = ben.call(sheet);
 db.commit((tx) => tx.set(cells, "S1", "1100"));
 equal(ben.call(sheet), before);
 deepEqual(ann.call(sheet), ["A1: 2", "A2: 5", "S1: 1100"]);
 
-// A change whose effect ends at A2 ends there: 1 + 4 is still 5.
+// Early cutoff: A2 is computed again, but 1 + 4 is still 5, so nothing else is.
 const { recomputations } = db.stats();
 db.commit((tx) => tx.set(cells, "A2", "=1+4"));
 equal(ben.call(sheet), before);
@@ -62,4 +62,6 @@ db.commit((tx) => tx.set(cells, "A1", "=A2+A1"));
 deepEqual(ben.call(sheet), ["A1: circular", "A2: 5", "S1: hidden"]);
 
 // Why does A2 show what it shows?
-deepEqual(ben.explain(value, "A2").inputs, [{ kind: "entry", collection: "Cell", key: "A2", present: true, changedAt: 3 }]);
+deepEqual(ben.explain(value, "A2").inputs, [
+  { kind: "entry", collection: "Cell", key: "A2", present: true, changedAt: 3 },
+]);

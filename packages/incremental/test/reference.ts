@@ -3,12 +3,12 @@ import { evaluate, type Client, type Item, type Model, type Program, type Reader
 export interface Outcome {
   readonly value: unknown;
   readonly error: string | undefined;
-  /** What it read itself, in order, with what it got, and what it and all that it called asked the client. */
+  /** Its own reads with their results, in order, and the questions to the client, its own and those of calls. */
   readonly trace: string;
   readonly asked: ReadonlyMap<string, string>;
 }
 
-/** What a program gives one client, computed without any engine. For programs without cycles. */
+/** The results of a program for one client, computed without an engine. For programs without cycles. */
 export class Reference {
   readonly queries = new Map<string, Outcome>();
   readonly facts = new Map<string, Outcome>();
@@ -31,7 +31,13 @@ export class Reference {
     return this.#run(this.facts, `f${fact}(${arg})`, this.program.facts[fact - 2]!, arg, (value) => ({ of, value }));
   }
 
-  #run(known: Map<string, Outcome>, name: string, body: Parameters<typeof evaluate>[0], arg: number, wrap: (value: unknown) => unknown) {
+  #run(
+    known: Map<string, Outcome>,
+    name: string,
+    body: Parameters<typeof evaluate>[0],
+    arg: number,
+    wrap: (value: unknown) => unknown,
+  ) {
     const before = known.get(name);
     if (before !== undefined) return before;
     const trace: string[] = [];
@@ -49,12 +55,18 @@ export class Reference {
     };
     const sorted = [...this.model.items].sort(([a], [b]) => (a < b ? -1 : 1));
     const { hidden } = this.model;
-    /** Those of some entries that are met: what is hidden is looked at where there is anything. */
+    /** Returns the entries that are not hidden. Reads what is hidden only if there are entries. */
     const met = (entries: readonly (readonly [string, Item])[]): readonly (readonly [string, Item])[] => {
       if (entries.length === 0 || note("hidden", [...hidden].sort()).length === 0) return entries;
       return entries.filter(([key]) => !note(`hidden ${key}`, hidden.has(key)));
     };
-    const bucket = (tag: string) => met(note(`bucket ${tag}`, sorted.filter(([, item]) => item.tags.includes(tag))));
+    const bucket = (tag: string) =>
+      met(
+        note(
+          `bucket ${tag}`,
+          sorted.filter(([, item]) => item.tags.includes(tag)),
+        ),
+      );
     const entry = (key: string) => {
       const item = note(`read ${key}`, this.model.items.get(key));
       return item === undefined ? [] : [[key, item] as const];
@@ -62,10 +74,18 @@ export class Reference {
     const reader: Reader = {
       read: (key) => met(entry(key))[0]?.[1],
       bucket: (tag) => bucket(tag).map(([, item]) => item),
-      keys: () => met(note("keys", sorted.map(([key]) => key)).map((key) => [key, { n: 0, tags: [] }])).map(([key]) => key),
+      keys: () =>
+        met(
+          note(
+            "keys",
+            sorted.map(([key]) => key),
+          ).map((key) => [key, { n: 0, tags: [] }]),
+        ).map(([key]) => key),
       tags: () => {
         const names = note("tags", [...new Set(sorted.flatMap(([, item]) => item.tags))].sort());
-        return names.length === 0 || note("hidden", [...hidden].sort()).length === 0 ? names : names.filter((tag) => bucket(tag).length > 0);
+        return names.length === 0 || note("hidden", [...hidden].sort()).length === 0
+          ? names
+          : names.filter((tag) => bucket(tag).length > 0);
       },
       all: () => met(note("all", sorted)).map(([, item]) => item),
       ask: (fact, n) => take(`ask ${fact} ${n}`, this.#ask(fact, n)),

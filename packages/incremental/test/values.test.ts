@@ -30,16 +30,28 @@ describe("structural equality", () => {
     expect(structurallyEqual(make(), make())).toBe(true);
   });
 
-  it("tells apart what code can tell apart", () => {
+  it("distinguishes values that code can distinguish", () => {
     const pairs: [unknown, unknown][] = [
       [0, -0],
       [1, 1n],
       [null, undefined],
       [{ a: undefined }, {}],
-      [{ a: 1, b: 2 }, { b: 2, a: 1 }],
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 },
+      ],
       [[1], { 0: 1, length: 1 }],
       [new Map([["a", 1]]), new Map([["a", 2]])],
-      [new Map([["a", 1], ["b", 2]]), new Map([["b", 2], ["a", 1]])],
+      [
+        new Map([
+          ["a", 1],
+          ["b", 2],
+        ]),
+        new Map([
+          ["b", 2],
+          ["a", 1],
+        ]),
+      ],
       [new Set([1]), new Set([2])],
       [new Uint8Array([1, 2]), new Uint8Array([1, 3])],
       [new Uint8Array(100), new Uint8Array(100).fill(1, 97)],
@@ -52,18 +64,24 @@ describe("structural equality", () => {
     for (const [a, b] of pairs) expect([a, b, structurallyEqual(a, b)]).toEqual([a, b, false]);
   });
 
-  it("compares bytes wherever they lie in their buffer", () => {
+  it("compares bytes at any offset in their buffer", () => {
     const bytes = (offset: number) => new Uint8Array(200).fill(7).subarray(offset, offset + 90);
     for (const a of [0, 1, 4]) for (const b of [0, 3, 8]) expect(structurallyEqual(bytes(a), bytes(b))).toBe(true);
   });
 
-  it("asks an instance of a class for its fingerprint, if it has one", () => {
+  it("uses the fingerprint of a class's instance, if it has one", () => {
     expect(fingerprint({ equals: () => true })).toBe(0);
     expect(fingerprint({ equals: () => true, fingerprint: () => 7 })).toBe(7);
   });
 
   it("holds for copies, and equal values have equal fingerprints", () => {
-    const values = fc.anything({ withBigInt: true, withMap: true, withSet: true, withTypedArray: true, withDate: true });
+    const values = fc.anything({
+      withBigInt: true,
+      withMap: true,
+      withSet: true,
+      withTypedArray: true,
+      withDate: true,
+    });
     fc.assert(
       fc.property(values, (value) => {
         const copy: unknown = structuredClone(value);
@@ -75,12 +93,16 @@ describe("structural equality", () => {
 });
 
 describe("a key", () => {
-  it("is equal exactly where the data is, whatever the order of properties", () => {
+  it("is equal if and only if the data is, independent of the order of properties", () => {
     const reorder = (value: unknown): unknown =>
       Array.isArray(value)
         ? value.map(reorder)
         : typeof value === "object" && value !== null
-          ? Object.fromEntries(Object.entries(value).reverse().map(([name, inner]) => [name, reorder(inner)]))
+          ? Object.fromEntries(
+              Object.entries(value)
+                .reverse()
+                .map(([name, inner]) => [name, reorder(inner)]),
+            )
           : value;
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
@@ -92,17 +114,18 @@ describe("a key", () => {
     );
   });
 
-  it("counts a property that is undefined as absent, and is plain data", () => {
+  it("treats an undefined property as absent, and must be plain data", () => {
     expect(canonicalKey({ b: 1, a: undefined })).toBe('{"b":1}');
     expect(sameKey({ b: 1, a: undefined }, { c: undefined, b: 1 })).toBe(true);
     expect(sameKey({ b: 1 }, Object.create({ b: 1 }))).toBe(false);
     expect(sameKey({}, new Date())).toBe(false);
     expect(sameKey({}, [])).toBe(false);
     expect(sameKey({ b: 1 }, JSON.parse('{"__proto__":{}}'))).toBe(false);
-    for (const value of [() => 1, Symbol("s"), [new Date()], { a: new Map() }]) expect(() => requireKey(value)).toThrow(/is no key: expected plain data/);
+    for (const value of [() => 1, Symbol("s"), [new Date()], { a: new Map() }])
+      expect(() => requireKey(value)).toThrow(/is not a key: expected plain data/);
   });
 
-  it("finds in a table what its canonical text finds in a map", () => {
+  it("finds the same in a table as its canonical text in a map", () => {
     const names = fc.constantFrom("a", "b", "c", "constructor", "__proto__");
     const { key } = fc.letrec<{ key: unknown }>((tie) => ({
       key: fc.oneof(
@@ -138,12 +161,16 @@ describe("a key", () => {
     );
   });
 
-  it("finds each of many records that have much in common", () => {
+  it("finds each of many similar records", () => {
     const table = new KeyTable<{ readonly arg: unknown }>();
     const args = (): unknown[] =>
       [0, 1, 2].flatMap((kind) =>
         Array.from({ length: 300 }, (_, i) =>
-          kind === 0 ? { scope: { name: "x" }, host: `h${i % 30}`, port: i } : kind === 1 ? { list: ["a", "b", String(i)] } : { deep: { er: { and: { er: i } } } },
+          kind === 0
+            ? { scope: { name: "x" }, host: `h${i % 30}`, port: i }
+            : kind === 1
+              ? { list: ["a", "b", String(i)] }
+              : { deep: { er: { and: { er: i } } } },
         ),
       );
     const items = args().map((arg) => ({ arg }));

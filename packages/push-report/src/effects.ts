@@ -1,4 +1,4 @@
-import type { Query, Supposition, View } from "@istiod/incremental";
+import type { Query, DryRun, View } from "@istiod/incremental";
 import { difference, type Difference, type Resource, type ResourceSet } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 
@@ -23,13 +23,13 @@ interface Compared extends Difference {
   readonly then: ResourceSet | undefined;
 }
 
-/** What an object does to clients, found by supposing that it were not there: for each stream and type once, until the next commit. */
+/** The effects of an object on clients, by a dry run without it: for each stream and type once, until the next commit. */
 export class Effects<C> {
   readonly #sources: EffectSources<C>;
-  readonly #without: Supposition<C>;
+  readonly #without: DryRun<C>;
   readonly #compared = new Map<string, Map<string, Compared | undefined>>();
 
-  constructor(sources: EffectSources<C>, without: Supposition<C>) {
+  constructor(sources: EffectSources<C>, without: DryRun<C>) {
     this.#sources = sources;
     this.#without = without;
   }

@@ -65,8 +65,8 @@ export interface StatusPace {
 const mostBeginnings = 4;
 
 /**
- * The status of an object, at one moment after it was asked for. Which proxies it reaches is told by supposing that it were not there: what a proxy would then be given
- * that it is not given now, and the reverse, is made from the object. This costs what deleting the object would, so results should be
+ * The status of an object, at one moment after it was asked for. The proxies that it reaches are found by a dry run without it: resources that a proxy has only with the object, or only without
+ * it, are built from the object. This costs what deleting the object would, so results should be
  * kept for as long as the revision stands. It is done proxy by proxy, with turns for others between; what a commit makes out of date is begun anew.
  */
 export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName, { sliceMs = 8, turn = setImmediate }: StatusPace = {}): Promise<ObjectStatus> {
@@ -77,7 +77,7 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
     if (places.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, places);
     if (noEffect !== undefined) return statusAt(sources, object, noEffect);
-    const effects = new Effects(sources, database.suppose((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
+    const effects = new Effects(sources, database.dryRun((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
     let until = performance.now() + sliceMs;
     for (const ask of effects.asked(sources.connections())) {
       if (beginning < mostBeginnings && performance.now() >= until) {

@@ -5,7 +5,8 @@ import { rejectedConfigs } from "./rejected-configs.js";
 
 /** What feeds the metrics of sources. */
 export interface SourceMetrics {
-  committed(commit: Commit, timing: CommitTiming): void;
+  committed(commit: Commit): void;
+  commitTiming(timing: CommitTiming): void;
   /** Counts a push to a proxy that was triggered by these revisions. */
   pushStarted(changes: readonly number[]): void;
   problems(found: readonly Problem[]): void;
@@ -82,11 +83,7 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
   }
 
   return {
-    committed(commit, { gatheredMs, committingMs, readingMs }) {
-      debounce.observe((gatheredMs + committingMs) / 1000);
-      init.observe(committingMs / 1000);
-      latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
-      duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
+    committed(commit) {
       for (const { collection, key, present: is } of commit.changed) {
         const kind = nameOfKind.get(collection);
         if (kind === undefined) continue;
@@ -104,6 +101,12 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
         if (reasons.size <= commitsRemembered) break;
         reasons.delete(oldest);
       }
+    },
+    commitTiming({ gatheredMs, committingMs, readingMs }) {
+      debounce.observe((gatheredMs + committingMs) / 1000);
+      init.observe(committingMs / 1000);
+      latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
+      duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
     },
     pushStarted(changes) {
       for (const revision of changes) for (const [type, times] of Object.entries(reasons.get(revision) ?? {})) triggers.inc({ type }, times);

@@ -5,7 +5,7 @@ import {
   type AuthorizationPolicy,
 } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { each, type Place } from "../validation/place.js";
 import { atMost, required, type Shape } from "../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../validation/targets.js";
@@ -14,7 +14,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type AuthorizationPolicyObject = ConfigObject<AuthorizationPolicy>;
 
-export const authorizationPolicies = collection<AuthorizationPolicyObject>("AuthorizationPolicy", { admission: ofDiscoveredNamespaces });
+export const authorizationPolicies = collection<AuthorizationPolicyObject>("AuthorizationPolicy", { filter: discoveryNamespacesFilter });
 
 export const authorizationPoliciesByNamespace = index(authorizationPolicies, "byNamespace", (v) => [v.namespace]);
 

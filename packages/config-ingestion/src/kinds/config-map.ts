@@ -1,7 +1,7 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -29,7 +29,7 @@ const entriesRead = new Set([
 ]);
 
 /** Keyed `cluster/ns/name`. */
-export const configMaps = collection<ConfigMapObject>("ConfigMap", { admission: ofDiscoveredNamespaces });
+export const configMaps = collection<ConfigMapObject>("ConfigMap", { filter: discoveryNamespacesFilter });
 
 export const configMapKind = declareKind<ConfigMapSpec, undefined>({
   kind: "ConfigMap",

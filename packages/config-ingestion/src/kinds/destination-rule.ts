@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { DestinationRuleSchema, type DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkSubsetName } from "../validation/destination.js";
 import { checkExportTo } from "../validation/export-to.js";
 import { checkLabels, checkWildcardDomain } from "../validation/names.js";
@@ -16,7 +16,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type DestinationRuleObject = ConfigObject<DestinationRule>;
 
-export const destinationRules = collection<DestinationRuleObject>("DestinationRule", { admission: ofDiscoveredNamespaces });
+export const destinationRules = collection<DestinationRuleObject>("DestinationRule", { filter: discoveryNamespacesFilter });
 
 /** By host: as written, or `ns/host` for a short name (see `hostBuckets`). */
 export const destinationRulesByHost = index(destinationRules, "byHost", (v) => [hostBucket(v.spec.host, v.namespace)]);

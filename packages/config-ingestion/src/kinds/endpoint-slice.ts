@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -37,7 +37,7 @@ export interface EndpointSliceSpec {
 export type EndpointSliceObject = ConfigObject<EndpointSliceSpec>;
 
 /** Keyed `cluster/ns/name`. */
-export const endpointSlices = collection<EndpointSliceObject>("EndpointSlice", { admission: ofDiscoveredNamespaces });
+export const endpointSlices = collection<EndpointSliceObject>("EndpointSlice", { filter: discoveryNamespacesFilter });
 
 /** By the service that they belong to, `cluster/ns/service`. */
 export const endpointSlicesByService = index(endpointSlices, "byService", (s) =>

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { EnvoyFilterSchema, type EnvoyFilter } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { each, type Place } from "../validation/place.js";
 import { atMostOne, port, type Shape } from "../validation/shape.js";
 import { checkAttachment, checkWorkloadSelector, targetRefsShape, workloadSelectorShape } from "../validation/targets.js";
@@ -10,7 +10,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type EnvoyFilterObject = ConfigObject<EnvoyFilter>;
 
-export const envoyFilters = collection<EnvoyFilterObject>("EnvoyFilter", { admission: ofDiscoveredNamespaces });
+export const envoyFilters = collection<EnvoyFilterObject>("EnvoyFilter", { filter: discoveryNamespacesFilter });
 
 export const envoyFiltersByNamespace = index(envoyFilters, "byNamespace", (v) => [v.namespace]);
 

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { GatewaySchema, ServerTLSSettings_TLSmode as Mode, type Gateway, type Server } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkIpAddress, checkPort, checkUnixSocket } from "../validation/addresses.js";
 import { checkGatewayHost, isDnsLabel } from "../validation/names.js";
 import { each, type Place } from "../validation/place.js";
@@ -12,7 +12,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type GatewayObject = ConfigObject<Gateway>;
 
-export const gateways = collection<GatewayObject>("Gateway", { admission: ofDiscoveredNamespaces });
+export const gateways = collection<GatewayObject>("Gateway", { filter: discoveryNamespacesFilter });
 
 export const gatewaysByNamespace = index(gateways, "byNamespace", (v) => [v.namespace]);
 

@@ -1,7 +1,7 @@
 import { collection } from "@istiod/incremental";
 import { meshKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { declareKind } from "./kind.js";
 
 export interface IngressTls {
@@ -42,7 +42,7 @@ export interface IngressSpec {
 export type IngressObject = ConfigObject<IngressSpec>;
 
 /** Kubernetes Ingresses, of the cluster that holds the configuration. Keyed `ns/name`. */
-export const ingresses = collection<IngressObject>("Ingress", { admission: ofDiscoveredNamespaces });
+export const ingresses = collection<IngressObject>("Ingress", { filter: discoveryNamespacesFilter });
 
 /** By which an Ingress named its class before it had a field for it. */
 export const ingressClassAnnotation = "kubernetes.io/ingress.class";

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIpAddress } from "../validation/ip.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind, type Kind } from "./kind.js";
@@ -21,10 +21,10 @@ export interface ServiceImportSpec {
 export type ServiceImportObject = ConfigObject<ServiceImportSpec>;
 
 /** Keyed `cluster/ns/name`. */
-export const serviceExports = collection<ServiceExportObject>("ServiceExport", { admission: ofDiscoveredNamespaces });
+export const serviceExports = collection<ServiceExportObject>("ServiceExport", { filter: discoveryNamespacesFilter });
 
 /** Keyed `cluster/ns/name`. */
-export const serviceImports = collection<ServiceImportObject>("ServiceImport", { admission: ofDiscoveredNamespaces });
+export const serviceImports = collection<ServiceImportObject>("ServiceImport", { filter: discoveryNamespacesFilter });
 
 /** Those of all clusters by `ns/name`. */
 export const serviceImportsByName = index(serviceImports, "byName", ({ namespace, name }) => [`${namespace}/${name}`]);

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { PeerAuthenticationSchema, type PeerAuthentication } from "@istiod/istio-api/security/v1beta1/peer_authentication";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isPort } from "../validation/addresses.js";
 import type { Place } from "../validation/place.js";
 import { notEmpty, type Shape } from "../validation/shape.js";
@@ -10,7 +10,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type PeerAuthenticationObject = ConfigObject<PeerAuthentication>;
 
-export const peerAuthentications = collection<PeerAuthenticationObject>("PeerAuthentication", { admission: ofDiscoveredNamespaces });
+export const peerAuthentications = collection<PeerAuthenticationObject>("PeerAuthentication", { filter: discoveryNamespacesFilter });
 
 export const peerAuthenticationsByNamespace = index(peerAuthentications, "byNamespace", (v) => [v.namespace]);
 

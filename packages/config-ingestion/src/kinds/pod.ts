@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { readContainers, readRunAsUser, type Container } from "./container.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
@@ -50,7 +50,7 @@ export interface PodStatus {
 export type PodObject = ConfigObject<PodSpec, PodStatus>;
 
 /** Keyed `cluster/ns/name`. */
-export const pods = collection<PodObject>("Pod", { admission: ofDiscoveredNamespaces });
+export const pods = collection<PodObject>("Pod", { filter: discoveryNamespacesFilter });
 
 /** By each of their addresses, of every cluster; pods on their host's network are in it too. */
 export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ?? []);

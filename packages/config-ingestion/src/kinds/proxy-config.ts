@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/networking/v1beta1/proxy_config";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import type { Place } from "../validation/place.js";
 import { atMost, type Shape } from "../validation/shape.js";
 import { checkSelector, selectorShape } from "../validation/targets.js";
@@ -9,7 +9,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type ProxyConfigObject = ConfigObject<ProxyConfig>;
 
-export const proxyConfigs = collection<ProxyConfigObject>("ProxyConfig", { admission: ofDiscoveredNamespaces });
+export const proxyConfigs = collection<ProxyConfigObject>("ProxyConfig", { filter: discoveryNamespacesFilter });
 
 export const proxyConfigsByNamespace = index(proxyConfigs, "byNamespace", (v) => [v.namespace]);
 

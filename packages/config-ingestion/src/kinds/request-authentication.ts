@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { RequestAuthenticationSchema, type RequestAuthentication } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../validation/durations.js";
 import { checkJwks } from "../validation/jwks.js";
 import { each, type Place } from "../validation/place.js";
@@ -11,7 +11,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type RequestAuthenticationObject = ConfigObject<RequestAuthentication>;
 
-export const requestAuthentications = collection<RequestAuthenticationObject>("RequestAuthentication", { admission: ofDiscoveredNamespaces });
+export const requestAuthentications = collection<RequestAuthenticationObject>("RequestAuthentication", { filter: discoveryNamespacesFilter });
 
 export const requestAuthenticationsByNamespace = index(requestAuthentications, "byNamespace", (v) => [v.namespace]);
 

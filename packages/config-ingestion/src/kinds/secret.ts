@@ -1,7 +1,7 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -13,7 +13,7 @@ export interface SecretSpec {
 export type SecretObject = ConfigObject<SecretSpec>;
 
 /** Keyed `cluster/ns/name`. */
-export const secrets = collection<SecretObject>("Secret", { admission: ofDiscoveredNamespaces });
+export const secrets = collection<SecretObject>("Secret", { filter: discoveryNamespacesFilter });
 
 /** Types of Secrets that nothing reads and that can be many and large. */
 const unread = new Set(["helm.sh/release.v1", "kubernetes.io/service-account-token"]);

@@ -1,6 +1,6 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -9,7 +9,7 @@ export type ServiceAccountSpec = Readonly<Record<string, never>>;
 export type ServiceAccountObject = ConfigObject<ServiceAccountSpec>;
 
 /** Keyed `cluster/ns/name`. */
-export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", { admission: ofDiscoveredNamespaces });
+export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", { filter: discoveryNamespacesFilter });
 
 export const serviceAccountKind = declareKind<ServiceAccountSpec, undefined>({
   kind: "ServiceAccount",

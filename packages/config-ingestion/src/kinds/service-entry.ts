@@ -2,7 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { ServiceEntrySchema, type ServiceEntry } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import type { ConfigObject } from "../config-object.js";
 import { record, records, text } from "../documents/json.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { atMost, port, required, size, uniqueBy, type Shape } from "../validation/shape.js";
 import { workloadSelectorShape } from "../validation/targets.js";
 import { workloadShape } from "../validation/workload.js";
@@ -22,7 +22,7 @@ export interface ServiceEntryStatus {
 
 export type ServiceEntryObject = ConfigObject<ServiceEntry, ServiceEntryStatus>;
 
-export const serviceEntries = collection<ServiceEntryObject>("ServiceEntry", { admission: ofDiscoveredNamespaces });
+export const serviceEntries = collection<ServiceEntryObject>("ServiceEntry", { filter: discoveryNamespacesFilter });
 
 export const serviceEntriesByHost = index(serviceEntries, "byHost", (v) => v.spec.hosts);
 

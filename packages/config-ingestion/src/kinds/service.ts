@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { Fields } from "../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
@@ -44,7 +44,7 @@ export interface ServiceStatus {
 export type ServiceObject = ConfigObject<ServiceSpec, ServiceStatus>;
 
 /** Keyed `cluster/ns/name`. */
-export const services = collection<ServiceObject>("Service", { admission: ofDiscoveredNamespaces });
+export const services = collection<ServiceObject>("Service", { filter: discoveryNamespacesFilter });
 
 /** By namespace, of every cluster. */
 export const servicesByNamespace = index(services, "byNamespace", (s) => [s.namespace]);

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { OutboundTrafficPolicy_Mode as OutboundMode, SidecarSchema, type Sidecar } from "@istiod/istio-api/networking/v1alpha3/sidecar";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkConnectionPool } from "../validation/connection-pool.js";
 import { checkDestination } from "../validation/destination.js";
 import { checkFqdn } from "../validation/names.js";
@@ -15,7 +15,7 @@ import { checkIngress } from "./sidecar/ingress.js";
 
 export type SidecarObject = ConfigObject<Sidecar>;
 
-export const sidecars = collection<SidecarObject>("Sidecar", { admission: ofDiscoveredNamespaces });
+export const sidecars = collection<SidecarObject>("Sidecar", { filter: discoveryNamespacesFilter });
 
 export const sidecarsByNamespace = index(sidecars, "byNamespace", (v) => [v.namespace]);
 

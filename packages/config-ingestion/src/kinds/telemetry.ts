@@ -7,7 +7,7 @@ import {
   type Tracing,
 } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../validation/durations.js";
 import { checkExpression } from "../validation/expression.js";
 import { checkRange } from "../validation/numbers.js";
@@ -18,7 +18,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type TelemetryObject = ConfigObject<Telemetry>;
 
-export const telemetries = collection<TelemetryObject>("Telemetry", { admission: ofDiscoveredNamespaces });
+export const telemetries = collection<TelemetryObject>("Telemetry", { filter: discoveryNamespacesFilter });
 
 export const telemetriesByNamespace = index(telemetries, "byNamespace", (v) => [v.namespace]);
 

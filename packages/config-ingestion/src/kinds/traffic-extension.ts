@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { TrafficExtensionSchema, type TrafficExtension } from "@istiod/istio-api/extensions/v1alpha1/traffic_extension";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import type { Place } from "../validation/place.js";
 import { port, required, size, type Shape } from "../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../validation/targets.js";
@@ -10,7 +10,7 @@ import { checkWasm, wasmShape } from "./wasm/wasm.js";
 
 export type TrafficExtensionObject = ConfigObject<TrafficExtension>;
 
-export const trafficExtensions = collection<TrafficExtensionObject>("TrafficExtension", { admission: ofDiscoveredNamespaces });
+export const trafficExtensions = collection<TrafficExtensionObject>("TrafficExtension", { filter: discoveryNamespacesFilter });
 
 export const trafficExtensionsByNamespace = index(trafficExtensions, "byNamespace", (v) => [v.namespace]);
 

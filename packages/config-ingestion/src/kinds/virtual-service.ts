@@ -6,7 +6,7 @@ import {
   type VirtualService,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkExportTo } from "../validation/export-to.js";
 import { overlap } from "../validation/hosts.js";
 import { isIpAddress } from "../validation/ip.js";
@@ -22,7 +22,7 @@ import { virtualHostFault } from "./virtual-service/virtual-host.js";
 
 export type VirtualServiceObject = ConfigObject<VirtualService>;
 
-export const virtualServices = collection<VirtualServiceObject>("VirtualService", { admission: ofDiscoveredNamespaces });
+export const virtualServices = collection<VirtualServiceObject>("VirtualService", { filter: discoveryNamespacesFilter });
 
 /** By host: as written, or `ns/host` for a short name (see `hostBuckets`). Delegates have no host and are in no bucket. */
 export const virtualServicesByHost = index(virtualServices, "byHost", (v) => v.spec.hosts.map((host) => hostBucket(host, v.namespace)));

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { WasmPluginSchema, type WasmPlugin } from "@istiod/istio-api/extensions/v1alpha1/wasm";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import type { Place } from "../validation/place.js";
 import { port, required, type Shape } from "../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../validation/targets.js";
@@ -10,7 +10,7 @@ import { checkWasm, wasmShape } from "./wasm/wasm.js";
 
 export type WasmPluginObject = ConfigObject<WasmPlugin>;
 
-export const wasmPlugins = collection<WasmPluginObject>("WasmPlugin", { admission: ofDiscoveredNamespaces });
+export const wasmPlugins = collection<WasmPluginObject>("WasmPlugin", { filter: discoveryNamespacesFilter });
 
 export const wasmPluginsByNamespace = index(wasmPlugins, "byNamespace", (v) => [v.namespace]);
 

@@ -2,7 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { WorkloadEntrySchema, type WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
 import { clusterKey, type ConfigObject } from "../config-object.js";
 import { record, records } from "../documents/json.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import type { Place } from "../validation/place.js";
 import type { Shape } from "../validation/shape.js";
 import { checkWorkload, workloadShape } from "../validation/workload.js";
@@ -16,7 +16,7 @@ export interface WorkloadEntryStatus {
 export type WorkloadEntryObject = ConfigObject<WorkloadEntry, WorkloadEntryStatus>;
 
 /** Keyed `cluster/ns/name`: each cluster of a mesh has its own. */
-export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry", { admission: ofDiscoveredNamespaces });
+export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry", { filter: discoveryNamespacesFilter });
 
 export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
 

@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { WorkloadGroupSchema, type ReadinessProbe, type WorkloadGroup } from "@istiod/istio-api/networking/v1alpha3/workload_group";
 import type { ConfigObject } from "../config-object.js";
-import { ofDiscoveredNamespaces } from "../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkPort } from "../validation/addresses.js";
 import { checkLabels } from "../validation/names.js";
 import { each, type Place } from "../validation/place.js";
@@ -11,7 +11,7 @@ import { istioKind } from "./istio-kind.js";
 
 export type WorkloadGroupObject = ConfigObject<WorkloadGroup>;
 
-export const workloadGroups = collection<WorkloadGroupObject>("WorkloadGroup", { admission: ofDiscoveredNamespaces });
+export const workloadGroups = collection<WorkloadGroupObject>("WorkloadGroup", { filter: discoveryNamespacesFilter });
 
 export const workloadGroupsByNamespace = index(workloadGroups, "byNamespace", (v) => [v.namespace]);
 

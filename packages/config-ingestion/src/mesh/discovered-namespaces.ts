@@ -1,4 +1,4 @@
-import { query, type Admission, type Collection, type QueryContext } from "@istiod/incremental";
+import { query, type EntryFilter, type Collection, type QueryContext } from "@istiod/incremental";
 import type { LabelSelector } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { namespaces } from "../kinds/namespace.js";
 import { clusterIdVariable, environment } from "./environment.js";
@@ -30,15 +30,15 @@ const discoverySelectors = query("discoverySelectors", (q): readonly LabelSelect
 export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean => isSelected(q, at, q.call(discoverySelectors)));
 
 /**
- * The admission of every namespaced kind: objects of namespaces that are not discovered are to queries as if they were not there. Kinds of
- * whole clusters (Namespace, Node, IngressClass) have none.
+ * The filter of every namespaced kind: hides objects of namespaces that are not discovered from queries. Cluster-scoped kinds (Namespace,
+ * Node, IngressClass) have none.
  */
-export const ofDiscoveredNamespaces: Admission = (q) =>
+export const discoveryNamespacesFilter: EntryFilter = (q) =>
   q.call(discoverySelectors).length === 0 ? undefined : (key) => q.call(isDiscovered, placeOfKey(q, key));
 
 /** The namespace for whose sake queries do not see an entry of a collection; undefined: they see it. Not for queries, which do not see it. */
 export function undiscoveredNamespace(database: Reader, of: Collection<unknown>, key: string): ClusterNamespace | undefined {
-  if (of.admission !== ofDiscoveredNamespaces) return undefined;
+  if (of.filter !== discoveryNamespacesFilter) return undefined;
   const place = placeOfKey(database, key);
   return isSelected(database, place, selectorsOf(database)) ? undefined : place;
 }

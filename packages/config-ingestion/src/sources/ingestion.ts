@@ -1,4 +1,4 @@
-import type { Commit, Database } from "@istiod/incremental";
+import type { Database } from "@istiod/incremental";
 import { formatProblem, type Problem } from "../documents/problem.js";
 import { systemClock, type Clock } from "./clock.js";
 import { Debounce } from "./debounce.js";
@@ -22,16 +22,17 @@ export interface IngestionOptions {
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
   onResolved?(problems: readonly Problem[]): void;
-  /** Called before each commit but the first. */
-  beforeCommit?(): void;
-  /** Told of every commit that changed something. */
-  onCommit?(commit: Commit, timing: CommitTiming): void;
+  /** Called after every commit that changed something. The commit itself is announced by the database: see `Database.observe`. */
+  onCommitTiming?(timing: CommitTiming): void;
 }
 
+/** Durations of one commit of an ingestion. */
 export interface CommitTiming {
+  /** The revision that the commit made. */
+  readonly revision: number;
   /** Milliseconds from the first change of the burst to the commit. */
   readonly gatheredMs: number;
-  /** Milliseconds that the commit itself took. */
+  /** Milliseconds that the commit itself took, with its observers. */
   readonly committingMs: number;
   /** Milliseconds that reading the sources took before it. */
   readonly readingMs: number;
@@ -216,17 +217,16 @@ export class Ingestion<C> {
   /** @param over whether nothing more is being gathered */
   private commit(writes: readonly Write[], over: boolean): void {
     const from = this.clock.now();
-    if (this.started) this.options.beforeCommit?.();
     const commit = this.database.commit((tx) => {
       for (const { collection, key, value } of writes) {
         if (value === undefined) tx.delete(collection, key);
         else tx.set(collection, key, value);
       }
     });
-    const timing: CommitTiming = { gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from, readingMs: this.readingMs };
+    const timing = { revision: commit.revision, gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from, readingMs: this.readingMs };
     if (over) this.since = undefined;
     this.tell();
-    if (commit.changed.length > 0) this.options.onCommit?.(commit, timing);
+    if (commit.changed.length > 0) this.options.onCommitTiming?.(timing);
   }
 
   private tell(): void {

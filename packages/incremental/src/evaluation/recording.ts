@@ -1,168 +1,187 @@
-import type { ClientView } from "../client-view.js";
 import type { Input } from "../inputs/input.js";
 import { Call } from "../records/call.js";
-import { Memo, nothing, type Dependency } from "../records/memo.js";
+import type { Client } from "../records/client.js";
+import type { Computation } from "../records/computation.js";
+import { Memo, noDependencies, type Dependency } from "../records/memo.js";
 import type { Path } from "../records/path.js";
-import type { Question } from "../records/question.js";
-import { Activation } from "./activation.js";
-import type { Engine, Seen } from "./engine.js";
+import { ActiveComputation, type ActiveStack } from "./active-stack.js";
+import type { Engine } from "./engine.js";
+import { reserveMark, type QuestionMarks, type Workspace } from "./workspace.js";
 
 /**
- * What a query or fact reads while it runs. It is compared, read by read, with what was read last time, or for another class of clients
- * (`like`): a run that reads the same finds each record without looking it up, and has the same list.
+ * The recorded reads of a query or fact while it runs. Each is compared with the read that is expected next, by the
+ * record of the last run or of another class of clients: a run that reads the same finds each record without a lookup,
+ * and has the same list of dependencies.
  */
-export class Recording extends Activation {
-  readonly #id: number;
-  /** Whether it is of a query. Facts have no path: they depend on other facts of their client directly. */
-  protected readonly shared: boolean;
+export class Recording extends ActiveComputation {
+  /** True for a query. A fact has no path: it depends on other facts of its client directly. */
+  protected readonly hasPath: boolean;
+  protected readonly active: ActiveStack;
+  readonly #workspace: Workspace;
+  readonly #pass: number;
   readonly #expected: readonly Dependency[];
-  /** How many of the expected dependencies were met. */
-  #met = 0;
-  /** Whether nothing else was met. */
+  /** The number of expected dependencies that were read. */
+  #matched = 0;
+  /** True if nothing else was read. */
   #asExpected = true;
-  readonly #notedBase: number;
+  readonly #dependenciesBase: number;
   readonly #stepsBase: number;
-  #seen: Seen | null = null;
+  #questions: QuestionMarks | null = null;
 
   constructor(
     protected readonly engine: Engine,
-    override readonly owner: Call | Question,
-    protected readonly client: ClientView<unknown>,
+    override readonly owner: Computation,
+    protected readonly client: Client,
+    /** The memo whose reads are expected. */
     like: Memo | null,
   ) {
     super(owner);
-    this.#id = ++engine.runs;
-    this.shared = owner instanceof Call;
-    this.#expected = like === null ? nothing : like.dependencies;
-    this.#notedBase = engine.notedTop;
-    this.#stepsBase = engine.stepsTop;
+    this.active = engine.active;
+    this.#workspace = engine.workspace;
+    this.#pass = ++this.#workspace.pass;
+    this.hasPath = owner instanceof Call;
+    this.#expected = like === null ? noDependencies : like.dependencies;
+    this.#dependenciesBase = this.#workspace.dependenciesTop;
+    this.#stepsBase = this.#workspace.stepsTop;
   }
 
-  /** What is read next if it is the same as last time. */
+  /** The expected next read. */
   protected get expected(): Dependency | undefined {
-    return this.#expected[this.#met];
+    return this.#expected[this.#matched];
   }
 
-  /** Ends the recording: the dependencies, each once, in order of first reading. The list is the expected one where it is equal. */
-  dependencies(): readonly Dependency[] {
-    const engine = this.engine;
+  /**
+   * Ends the recording of dependencies: returns each once, in order of first reading. The list is the expected one if
+   * it is equal.
+   */
+  endDependencies(): readonly Dependency[] {
     const expected = this.#expected;
-    if (this.#asExpected) return this.#met === expected.length ? expected : expected.slice(0, this.#met);
-    const noted = engine.noted;
-    const base = this.#notedBase;
-    let top = engine.notedTop;
-    engine.notedTop = base;
-    if (engine.runs !== this.#id) {
-      const pass = ++engine.runs;
-      let kept = base;
-      for (let i = base; i < top; i++) {
-        const dependency = noted[i] as Dependency;
-        if (typeof dependency !== "number") {
-          if (dependency.mark === pass) continue;
-          dependency.mark = pass;
-        }
-        noted[kept++] = dependency;
-      }
-      top = kept;
-    }
+    if (this.#asExpected) return this.#matched === expected.length ? expected : expected.slice(0, this.#matched);
+    const workspace = this.#workspace;
+    const { dependencies } = workspace;
+    const base = this.#dependenciesBase;
+    const top = workspace.pass === this.#pass ? workspace.dependenciesTop : this.#removeRepeated();
+    workspace.dependenciesTop = base;
     if (top - base === expected.length) {
       let i = 0;
-      while (i < expected.length && expected[i] === noted[base + i]) i++;
+      while (i < expected.length && expected[i] === dependencies[base + i]) i++;
       if (i === expected.length) return expected;
     }
-    return noted.slice(base, top);
+    return dependencies.slice(base, top);
   }
 
   /** Ends the recording of the path. */
-  path(): Path {
-    const engine = this.engine;
-    const top = engine.stepsTop;
-    engine.stepsTop = this.#stepsBase;
-    return engine.paths.intern(engine.steps, this.#stepsBase, top);
+  endPath(): Path {
+    const workspace = this.#workspace;
+    const top = workspace.stepsTop;
+    workspace.stepsTop = this.#stepsBase;
+    return this.engine.store.paths.intern(workspace.steps, this.#stepsBase, top);
   }
 
-  /** Takes over what a call read that failed because it is on a cycle with this one. */
-  absorb(dependencies: readonly Dependency[]): void {
+  /** Adds the reads of a call that failed because it is on a cycle with this one. */
+  addAll(dependencies: readonly Dependency[]): void {
     for (const dependency of dependencies) {
       if (typeof dependency === "number") {
-        if (this.shared) this.noteQuestion(dependency, this.client.answers[dependency] as number);
-        else this.noteAnswer(dependency);
+        if (this.hasPath) this.addQuestion(dependency, this.client.answers[dependency] as number);
+        else this.addAnswer(dependency);
       } else {
-        this.note(dependency);
-        if (dependency instanceof Memo) this.join(dependency.path);
+        this.addNode(dependency as Input | Memo);
+        if (dependency instanceof Memo) this.addPath(dependency.path);
       }
     }
   }
 
-  protected note(dependency: Input | Memo): void {
-    if (dependency.mark === this.#id) return;
-    dependency.mark = this.#id;
-    this.#list(dependency);
+  protected addNode(node: Input | Memo): void {
+    if (node.mark === this.#pass) return;
+    node.mark = this.#pass;
+    this.#add(node);
   }
 
-  #list(dependency: Dependency): void {
-    const expected = this.#expected[this.#met];
-    if (expected === dependency) {
-      this.#met++;
-      if (this.#asExpected) return;
-    } else {
-      if (this.#asExpected) this.#depart();
-      if (this.#expected[this.#met + 1] === dependency) this.#met += 2;
-      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner) this.#met++;
-    }
-    this.engine.noted[this.engine.notedTop++] = dependency;
+  /** Adds a question even if a call asked it before: after a change, that call may ask something else. */
+  protected addQuestion(id: number, answer: number): void {
+    const questions = this.#questionMarks(id);
+    const mark = questions.marks[id] as number;
+    if (mark > questions.mark) return;
+    if (mark < questions.mark) this.#addStep(id, answer);
+    questions.marks[id] = questions.mark + 1;
+    this.#add(id);
   }
 
-  #depart(): void {
-    this.#asExpected = false;
-    for (let i = 0; i < this.#met; i++) this.engine.noted[this.engine.notedTop++] = this.#expected[i] as Dependency;
-  }
-
-  /** A question is listed as the query's own even where a call asked it before: that call may ask something else after a change. */
-  protected noteQuestion(id: number, answer: number): void {
-    const seen = this.#marks(id);
-    const mark = seen.marks[id] as number;
-    if (mark > seen.last) return;
-    if (mark < seen.last) this.#step(id, answer);
-    seen.marks[id] = seen.last + 1;
-    this.#list(id);
-  }
-
-  protected noteAnswer(id: number): void {
+  protected addAnswer(id: number): void {
     const memo = this.client.answerMemos.get(id);
-    if (memo !== undefined) this.note(memo);
+    if (memo !== undefined) this.addNode(memo);
   }
 
-  protected join(path: Path): void {
-    if (path.mark === this.#id) return;
-    path.mark = this.#id;
+  /** Adds the steps of a called memo's path that are not in this path yet. */
+  protected addPath(path: Path): void {
+    if (path.mark === this.#pass) return;
+    path.mark = this.#pass;
     const steps = path.steps;
     for (let i = 0; i < steps.length; i += 2) {
       const id = steps[i] as number;
-      if (!this.shared) {
-        this.noteAnswer(id);
+      if (!this.hasPath) {
+        this.addAnswer(id);
         continue;
       }
-      const seen = this.#marks(id);
-      if ((seen.marks[id] as number) >= seen.last) continue;
-      seen.marks[id] = seen.last;
-      this.#step(id, steps[i + 1] as number);
+      const questions = this.#questionMarks(id);
+      if ((questions.marks[id] as number) >= questions.mark) continue;
+      questions.marks[id] = questions.mark;
+      this.#addStep(id, steps[i + 1] as number);
     }
   }
 
-  #step(id: number, answer: number): void {
-    const engine = this.engine;
-    engine.steps[engine.stepsTop++] = id;
-    engine.steps[engine.stepsTop++] = answer;
+  #add(dependency: Dependency): void {
+    const expected = this.#expected[this.#matched];
+    if (expected === dependency) {
+      this.#matched++;
+      if (this.#asExpected) return;
+    } else {
+      if (this.#asExpected) this.#copyMatched();
+      if (this.#expected[this.#matched + 1] === dependency) this.#matched += 2;
+      else if (expected instanceof Memo && dependency instanceof Memo && expected.owner === dependency.owner)
+        this.#matched++;
+    }
+    const workspace = this.#workspace;
+    workspace.dependencies[workspace.dependenciesTop++] = dependency;
   }
 
-  #marks(id: number): Seen {
-    this.#seen ??= this.engine.seen(this.engine.depth - 1);
-    if (id >= this.#seen.marks.length) {
-      const longer = new Int32Array(id * 2);
-      longer.set(this.#seen.marks);
-      this.#seen.marks = longer;
+  #copyMatched(): void {
+    this.#asExpected = false;
+    const workspace = this.#workspace;
+    for (let i = 0; i < this.#matched; i++) {
+      workspace.dependencies[workspace.dependenciesTop++] = this.#expected[i] as Dependency;
     }
-    return this.#seen;
+  }
+
+  /**
+   * Nested passes overwrote marks, so dependencies may be listed repeatedly. Returns the end of the list without
+   * repetitions.
+   */
+  #removeRepeated(): number {
+    const { dependencies, dependenciesTop } = this.#workspace;
+    const pass = ++this.#workspace.pass;
+    let kept = this.#dependenciesBase;
+    for (let i = kept; i < dependenciesTop; i++) {
+      const dependency = dependencies[i] as Dependency;
+      if (typeof dependency !== "number") {
+        if (dependency.mark === pass) continue;
+        dependency.mark = pass;
+      }
+      dependencies[kept++] = dependency;
+    }
+    return kept;
+  }
+
+  #addStep(id: number, answer: number): void {
+    const workspace = this.#workspace;
+    workspace.steps[workspace.stepsTop++] = id;
+    workspace.steps[workspace.stepsTop++] = answer;
+  }
+
+  #questionMarks(id: number): QuestionMarks {
+    const { questions } = this.engine.store;
+    this.#questions ??= this.#workspace.questionMarks(this.active.depth - 1, questions.byId.length);
+    reserveMark(this.#questions, id);
+    return this.#questions;
   }
 }

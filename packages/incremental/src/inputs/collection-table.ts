@@ -1,10 +1,10 @@
-import type { Collection } from "../definitions/input.js";
+import type { Collection } from "../definitions/context.js";
 import type { IndexTable } from "./index-table.js";
-import { Input, unset, type Home } from "./input.js";
+import { Input, type InputTable } from "./input.js";
 import { OrderedInputs } from "./ordered-inputs.js";
 
-/** The entries of one collection in one database. A key that is absent has an input only while something depends on it. */
-export class CollectionTable implements Home {
+/** The entries of one collection in one database. An absent key has an input only while something depends on it. */
+export class CollectionTable implements InputTable {
   readonly entries = new Map<string, Input>();
   readonly indexes: IndexTable[] = [];
   readonly keys: Input;
@@ -16,6 +16,7 @@ export class CollectionTable implements Home {
     this.all = new Input(this, "all", "");
   }
 
+  /** Returns the input of a key, adding it if there is none. */
   entry(key: string): Input {
     let input = this.entries.get(key);
     if (input === undefined) {
@@ -25,7 +26,7 @@ export class CollectionTable implements Home {
     return input;
   }
 
-  /** The entries that are present, in order of keys. */
+  /** Returns the present entries in order of keys. */
   ordered(): readonly Input[] {
     if (this.#ordered === undefined) {
       this.#ordered = new OrderedInputs();
@@ -34,26 +35,27 @@ export class CollectionTable implements Home {
     return this.#ordered.list();
   }
 
-  /** Puts or deletes the value. Returns every input of the table that changed by it. */
+  /** Sets or deletes a value, and adds every input of the table that changes to `changed`. */
   write(input: Input, present: boolean, value: unknown, revision: number, changed: Set<Input>): void {
     if (input.present !== present) {
       if (present) this.#ordered?.add(input);
       else this.#ordered?.remove(input);
-      changed.add(change(this.keys, revision));
+      changed.add(this.keys.change(revision));
     }
-    change(input, revision);
+    input.change(revision);
     input.present = present;
     input.value = value;
-    changed.add(input).add(change(this.all, revision));
+    changed.add(input).add(this.all.change(revision));
     if (!present && input.dependents === null) this.entries.delete(input.key);
   }
 
   refresh(input: Input): unknown {
     const ordered = this.ordered();
-    return (input.value = input.kind === "keys" ? ordered.map((entry) => entry.key) : ordered.map((entry) => entry.value));
+    return (input.value =
+      input.kind === "keys" ? ordered.map((entry) => entry.key) : ordered.map((entry) => entry.value));
   }
 
-  /** Forgets who depends on the entries. */
+  /** Drops all dependents. */
   detach(): void {
     this.keys.dependents = this.all.dependents = null;
     for (const [key, input] of this.entries) {
@@ -62,14 +64,8 @@ export class CollectionTable implements Home {
     }
   }
 
-  unused(input: Input): void {
-    if (input.kind === "item" && !input.present && this.entries.get(input.key) === input) this.entries.delete(input.key);
+  dropUnused(input: Input): void {
+    if (input.kind === "item" && !input.present && this.entries.get(input.key) === input)
+      this.entries.delete(input.key);
   }
-}
-
-/** Marks an input as changed at a revision, its value to be made again. */
-export function change(input: Input, revision: number): Input {
-  input.value = unset;
-  input.changedAt = revision;
-  return input;
 }

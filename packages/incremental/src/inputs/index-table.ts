@@ -1,7 +1,6 @@
-import type { Index } from "../definitions/input.js";
+import type { Index } from "../definitions/context.js";
 import { IncrementalError } from "../errors.js";
-import { change, type CollectionTable } from "./collection-table.js";
-import { Input, type Home } from "./input.js";
+import { Input, type InputTable } from "./input.js";
 import { OrderedInputs } from "./ordered-inputs.js";
 
 interface Bucket {
@@ -9,99 +8,115 @@ interface Bucket {
   readonly members: OrderedInputs;
 }
 
-/** The buckets of one index in one database. A bucket that is empty exists only while something depends on it. */
-export class IndexTable implements Home {
+/** The buckets of one index in one database. An empty bucket exists only while something depends on it. */
+export class IndexTable implements InputTable {
   readonly keys: Input;
   readonly #buckets = new Map<string, Bucket>();
-  readonly #filled = new OrderedInputs();
-  /** Buckets whose first or last member was added or removed by the commit under way, and whether they were filled before it. */
-  readonly #turned = new Map<Bucket, boolean>();
+  readonly #nonEmpty = new OrderedInputs();
+  /** Buckets whose first or last member the current commit added or removed, and whether they had members before it. */
+  readonly #touchedEnds = new Map<Bucket, boolean>();
 
   constructor(
     readonly of: Index<unknown>,
-    readonly table: CollectionTable,
+    entries: Iterable<Input>,
   ) {
     this.keys = new Input(this, "keys", "");
-    for (const entry of table.entries.values()) {
+    for (const entry of entries) {
       if (!entry.present) continue;
       for (const name of this.bucketsOf(entry.value, entry.key)) this.#bucket(name).members.add(entry);
     }
-    for (const bucket of this.#buckets.values()) this.#filled.add(bucket.input);
+    for (const bucket of this.#buckets.values()) this.#nonEmpty.add(bucket.input);
   }
 
+  /** Returns the input of a bucket, adding it if there is none. */
   bucket(name: string): Input {
     return this.#bucket(name).input;
   }
 
-  /** The bucket, if it holds or held anything that somebody read. */
+  /** Returns the input of a bucket if there is one. */
   existing(name: string): Input | undefined {
     return this.#buckets.get(name)?.input;
   }
 
-  /** What a bucket holds, without making it an input. */
+  /** Returns the values of a bucket without adding an input. */
   peek(name: string): readonly unknown[] {
     return this.entriesIn(name).map((entry) => entry.value);
   }
 
-  /** The entries in a bucket, without making it an input. */
+  /** Returns the entries of a bucket without adding an input. */
   entriesIn(name: string): readonly Input[] {
     return this.#buckets.get(name)?.members.list() ?? [];
   }
 
-  /** The keys of the entries that a bucket holds, sorted. */
+  /** Returns the keys of a bucket's entries, sorted. */
   members(name: string): readonly string[] {
-    return this.#buckets.get(name)?.members.list().map((entry) => entry.key) ?? [];
+    return (
+      this.#buckets
+        .get(name)
+        ?.members.list()
+        .map((entry) => entry.key) ?? []
+    );
   }
 
-  /** The buckets that are not empty, sorted. */
+  /** Returns the names of the non-empty buckets, sorted. */
   names(): readonly string[] {
-    return this.#filled.list().map((input) => input.key);
+    return this.#nonEmpty.list().map((input) => input.key);
   }
 
-  /** The index's function, run on an entry. Throws an `IncrementalError` with code `index` where it throws. */
+  /** Calls the index's function with an entry. Throws an `IncrementalError` with code `index` if it throws. */
   bucketsOf(value: unknown, key: string): ReadonlySet<string> {
     try {
       return new Set(this.of.buckets(value, key));
     } catch (cause) {
-      throw new IncrementalError("index", `${this.of.collection.name} ${key}: index ${this.of.name}: ${String(cause)}`, { cause });
+      throw new IncrementalError(
+        "index",
+        `${this.of.collection.name} ${key}: index ${this.of.name}: ${String(cause)}`,
+        { cause },
+      );
     }
   }
 
-  /** Moves an entry whose value changed between buckets, and adds the buckets that changed by it. */
-  move(entry: Input, before: ReadonlySet<string>, after: ReadonlySet<string>, revision: number, changed: Set<Input>): void {
+  /** Moves an entry whose value changed between buckets, and adds the buckets that change to `changed`. */
+  move(
+    entry: Input,
+    before: ReadonlySet<string>,
+    after: ReadonlySet<string>,
+    revision: number,
+    changed: Set<Input>,
+  ): void {
     for (const name of before) {
       if (after.has(name)) continue;
       const bucket = this.#touch(name, revision, changed);
-      if (bucket.members.size === 1 && !this.#turned.has(bucket)) this.#turned.set(bucket, true);
+      if (bucket.members.size === 1 && !this.#touchedEnds.has(bucket)) this.#touchedEnds.set(bucket, true);
       bucket.members.remove(entry);
     }
     for (const name of after) {
       const bucket = this.#touch(name, revision, changed);
       if (before.has(name)) continue;
-      if (bucket.members.size === 0 && !this.#turned.has(bucket)) this.#turned.set(bucket, false);
+      if (bucket.members.size === 0 && !this.#touchedEnds.has(bucket)) this.#touchedEnds.set(bucket, false);
       bucket.members.add(entry);
     }
   }
 
-  /** After the last move of a commit: finds whether the set of filled buckets changed. */
-  settle(revision: number, changed: Set<Input>): void {
-    for (const [bucket, filled] of this.#turned) {
+  /** Updates the set of non-empty buckets after the last move of a commit. */
+  finishMoves(revision: number, changed: Set<Input>): void {
+    for (const [bucket, hadMembers] of this.#touchedEnds) {
       const empty = bucket.members.size === 0;
-      if (empty === filled) {
-        if (empty) this.#filled.remove(bucket.input);
-        else this.#filled.add(bucket.input);
-        changed.add(change(this.keys, revision));
+      if (empty === hadMembers) {
+        if (empty) this.#nonEmpty.remove(bucket.input);
+        else this.#nonEmpty.add(bucket.input);
+        changed.add(this.keys.change(revision));
       }
       if (empty && bucket.input.dependents === null) this.#buckets.delete(bucket.input.key);
     }
-    this.#turned.clear();
+    this.#touchedEnds.clear();
   }
 
   refresh(input: Input): unknown {
     return (input.value = input.kind === "keys" ? this.names() : this.peek(input.key));
   }
 
-  /** Forgets who depends on the buckets. */
+  /** Drops all dependents. */
   detach(): void {
     this.keys.dependents = null;
     for (const [name, bucket] of this.#buckets) {
@@ -110,14 +125,14 @@ export class IndexTable implements Home {
     }
   }
 
-  unused(input: Input): void {
+  dropUnused(input: Input): void {
     const bucket = this.#buckets.get(input.key);
     if (bucket?.input === input && bucket.members.size === 0) this.#buckets.delete(input.key);
   }
 
   #touch(name: string, revision: number, changed: Set<Input>): Bucket {
     const bucket = this.#bucket(name);
-    changed.add(change(bucket.input, revision));
+    changed.add(bucket.input.change(revision));
     return bucket;
   }
 

@@ -1,34 +1,46 @@
-import type { Collection, Index } from "../definitions/input.js";
-import type { Dependents } from "../records/memo.js";
+import type { Collection, Index } from "../definitions/context.js";
+import { GraphNode } from "../records/memo.js";
 
-/** `item`: an entry of a collection or a bucket of an index; `keys`, `all`: every key, every value; `revision`: changes with each commit. */
+/**
+ * `item`: an entry of a collection or a bucket of an index; `keys`, `all`: every key, every value; `revision`: changes
+ * with each commit.
+ */
 export type InputKind = "item" | "keys" | "all" | "revision";
 
-/** Where an input's value is made when it is read for the first time since it changed. */
-export interface Home {
+/** The table of an input, which computes its value when it is first read after a change. */
+export interface InputTable {
   readonly of: Collection<unknown> | Index<unknown> | null;
   refresh(input: Input): unknown;
-  /** Nothing depends on the input any more. */
-  unused(input: Input): void;
+  /** Drops an input without dependents if it is absent or empty. */
+  dropUnused(input: Input): void;
 }
 
-/** The value of an input that must be made again before it is read. */
-export const unset: unique symbol = Symbol("unset");
+/** The value of an input that changed and was not read since. */
+export const notComputed: unique symbol = Symbol("notComputed");
 
-/** The smallest thing that can be read and can change. */
-export class Input {
-  value: unknown = unset;
+/** The smallest unit that can be read and can change. */
+export class Input extends GraphNode {
+  value: unknown = notComputed;
   /** For an entry: whether the key is present. */
   present = false;
-  /** The revision of its last change; 0 where it never changed. */
-  changedAt = 0;
-  dependents: Dependents = null;
-  /** The run that noted it last. */
-  mark = 0;
 
   constructor(
-    readonly home: Home,
+    readonly table: InputTable,
     readonly kind: InputKind,
     readonly key: string,
-  ) {}
+  ) {
+    super(0);
+  }
+
+  /** Marks the input as changed. Returns it. */
+  change(revision: number): Input {
+    this.value = notComputed;
+    this.changedAt = revision;
+    return this;
+  }
+}
+
+/** Returns the input's value, computing it if it changed since it was last read. */
+export function valueOf(input: Input): unknown {
+  return input.value === notComputed ? input.table.refresh(input) : input.value;
 }

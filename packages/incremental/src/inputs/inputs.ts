@@ -1,29 +1,23 @@
 import type { Change } from "../api.js";
-import type { Collection, Index } from "../definitions/input.js";
+import type { Collection, Index } from "../definitions/context.js";
 import { CollectionTable } from "./collection-table.js";
 import { IndexTable } from "./index-table.js";
-import { Input, unset, type Home } from "./input.js";
+import { Input, type InputTable } from "./input.js";
+import { planWrites, withAddedIndexes, type Plan, type Writes } from "./plan.js";
 
-/** A value to put, or `undefined` to delete. */
-export type Write = { readonly value: unknown } | undefined;
-export type Writes = ReadonlyMap<Collection<unknown>, ReadonlyMap<string, Write>>;
-
-interface Step {
-  readonly table: CollectionTable;
-  readonly key: string;
-  readonly write: Write;
-  readonly moves: readonly { readonly index: IndexTable; readonly before: ReadonlySet<string>; readonly after: ReadonlySet<string> }[];
-}
-
-const nowhere: Home = { of: null, refresh: () => undefined, unused: () => undefined };
-const none: ReadonlySet<string> = new Set();
+const noTable: InputTable = { of: null, refresh: () => undefined, dropUnused: () => undefined };
 
 /** All inputs of a database: collections and their indexes, and the revision. */
 export class Inputs {
-  revision = 0;
-  /** For what must not be trusted beyond the revision in which it was computed. */
-  readonly everyRevision = new Input(nowhere, "revision", "");
+  /** Changes with every commit: a dependency of memos that are valid in one revision only. */
+  readonly revisionInput = new Input(noTable, "revision", "");
   readonly #tables: (CollectionTable | IndexTable | undefined)[] = [];
+  #revision = 0;
+
+  /** The number of commits that changed something. */
+  get revision(): number {
+    return this.#revision;
+  }
 
   item(of: Collection<unknown> | Index<unknown>, key: string): Input {
     return of.kind === "collection" ? this.table(of).entry(key) : this.index(of).bucket(key);
@@ -37,16 +31,21 @@ export class Inputs {
     return this.table(of).all;
   }
 
-  /** Makes one revision of the writes that change something. Nothing is written where an index's function throws. */
-  commit(writes: Writes): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
-    const steps = [...writes].flatMap(([of, entries]) => this.#plan(this.table(of), entries));
-    const changed = new Set<Input>();
-    if (steps.length === 0) return { changes: [], changed };
-    const revision = ++this.revision;
-    changed.add(this.everyRevision);
-    this.everyRevision.changedAt = revision;
+  /**
+   * Returns the writes that change something. Throws an `IncrementalError` with code `index` if an index's function
+   * throws.
+   */
+  plan(writes: Writes): Plan {
+    return [...writes].flatMap(([of, entries]) => planWrites(this.table(of), entries));
+  }
+
+  /** Makes one revision of planned writes. Writes nothing if the function of an index that was added since throws. */
+  apply(plan: Plan): { readonly changes: readonly Change[]; readonly changed: ReadonlySet<Input> } {
+    const complete = withAddedIndexes(plan);
+    const revision = ++this.#revision;
+    const changed = new Set([this.revisionInput.change(revision)]);
     const indexes = new Set<IndexTable>();
-    for (const { table, key, write, moves } of steps) {
+    for (const { table, key, write, moves } of complete) {
       const input = table.entry(key);
       table.write(input, write !== undefined, write?.value, revision, changed);
       for (const { index, before, after } of moves) {
@@ -54,13 +53,14 @@ export class Inputs {
         indexes.add(index);
       }
     }
-    for (const index of indexes) index.settle(revision, changed);
-    return { changes: steps.map(({ table, key, write }) => ({ collection: table.of, key, present: write !== undefined })), changed };
+    for (const index of indexes) index.finishMoves(revision, changed);
+    const changes = plan.map(({ table, key, write }) => ({ collection: table.of, key, present: write !== undefined }));
+    return { changes, changed };
   }
 
-  /** Forgets who depends on what. */
+  /** Drops the dependents of all inputs. */
   detach(): void {
-    this.everyRevision.dependents = null;
+    this.revisionInput.dependents = null;
     for (const table of this.#tables) table?.detach();
   }
 
@@ -74,30 +74,9 @@ export class Inputs {
     let index = this.#tables[of.id] as IndexTable | undefined;
     if (index === undefined) {
       const table = this.table(of.collection);
-      this.#tables[of.id] = index = new IndexTable(of, table);
+      this.#tables[of.id] = index = new IndexTable(of, table.entries.values());
       table.indexes.push(index);
     }
     return index;
   }
-
-  #plan(table: CollectionTable, entries: ReadonlyMap<string, Write>): readonly Step[] {
-    const steps: Step[] = [];
-    for (const [key, write] of entries) {
-      const entry = table.entries.get(key);
-      const before = entry?.present === true ? entry : undefined;
-      if (before === undefined ? write === undefined : write !== undefined && table.of.equals(before.value, write.value)) continue;
-      const moves = table.indexes.map((index) => ({
-        index,
-        before: before === undefined ? none : index.bucketsOf(before.value, key),
-        after: write === undefined ? none : index.bucketsOf(write.value, key),
-      }));
-      steps.push({ table, key, write, moves });
-    }
-    return steps;
-  }
-}
-
-/** The input's value, made again if it changed since it was last read. */
-export function valueOf(input: Input): unknown {
-  return input.value === unset ? input.home.refresh(input) : input.value;
 }

@@ -3,20 +3,23 @@ import type { Input } from "./input.js";
 /** Above this many pending edits, sorting everything once costs less than moving the tail of the list for each. */
 const editsInPlace = 16;
 
-/** A list that nobody asks for is put in order when it has this many pending edits more than members. */
-const editsKept = 256;
+/** A list that is not read is sorted when its pending edits outnumber its members by this many. */
+const surplusEdits = 256;
 
 interface Edit {
   readonly input: Input;
   readonly add: boolean;
 }
 
-/** A list of no more than these is edited at once: most never have more than one member, and are never read. */
-const fewMembers = 8;
+/** Shorter lists are edited immediately: most never have more than one member, and are never read. */
+const shortestBatchedList = 8;
 
 const none: Input[] = [];
 
-/** A set of inputs in order of their keys, by UTF-16 code unit. Edits are cheap; those of long lists are applied when the order is next asked for. */
+/**
+ * A set of inputs in order of their keys, by UTF-16 code unit. Edits of long lists are applied when the list is next
+ * read.
+ */
 export class OrderedInputs {
   #list: Input[] = none;
   #edits: Edit[] | null = null;
@@ -34,7 +37,7 @@ export class OrderedInputs {
     this.#edit(input, false);
   }
 
-  /** Valid until the next edit. */
+  /** Returns the members in order. Valid until the next edit. */
   list(): readonly Input[] {
     const edits = this.#edits;
     if (edits === null) return this.#list;
@@ -58,14 +61,14 @@ export class OrderedInputs {
 
   #edit(input: Input, add: boolean): void {
     const list = this.#list;
-    if (this.#edits === null && list.length < fewMembers) {
+    if (this.#edits === null && list.length < shortestBatchedList) {
       const at = position(list, input.key);
       this.#list = [...list.slice(0, at), ...(add ? [input] : []), ...list.slice(add ? at : at + 1)];
       return;
     }
     this.#edits ??= [];
     this.#edits.push({ input, add });
-    if (this.#edits.length > list.length + editsKept) this.list();
+    if (this.#edits.length > list.length + surplusEdits) this.list();
   }
 }
 

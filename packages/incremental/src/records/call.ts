@@ -1,67 +1,67 @@
-import type { Query } from "../definitions/query.js";
+import type { Query } from "../definitions/context.js";
 import { canonicalKey } from "../values/key.js";
 import { KeyTable } from "../values/key-table.js";
-import type { Node } from "./decision-tree.js";
-import type { Prints } from "./prints.js";
+import { Computation } from "./computation.js";
+import type { DecisionTrees, Node } from "./decision-tree.js";
+import type { FingerprintIndex } from "./fingerprint-index.js";
 
 export type AnyQuery = Query<never, unknown>;
 
-/** One query with one argument, and its memos: a decision tree over the answers of clients. */
-export class Call {
+/** A query with an argument, and its memos: a decision tree over the answers of clients. */
+export class Call extends Computation implements DecisionTrees {
   tree: Node | null = null;
-  /** Trees whose place was taken, newest first: see `Standing`. */
   superseded: Node[] | null = null;
-  /** Its memos by the fingerprints of their values, if there are many. */
-  prints: Prints | null = null;
-  /** How many memos it has, in its trees or beside them. */
-  memos = 0;
-  /** Counts edits of the trees. */
   edits = 0;
-  /** Its place among what is being computed; -1 where it is not. */
-  activeAt = -1;
+  /** Null while there are few memos. */
+  fingerprints: FingerprintIndex | null = null;
+  /** The number of its memos that are not evicted. */
+  memos = 0;
 
   constructor(
     readonly arg: unknown,
-    readonly home: CallTable,
-  ) {}
-
-  get query(): AnyQuery {
-    return this.home.query;
+    readonly table: CallTable,
+  ) {
+    super();
   }
 
-  /** As in `name(arg)`. */
-  get label(): string {
+  get query(): AnyQuery {
+    return this.table.query;
+  }
+
+  override get label(): string {
     const { key, name } = this.query;
     if (this.arg === undefined) return `${name}()`;
     return `${name}(${key === undefined ? canonicalKey(this.arg) : key(this.arg as never)})`;
+  }
+
+  /** Drops the call if it has no memos. */
+  dropIfEmpty(): void {
+    if (this.memos === 0) this.table.drop(this);
   }
 }
 
 /** The calls of one query. */
 export class CallTable {
   readonly #byArg = new KeyTable<Call>();
-  /** Where the query names its arguments. */
-  readonly #byName = new Map<string, Call>();
+  /** Used instead if the query has a `key`. */
+  readonly #byKey = new Map<string, Call>();
 
   constructor(readonly query: AnyQuery) {}
 
+  /** Returns the call with an argument, adding it if there is none. */
   call(arg: unknown): Call {
-    const name = this.query.key?.(arg as never);
-    let call = name === undefined ? this.#byArg.get(arg) : this.#byName.get(name);
+    const key = this.query.key?.(arg as never);
+    let call = key === undefined ? this.#byArg.get(arg) : this.#byKey.get(key);
     if (call === undefined) {
       call = new Call(arg, this);
-      if (name === undefined) this.#byArg.add(call);
-      else this.#byName.set(name, call);
+      if (key === undefined) this.#byArg.add(call);
+      else this.#byKey.set(key, call);
     }
     return call;
   }
 
   drop(call: Call): void {
     if (this.query.key === undefined) this.#byArg.delete(call);
-    else this.#byName.delete(this.query.key(call.arg as never));
-  }
-
-  get size(): number {
-    return this.#byArg.size + this.#byName.size;
+    else this.#byKey.delete(this.query.key(call.arg as never));
   }
 }

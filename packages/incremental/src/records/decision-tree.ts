@@ -1,14 +1,22 @@
-import type { Call } from "./call.js";
 import { current, evicted, Memo, superseded } from "./memo.js";
 
 /**
- * A tree over the answers of clients, that leads to the memo of the client's class. Only questions to which two classes answered
- * differently are branches (a PATRICIA trie); whoever arrives at a memo compares the whole path.
+ * A decision tree over the answers of clients, that leads to the memo of the client's class. Only questions that two
+ * classes answered differently are branches (a PATRICIA trie), so the whole path is compared at the memo.
  */
 export type Node = Branch | Memo;
 
+/** The decision trees of a call. */
+export interface DecisionTrees {
+  tree: Node | null;
+  /** Replaced trees, newest first: see `superseded` in memo.ts. */
+  superseded: Node[] | null;
+  /** Counts edits of the trees. */
+  edits: number;
+}
+
 /** Above this many children, finding one in a list is slower than in a map. */
-const fewChildren = 16;
+const longestChildList = 16;
 
 export class Branch {
   #answers: number[] = [];
@@ -17,7 +25,7 @@ export class Branch {
 
   constructor(
     readonly question: number,
-    /** Where the question is in the paths of all memos below. */
+    /** The position of the question in the paths of all memos below. */
     readonly at: number,
   ) {}
 
@@ -38,7 +46,7 @@ export class Branch {
     else {
       this.#answers.push(answer);
       this.#children.push(node);
-      if (this.#answers.length > fewChildren) {
+      if (this.#answers.length > longestChildList) {
         this.#byAnswer = new Map(this.#answers.map((known, i) => [known, this.#children[i] as Node]));
         this.#answers = [];
         this.#children = [];
@@ -61,7 +69,7 @@ export class Branch {
     return this.#byAnswer === undefined ? this.#children.length : this.#byAnswer.size;
   }
 
-  /** Any child. */
+  /** An arbitrary child. */
   get first(): Node {
     return (this.#byAnswer === undefined ? this.#children[0] : this.#byAnswer.values().next().value) as Node;
   }
@@ -71,7 +79,7 @@ export class Branch {
   }
 }
 
-/** Any memo below. */
+/** Returns an arbitrary memo of a tree. */
 export function anyMemo(node: Node): Memo {
   while (node instanceof Branch) node = node.first;
   return node;
@@ -83,24 +91,25 @@ export function* memosBelow(node: Node): Generator<Memo> {
 }
 
 /**
- * Puts a memo into its call's tree. A subtree that asks another question at the same place, or none, or one too many, belongs to an
- * earlier revision: what a query asks next is determined by its inputs and the answers so far. It is superseded, and returned.
+ * Inserts a memo into its call's tree. A subtree that asks another question at the same position, or one fewer or one
+ * more, belongs to an earlier revision, because the inputs and the answers so far determine what a query asks next. It
+ * is superseded, and returned.
  */
-export function insertMemo(call: Call, memo: Memo): Node | null {
-  call.edits++;
+export function insertMemo(trees: DecisionTrees, memo: Memo): Node | null {
+  trees.edits++;
   const steps = memo.path.steps;
-  if (call.tree === null) return place(call, undefined, memo, memo);
-  const others = nearest(call.tree, steps).path.steps;
+  if (trees.tree === null) return place(trees, undefined, memo, memo);
+  const others = nearest(trees.tree, steps).path.steps;
   const end = Math.max(steps.length, others.length);
   let at = 0;
   while (at < end && steps[at] === others[at] && steps[at + 1] === others[at + 1]) at += 2;
   let parent: Branch | undefined;
-  let node = call.tree;
+  let node = trees.tree;
   while (node instanceof Branch && node.at < at) {
     parent = node;
     node = node.child(steps[node.at + 1] as number) as Node;
   }
-  if (at === end || steps[at] !== others[at]) return supersede(call, parent, memo, node);
+  if (at === end || steps[at] !== others[at]) return supersede(trees, parent, memo, node);
   if (node instanceof Branch && node.at === at) {
     node.set(steps[at + 1] as number, memo);
     return null;
@@ -108,10 +117,10 @@ export function insertMemo(call: Call, memo: Memo): Node | null {
   const branch = new Branch(steps[at] as number, at);
   branch.set(others[at + 1] as number, node);
   branch.set(steps[at + 1] as number, memo);
-  return place(call, parent, memo, branch);
+  return place(trees, parent, memo, branch);
 }
 
-/** A memo whose path has as much in common with the steps as any in the tree. */
+/** Returns a memo whose path has the longest prefix of the steps in the tree. */
 function nearest(node: Node, steps: readonly number[]): Memo {
   while (node instanceof Branch) {
     node = (steps[node.at] === node.question ? node.child(steps[node.at + 1] as number) : undefined) ?? node.first;
@@ -119,29 +128,29 @@ function nearest(node: Node, steps: readonly number[]): Memo {
   return node;
 }
 
-function place(call: Call, parent: Branch | undefined, memo: Memo, node: Node): null {
-  if (parent === undefined) call.tree = node;
+function place(trees: DecisionTrees, parent: Branch | undefined, memo: Memo, node: Node): null {
+  if (parent === undefined) trees.tree = node;
   else parent.set(memo.path.steps[parent.at + 1] as number, node);
   return null;
 }
 
-/** A view that missed this many changes of what a query asks computes afresh instead of verifying. */
-const supersededTrees = 4;
+/** A view that missed this many changes of what a query asks recomputes instead of verifying. */
+const supersededTreesKept = 4;
 
-function supersede(call: Call, parent: Branch | undefined, memo: Memo, node: Node): Node {
-  place(call, parent, memo, memo);
+function supersede(trees: DecisionTrees, parent: Branch | undefined, memo: Memo, node: Node): Node {
+  place(trees, parent, memo, memo);
   for (const other of memosBelow(node)) other.standing = superseded;
-  call.superseded = [node, ...(call.superseded ?? [])].slice(0, supersededTrees);
+  trees.superseded = [node, ...(trees.superseded ?? [])].slice(0, supersededTreesKept);
   return node;
 }
 
-/** Takes a memo out of its call's trees. */
-export function removeMemo(call: Call, memo: Memo): void {
-  call.edits++;
-  if (memo.standing === current) call.tree = without(call.tree as Node, memo);
-  else if (call.superseded !== null) {
-    const rest = call.superseded.map((tree) => without(tree, memo)).filter((tree) => tree !== null);
-    call.superseded = rest.length === 0 ? null : rest;
+/** Removes a memo from its call's trees, and marks it as evicted. */
+export function removeMemo(trees: DecisionTrees, memo: Memo): void {
+  trees.edits++;
+  if (memo.standing === current) trees.tree = without(trees.tree as Node, memo);
+  else if (trees.superseded !== null) {
+    const rest = trees.superseded.map((tree) => without(tree, memo)).filter((tree) => tree !== null);
+    trees.superseded = rest.length === 0 ? null : rest;
   }
   memo.standing = evicted;
 }

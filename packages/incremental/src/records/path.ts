@@ -1,13 +1,13 @@
 /**
- * The questions that a computation asked, with the answers, in order of first asking: `[question, answer, question, answer, …]`.
- * Equal paths are one object, shared by all memos that were found by them.
+ * The questions that a computation asked, with the answers, in order of first asking: `[question, answer, question,
+ * answer, …]`. Equal paths are one object, shared by the memos that they lead to.
  */
 export class Path {
-  /** How many memos it leads to. */
+  /** The number of memos that it leads to. */
   memos = 0;
-  /** The state of a client's answers (`ClientView.state`) for which this path was last found to match. */
+  /** The state of a client's answers (`Client.state`) that last matched this path. */
   matchedState = 0;
-  /** The run that noted it last. */
+  /** The last pass that visited it: see `Workspace`. */
   mark = 0;
 
   constructor(
@@ -18,12 +18,12 @@ export class Path {
 
 export const noPath = new Path([], 0);
 
-/** Every path that leads to a memo. */
+/** All paths that lead to memos. */
 export class Paths {
   readonly #byHash = new Map<number, Path | Path[]>();
   size = 0;
 
-  /** The path of `steps[from]` up to, not including, `steps[to]`. */
+  /** Returns the path of `steps[from]` up to, not including, `steps[to]`. */
   intern(steps: readonly number[], from: number, to: number): Path {
     if (from === to) return noPath;
     let hash = to - from;

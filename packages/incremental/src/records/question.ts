@@ -1,25 +1,24 @@
-import type { Fact } from "../definitions/fact.js";
+import type { Fact } from "../definitions/context.js";
 import { canonicalKey } from "../values/key.js";
 import { KeyTable } from "../values/key-table.js";
 import { structurallyEqual } from "../values/equality.js";
 import { fingerprint } from "../values/fingerprint.js";
+import { Computation } from "./computation.js";
 
 export type AnyFact = Fact<never, never, unknown>;
 
-/** An answer that was thrown. */
-export class Refusal {
+/** The answer of a fact that threw an error. */
+export class ThrownAnswer {
   constructor(readonly error: unknown) {}
 }
 
-/** One fact with one argument, and every answer that clients gave to it. Answers have numbers from 1; equal answers have one. */
-export class Question {
-  /** How many paths it is on. */
+/** A fact with an argument, and its answers, numbered from 1; equal answers have one number. */
+export class Question extends Computation {
+  /** The number of paths that ask it. */
   paths = 0;
-  /** Its place among what is being computed; -1 where it is not. */
-  activeAt = -1;
   /** The revision since which no path asks it. */
   unusedSince = 0;
-  /** Whether it waits in a queue to be dropped if it is still not asked. */
+  /** True if it is queued to be dropped if it is still unused. */
   queued = false;
   readonly #answers: unknown[] = [undefined];
   readonly #byPrimitive = new Map<unknown, number>();
@@ -29,12 +28,13 @@ export class Question {
   constructor(
     readonly fact: AnyFact,
     readonly arg: unknown,
-    /** Small, and used again after the question is dropped. */
+    /** Small, and reused after the question is dropped. */
     readonly id: number,
-  ) {}
+  ) {
+    super();
+  }
 
-  /** As in `name(arg)`. */
-  get label(): string {
+  override get label(): string {
     return `${this.fact.name}(${this.arg === undefined ? "" : canonicalKey(this.arg)})`;
   }
 
@@ -42,12 +42,12 @@ export class Question {
     return this.#answers[number];
   }
 
-  /** The number of answers kept. */
+  /** The number of distinct answers kept. */
   get size(): number {
     return this.#answers.length - 1 - this.#free.length;
   }
 
-  /** The number of an answer. */
+  /** Returns the number of an answer, numbering it if it is new. */
   number(answer: unknown): number {
     if ((typeof answer !== "object" && typeof answer !== "function") || answer === null) {
       const known = this.#byPrimitive.get(answer);
@@ -56,7 +56,7 @@ export class Question {
       this.#byPrimitive.set(answer, number);
       return number;
     }
-    const hash = fingerprint(answer instanceof Refusal ? answer.error : answer);
+    const hash = fingerprint(answer instanceof ThrownAnswer ? answer.error : answer);
     const alike = this.#byFingerprint.get(hash) ?? [];
     for (const number of alike) if (sameAnswer(this.#answers[number], answer)) return number;
     const number = this.#keep(answer);
@@ -64,7 +64,7 @@ export class Question {
     return number;
   }
 
-  /** Forgets the answers that nobody uses; their numbers may be given again. */
+  /** Drops the other answers; their numbers are reused. */
   keepOnly(used: ReadonlySet<number>): void {
     const free = new Set(this.#free);
     for (let number = 1; number < this.#answers.length; number++) {
@@ -89,17 +89,21 @@ export class Question {
 }
 
 function sameAnswer(a: unknown, b: unknown): boolean {
-  if (a instanceof Refusal || b instanceof Refusal) return a instanceof Refusal && b instanceof Refusal && structurallyEqual(a.error, b.error);
+  if (a instanceof ThrownAnswer || b instanceof ThrownAnswer)
+    return a instanceof ThrownAnswer && b instanceof ThrownAnswer && structurallyEqual(a.error, b.error);
   return structurallyEqual(a, b);
 }
 
-/** Every question that was asked. */
+/** The questions of a database, with numbered answers. */
 export class Questions {
   readonly byId: (Question | undefined)[] = [];
   readonly #tables = new Map<AnyFact, KeyTable<Question>>();
   readonly #free: number[] = [];
   size = 0;
+  /** The number of answers added since unused ones were last dropped. */
+  addedAnswers = 0;
 
+  /** Returns the question, adding it if there is none. */
   question(fact: AnyFact, arg: unknown): Question {
     let table = this.#tables.get(fact);
     if (table === undefined) this.#tables.set(fact, (table = new KeyTable<Question>()));
@@ -114,6 +118,14 @@ export class Questions {
     return question;
   }
 
+  /** Returns the number of an answer. */
+  number(question: Question, answer: unknown): number {
+    const before = question.size;
+    const number = question.number(answer);
+    if (question.size > before) this.addedAnswers++;
+    return number;
+  }
+
   drop(question: Question): void {
     const table = this.#tables.get(question.fact);
     table?.delete(question);
@@ -125,6 +137,6 @@ export class Questions {
 
   clear(): void {
     this.#tables.clear();
-    this.byId.length = this.#free.length = this.size = 0;
+    this.byId.length = this.#free.length = this.size = this.addedAnswers = 0;
   }
 }

@@ -1,8 +1,9 @@
 /**
- * Whether two values are the same plain data: primitives by `Object.is`; arrays, typed arrays, `Map`, `Set`, `Date`, errors, plain
- * objects and protobuf-es messages by content; instances of one class by its `equals` method if it has one; anything else by identity.
- * Order counts everywhere, properties of objects included: code that iterates can see it, and a result that is kept must be what a
- * fresh computation would give, to the byte. Values must not contain themselves.
+ * Reports whether two values are equal plain data: primitives by `Object.is`; arrays, typed arrays, `Map`, `Set`,
+ * `Date`, errors, plain objects and protobuf-es messages by content; instances of one class by its `equals` method if
+ * it has one; anything else by identity. Order matters everywhere, also of properties, because code that iterates can
+ * see it, and a kept result must equal that of a computation from scratch to the byte. Values must not contain
+ * themselves.
  */
 export function structurallyEqual(a: unknown, b: unknown): boolean {
   if (a === b) return a !== 0 || Object.is(a, b);

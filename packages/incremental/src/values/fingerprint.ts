@@ -1,23 +1,25 @@
-/** How far values are looked at: most that differ do so near their beginning. */
-export const briefly = 48;
-/** The most that is worth it where many values differ only further on. */
-export const thoroughly = briefly * 64;
-const fewestEnds = 8;
+/** The default budget in parts of a value: most values that differ do so near their beginning. */
+export const shallowBudget = 48;
+/** The largest budget, for values that differ only further on. */
+export const deepestBudget = shallowBudget * 64;
+/** Characters at each end of a string that are mixed with the default budget. */
+const shallowEnds = 8;
 
 let left = 0;
-let ends = fewestEnds;
+let ends = shallowEnds;
 
 /**
- * A number that is equal for structurally equal values and mostly differs otherwise. An instance of a class with an `equals` method is
- * asked for its own, by `fingerprint()`; 0 where it has none, so that nothing can be told. Costs no more steps than `budget`, but for that;
- * numbers found with different budgets have nothing to do with each other.
+ * Returns a 32-bit hash of a value: equal for structurally equal values, and mostly different otherwise. For an
+ * instance of a class with an `equals` method it is what the instance's `fingerprint()` returns, or 0, meaning unknown,
+ * if it has none. Otherwise visits at most `budget` parts of the value; hashes with different budgets cannot be
+ * compared.
  */
-export function fingerprint(value: unknown, budget: number = briefly): number {
+export function fingerprint(value: unknown, budget: number = shallowBudget): number {
   if (typeof value === "object" && value !== null && "equals" in value) {
     return "fingerprint" in value && typeof value.fingerprint === "function" ? Number(value.fingerprint()) | 0 : 0;
   }
   left = budget;
-  ends = (fewestEnds * budget) / briefly;
+  ends = (shallowEnds * budget) / shallowBudget;
   const hash = mix(17, value);
   return hash === 0 ? 1 : hash;
 }

@@ -1,6 +1,6 @@
 import { canonicalKey, requireKey, sameKey } from "./key.js";
 
-/** Has an argument, which is plain data: see `Key`. */
+/** An item with an argument, which is plain data: see `Key`. */
 interface Keyed {
   readonly arg: unknown;
 }
@@ -8,17 +8,17 @@ interface Keyed {
 /** One item, a few, or many. */
 type Entry<T extends Keyed> = T | T[] | Fork<T>;
 
-/** Up to this many items, comparing with each costs less than telling them apart by a map. */
-const fewItems = 8;
+/** Up to this many items, comparing with each is cheaper than a map. */
+const longestList = 8;
 
-/** So many parts of a key are looked at to find one in which many keys differ, and so deep. */
-const partsLookedAt = 16;
-const depthLookedAt = 3;
+/** The most parts of a key that are considered for a fork, and their greatest depth. */
+const mostParts = 16;
+const greatestDepth = 3;
 
 /**
- * Items by their arguments, by content. Nothing is built from an argument in order to look it up: a primitive is a key of a map as it
- * is; for a record the map is by that part of it in which the first few arguments differed most, and then, where more than a few share
- * that part, by another; the few that are left are compared.
+ * A map from arguments to items, by the content of the arguments. A lookup allocates nothing: primitives are keys of a
+ * map; records are keyed by the part in which the first few differed most, then, if more than a few share that part, by
+ * another; the few that are left are compared.
  */
 export class KeyTable<T extends Keyed> {
   readonly #primitives = new Map<unknown, T>();
@@ -38,7 +38,10 @@ export class KeyTable<T extends Keyed> {
     return undefined;
   }
 
-  /** Adds an item whose argument no other has. Throws an `IncrementalError` with code `key` where that is not plain data. */
+  /**
+   * Adds an item whose argument no other has. Throws an `IncrementalError` with code `key` if the argument is not plain
+   * data.
+   */
   add(item: T): void {
     requireKey(item.arg);
     this.size++;
@@ -54,11 +57,11 @@ export class KeyTable<T extends Keyed> {
   }
 }
 
-/** Many items, told apart by one part of their arguments. */
+/** Items by one part of their arguments. */
 class Fork<T extends Keyed> {
   readonly entries = new Map<unknown, Entry<T>>();
 
-  /** The part is at a path of names of properties; without one, the whole text of the argument stands for it. */
+  /** `path` is that of the part, as names of properties; null if the argument's canonical text is used instead. */
   constructor(readonly path: readonly string[] | null) {}
 
   part(arg: unknown): unknown {
@@ -74,8 +77,8 @@ function added<T extends Keyed>(entry: Entry<T> | undefined, item: T): Entry<T> 
     return entry;
   }
   const items = Array.isArray(entry) ? [...entry, item] : [entry, item];
-  if (items.length <= fewItems) return items;
-  const fork = new Fork<T>(pathThatTellsApart(items));
+  if (items.length <= longestList) return items;
+  const fork = new Fork<T>(distinguishingPath(items));
   for (const one of items) added(fork, one);
   return fork;
 }
@@ -93,7 +96,7 @@ function removed<T extends Keyed>(entry: Entry<T>, item: T): Entry<T> | undefine
   return rest.length === 1 ? rest[0] : rest;
 }
 
-/** Equal for equal keys; `undefined` where there is nothing or a record. */
+/** Returns the primitive part at a path; undefined if there is none. */
 function partAt(arg: unknown, path: readonly string[]): unknown {
   let part = arg;
   for (let i = 0; i < path.length; i++) {
@@ -103,7 +106,8 @@ function partAt(arg: unknown, path: readonly string[]): unknown {
   return typeof part === "object" ? undefined : part;
 }
 
-function pathThatTellsApart(items: readonly Keyed[]): readonly string[] | null {
+/** Returns the path of the part in which the most items differ; null if all parts are equal. */
+function distinguishingPath(items: readonly Keyed[]): readonly string[] | null {
   let best: readonly string[] | null = null;
   let most = 1;
   for (const path of paths(items[0]?.arg)) {
@@ -113,13 +117,14 @@ function pathThatTellsApart(items: readonly Keyed[]): readonly string[] | null {
   return best;
 }
 
-/** Where a key has primitive parts. */
+/** Returns the paths of a key's primitive parts. */
 function paths(key: unknown): readonly (readonly string[])[] {
   const found: (readonly string[])[] = [];
   const collect = (part: unknown, path: readonly string[]): void => {
-    if (found.length >= partsLookedAt) return;
+    if (found.length >= mostParts) return;
     if (typeof part !== "object" || part === null) found.push(path);
-    else if (path.length < depthLookedAt) for (const name of Object.keys(part)) collect((part as Record<string, unknown>)[name], [...path, name]);
+    else if (path.length < greatestDepth)
+      for (const name of Object.keys(part)) collect((part as Record<string, unknown>)[name], [...path, name]);
   };
   collect(key, []);
   return found;

@@ -1,11 +1,12 @@
 import { IncrementalError } from "../errors.js";
 
-/** What may be the argument of a query or fact: plain data whose identity is its content. */
+/** An argument of a query or fact: plain data, identified by its content. */
 export type Key = string | number | boolean | null | undefined | readonly Key[] | { readonly [name: string]: Key };
 
 /**
- * The canonical text of a key: equal for equal keys, different for different ones. The order of an object's properties does not count,
- * and a property that is `undefined` counts as absent. Throws an `IncrementalError` with code `key` for anything that is not plain data.
+ * Returns the canonical text of a key: equal for equal keys, and different for different ones. The order of properties
+ * does not matter, and a property that is `undefined` counts as absent. Throws an `IncrementalError` with code `key`
+ * for anything that is not plain data.
  */
 export function canonicalKey(key: unknown): string {
   switch (typeof key) {
@@ -22,7 +23,7 @@ export function canonicalKey(key: unknown): string {
     case "object":
       return key === null ? "null" : Array.isArray(key) ? canonicalArray(key) : canonicalObject(key);
     default:
-      throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
+      throw new IncrementalError("key", `a ${typeof key} is not a key: expected plain data`);
   }
 }
 
@@ -58,7 +59,8 @@ function sortedNames(record: object): string[] {
 
 /** Throws an `IncrementalError` with code `key` for anything that is not plain data. */
 export function requireKey(key: unknown): void {
-  if (typeof key === "function" || typeof key === "symbol") throw new IncrementalError("key", `a ${typeof key} is no key: expected plain data`);
+  if (typeof key === "function" || typeof key === "symbol")
+    throw new IncrementalError("key", `a ${typeof key} is not a key: expected plain data`);
   if (typeof key !== "object" || key === null) return;
   if (Array.isArray(key)) {
     for (let i = 0; i < key.length; i++) requireKey(key[i]);
@@ -68,12 +70,17 @@ export function requireKey(key: unknown): void {
   for (const name in key) requireKey((key as Record<string, unknown>)[name]);
 }
 
-/** Whether something is a key equal to a known one: their canonical texts are the same. False for what is not plain data. */
+/** Reports whether a value is a key with the same canonical text as a known key. False if it is not plain data. */
 export function sameKey(known: unknown, key: unknown): boolean {
   if (known === key) return true;
-  if (typeof known !== "object" || typeof key !== "object" || known === null || key === null) return known !== known && key !== key;
+  if (typeof known !== "object" || typeof key !== "object" || known === null || key === null)
+    return known !== known && key !== key;
   if (Array.isArray(known)) return Array.isArray(key) && sameItems(known, key);
-  return !Array.isArray(key) && isPlain(key) && sameProperties(known as Record<string, unknown>, key as Record<string, unknown>);
+  return (
+    !Array.isArray(key) &&
+    isPlain(key) &&
+    sameProperties(known as Record<string, unknown>, key as Record<string, unknown>)
+  );
 }
 
 function sameItems(known: readonly unknown[], key: readonly unknown[]): boolean {
@@ -100,5 +107,9 @@ function isPlain(object: object): boolean {
 }
 
 function requirePlain(object: object): void {
-  if (!isPlain(object)) throw new IncrementalError("key", `a ${object.constructor?.name ?? "class instance"} is no key: expected plain data`);
+  if (!isPlain(object))
+    throw new IncrementalError(
+      "key",
+      `a ${object.constructor?.name ?? "class instance"} is not a key: expected plain data`,
+    );
 }

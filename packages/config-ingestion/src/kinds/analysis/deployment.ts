@@ -1,7 +1,7 @@
 import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { readContainers, readRunAsUser, type Container } from "../container.js";
 import { isIstioKey } from "../istio-keys.js";
 import { declareKind } from "../kind.js";
@@ -21,7 +21,7 @@ export interface DeploymentSpec {
 export type DeploymentObject = ConfigObject<DeploymentSpec>;
 
 /** Keyed `cluster/ns/name`. Only analysis reads them. */
-export const deployments = collection<DeploymentObject>("Deployment", { admission: ofDiscoveredNamespaces });
+export const deployments = collection<DeploymentObject>("Deployment", { filter: discoveryNamespacesFilter });
 
 /** By `cluster/ns`. */
 export const deploymentsByNamespace = index(deployments, "byNamespace", (d) => [`${d.cluster}/${d.namespace}`]);

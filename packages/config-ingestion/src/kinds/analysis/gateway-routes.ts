@@ -1,6 +1,6 @@
 import { collection, type Collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
-import { ofDiscoveredNamespaces } from "../../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 
@@ -8,10 +8,10 @@ import { declareKind, type Kind } from "../kind.js";
 export type GatewayRouteObject = ConfigObject<Readonly<Record<string, never>>>;
 
 /** Keyed `cluster/ns/name`. Only analysis reads them. */
-export const kubernetesHttpRoutes = collection<GatewayRouteObject>("HTTPRoute", { admission: ofDiscoveredNamespaces });
+export const kubernetesHttpRoutes = collection<GatewayRouteObject>("HTTPRoute", { filter: discoveryNamespacesFilter });
 
 /** Keyed `cluster/ns/name`. Only analysis reads them. */
-export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", { admission: ofDiscoveredNamespaces });
+export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", { filter: discoveryNamespacesFilter });
 
 export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);
 export const kubernetesGrpcRouteKind = routeKind(kubernetesGrpcRoutes, ["v1", "v1alpha2"]);

@@ -1,7 +1,7 @@
 import { collection } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../documents/fields.js";
-import { ofDiscoveredNamespaces } from "../../mesh/discovered-namespaces.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio-keys.js";
 import { declareKind } from "../kind.js";
 
@@ -23,7 +23,7 @@ export interface KubernetesGatewaySpec {
 export type KubernetesGatewayObject = ConfigObject<KubernetesGatewaySpec>;
 
 /** Keyed `cluster/ns/name`. Only analysis reads them. */
-export const kubernetesGateways = collection<KubernetesGatewayObject>("KubernetesGateway", { admission: ofDiscoveredNamespaces });
+export const kubernetesGateways = collection<KubernetesGatewayObject>("KubernetesGateway", { filter: discoveryNamespacesFilter });
 
 export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefined>({
   kind: "Gateway",

@@ -1,0 +1,31 @@
+import { writeNow } from "@istiod/analysis";
+import { commitYaml } from "@istiod/config-ingestion/testing";
+import { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { pino } from "pino";
+import { Registry } from "prom-client";
+import { expect, test } from "vitest";
+import { reporting } from "../src/reporting.js";
+
+const service = (port: number): string => `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {ports: [{port: ${port}}]}}`;
+
+test("every commit after the first full state is reported, except those of the analysis's clock", async () => {
+  const database = new Database<Proxy>();
+  const registry = new Registry();
+  const report = reporting({ registry, database, version: "test", log: pino({ level: "silent" }), connections: () => [], waiting: () => 0 });
+  const timed = async (): Promise<string | undefined> => /^pilot_debounce_time_count (\d+)$/m.exec(await registry.metrics())?.[1];
+  const reported = (): number[] => report.changes.reports().map(({ revision }) => revision);
+  commitYaml(database, service(80));
+  report.started();
+  expect(reported()).toEqual([]);
+  commitYaml(database, service(81));
+  database.commit((tx) => writeNow(tx, 0));
+  commitYaml(database, service(82));
+  expect(reported()).toEqual([4, 2]);
+  expect(await timed()).toBe("0");
+  report.commitTiming({ revision: 4, gatheredMs: 100, committingMs: 1, readingMs: 1 });
+  expect(await timed()).toBe("1");
+  report.stop();
+  commitYaml(database, service(83));
+  expect(reported()).toEqual([4, 2]);
+});

@@ -1,0 +1,15 @@
+import { IncrementalError } from "../errors.js";
+import type { Computation } from "../records/computation.js";
+
+/** Throws an `IncrementalError` with code `purity` if a query or fact returned a promise. */
+export function rejectPromise(owner: Computation, value: unknown): void {
+  if (value instanceof Promise) {
+    value.catch(() => undefined);
+    throw new IncrementalError("purity", `${owner.label}: returned a promise; queries and facts must be synchronous`);
+  }
+}
+
+/** Reports whether an error is a stack overflow, which depends on the callers and so is no query's result. */
+export function isStackOverflow(error: unknown): boolean {
+  return error instanceof RangeError && error.message.includes("call stack");
+}
