@@ -55,6 +55,7 @@ export async function startSample(folder: string): Promise<Sample> {
       workloads.push(...parseAllDocuments(text).flatMap((d) => workloadOf(d.toJS() as Pod | null)));
     }
     for (const w of workloads) await issueToken(places, w, randomBytes(32).toString("base64url"));
+    await writeFile(join(work, "mesh.yaml"), "{}\n");
     istiod = await startIstiodInside(places);
     agents.push(...(await Promise.all(workloads.map((w) => startProxy(w, places, { envoy, delta: true })))));
     const lines = (): readonly LogLine[] => istiod?.lines ?? [];
