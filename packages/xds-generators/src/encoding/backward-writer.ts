@@ -1,5 +1,5 @@
+import { tagOf, varintSize, type WireType, writeVarint } from "@istiod/protobuf-wire";
 import { copyToSlab } from "./slab.js";
-import { tagOf, varintSize, type WireType, writeVarint } from "./wire-format.js";
 
 /**
  * Writes an encoded message from its end to its beginning. A length prefix is known when it is written, so nothing is

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
+import { readVarint, skipValue, varintEnd, wireTypes } from "@istiod/protobuf-wire";
 import { BackwardWriter } from "./backward-writer.js";
 import { copyToSlab } from "./slab.js";
-import { readVarint, skipValue, wireTypes } from "./wire-format.js";
 
 /*
  * Messages that differ only in a few strings are encoded once, with placeholders, and filled in without encoding them
@@ -67,10 +67,12 @@ function compileMessage(message: Buffer): Part[] {
   const parts: Part[] = [];
   let from = 0;
   for (let at = 0; at < message.length;) {
-    const [tag, value] = readVarint(message, at);
+    const tag = readVarint(message, at, message.length);
+    const value = varintEnd;
     const end = skipValue(message, tag % 8, value);
     if (tag % 8 === wireTypes.delimited) {
-      const content = message.subarray(readVarint(message, value)[1], end);
+      const length = readVarint(message, value, end);
+      const content = message.subarray(end - length, end);
       if (content.includes(placeholderStart)) {
         if (from < at) parts.push(copyToSlab(message.subarray(from, at)));
         parts.push(compileField(copyToSlab(message.subarray(at, value)), content));

@@ -1,5 +1,5 @@
+import { encodeStringField } from "@istiod/protobuf-wire";
 import type { Resource, ResourceSet } from "@istiod/resources";
-import { encodeStringField } from "../encoding/encode.js";
 
 const known = new WeakMap<ResourceSet, readonly string[]>();
 

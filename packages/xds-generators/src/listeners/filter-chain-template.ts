@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
-import { encodeMessageField } from "../encoding/encode.js";
+import { encodeMessageField } from "@istiod/protobuf-wire";
 import { encodeManagerFilter } from "./http/http-connection-manager.js";
 
 /**

@@ -2,8 +2,8 @@ import { create, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
+import { encodeMessageField, encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
 import type { Protocol } from "@istiod/service-discovery";
-import { encodeMessageField, encodeStringField, joinEncoded } from "../encoding/encode.js";
 import { defaultInboundRoute } from "./route/default-route.js";
 
 /** A port of the client's workload with HTTP routes. */

@@ -1,7 +1,7 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
+import { joinEncoded } from "@istiod/protobuf-wire";
 import { type Resource, resource, resourceOfParts, type ResourcePart, resourcePart } from "@istiod/resources";
-import { joinEncoded } from "../encoding/encode.js";
 
 /** The maximum size of direct responses, in bytes. Envoy's default is 4096. */
 export const maxDirectResponseBytes = 1024 * 1024;

@@ -1,9 +1,9 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { VirtualHostSchema } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
+import { encodeMessageField, encodeStringField } from "@istiod/protobuf-wire";
 import { meshGateway, proxyConfig } from "@istiod/push-context";
 import { keyOfId, service, splitKey } from "@istiod/service-discovery";
-import { encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { outboundClusterName } from "../resource-names.js";
 import { hostPort } from "./domains.js";
 import { defaultOutboundRoute } from "./route/default-route.js";

@@ -7,8 +7,8 @@ import {
 import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { Tracing_CustomTag as TelemetryTag } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
+import { encodeMessageField, encodeStringField } from "@istiod/protobuf-wire";
 import { askMetadata, label, versionAtLeast } from "@istiod/push-context";
-import { encodeMessageField, encodeStringField } from "../encoding/encode.js";
 import { httpRbacFilter } from "../security/authorization/external-authorization.js";
 
 /** A custom tag, encoded as an element of a connection manager's tags. */

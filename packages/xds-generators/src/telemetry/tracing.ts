@@ -7,6 +7,7 @@ import {
 import { UuidRequestIdConfigSchema } from "@istiod/envoy-api/envoy/extensions/request_id/uuid/v3/uuid";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { Tracing as ProxyTracing } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import {
   features,
   type ListenerClass,
@@ -17,7 +18,6 @@ import {
   tracingSettings,
   versionAtLeast,
 } from "@istiod/push-context";
-import { encodeMessageField, joinEncoded } from "../encoding/encode.js";
 import { packAny } from "../envoy/any.js";
 import { istioTags, proxyConfigTags, telemetryTags, type TraceTag } from "./trace-tags.js";
 import { tracerOf } from "./tracer.js";

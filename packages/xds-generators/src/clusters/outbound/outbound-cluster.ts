@@ -1,6 +1,7 @@
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { Subset, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import {
   type ConsolidatedRule,
   destinationRuleFor,
@@ -21,7 +22,6 @@ import {
   type ServicePort,
 } from "@istiod/service-discovery";
 import { configPath } from "../../config-metadata.js";
-import { encodeMessageField, joinEncoded } from "../../encoding/encode.js";
 import { fillTemplate } from "../../encoding/template.js";
 import { encodeLoadAssignment } from "../../endpoints/index.js";
 import { delimitedStatPrefix, outboundClusterName, sniDnatClusterName } from "../../resource-names.js";

@@ -15,8 +15,8 @@ import {
 import { PreserveCaseFormatterConfigSchema } from "@istiod/envoy-api/envoy/extensions/http/header_formatters/preserve_case/v3/preserve_case";
 import { query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_ProxyPathNormalization_NormalizationType as Normalization } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { encodeMessageField, encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
 import { askMetadata, features, type ListenerClass, mesh, proxyConfig } from "@istiod/push-context";
-import { encodeMessageField, encodeStringField, joinEncoded } from "../../encoding/encode.js";
 import { packAny } from "../../envoy/any.js";
 import { toCidrRange } from "../../envoy/cidr.js";
 import { duration } from "../../envoy/duration.js";

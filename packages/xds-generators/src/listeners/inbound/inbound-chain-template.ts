@@ -6,7 +6,7 @@ import {
   FilterChainSchema,
 } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
 import { query, type QueryContext } from "@istiod/incremental";
-import { encodeMessageField, encodeStringField, encodeVarintField, joinEncoded } from "../../encoding/encode.js";
+import { encodeMessageField, encodeStringField, encodeVarintField, joinEncoded } from "@istiod/protobuf-wire";
 import { parseCidrRange } from "../../envoy/cidr.js";
 import { meshTlsSocket, type TlsPayload } from "../../security/tls/downstream-tls.js";
 import { encodeChain, type FilterChainTemplate } from "../filter-chain-template.js";

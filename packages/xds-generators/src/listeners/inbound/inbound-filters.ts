@@ -1,8 +1,8 @@
 import { query, type QueryContext } from "@istiod/incremental";
+import { joinEncoded } from "@istiod/protobuf-wire";
 import { features, mesh } from "@istiod/push-context";
 import { isHttp2, service, type ServicePort } from "@istiod/service-discovery";
 import { formatStatName } from "../../clusters/stat-name.js";
-import { joinEncoded } from "../../encoding/encode.js";
 import type { Filter, HttpFilter } from "../../envoy/filters.js";
 import { hasIstioExtension } from "../../istio-extensions.js";
 import { delimitedStatPrefix } from "../../resource-names.js";

@@ -8,9 +8,9 @@ import {
   RouteSchema,
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query, type QueryContext } from "@istiod/incremental";
+import { encodeMessageField, encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
 import { mesh } from "@istiod/push-context";
 import { isGrpc, type Protocol } from "@istiod/service-discovery";
-import { encodeMessageField, encodeStringField, joinEncoded } from "../../encoding/encode.js";
 import { inboundRetryPolicy, outboundRetryPolicy } from "./retry-policy.js";
 import { anyRequest } from "./route-match.js";
 import { noTimeout, setTimeouts } from "./route-timeouts.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { query } from "@istiod/incremental";
+import { joinEncoded } from "@istiod/protobuf-wire";
 import { type ResourcePart, resourcePart } from "@istiod/resources";
-import { joinEncoded } from "../../encoding/encode.js";
 import { virtualHost, virtualHostKey, type VirtualHostRequest } from "../virtual-host.js";
 
 /**
