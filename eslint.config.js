@@ -28,20 +28,77 @@ const ignorant = {
   "service-discovery": ["protobuf-wire", "envoy-api", "resources"],
   "push-context": ["protobuf-wire", "envoy-api", "resources"],
   analysis: ["protobuf-wire", "envoy-api", "resources"],
-  "xds-server": ["istio-api", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
-  "push-report": ["protobuf-wire", "envoy-api", "istio-api", "service-discovery", "push-context", "analysis", "xds-generators", "explain"],
-  ca: ["protobuf-wire", "envoy-api", "resources", "incremental", "config-ingestion", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report"],
-  injector: ["protobuf-wire", "envoy-api", "resources", "incremental", "service-discovery", "push-context", "analysis", "xds-generators", "explain", "xds-server", "push-report", "ca"],
+  "xds-server": [
+    "istio-api",
+    "incremental",
+    "config-ingestion",
+    "service-discovery",
+    "push-context",
+    "analysis",
+    "xds-generators",
+    "explain",
+  ],
+  "push-report": [
+    "protobuf-wire",
+    "envoy-api",
+    "istio-api",
+    "service-discovery",
+    "push-context",
+    "analysis",
+    "xds-generators",
+    "explain",
+  ],
+  ca: [
+    "protobuf-wire",
+    "envoy-api",
+    "resources",
+    "incremental",
+    "config-ingestion",
+    "service-discovery",
+    "push-context",
+    "analysis",
+    "xds-generators",
+    "explain",
+    "xds-server",
+    "push-report",
+  ],
+  injector: [
+    "protobuf-wire",
+    "envoy-api",
+    "resources",
+    "incremental",
+    "service-discovery",
+    "push-context",
+    "analysis",
+    "xds-generators",
+    "explain",
+    "xds-server",
+    "push-report",
+    "ca",
+  ],
   "status-page": order,
   "proxy-config": order.filter((name) => name !== "envoy-api" && name !== "resources"),
 };
 const depConstraints = [
   ...order.map((name, at) => ({
     sourceTag: `pkg:${name}`,
-    onlyDependOnLibsWithTags: order.slice(0, at).filter((dep) => !ignorant[name]?.includes(dep)).map((dep) => `pkg:${dep}`),
+    onlyDependOnLibsWithTags: order
+      .slice(0, at)
+      .filter((dep) => !ignorant[name]?.includes(dep))
+      .map((dep) => `pkg:${dep}`),
   })),
   { sourceTag: "pkg:istiod", onlyDependOnLibsWithTags: order.map((dep) => `pkg:${dep}`) },
-  { sourceTag: "pkg:pilot-agent", onlyDependOnLibsWithTags: ["pkg:settings", "pkg:protobuf-wire", "pkg:envoy-api", "pkg:istio-api", "pkg:resources", "pkg:redirection"] },
+  {
+    sourceTag: "pkg:pilot-agent",
+    onlyDependOnLibsWithTags: [
+      "pkg:settings",
+      "pkg:protobuf-wire",
+      "pkg:envoy-api",
+      "pkg:istio-api",
+      "pkg:resources",
+      "pkg:redirection",
+    ],
+  },
   { sourceTag: "pkg:redirection", onlyDependOnLibsWithTags: [] },
   { sourceTag: "tool", onlyDependOnLibsWithTags: ["*"] },
 ];
@@ -49,7 +106,17 @@ const depConstraints = [
 const sources = ["packages/*/src/**/*.ts", "apps/*/src/**/*.ts", "tools/*/src/**/*.ts"];
 
 export default [
-  { ignores: ["**/dist/**", "**/dist-test/**", "**/gen/**", "**/build/**", "**/bundle/**", "**/node_modules/**", ".nx/**"] },
+  {
+    ignores: [
+      "**/dist/**",
+      "**/dist-test/**",
+      "**/gen/**",
+      "**/build/**",
+      "**/bundle/**",
+      "**/node_modules/**",
+      ".nx/**",
+    ],
+  },
   {
     files: sources,
     languageOptions: { parser: tseslint.parser },
@@ -61,7 +128,10 @@ export default [
   ...(process.env.BORDERS_ONLY
     ? []
     : [
-        ...tseslint.configs.recommended.map((c) => ({ ...c, files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"] })),
+        ...tseslint.configs.recommended.map((c) => ({
+          ...c,
+          files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"],
+        })),
         {
           files: ["packages/**/*.ts", "apps/**/*.ts", "tools/**/*.ts"],
           rules: {

@@ -13,7 +13,21 @@ for (const group of ["packages", "apps"]) {
     if (JSON.parse(readFileSync(join(directory, "package.json"), "utf8")).private) continue;
     for (const [tool, args] of [
       ["publint", ["run", "--strict", "--pack", "npm", directory]],
-      ["attw", ["--pack", directory, "--profile", "esm-only", "--format", "ascii", "--no-emoji", "--exclude-entrypoints", "./*", "./package.json"]],
+      [
+        "attw",
+        [
+          "--pack",
+          directory,
+          "--profile",
+          "esm-only",
+          "--format",
+          "ascii",
+          "--no-emoji",
+          "--exclude-entrypoints",
+          "./*",
+          "./package.json",
+        ],
+      ],
     ]) {
       try {
         execFileSync(join(root, "node_modules", ".bin", tool), args, { cwd: root, stdio: "pipe" });

@@ -26,15 +26,21 @@ export function liveAnalysis({ log, ...options }: AnalysisOptions): LiveAnalysis
     changed: (found, gone) => {
       const groups = groupByMessage(found);
       const shown = groups.slice(0, linesLogged);
-      void analysis.place(shown.map(([first]) => first)).then((messages) => messages.forEach((message, i) => logMessage(log, message, shown[i]?.length ?? 1)));
-      if (groups.length > linesLogged) log.warn({ findings: groups.slice(linesLogged).flat().length }, "more findings, run istiod analyze");
-      for (const { code, origin, message } of gone.slice(0, linesLogged)) log.info({ code, object: formatOrigin(origin) }, `resolved: ${message}`);
+      void analysis
+        .place(shown.map(([first]) => first))
+        .then((messages) => messages.forEach((message, i) => logMessage(log, message, shown[i]?.length ?? 1)));
+      if (groups.length > linesLogged)
+        log.warn({ findings: groups.slice(linesLogged).flat().length }, "more findings, run istiod analyze");
+      for (const { code, origin, message } of gone.slice(0, linesLogged))
+        log.info({ code, object: formatOrigin(origin) }, `resolved: ${message}`);
     },
   });
   return analysis;
 }
 
-/** Groups findings that say the same of several objects, such as that their kind has no effect; the most severe first. */
+/**
+ * Groups findings that say the same of several objects, such as that their kind has no effect; the most severe first.
+ */
 function groupByMessage(found: readonly Finding[]): readonly (readonly [Finding, ...Finding[]])[] {
   const groups = new Map<string, [Finding, ...Finding[]]>();
   for (const finding of found) {

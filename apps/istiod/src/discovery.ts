@@ -41,7 +41,10 @@ import { checkVariables, variables } from "./variables.js";
 export interface Discovery {
   /** Where each server listens, by the flag that asked for it. */
   readonly addresses: Readonly<Record<string, { readonly host: string; readonly port: number }>>;
-  /** Ends it: new streams are refused, proxies are told to go elsewhere, and everything is closed within --shutdownDuration. */
+  /**
+   * Ends it: new streams are refused, proxies are told to go elsewhere, and everything is closed within
+   * --shutdownDuration.
+   */
   close(): Promise<void>;
 }
 
@@ -50,7 +53,12 @@ export interface Discovery {
  *
  * @throws Error that says which flag, file or port cannot be used.
  */
-export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv, log: Logger, version: string): Promise<Discovery> {
+export async function startDiscovery(
+  values: FlagValues,
+  env: NodeJS.ProcessEnv,
+  log: Logger,
+  version: string,
+): Promise<Discovery> {
   const startedAt = Date.now();
   const stops: (() => unknown)[] = [];
   const addresses: Record<string, { host: string; port: number }> = {};
@@ -65,16 +73,41 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
     const sources = meshSources(values, env);
     for (const sentence of await absentFiles(values, " until it exists")) log.warn(sentence);
     const registry = new Registry();
-    const database = new Database<Proxy>({ onObserverError: (error) => log.error({ err: error }, "commit observer failed") });
+    const database = new Database<Proxy>({
+      onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
+    });
     const served: { by?: XdsServer; from?: Ingestion<Proxy> } = {};
-    const report = reporting({ registry, database, version, log, connections: () => served.by?.connections() ?? [], waiting: () => served.from?.waiting ?? 0 });
+    const report = reporting({
+      registry,
+      database,
+      version,
+      log,
+      connections: () => served.by?.connections() ?? [],
+      waiting: () => served.from?.waiting ?? 0,
+    });
     stops.push(() => report.stop());
     const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
     const authorization: { check?: ReturnType<typeof streamIdentity> } = {};
-    const certificateErrors = new Counter({ name: "pilot_sds_certificate_errors_total", help: "Secrets that were asked for and could not be served.", registers: [registry] });
+    const certificateErrors = new Counter({
+      name: "pilot_sds_certificate_errors_total",
+      help: "Secrets that were asked for and could not be served.",
+      registers: [registry],
+    });
     const overXds: { answer: ReturnType<typeof debugOverXds> } = { answer: () => undefined };
-    const source = new MeshSource({ database, log: log.child({ scope: "ads" }), authorize: (proxy, peer) => authorization.check?.(proxy, peer), secretRefused: () => certificateErrors.inc(), debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names) });
-    const analysis = liveAnalysis({ database, kinds: sources.kinds, sources: [sources.own, ...sources.remote.values()], problems: () => served.from?.problems() ?? [], log: log.child({ scope: "analysis" }) });
+    const source = new MeshSource({
+      database,
+      log: log.child({ scope: "ads" }),
+      authorize: (proxy, peer) => authorization.check?.(proxy, peer),
+      secretRefused: () => certificateErrors.inc(),
+      debug: (proxy, typeUrl, names) => overXds.answer(proxy, typeUrl, names),
+    });
+    const analysis = liveAnalysis({
+      database,
+      kinds: sources.kinds,
+      sources: [sources.own, ...sources.remote.values()],
+      problems: () => served.from?.problems() ?? [],
+      log: log.child({ scope: "analysis" }),
+    });
     stops.push(() => analysis.stop());
     const modelLog = log.child({ scope: "model" });
     const gatewayNames = new GatewayNames({ database, warn: (message) => modelLog.warn(message) });
@@ -97,7 +130,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       const ignored = ignoredObjects(cluster, directory);
       if (ignored !== undefined) log.warn(ignored);
     }
-    const prepared = await prepare({ database, cluster: values.clusterID, limitMs: duration("prepareLimit", values.prepareLimit) });
+    const prepared = await prepare({
+      database,
+      cluster: values.clusterID,
+      limitMs: duration("prepareLimit", values.prepareLimit),
+    });
     if (prepared.proxies > 0) log.info({ prepared }, "computed what expected proxies will ask for");
     const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
 
@@ -108,27 +145,65 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       authorization.check = streamIdentity(authority.authenticators);
     }
 
-    const xds = createXdsServer(source, { attribution: report.attribution, observe: (event) => report.observe(event), concurrentPushes: settings.concurrentPushes, streamsPerSecond: settings.streamsPerSecond });
+    const xds = createXdsServer(source, {
+      attribution: report.attribution,
+      observe: (event) => report.observe(event),
+      concurrentPushes: settings.concurrentPushes,
+      streamsPerSecond: settings.streamsPerSecond,
+    });
     served.by = xds;
     stops.push(() => xds.close({ graceMs: duration("shutdownDuration", values.shutdownDuration) }));
-    const faults = modelMetrics(registry, { database, server: xds, clientOf: ({ node }) => source.clientOf(node), ownCluster: values.clusterID, remoteClusters: () => sources.remote.keys() });
+    const faults = modelMetrics(registry, {
+      database,
+      server: xds,
+      clientOf: ({ node }) => source.clientOf(node),
+      ownCluster: values.clusterID,
+      remoteClusters: () => sources.remote.keys(),
+    });
     cacheMetrics(registry, database);
     report.started();
     source.markReady();
 
     const plaintext = listenAddress("grpcAddr", values.grpcAddr);
-    if (plaintext) addresses["grpcAddr"] = await listening("grpcAddr", values.grpcAddr, xds.listen({ ...listenOptions(plaintext), ...limits }));
+    if (plaintext)
+      addresses["grpcAddr"] = await listening(
+        "grpcAddr",
+        values.grpcAddr,
+        xds.listen({ ...listenOptions(plaintext), ...limits }),
+      );
     const secure = listenAddress("secureGRPCAddr", values.secureGRPCAddr);
     const opened: { listener?: Listening; tls?: KeptServingTls } = {};
     if (secure) {
-      if (!authority) throw new Error('--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""');
+      if (!authority)
+        throw new Error(
+          '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""',
+        );
       const events = certificateMetrics(registry, authority.authority);
       const tlsLimit = tlsLimits(values, env);
-      const tls = await servingTls(values, authority, (renewed) => opened.listener?.renew({ ...renewed, ...tlsLimit }), authorityLog);
+      const tls = await servingTls(
+        values,
+        authority,
+        (renewed) => opened.listener?.renew({ ...renewed, ...tlsLimit }),
+        authorityLog,
+      );
       opened.tls = tls;
       stops.push(() => tls.stop());
-      const routes = certificateRoutes({ authority: authority.authority, authenticators: authority.authenticators, events, credentials: (context) => credentialsOfPeer(context.values.get(peerKey)) });
-      opened.listener = await listening("secureGRPCAddr", values.secureGRPCAddr, xds.listen({ ...listenOptions(secure), ...limits, tls: { ...tls.current(), ...tlsLimit }, ...(variables.caServer.read(env) && { routes }) }));
+      const routes = certificateRoutes({
+        authority: authority.authority,
+        authenticators: authority.authenticators,
+        events,
+        credentials: (context) => credentialsOfPeer(context.values.get(peerKey)),
+      });
+      opened.listener = await listening(
+        "secureGRPCAddr",
+        values.secureGRPCAddr,
+        xds.listen({
+          ...listenOptions(secure),
+          ...limits,
+          tls: { ...tls.current(), ...tlsLimit },
+          ...(variables.caServer.read(env) && { routes }),
+        }),
+      );
       opened.listener.renew({ ...tls.current(), ...tlsLimit });
       addresses["secureGRPCAddr"] = opened.listener;
     }
@@ -138,7 +213,11 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       authenticators: () => authority?.authenticators ?? [],
       rootNamespace,
       env,
-      refused: ({ socket }, path, { status, message }, identities) => debugLog.warn({ peer: socket.remoteAddress, path, status, ...(identities && { identities }) }, `debug request refused: ${message}`),
+      refused: ({ socket }, path, { status, message }, identities) =>
+        debugLog.warn(
+          { peer: socket.remoteAddress, path, status, ...(identities && { identities }) },
+          `debug request refused: ${message}`,
+        ),
     });
     const proxyOf = ({ node }: Connection): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
     const commands = debugCommands({
@@ -149,7 +228,10 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       version,
       changes: report.changes,
       faults,
-      clusters: () => [{ id: values.clusterID, source: "" }, ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" }))],
+      clusters: () => [
+        { id: values.clusterID, source: "" },
+        ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" })),
+      ],
       status: {
         database,
         deliveries: report.deliveries,
@@ -166,7 +248,9 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       profile: values.profile,
     });
     overXds.answer = debugOverXds({ commands, server: xds, rootNamespace, env, version });
-    const debug = !variables.debugOnHttp.read(env) ? [] : debugRoutes(commands, (request) => access.namespaceOf(request));
+    const debug = !variables.debugOnHttp.read(env)
+      ? []
+      : debugRoutes(commands, (request) => access.namespaceOf(request));
     const statusPage = statusRoute({
       database,
       connections: () => xds.connections(),
@@ -176,23 +260,47 @@ export async function startDiscovery(values: FlagValues, env: NodeJS.ProcessEnv,
       sources: () => sourceStatuses(sources.named, ingestion.states()),
       findings: async () => analysis.place(await analysis.findings()),
       certificates: () => certificateStatuses(authority, opened.tls?.current()),
-      instance: { name: variables.podName.read(env) || hostname(), version, revision: variables.revision.read(env) || "default", cluster: values.clusterID, namespace: values.namespace, startedAt },
+      instance: {
+        name: variables.podName.read(env) || hostname(),
+        version,
+        revision: variables.revision.read(env) || "default",
+        cluster: values.clusterID,
+        namespace: values.namespace,
+        startedAt,
+      },
       waitingFor: () => (source.ready() ? [] : ["the first full state"]),
       monitoring: () => addresses["monitoringAddr"],
     });
     const page: [string, Route][] = !variables.debugOnHttp.read(env) ? [] : [["/", statusPage]];
-    const ready: [string, Route] = ["/ready", (_, response) => void response.writeHead(source.ready() ? 200 : 503).end()];
+    const ready: [string, Route] = [
+      "/ready",
+      (_, response) => void response.writeHead(source.ready() ? 200 : 503).end(),
+    ];
     const monitoring: [string, Route][] = [
-      ["/metrics", async ({ http: request }, response) => {
-        if (variables.localMetricsOnly.read(env) && !isLoopback(request.socket.remoteAddress)) return void response.writeHead(403, { "content-type": "text/plain" }).end("Only requests from localhost are allowed\n");
-        response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
-      }],
+      [
+        "/metrics",
+        async ({ http: request }, response) => {
+          if (variables.localMetricsOnly.read(env) && !isLoopback(request.socket.remoteAddress))
+            return void response
+              .writeHead(403, { "content-type": "text/plain" })
+              .end("Only requests from localhost are allowed\n");
+          response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+        },
+      ],
       ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],
     ];
     const monitoringAddr = listenAddress("monitoringAddr", values.monitoringAddr);
     const httpAddr = listenAddress("httpAddr", values.httpAddr);
-    const http = async (flag: "httpAddr" | "monitoringAddr", where: ListenAddress, routes: Iterable<[string, Route]>): Promise<void> => {
-      const server = await listening(flag, values[flag], serveHttp(where, new Map(routes), (request, at) => access.guard(request, at)));
+    const http = async (
+      flag: "httpAddr" | "monitoringAddr",
+      where: ListenAddress,
+      routes: Iterable<[string, Route]>,
+    ): Promise<void> => {
+      const server = await listening(
+        flag,
+        values[flag],
+        serveHttp(where, new Map(routes), (request, at) => access.guard(request, at)),
+      );
       stops.push(() => closed(server));
       const { address, port } = server.address() as AddressInfo;
       addresses[flag] = { host: address, port };

@@ -3,10 +3,13 @@ import { environment, type Source } from "@istiod/config-ingestion";
 import type { FlagValues } from "./flags.js";
 
 /**
- * The environment of this process, and the flags that generators read as such, as a source that never changes. The time is written with
- * them, so that the first revision has everything that analysis reads.
+ * The environment of this process, and the flags that generators read as such, as a source that never changes. The time
+ * is written with them, so that the first revision has everything that analysis reads.
  */
-export function environmentSource(env: NodeJS.ProcessEnv, values: Pick<FlagValues, "clusterID" | "domain" | "namespace">): Source {
+export function environmentSource(
+  env: NodeJS.ProcessEnv,
+  values: Pick<FlagValues, "clusterID" | "domain" | "namespace">,
+): Source {
   const variables = new Map(Object.entries(env).filter((e): e is [string, string] => e[1] !== undefined));
   variables.set("CLUSTER_ID", values.clusterID);
   variables.set("DOMAIN_SUFFIX", values.domain);

@@ -1,6 +1,13 @@
 import type { Problem } from "@istiod/config-ingestion";
 import { formatProblem } from "@istiod/config-ingestion";
-import { explain, formatExplanations, nearestResources, type ResourceExplanation, resourceType, resourceTypes } from "@istiod/explain";
+import {
+  explain,
+  formatExplanations,
+  nearestResources,
+  type ResourceExplanation,
+  resourceType,
+  resourceTypes,
+} from "@istiod/explain";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 
@@ -33,21 +40,36 @@ const mostTries = 20_000;
  *
  * @throws Error where the type or the number of tries is none, or the proxy has no resource of that name.
  */
-export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: readonly Problem[], { resource, type, tries }: ExplainRequest, connected = false): ProxyExplanation {
+export function explainProxy(
+  database: Database<Proxy>,
+  proxy: Proxy,
+  problems: readonly Problem[],
+  { resource, type, tries }: ExplainRequest,
+  connected = false,
+): ProxyExplanation {
   const found = type ? resourceType(type) : undefined;
-  if (type && found === undefined) throw new Error(`type ${type}: expected one of ${resourceTypes.map(({ short }) => short).join(", ")}`);
+  if (type && found === undefined)
+    throw new Error(`type ${type}: expected one of ${resourceTypes.map(({ short }) => short).join(", ")}`);
   const types = found === undefined ? resourceTypes : [found];
   const count = tries === undefined || tries === "" ? (resource ? triesOfOne : 0) : Number(tries);
-  if (!Number.isInteger(count) || count < 0 || count > mostTries) throw new Error(`tries ${tries}: expected a whole number up to ${mostTries}`);
+  if (!Number.isInteger(count) || count < 0 || count > mostTries)
+    throw new Error(`tries ${tries}: expected a whole number up to ${mostTries}`);
   const view = database.view(proxy);
   try {
     const resources = explain(database, view, { types, ...(resource && { name: resource }), tries: count });
     if (resource && resources.length === 0) {
       const near = nearestResources(view, resource, types).map(({ type: short, name }) => `${short} ${name}`);
       const meant = near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
-      throw new Error(`${proxy.nodeId} has no resource ${JSON.stringify(resource)}${found ? ` of type ${found.short}` : ""}${meant}`);
+      throw new Error(
+        `${proxy.nodeId} has no resource ${JSON.stringify(resource)}${found ? ` of type ${found.short}` : ""}${meant}`,
+      );
     }
-    return { proxy: proxy.nodeId, connected, resources, refused: problems.filter(({ severity }) => severity === "error").map(formatProblem) };
+    return {
+      proxy: proxy.nodeId,
+      connected,
+      resources,
+      refused: problems.filter(({ severity }) => severity === "error").map(formatProblem),
+    };
   } finally {
     view.release();
   }
@@ -55,5 +77,10 @@ export function explainProxy(database: Database<Proxy>, proxy: Proxy, problems: 
 
 /** The same as text for people. */
 export function formatProxyExplanation({ resources, refused }: ProxyExplanation): string {
-  return formatExplanations(resources) + (refused.length === 0 ? "" : `\nset aside, and so part of nothing\n${refused.map((line) => `  ${line}\n`).join("")}`);
+  return (
+    formatExplanations(resources) +
+    (refused.length === 0
+      ? ""
+      : `\nset aside, and so part of nothing\n${refused.map((line) => `  ${line}\n`).join("")}`)
+  );
 }

@@ -19,17 +19,29 @@ export interface GatewayNamesOptions {
   readonly warn: (message: string) => void;
   /** Default: the system's DNS servers. */
   readonly resolve?: ResolveName;
-  /** Milliseconds that a name is kept at least and at most, whatever its TTL. Default 30 s and 1 h, as pilot/pkg/model/network.go. */
+  /**
+   * Milliseconds that a name is kept at least and at most, whatever its TTL. Default 30 s and 1 h, as
+   * pilot/pkg/model/network.go.
+   */
   readonly keep?: { readonly least: number; readonly most: number };
 }
 
 const namesOfGateways = query("namesOfGateways", (q): readonly string[] =>
-  discoverySettings.resolveHostnameGateways(q) ? [...new Set(q.call(networkGateways).map(({ address }) => address).filter((address) => isIP(address) === 0))].sort() : [],
+  discoverySettings.resolveHostnameGateways(q)
+    ? [
+        ...new Set(
+          q
+            .call(networkGateways)
+            .map(({ address }) => address)
+            .filter((address) => isIP(address) === 0),
+        ),
+      ].sort()
+    : [],
 );
 
 /**
- * Resolves the names of network gateways, and commits their addresses: when a gateway is first given by name, and again when the TTL is
- * over. Commits nothing before `start`.
+ * Resolves the names of network gateways, and commits their addresses: when a gateway is first given by name, and again
+ * when the TTL is over. Commits nothing before `start`.
  */
 export class GatewayNames {
   readonly #options: Required<GatewayNamesOptions>;
@@ -45,7 +57,10 @@ export class GatewayNames {
     this.#view = ownView(options.database);
   }
 
-  /** Resolves the names of the current gateways, and of those that later commits add. Settles when every current name is resolved or has failed. */
+  /**
+   * Resolves the names of the current gateways, and of those that later commits add. Settles when every current name is
+   * resolved or has failed.
+   */
   async start(): Promise<void> {
     this.#stopObserving = this.#options.database.observe({ after: (commit) => this.#committed(commit) });
     this.#resolved = this.#update();
@@ -67,7 +82,9 @@ export class GatewayNames {
 
   #committed({ affected }: Commit): void {
     if (!affected.some(({ view }) => view === (this.#view as View<unknown>))) return;
-    this.#resolved = Promise.resolve().then(() => this.#update()).catch((error: unknown) => this.#options.warn(`names of network gateways are not resolved: ${String(error)}`));
+    this.#resolved = Promise.resolve()
+      .then(() => this.#update())
+      .catch((error: unknown) => this.#options.warn(`names of network gateways are not resolved: ${String(error)}`));
   }
 
   async #update(): Promise<void> {
@@ -100,7 +117,9 @@ export class GatewayNames {
   }
 
   #commit(name: string, addresses: readonly string[] | undefined): void {
-    this.#options.database.commit((tx) => (addresses === undefined ? tx.delete(resolvedHosts, name) : tx.set(resolvedHosts, name, addresses)));
+    this.#options.database.commit((tx) =>
+      addresses === undefined ? tx.delete(resolvedHosts, name) : tx.set(resolvedHosts, name, addresses),
+    );
   }
 }
 

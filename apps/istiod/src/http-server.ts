@@ -2,7 +2,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { ListenAddress } from "./flags.js";
 
 /** Answers one path. */
-export type Route = (request: { readonly url: URL; readonly http: IncomingMessage }, response: ServerResponse) => void | Promise<void>;
+export type Route = (
+  request: { readonly url: URL; readonly http: IncomingMessage },
+  response: ServerResponse,
+) => void | Promise<void>;
 
 /** Why a request is not answered. */
 export interface Refusal {
@@ -29,7 +32,12 @@ export async function serveHttp(at: ListenAddress, routes: ReadonlyMap<string, R
   return server;
 }
 
-async function answer(routes: ReadonlyMap<string, Route>, guard: Guard, http: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  routes: ReadonlyMap<string, Route>,
+  guard: Guard,
+  http: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const url = new URL(http.url ?? "/", "http://localhost");
   const route = routes.get(url.pathname);
   if (!route) {

@@ -18,18 +18,32 @@ import { startupWarnings } from "./startup-warnings.js";
 /** Runs the command line. */
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("istiod").description("Istio's control plane.").version(version());
-  const discovery = program.command("discovery").description("Serve configuration to proxies.").allowUnknownOption(false);
+  const discovery = program
+    .command("discovery")
+    .description("Serve configuration to proxies.")
+    .allowUnknownOption(false);
   for (const option of options(process.env)) discovery.addOption(option);
   discovery.action(async (values: FlagValues) => {
     try {
       const { log, scopes } = openLog(values);
-      for (const warning of startupWarnings(values, (flag) => discovery.getOptionValueSource(flag) === "cli", process.env)) log.warn(warning);
-      await listening("ctrlz_port", `${values.ctrlz_address}:${values.ctrlz_port}`, serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes)).then(
+      for (const warning of startupWarnings(
+        values,
+        (flag) => discovery.getOptionValueSource(flag) === "cli",
+        process.env,
+      ))
+        log.warn(warning);
+      await listening(
+        "ctrlz_port",
+        `${values.ctrlz_address}:${values.ctrlz_port}`,
+        serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes),
+      ).then(
         (server) => log.info({ port: (server.address() as AddressInfo).port }, "ControlZ is served"),
-        (error: Error) => log.warn(`ControlZ is not served, so that logs cannot be switched while this runs: ${error.message}`),
+        (error: Error) =>
+          log.warn(`ControlZ is not served, so that logs cannot be switched while this runs: ${error.message}`),
       );
       const running = await startDiscovery(values, process.env, log, version());
-      for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void running.close().then(() => process.exit(0)));
+      for (const signal of ["SIGINT", "SIGTERM"] as const)
+        process.once(signal, () => void running.close().then(() => process.exit(0)));
     } catch (error) {
       process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
       process.exit(1);
@@ -51,8 +65,12 @@ export async function run(argv: readonly string[]): Promise<void> {
   program.addCommand(statusCommand({ print, warn, exit: (status) => void (process.exitCode = status) }));
   program.addCommand(proxyConfigCommand(process.env, print, warn));
   program.addCommand(proxyStatusCommand(print));
-  program.command("version").description("Print the version.").action(() => console.log(version()));
-  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)]) command.exitOverride();
+  program
+    .command("version")
+    .description("Print the version.")
+    .action(() => console.log(version()));
+  for (const command of [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)])
+    command.exitOverride();
   try {
     await program.parseAsync([...argv]);
   } catch (error) {

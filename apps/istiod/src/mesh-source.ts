@@ -21,7 +21,10 @@ export interface MeshSourceOptions {
   readonly database: Database<Proxy>;
   readonly log: Logger;
   /** Refuses a stream by throwing a ConnectError; gives who the caller was proven to be, if anybody. */
-  readonly authorize?: (proxy: Proxy, peer: Peer) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
+  readonly authorize?: (
+    proxy: Proxy,
+    peer: Peer,
+  ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a secret that a client asks for is newly not served. */
   readonly secretRefused?: () => void;
   /** Answers debug requests over xDS; undefined for other types. */
@@ -48,7 +51,10 @@ export class MeshSource implements ResourceSource<MeshClient> {
     this.#ready = true;
   }
 
-  /** Returns the clients that a commit may affect, with the types. Names are followed again when they are requested again, so subscriptions that end need not be tracked. */
+  /**
+   * Returns the clients that a commit may affect, with the types. Names are followed again when they are requested
+   * again, so subscriptions that end need not be tracked.
+   */
   #affected({ affected }: Commit): ReadonlyMap<MeshClient, ReadonlySet<string>> {
     const clients = new Map<MeshClient, Set<string>>();
     for (const { view, query, arg } of affected) {
@@ -86,9 +92,16 @@ export class MeshSource implements ResourceSource<MeshClient> {
       client.last.set(typeUrl, set);
       return set;
     } catch (error) {
-      this.#options.log.error({ proxy: client.proxy.nodeId, type: typeUrl, err: error }, "generation failed, keeping the last good config");
+      this.#options.log.error(
+        { proxy: client.proxy.nodeId, type: typeUrl, err: error },
+        "generation failed, keeping the last good config",
+      );
       const last = client.last.get(typeUrl);
-      if (!last) throw new ConnectError(`${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`, Code.Internal);
+      if (!last)
+        throw new ConnectError(
+          `${typeUrl} for ${client.proxy.nodeId}: ${error instanceof Error ? error.message : String(error)}`,
+          Code.Internal,
+        );
       return last;
     }
   }
@@ -131,7 +144,11 @@ export class MeshSource implements ResourceSource<MeshClient> {
 }
 
 /** The type that each query is followed for. */
-const typeOf = new Map<Query<never, unknown>, string>([...Object.entries(generators), ...Object.entries(lookups), [secretType, secretLookup] as const].map(([typeUrl, query]) => [query, typeUrl]));
+const typeOf = new Map<Query<never, unknown>, string>(
+  [...Object.entries(generators), ...Object.entries(lookups), [secretType, secretLookup] as const].map(
+    ([typeUrl, query]) => [query, typeUrl],
+  ),
+);
 
 const extensionNamesOf = new WeakMap<Node["extensions"], readonly string[]>();
 
@@ -152,7 +169,9 @@ export function readProxy(node: Node): Proxy {
     return proxyFromNode({
       id: node.id,
       cluster: node.cluster,
-      ...(node.locality ? { locality: { region: node.locality.region, zone: node.locality.zone, subzone: node.locality.subZone } } : {}),
+      ...(node.locality
+        ? { locality: { region: node.locality.region, zone: node.locality.zone, subzone: node.locality.subZone } }
+        : {}),
       ...(node.metadata ? { metadata: node.metadata } : {}),
       extensions: extensionNames(node.extensions),
     });

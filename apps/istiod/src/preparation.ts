@@ -24,9 +24,10 @@ export interface Prepared {
 const sliceMs = 20;
 
 /**
- * Computes what the proxies of a cluster's Pods will ask for, before any of them is connected, so that a fleet that returns after a restart
- * finds answers. Nothing is served from here: a proxy that describes itself otherwise than expected shares what does not depend on that. What
- * fails is left to the proxy that asks. Results that nobody comes for are dropped as any that are not used.
+ * Computes what the proxies of a cluster's Pods will ask for, before any of them is connected, so that a fleet that
+ * returns after a restart finds answers. Nothing is served from here: a proxy that describes itself otherwise than
+ * expected shares what does not depend on that. What fails is left to the proxy that asks. Results that nobody comes
+ * for are dropped as any that are not used.
  */
 export async function prepare({ database, cluster, limitMs }: PreparationOptions): Promise<Prepared> {
   const start = performance.now();

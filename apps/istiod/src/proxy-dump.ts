@@ -1,8 +1,23 @@
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
 import { proxyNamed, proxyResources, resourceJson } from "@istiod/explain";
-import { type ClusterHosts, type ConfigDump, configDump, controlPlaneDump, readClusterHosts, readConfigDump, type SentResource } from "@istiod/proxy-config";
-import { clusterType, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/xds-server";
+import {
+  type ClusterHosts,
+  type ConfigDump,
+  configDump,
+  controlPlaneDump,
+  readClusterHosts,
+  readConfigDump,
+  type SentResource,
+} from "@istiod/proxy-config";
+import {
+  clusterType,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  routeType,
+  secretType,
+} from "@istiod/xds-server";
 import type { JsonObject } from "@bufbuild/protobuf";
 import { readMesh } from "./offline-mesh.js";
 import type { MeshFlags } from "./sources.js";
@@ -33,28 +48,47 @@ export const defaultIstiod = "http://127.0.0.1:8080";
  */
 export function dumpSource(values: DumpFlags, env: NodeJS.ProcessEnv): DumpSource {
   const { proxy = "", file, admin, istiod, configDir } = values;
-  const given = Object.entries({ "--file": file, "--admin": admin, "--configDir": configDir, "--istiod": istiod }).flatMap(([flag, value]) => (value ? [flag] : []));
+  const given = Object.entries({
+    "--file": file,
+    "--admin": admin,
+    "--configDir": configDir,
+    "--istiod": istiod,
+  }).flatMap(([flag, value]) => (value ? [flag] : []));
   if (given.length > 1) throw new Error(`${given.join(" and ")}: expected one source of the configuration`);
-  if ((file || admin) && proxy !== "") throw new Error(`${given[0]} and proxy ${proxy}: ${given[0]} is of one proxy already`);
+  if ((file || admin) && proxy !== "")
+    throw new Error(`${given[0]} and proxy ${proxy}: ${given[0]} is of one proxy already`);
   if (file) return fileSource(file);
   if (admin) return adminSource(admin);
   if (proxy === "") throw new Error("no proxy: expected name.namespace of a Pod or a node ID, --admin, or --file");
-  const dump = (): Promise<ConfigDump> => (configDir ? offlineDump(values, proxy, env) : istiodDump(istiod || defaultIstiod, proxy));
+  const dump = (): Promise<ConfigDump> =>
+    configDir ? offlineDump(values, proxy, env) : istiodDump(istiod || defaultIstiod, proxy);
   return { dump, endpoints: async () => ({ dump: await dump() }) };
 }
 
-/** Returns what a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not connected to it */
+/**
+ * Returns what a running istiod last sent to a proxy. @throws Error if it does not answer, or the proxy is not
+ * connected to it
+ */
 export async function istiodDump(istiod: string, proxy: string): Promise<ConfigDump> {
-  return readConfigDump(await ask("--istiod", istiod, `/debug/config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`));
+  return readConfigDump(
+    await ask("--istiod", istiod, `/debug/config_dump?include_eds&proxyID=${encodeURIComponent(proxy)}`),
+  );
 }
 
 function fileSource(file: string): DumpSource {
-  const read = (): Promise<string> => (file === "-" ? text(process.stdin) : readFile(file, "utf8").catch((cause: Error) => Promise.reject(new Error(`--file ${file}: ${cause.message}`, { cause }))));
+  const read = (): Promise<string> =>
+    file === "-"
+      ? text(process.stdin)
+      : readFile(file, "utf8").catch((cause: Error) =>
+          Promise.reject(new Error(`--file ${file}: ${cause.message}`, { cause })),
+        );
   return {
     dump: async () => readConfigDump(await read()),
     endpoints: async () => {
       const content = await read();
-      return /"cluster_?[sS]tatuses"/.test(content) ? { hosts: readClusterHosts(content) } : { dump: readConfigDump(content) };
+      return /"cluster_?[sS]tatuses"/.test(content)
+        ? { hosts: readClusterHosts(content) }
+        : { dump: readConfigDump(content) };
     },
   };
 }
@@ -70,8 +104,19 @@ async function offlineDump(values: MeshFlags, name: string, env: NodeJS.ProcessE
   const { database } = await readMesh(values, env);
   const resources = proxyResources(database, proxyNamed(database, name));
   const of = (typeUrl: string): SentResource[] =>
-    (resources.get(typeUrl) ?? []).map(({ name: resource, version, bytes }) => ({ name: resource, version, resource: { "@type": typeUrl, ...(resourceJson(typeUrl, bytes) as JsonObject) } }));
-  const sent = { clusters: of(clusterType), endpoints: of(endpointType), listeners: of(listenerType), routes: of(routeType), secrets: of(secretType), extensions: of(extensionConfigType) };
+    (resources.get(typeUrl) ?? []).map(({ name: resource, version, bytes }) => ({
+      name: resource,
+      version,
+      resource: { "@type": typeUrl, ...(resourceJson(typeUrl, bytes) as JsonObject) },
+    }));
+  const sent = {
+    clusters: of(clusterType),
+    endpoints: of(endpointType),
+    listeners: of(listenerType),
+    routes: of(routeType),
+    secrets: of(secretType),
+    extensions: of(extensionConfigType),
+  };
   return configDump(controlPlaneDump(sent));
 }
 

@@ -16,8 +16,8 @@ export interface PushSettings {
 }
 
 /**
- * Reads the push settings. Defaults are Istio's (pilot/pkg/features/tuning.go): a throttle or rate of 0 or less means 15 plus 5 per
- * processor, at most 100.
+ * Reads the push settings. Defaults are Istio's (pilot/pkg/features/tuning.go): a throttle or rate of 0 or less means
+ * 15 plus 5 per processor, at most 100.
  *
  * @throws Error that names the variable with an invalid value.
  */

@@ -52,14 +52,19 @@ const clock: Clock = {
 };
 
 /**
- * Reports the commits of the database and the events of the xDS server. It is created before the server, so that it observes each commit
- * before the server pushes it.
+ * Reports the commits of the database and the events of the xDS server. It is created before the server, so that it
+ * observes each commit before the server pushes it.
  */
 export function reporting({ registry, database, version, log, connections, waiting }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
   const feedXds = xdsMetrics(registry, connections);
   const feedChange = changeMetrics(registry);
-  const logs = { push: log.child({ scope: "push" }), validation: log.child({ scope: "validation" }), sotw: log.child({ scope: "ads" }), delta: log.child({ scope: "delta" }) };
+  const logs = {
+    push: log.child({ scope: "push" }),
+    validation: log.child({ scope: "validation" }),
+    sotw: log.child({ scope: "ads" }),
+    delta: log.child({ scope: "delta" }),
+  };
   let sources: SourceMetrics | undefined;
   const early: Problem[] = [];
   const attribution = new ChangeAttribution(clock);
@@ -78,7 +83,11 @@ export function reporting({ registry, database, version, log, connections, waiti
     changes.committed(commit);
     sources.committed(commit);
     const report = changes.report(commit.revision);
-    if (report !== undefined) logs.push.info({ revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) }, "changed");
+    if (report !== undefined)
+      logs.push.info(
+        { revision: commit.revision, objects: causes(report), count: report.objectCount, reasons: reasonsOf(commit) },
+        "changed",
+      );
   };
   const stopObserving = database.observe({
     before: () => {
@@ -95,7 +104,9 @@ export function reporting({ registry, database, version, log, connections, waiti
       if (event.kind === "pushStart") sources?.pushStarted(event.changes);
       changes.observe(event);
       deliveries.observe(event);
-      logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) => causes(changes.report(revision)));
+      logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) =>
+        causes(changes.report(revision)),
+      );
     },
     commitTiming(timing) {
       sources?.commitTiming(timing);
@@ -105,11 +116,18 @@ export function reporting({ registry, database, version, log, connections, waiti
       else sources.problems(found);
       for (const problem of found) {
         const object = problem.subject ? formatName(problem.subject) : undefined;
-        logs.validation[problem.severity === "error" ? "error" : "warn"]({ ...(object && { object }), file: problem.file, line: problem.line }, formatProblem(problem));
+        logs.validation[problem.severity === "error" ? "error" : "warn"](
+          { ...(object && { object }), file: problem.file, line: problem.line },
+          formatProblem(problem),
+        );
       }
     },
     resolved(gone) {
-      for (const problem of gone) logs.validation.info({ ...(problem.subject && { object: formatName(problem.subject) }) }, `resolved: ${formatProblem(problem)}`);
+      for (const problem of gone)
+        logs.validation.info(
+          { ...(problem.subject && { object: formatName(problem.subject) }) },
+          `resolved: ${formatProblem(problem)}`,
+        );
     },
     started() {
       sources = sourceMetrics(registry, database, waiting);
@@ -127,16 +145,55 @@ function causes(report: ChangeReport | undefined): string[] {
 }
 
 function summary(report: ChangeReport): object {
-  const { revision, objectCount, proxies, responses, resources, removed, bytes, firstAckMs, lastAckMs, acks, nackCount } = report;
-  const rounded = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.round(ms * 10) / 10);
-  return { revision, objects: causes(report), objectCount, proxies, responses, resources, removed, bytes, acks, nacks: nackCount, firstAckMs: rounded(firstAckMs), lastAckMs: rounded(lastAckMs) };
+  const {
+    revision,
+    objectCount,
+    proxies,
+    responses,
+    resources,
+    removed,
+    bytes,
+    firstAckMs,
+    lastAckMs,
+    acks,
+    nackCount,
+  } = report;
+  const rounded = (ms: number | undefined): number | undefined =>
+    ms === undefined ? undefined : Math.round(ms * 10) / 10;
+  return {
+    revision,
+    objects: causes(report),
+    objectCount,
+    proxies,
+    responses,
+    resources,
+    removed,
+    bytes,
+    acks,
+    nacks: nackCount,
+    firstAckMs: rounded(firstAckMs),
+    lastAckMs: rounded(lastAckMs),
+  };
 }
 
-/** What a response was, by the words of Istio's line about it: type, reason, node, how many resources, how many bytes. */
+/**
+ * What a response was, by the words of Istio's line about it: type, reason, node, how many resources, how many bytes.
+ */
 function pushed(event: PushEvent, causesOf: (revision: number) => string[]): object {
   const { nodeId, connection, typeUrl, reason, resources, removed, bytes, nonce, version, revision, changes } = event;
   const cause = changes.length > 0 ? { revision, cause: [...new Set(changes.flatMap(causesOf))] } : {};
-  return { type: xdsShortName(typeUrl).toUpperCase(), reason, node: nodeId, connection, resources, removed, size: bytes, nonce, version, ...cause };
+  return {
+    type: xdsShortName(typeUrl).toUpperCase(),
+    reason,
+    node: nodeId,
+    connection,
+    resources,
+    removed,
+    size: bytes,
+    nonce,
+    version,
+    ...cause,
+  };
 }
 
 /** What was thrown inside, with its stack. */
@@ -151,17 +208,33 @@ function logEvent(log: Logger, event: XdsEvent, causesOf: (revision: number) => 
     case "nack": {
       const { revision, resources, message, nonce } = event.error;
       const because = revision === undefined ? {} : { revision, cause: causesOf(revision) };
-      log.warn({ proxy: event.nodeId, connection: event.connection, type: xdsShortName(event.typeUrl), resources, nonce, ...because }, `refused by the proxy: ${message}`);
+      log.warn(
+        {
+          proxy: event.nodeId,
+          connection: event.connection,
+          type: xdsShortName(event.typeUrl),
+          resources,
+          nonce,
+          ...because,
+        },
+        `refused by the proxy: ${message}`,
+      );
       break;
     }
     case "connect":
       log.info({ proxy: event.nodeId, connection: event.connection, variant: event.variant }, "connected");
       break;
     case "disconnect":
-      log[event.cause === undefined ? "info" : "error"]({ proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) }, `disconnected: ${event.reason}`);
+      log[event.cause === undefined ? "info" : "error"](
+        { proxy: event.nodeId, connection: event.connection, ...thrown(event.cause) },
+        `disconnected: ${event.reason}`,
+      );
       break;
     case "failure":
-      log.error({ proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...thrown(event.error) }, "generation failed, keeping the last good config");
+      log.error(
+        { proxy: event.nodeId, type: xdsShortName(event.typeUrl), ...thrown(event.error) },
+        "generation failed, keeping the last good config",
+      );
       break;
     case "refused":
       log.warn({ peer: event.peer.address, code: event.code, ...thrown(event.cause) }, `refused: ${event.message}`);

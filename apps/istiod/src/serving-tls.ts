@@ -5,12 +5,18 @@ import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
 
 /**
- * Keeps the certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name, or those of its own authority.
+ * Keeps the certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name,
+ * or those of its own authority.
  *
  * @param use takes each renewed certificate
  * @throws Error where a file cannot be used, or no certificate is issued.
  */
-export async function servingTls(values: FlagValues, { authority, names }: RunningAuthority, use: (tls: TlsOptions) => void, log: Logger): Promise<KeptServingTls> {
+export async function servingTls(
+  values: FlagValues,
+  { authority, names }: RunningAuthority,
+  use: (tls: TlsOptions) => void,
+  log: Logger,
+): Promise<KeptServingTls> {
   const files = servingFiles(values);
   try {
     return await keepServingTls({
@@ -20,7 +26,8 @@ export async function servingTls(values: FlagValues, { authority, names }: Runni
       ...(values.caCertFile !== "" && { rootsFile: values.caCertFile }),
       onChange: use,
       onReload: (reloaded) => log.info({ files: reloaded }, `reloaded ${reloaded.join(" and ")}`),
-      onError: (error) => log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),
+      onError: (error) =>
+        log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),
     });
   } catch (error) {
     throw new Error(`--secureGRPCAddr ${values.secureGRPCAddr}: ${(error as Error).message}`, { cause: error });
@@ -29,6 +36,9 @@ export async function servingTls(values: FlagValues, { authority, names }: Runni
 
 function servingFiles({ tlsCertFile, tlsKeyFile }: FlagValues): ServingFiles | undefined {
   if (tlsCertFile === "" && tlsKeyFile === "") return undefined;
-  if (tlsCertFile === "" || tlsKeyFile === "") throw new Error(`--${tlsCertFile === "" ? "tlsCertFile" : "tlsKeyFile"} is missing: --tlsCertFile and --tlsKeyFile belong together`);
+  if (tlsCertFile === "" || tlsKeyFile === "")
+    throw new Error(
+      `--${tlsCertFile === "" ? "tlsCertFile" : "tlsKeyFile"} is missing: --tlsCertFile and --tlsKeyFile belong together`,
+    );
   return { certFile: tlsCertFile, keyFile: tlsKeyFile };
 }

@@ -1,10 +1,30 @@
-import { allKinds, analysisKinds, DirectorySource, istioKinds, type Kind, meshConfigFile, meshNetworksFile, multiClusterGroup, multiClusterKinds, remoteKinds, type Source } from "@istiod/config-ingestion";
+import {
+  allKinds,
+  analysisKinds,
+  DirectorySource,
+  istioKinds,
+  type Kind,
+  meshConfigFile,
+  meshNetworksFile,
+  multiClusterGroup,
+  multiClusterKinds,
+  remoteKinds,
+  type Source,
+} from "@istiod/config-ingestion";
 import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
 /** The flags that say what a mesh is made of. */
-export const meshFlagNames = ["configDir", "clusterDir", "meshConfig", "networksConfig", "clusterID", "domain", "namespace"] as const;
+export const meshFlagNames = [
+  "configDir",
+  "clusterDir",
+  "meshConfig",
+  "networksConfig",
+  "clusterID",
+  "domain",
+  "namespace",
+] as const;
 
 export type MeshFlags = Pick<FlagValues, (typeof meshFlagNames)[number]>;
 
@@ -29,15 +49,30 @@ export interface MeshSources {
 export function meshSources(values: MeshFlags, env: NodeJS.ProcessEnv): MeshSources {
   if (!values.configDir) throw new Error("--configDir is needed: reading from Kubernetes is not served yet");
   const revision = variables.revision.read(env);
-  const multiCluster = multiClusterKinds(variables.mcsApiGroup.read(env), variables.mcsApiVersion.read(env) || undefined);
-  const read = (kinds: readonly Kind[]): readonly Kind[] => [...kinds.filter(({ group }) => group !== multiClusterGroup), ...multiCluster, ...analysisKinds];
+  const multiCluster = multiClusterKinds(
+    variables.mcsApiGroup.read(env),
+    variables.mcsApiVersion.read(env) || undefined,
+  );
+  const read = (kinds: readonly Kind[]): readonly Kind[] => [
+    ...kinds.filter(({ group }) => group !== multiClusterGroup),
+    ...multiCluster,
+    ...analysisKinds,
+  ];
   const remote = new Map<string, DirectorySource>();
   for (const [cluster, directory] of values.clusterDir.map(clusterDirectory)) {
-    if (cluster === values.clusterID) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`);
+    if (cluster === values.clusterID)
+      throw new Error(
+        `--clusterDir ${cluster}=${directory}: ${cluster} is this istiod's own cluster, whose objects are in --configDir`,
+      );
     if (remote.has(cluster)) throw new Error(`--clusterDir ${cluster}=${directory}: ${cluster} is given twice`);
     remote.set(cluster, new DirectorySource({ directory, cluster, kinds: read(remoteKinds), revision }));
   }
-  const own = new DirectorySource({ directory: values.configDir, cluster: values.clusterID, kinds: read(allKinds), revision });
+  const own = new DirectorySource({
+    directory: values.configDir,
+    cluster: values.clusterID,
+    kinds: read(allKinds),
+    revision,
+  });
   const named = new Map<Source, { readonly name: string; readonly location: string }>([
     [meshConfigFile(values.meshConfig), { name: "Mesh configuration", location: values.meshConfig || "defaults" }],
     [meshNetworksFile(values.networksConfig), { name: "Mesh networks", location: values.networksConfig || "none" }],
@@ -59,10 +94,17 @@ export function unusedObjects(source: DirectorySource): string | undefined {
   return `objects without effect: ${[...analyzed, ...kinds].join(", ")}; files describe workloads by Pods and EndpointSlices`;
 }
 
-/** Which kinds a cluster's directory holds that are read of the configuration's cluster only, as a sentence; undefined if none. */
+/**
+ * Which kinds a cluster's directory holds that are read of the configuration's cluster only, as a sentence; undefined
+ * if none.
+ */
 export function ignoredObjects(cluster: string, source: DirectorySource): string | undefined {
-  const kinds = [...source.ignored()].filter(([kind]) => istioNames.has(kind)).map(([kind, count]) => `${count} ${kind}`);
-  return kinds.length === 0 ? undefined : `cluster ${cluster}: left out ${kinds.join(", ")}: Istio's configuration is read from --configDir`;
+  const kinds = [...source.ignored()]
+    .filter(([kind]) => istioNames.has(kind))
+    .map(([kind, count]) => `${count} ${kind}`);
+  return kinds.length === 0
+    ? undefined
+    : `cluster ${cluster}: left out ${kinds.join(", ")}: Istio's configuration is read from --configDir`;
 }
 
 const istioNames = new Set(istioKinds.filter((kind) => !remoteKinds.includes(kind)).map(({ kind }) => kind));
@@ -76,6 +118,9 @@ export function clusterDirectory(value: string): readonly [cluster: string, dire
   const at = value.indexOf("=");
   const cluster = value.slice(0, at);
   const directory = value.slice(at + 1);
-  if (at < 1 || directory === "" || cluster.includes("/")) throw new Error(`--clusterDir ${value}: expected the ID of a cluster and a directory, such as east=./clusters/east`);
+  if (at < 1 || directory === "" || cluster.includes("/"))
+    throw new Error(
+      `--clusterDir ${value}: expected the ID of a cluster and a directory, such as east=./clusters/east`,
+    );
   return [cluster, directory];
 }

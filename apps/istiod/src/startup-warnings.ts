@@ -1,4 +1,10 @@
-import { agentVariables, discoveryVariables, environmentReport, environmentWarnings, type Environment } from "@istiod/settings";
+import {
+  agentVariables,
+  discoveryVariables,
+  environmentReport,
+  environmentWarnings,
+  type Environment,
+} from "@istiod/settings";
 import { type FlagValues, ineffectiveFlags } from "./flags.js";
 import { unservedProtectionNames } from "./unserved-protections.js";
 import { readVariables } from "./variables.js";
@@ -8,7 +14,17 @@ import { readVariables } from "./variables.js";
  *
  * @param given whether the command line has a flag
  */
-export function startupWarnings(values: FlagValues, given: (property: string) => boolean, env: Environment): readonly string[] {
-  const report = environmentReport({ env, read: [...readVariables, ...unservedProtectionNames], istio: discoveryVariables, elsewhere: agentVariables, readPrefixes: ["ISTIO_META"] });
+export function startupWarnings(
+  values: FlagValues,
+  given: (property: string) => boolean,
+  env: Environment,
+): readonly string[] {
+  const report = environmentReport({
+    env,
+    read: [...readVariables, ...unservedProtectionNames],
+    istio: discoveryVariables,
+    elsewhere: agentVariables,
+    readPrefixes: ["ISTIO_META"],
+  });
   return [...ineffectiveFlags(values, given), ...environmentWarnings(report)];
 }

@@ -4,11 +4,13 @@ import type { Proxy, VerifiedIdentity } from "@istiod/push-context";
 import type { Peer } from "@istiod/xds-server";
 
 /**
- * Admits a stream on a TLS port only to an authenticated caller whose identity is the proxy's: the namespace must be the
- * proxy's, and the service account what its metadata says, if it does. A plaintext port asks for nothing, as Istio's does
- * without XDS_AUTH_PLAINTEXT; whom it admits has no identity, and is given no secrets.
+ * Admits a stream on a TLS port only to an authenticated caller whose identity is the proxy's: the namespace must be
+ * the proxy's, and the service account what its metadata says, if it does. A plaintext port asks for nothing, as
+ * Istio's does without XDS_AUTH_PLAINTEXT; whom it admits has no identity, and is given no secrets.
  */
-export function streamIdentity(authenticators: readonly Authenticator[]): (proxy: Proxy, peer: Peer) => Promise<VerifiedIdentity | undefined> {
+export function streamIdentity(
+  authenticators: readonly Authenticator[],
+): (proxy: Proxy, peer: Peer) => Promise<VerifiedIdentity | undefined> {
   return async (proxy, peer) => {
     if (!peer.tls) return undefined;
     const identities = await identitiesOf(authenticators, peer);
@@ -18,7 +20,10 @@ export function streamIdentity(authenticators: readonly Authenticator[]): (proxy
       if (namespace === undefined || serviceAccount === undefined || namespace !== proxy.namespace) continue;
       if (account === "" || serviceAccount === account) return { namespace, serviceAccount };
     }
-    throw new ConnectError(`${proxy.nodeId} claims namespace ${proxy.namespace}${account ? ` and service account ${account}` : ""}; the caller is ${identities.join(", ")}`, Code.PermissionDenied);
+    throw new ConnectError(
+      `${proxy.nodeId} claims namespace ${proxy.namespace}${account ? ` and service account ${account}` : ""}; the caller is ${identities.join(", ")}`,
+      Code.PermissionDenied,
+    );
   };
 }
 

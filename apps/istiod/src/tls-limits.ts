@@ -30,12 +30,22 @@ const cipherSuites: Readonly<Record<string, string>> = {
 
 const tls13Suites = ["TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256", "TLS_AES_128_GCM_SHA256"];
 const aesOfTls13 = ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384"];
-const fipsSuites = ["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"];
+const fipsSuites = [
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+];
 
 /** What each COMPLIANCE_POLICY limits TLS servers to. Source: pkg/model/fips.go. */
 const policies: Readonly<Record<string, TlsLimits>> = {
   "fips-140-2": { minVersion: "TLSv1.2", maxVersion: "TLSv1.2", ciphers: fipsSuites.join(":"), curves: "P-256" },
-  "fips-140-3": { minVersion: "TLSv1.2", maxVersion: "TLSv1.3", ciphers: [...aesOfTls13, ...fipsSuites].join(":"), curves: "P-256:P-384" },
+  "fips-140-3": {
+    minVersion: "TLSv1.2",
+    maxVersion: "TLSv1.3",
+    ciphers: [...aesOfTls13, ...fipsSuites].join(":"),
+    curves: "P-256:P-384",
+  },
   pqc: { minVersion: "TLSv1.3", ciphers: aesOfTls13.join(":"), curves: "X25519MLKEM768" },
 };
 
@@ -49,33 +59,50 @@ export function tlsLimits(values: Pick<FlagValues, "tlsMinVersion" | "tlsCipherS
   const policy = variables.compliancePolicy.read(env);
   if (policy === "") return byFlags;
   const limits = policies[policy];
-  if (limits === undefined) throw new SettingError(`COMPLIANCE_POLICY is ${JSON.stringify(policy)}, expected one of ${Object.keys(policies).join(", ")}`);
+  if (limits === undefined)
+    throw new SettingError(
+      `COMPLIANCE_POLICY is ${JSON.stringify(policy)}, expected one of ${Object.keys(policies).join(", ")}`,
+    );
   checkSupport(policy, limits);
   return limits;
 }
 
 function minVersion(version: string): "TLSv1.2" | "TLSv1.3" {
-  if (version !== "1.2" && version !== "1.3") throw new SettingError(`--tls-min-version ${version}: expected 1.2 or 1.3`);
+  if (version !== "1.2" && version !== "1.3")
+    throw new SettingError(`--tls-min-version ${version}: expected 1.2 or 1.3`);
   return `TLSv${version}`;
 }
 
 /** As in Go, the suites of TLS 1.3 are not chosen. */
 function ciphers(list: string): Pick<TlsLimits, "ciphers"> {
-  const names = list.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  const names = list
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
   if (names.length === 0) return {};
   const chosen = names.map((name) => {
     const suite = tls13Suites.includes(name) ? name : cipherSuites[name];
-    if (suite === undefined) throw new SettingError(`--tls-cipher-suites ${list}: ${name} is not supported${didYouMean(nearestNames(name, Object.keys(cipherSuites), 1))}`);
+    if (suite === undefined)
+      throw new SettingError(
+        `--tls-cipher-suites ${list}: ${name} is not supported${didYouMean(nearestNames(name, Object.keys(cipherSuites), 1))}`,
+      );
     return suite;
   });
   return { ciphers: [...new Set([...tls13Suites, ...chosen])].join(":") };
 }
 
 function checkSupport(policy: string, { minVersion: least, ciphers: suites, curves }: TlsLimits): void {
-  const options: SecureContextOptions = { ...(least && { minVersion: least }), ...(suites && { ciphers: suites }), ...(curves && { ecdhCurve: curves }) };
+  const options: SecureContextOptions = {
+    ...(least && { minVersion: least }),
+    ...(suites && { ciphers: suites }),
+    ...(curves && { ecdhCurve: curves }),
+  };
   try {
     createSecureContext(options);
   } catch (cause) {
-    throw new SettingError(`COMPLIANCE_POLICY=${policy} needs ${curves} for --secureGRPCAddr, which Node.js ${process.versions.node} does not have; use a newer Node.js, or do not serve with --secureGRPCAddr ""`, { cause });
+    throw new SettingError(
+      `COMPLIANCE_POLICY=${policy} needs ${curves} for --secureGRPCAddr, which Node.js ${process.versions.node} does not have; use a newer Node.js, or do not serve with --secureGRPCAddr ""`,
+      { cause },
+    );
   }
 }

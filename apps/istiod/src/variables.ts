@@ -1,7 +1,15 @@
 import { multiClusterGroup, parseGoDuration } from "@istiod/config-ingestion";
 import { featureVariables } from "@istiod/push-context";
 import { discoverySettingVariables } from "@istiod/service-discovery";
-import { booleanVariable, type Environment, integerVariable, listVariable, textVariable, type Variable, variable } from "@istiod/settings";
+import {
+  booleanVariable,
+  type Environment,
+  integerVariable,
+  listVariable,
+  textVariable,
+  type Variable,
+  variable,
+} from "@istiod/settings";
 
 const hourMs = 3_600_000;
 
@@ -32,7 +40,10 @@ function countVariable(name: string, byDefault: number): Variable<number> {
   return variable(name, byDefault, parse, "a whole number above 0");
 }
 
-/** The environment variables of istiod itself, each declared here only. Those that shape what proxies receive are features of push-context and settings of service-discovery. */
+/**
+ * The environment variables of istiod itself, each declared here only. Those that shape what proxies receive are
+ * features of push-context and settings of service-discovery.
+ */
 export const variables = {
   // Where this istiod is
   clusterId: textVariable("CLUSTER_ID", "Kubernetes"),
@@ -51,7 +62,10 @@ export const variables = {
   pushThrottle: tuningVariable("PILOT_PUSH_THROTTLE", "a whole number"),
   maxRequestsPerSecond: tuningVariable("PILOT_MAX_REQUESTS_PER_SECOND", "a number"),
 
-  /** Istio writes its findings into the status of objects, and therefore analyzes only on demand; here it is the default. */
+  /**
+   * Istio writes its findings into the status of objects, and therefore analyzes only on demand; here it is the
+   * default.
+   */
   analysis: booleanVariable("PILOT_ENABLE_ANALYSIS", true),
 
   // Connections
@@ -70,7 +84,10 @@ export const variables = {
   rootLifetime: durationVariable("CITADEL_SELF_SIGNED_CA_CERT_TTL", 3650 * 24 * hourMs),
   rootKeyBits: integerVariable("CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE", 2048, { least: 2048, most: 8192 }),
   rootCheckInterval: durationVariable("CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL", hourMs),
-  rootGracePercentile: integerVariable("CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE", 20, { least: 1, most: 99 }),
+  rootGracePercentile: integerVariable("CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE", 20, {
+    least: 1,
+    most: 99,
+  }),
 
   // Debugging and metrics
   debugOnHttp: booleanVariable("ENABLE_DEBUG_ON_HTTP", true),
@@ -82,7 +99,11 @@ export const variables = {
 } as const;
 
 /** Names of all variables that istiod reads, as they are declared. */
-export const readVariables: ReadonlySet<string> = new Set([...Object.values(variables).map(({ name }) => name), ...featureVariables, ...discoverySettingVariables]);
+export const readVariables: ReadonlySet<string> = new Set([
+  ...Object.values(variables).map(({ name }) => name),
+  ...featureVariables,
+  ...discoverySettingVariables,
+]);
 
 /** Reads every variable once, so that one that cannot be used ends istiod at startup. @throws SettingError */
 export function checkVariables(env: Environment): void {

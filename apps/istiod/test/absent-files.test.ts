@@ -19,9 +19,14 @@ status: {podIP: 10.0.0.1, phase: Running}
 
 test("istiod warns once of a mesh configuration and networks that are not there, and uses them when they appear", async () => {
   const root = await folder(files);
-  const flags = { configDir: join(root, "mesh"), meshConfig: join(root, "mesh.yaml"), networksConfig: join(root, "networks.yaml") };
+  const flags = {
+    configDir: join(root, "mesh"),
+    meshConfig: join(root, "mesh.yaml"),
+    networksConfig: join(root, "networks.yaml"),
+  };
   const istiod = await serve(flags);
-  const warnings = (): unknown[] => istiod.lines.filter(({ msg }) => msg.includes("no such file")).map(({ level, msg }) => [level, msg]);
+  const warnings = (): unknown[] =>
+    istiod.lines.filter(({ msg }) => msg.includes("no such file")).map(({ level, msg }) => [level, msg]);
   const expected = [
     ["warn", `--meshConfig ${flags.meshConfig}: no such file, using the defaults until it exists`],
     ["warn", `--networksConfig ${flags.networksConfig}: no such file, using no networks until it exists`],
@@ -29,7 +34,11 @@ test("istiod warns once of a mesh configuration and networks that are not there,
   expect(warnings()).toEqual(expected);
   await writeFile(`${flags.meshConfig}.new`, "rootNamespace: roots");
   await rename(`${flags.meshConfig}.new`, flags.meshConfig);
-  await vi.waitFor(async () => expect(await (await fetch(`${istiod.http}/debug/mesh`)).json()).toMatchObject({ rootNamespace: "roots" }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await (await fetch(`${istiod.http}/debug/mesh`)).json()).toMatchObject({ rootNamespace: "roots" }),
+    5000,
+  );
   expect(warnings()).toEqual(expected);
 });
 
@@ -43,11 +52,23 @@ test("istiod explain, diff and proxy-config say it on standard error", async () 
   const configDir = join(await folder(files), "mesh");
   const warned: string[] = [];
   const warn = (text: string): void => void warned.push(text);
-  await explainCommand({}, () => undefined, warn).parseAsync(["--configDir", configDir, "--proxy", "web.shop", "--type", "cds", "--meshConfig", "none.yaml"], { from: "user" });
+  await explainCommand({}, () => undefined, warn).parseAsync(
+    ["--configDir", configDir, "--proxy", "web.shop", "--type", "cds", "--meshConfig", "none.yaml"],
+    { from: "user" },
+  );
   expect(warned.splice(0)).toEqual(["--meshConfig none.yaml: no such file, using the defaults\n"]);
-  await proxyConfigCommand({}, () => undefined, warn).parseAsync(["clusters", "web.shop", "--configDir", configDir, "--meshConfig", "none.yaml"], { from: "user" });
+  await proxyConfigCommand({}, () => undefined, warn).parseAsync(
+    ["clusters", "web.shop", "--configDir", configDir, "--meshConfig", "none.yaml"],
+    { from: "user" },
+  );
   expect(warned.splice(0)).toEqual(["--meshConfig none.yaml: no such file, using the defaults\n"]);
   const diff = diffCommand({}, { print: () => undefined, warn, exit: () => undefined });
-  await diff.parseAsync(["--before", configDir, "--after", configDir, "--afterMeshConfig", "none.yaml", "--networksConfig", "no-nets.yaml"], { from: "user" });
-  expect(warned).toEqual(["--afterMeshConfig none.yaml: no such file, using the defaults\n", "--networksConfig no-nets.yaml: no such file, using no networks\n"]);
+  await diff.parseAsync(
+    ["--before", configDir, "--after", configDir, "--afterMeshConfig", "none.yaml", "--networksConfig", "no-nets.yaml"],
+    { from: "user" },
+  );
+  expect(warned).toEqual([
+    "--afterMeshConfig none.yaml: no such file, using the defaults\n",
+    "--networksConfig no-nets.yaml: no such file, using no networks\n",
+  ]);
 });

@@ -36,13 +36,16 @@ interface Run {
 async function analyze(args: readonly string[], { stdin = "", isColorTerminal = false } = {}): Promise<Run> {
   let [out, err] = ["", ""];
   let exit: number | undefined;
-  const command = analyzeCommand({}, {
-    print: (text) => (out += text),
-    warn: (text) => (err += text),
-    exit: (status) => (exit = status),
-    stdin: () => Promise.resolve(stdin),
-    isColorTerminal,
-  });
+  const command = analyzeCommand(
+    {},
+    {
+      print: (text) => (out += text),
+      warn: (text) => (err += text),
+      exit: (status) => (exit = status),
+      stdin: () => Promise.resolve(stdin),
+      isColorTerminal,
+    },
+  );
   command.exitOverride().configureOutput({ writeErr: (text) => (err += text) });
   await command.parseAsync([...args], { from: "user" });
   return { exit, out, err };
@@ -59,7 +62,11 @@ describe("istiod analyze of files", () => {
     const root = join(await folder(files), "mesh");
     const { exit, out, err } = await analyze([root]);
     expect(out.split("\n")).toEqual([
-      expect.stringMatching(new RegExp(`^Error \\[IST0101\\] \\(VirtualService shop/cart ${root}/routes/vs\\.yaml:10\\) .*"crat".*did you mean "cart"`)) as string,
+      expect.stringMatching(
+        new RegExp(
+          `^Error \\[IST0101\\] \\(VirtualService shop/cart ${root}/routes/vs\\.yaml:10\\) .*"crat".*did you mean "cart"`,
+        ),
+      ) as string,
       expect.stringMatching(new RegExp(`^Info \\[IST0118\\] \\(Service shop/odd ${root}/odd\\.yaml:5\\) `)) as string,
       "",
     ]);
@@ -68,8 +75,21 @@ describe("istiod analyze of files", () => {
   });
 
   test("reads several files and directories together, as arguments and by -f", async () => {
-    const root = join(await folder({ ...files, "mesh/crat.json": JSON.stringify({ apiVersion: "v1", kind: "Service", metadata: { name: "crat", namespace: "shop" }, spec: { ports: [{ name: "http", port: 80 }] } }) }), "mesh");
-    expect(await found("-f", join(root, "routes"))).toContain(`IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`);
+    const root = join(
+      await folder({
+        ...files,
+        "mesh/crat.json": JSON.stringify({
+          apiVersion: "v1",
+          kind: "Service",
+          metadata: { name: "crat", namespace: "shop" },
+          spec: { ports: [{ name: "http", port: 80 }] },
+        }),
+      }),
+      "mesh",
+    );
+    expect(await found("-f", join(root, "routes"))).toContain(
+      `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
+    );
     const clean = await analyze(["-f", join(root, "routes"), "-f", join(root, "cart.yaml"), join(root, "crat.json")]);
     expect(clean).toEqual({ exit: analyzeExits.passed, out: "", err: "\u2714 No findings.\n" });
   });
@@ -77,31 +97,61 @@ describe("istiod analyze of files", () => {
   test("reads standard input, alone and with files", async () => {
     const root = join(await folder(files), "mesh");
     const stdin = virtualService("crat");
-    expect((await analyze(["-", join(root, "cart.yaml")], { stdin })).out).toMatch(/^Error \[IST0101\] \(VirtualService shop\/cart -:10\) [^\n]*\n$/);
-    expect(await analyze(["-f", "-"], { stdin: `${service}---${virtualService("cart")}` })).toMatchObject({ exit: analyzeExits.passed, out: "" });
+    expect((await analyze(["-", join(root, "cart.yaml")], { stdin })).out).toMatch(
+      /^Error \[IST0101\] \(VirtualService shop\/cart -:10\) [^\n]*\n$/,
+    );
+    expect(await analyze(["-f", "-"], { stdin: `${service}---${virtualService("cart")}` })).toMatchObject({
+      exit: analyzeExits.passed,
+      out: "",
+    });
   });
 
   test("reads mesh configuration, networks and other clusters, whose mistakes are findings too", async () => {
     const root = await folder({
       "mesh/cart.yaml": service,
-      "mesh/telemetry.yaml": "{apiVersion: telemetry.istio.io/v1, kind: Telemetry, metadata: {name: all, namespace: istio-system}, spec: {tracing: [{providers: [{name: tracer}]}]}}",
+      "mesh/telemetry.yaml":
+        "{apiVersion: telemetry.istio.io/v1, kind: Telemetry, metadata: {name: all, namespace: istio-system}, spec: {tracing: [{providers: [{name: tracer}]}]}}",
       "east/cart.yaml": service.replace("80", "81"),
       "mesh.yaml": "extensionProviders: [{name: tracer, zipkin: {service: zipkin.shop.svc.cluster.local, port: 9411}}]",
-      "bad-mesh.yaml": "extensionProviders:\n- {name: trace, zipkin: {service: zipkin.shop.svc.cluster.local, port: 9411}}\naccessLogFormatt: x\n",
+      "bad-mesh.yaml":
+        "extensionProviders:\n- {name: trace, zipkin: {service: zipkin.shop.svc.cluster.local, port: 9411}}\naccessLogFormatt: x\n",
       "networks.yaml": "networks:\n  one:\n    endpoints: [{fromRegistry: wset}]\n    gateways: []\n",
     });
     const mesh = join(root, "mesh");
     const provider = `MESH0008 Telemetry istio-system/all ${join(mesh, "telemetry.yaml")}:1`;
     expect(await found(mesh)).toEqual([provider]);
-    for (const flag of ["--meshConfig", "--meshConfigFile"]) expect(await found(mesh, flag, join(root, "mesh.yaml"))).toEqual([]);
-    expect(await found(mesh, "--meshConfig", join(root, "bad-mesh.yaml"))).toEqual([provider, `IST0133 undefined ${join(root, "bad-mesh.yaml")}:3`]);
-    const networks = await analyze([mesh, "--meshConfig", join(root, "mesh.yaml"), "--networksConfig", join(root, "networks.yaml")]);
-    expect(networks.out).toMatch(new RegExp(`^Error \\[IST0126\\] \\(MeshNetworks istio-system/meshnetworks ${join(root, "networks.yaml")}:3\\) .*wset`));
-    expect(await found(mesh, "--meshConfig", join(root, "mesh.yaml"), "--clusterDir", `east=${join(root, "east")}`)).toContainEqual(expect.stringMatching(/^IST0170 Service shop\/cart /));
+    for (const flag of ["--meshConfig", "--meshConfigFile"])
+      expect(await found(mesh, flag, join(root, "mesh.yaml"))).toEqual([]);
+    expect(await found(mesh, "--meshConfig", join(root, "bad-mesh.yaml"))).toEqual([
+      provider,
+      `IST0133 undefined ${join(root, "bad-mesh.yaml")}:3`,
+    ]);
+    const networks = await analyze([
+      mesh,
+      "--meshConfig",
+      join(root, "mesh.yaml"),
+      "--networksConfig",
+      join(root, "networks.yaml"),
+    ]);
+    expect(networks.out).toMatch(
+      new RegExp(
+        `^Error \\[IST0126\\] \\(MeshNetworks istio-system/meshnetworks ${join(root, "networks.yaml")}:3\\) .*wset`,
+      ),
+    );
+    expect(
+      await found(mesh, "--meshConfig", join(root, "mesh.yaml"), "--clusterDir", `east=${join(root, "east")}`),
+    ).toContainEqual(expect.stringMatching(/^IST0170 Service shop\/cart /));
   });
 
   test("analyzes what validation rejects as well, and reads on after what is not YAML", async () => {
-    const root = join(await folder({ ...files, "mesh/bad.yaml": "{", "mesh/routes/vs.yaml": `${virtualService("crat")}    retries: {attempts: -1}\n` }), "mesh");
+    const root = join(
+      await folder({
+        ...files,
+        "mesh/bad.yaml": "{",
+        "mesh/routes/vs.yaml": `${virtualService("crat")}    retries: {attempts: -1}\n`,
+      }),
+      "mesh",
+    );
     expect(await found(root)).toEqual(
       expect.arrayContaining([
         `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
@@ -115,45 +165,80 @@ describe("istiod analyze of files", () => {
 describe("exit status and output of istiod analyze", () => {
   test("a finding at the threshold gives 79, with every output format", async () => {
     const root = join(await folder(files), "mesh");
-    for (const format of ["log", "json", "yaml", "table"]) expect((await analyze([root, "-o", format])).exit).toBe(analyzeExits.found);
+    for (const format of ["log", "json", "yaml", "table"])
+      expect((await analyze([root, "-o", format])).exit).toBe(analyzeExits.found);
     const info = await folder({ "odd.yaml": oddService });
-    expect(await analyze([info])).toMatchObject({ exit: analyzeExits.passed, out: expect.stringMatching(/^Info \[IST0118\]/) as string });
+    expect(await analyze([info])).toMatchObject({
+      exit: analyzeExits.passed,
+      out: expect.stringMatching(/^Info \[IST0118\]/) as string,
+    });
     expect((await analyze([info, "--failure-threshold", "Warning"])).exit).toBe(analyzeExits.passed);
     expect((await analyze([info, "--failure-threshold", "info"])).exit).toBe(analyzeExits.found);
   });
 
   test("a threshold of the output hides findings, which count nevertheless", async () => {
     const root = join(await folder(files), "mesh");
-    expect(await found(root, "--output-threshold", "Warning")).toEqual([`IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`]);
+    expect(await found(root, "--output-threshold", "Warning")).toEqual([
+      `IST0101 VirtualService shop/cart ${join(root, "routes/vs.yaml")}:10`,
+    ]);
     const odd = await analyze([join(root, "odd.yaml"), "--output-threshold", "Error", "--failure-threshold", "Info"]);
     expect(odd).toEqual({ exit: analyzeExits.found, out: "", err: "\u2714 No findings.\n" });
   });
 
   test("a file that cannot be parsed is an error; without one at the threshold it gives 65, or 0 with --ignore-unknown", async () => {
     const root = await folder({ "bad.yaml": "kind: [" });
-    expect(await analyze([root])).toMatchObject({ exit: analyzeExits.found, out: expect.stringMatching(/^Error \[IST0106\] \(.*bad\.yaml:1\) is not YAML/) as string });
+    expect(await analyze([root])).toMatchObject({
+      exit: analyzeExits.found,
+      out: expect.stringMatching(/^Error \[IST0106\] \(.*bad\.yaml:1\) is not YAML/) as string,
+    });
     const suppressed = ["--analyzer", "service.PortNameAnalyzer", root];
-    expect(await analyze(suppressed)).toMatchObject({ exit: analyzeExits.notParsed, out: "", err: `No findings, but not parsed: ${join(root, "bad.yaml")}.\n` });
+    expect(await analyze(suppressed)).toMatchObject({
+      exit: analyzeExits.notParsed,
+      out: "",
+      err: `No findings, but not parsed: ${join(root, "bad.yaml")}.\n`,
+    });
     expect((await analyze([...suppressed, "--ignore-unknown"])).exit).toBe(analyzeExits.passed);
   });
 
   test("suppresses findings by code and object, and by the annotation", async () => {
     const root = join(await folder(files), "mesh");
-    const suppressed = await analyze([root, "-S", "IST0101=VirtualService shop/*", "--suppress", "IST0118=Service odd.shop"]);
+    const suppressed = await analyze([
+      root,
+      "-S",
+      "IST0101=VirtualService shop/*",
+      "--suppress",
+      "IST0118=Service odd.shop",
+    ]);
     expect(suppressed).toEqual({ exit: analyzeExits.passed, out: "", err: "\u2714 No findings.\n" });
     expect((await analyze([root, "-S", "IST0101=VirtualService pay/*"])).exit).toBe(analyzeExits.found);
-    expect((await analyze([root, "-S", "IST9999=Pod a/b"])).err).toMatch(/^Warning: --suppress IST9999=Pod a\/b: IST9999 is no code of analysis/);
-    await writeFile(join(root, "routes/vs.yaml"), virtualService("crat").replace("namespace: shop}", 'namespace: shop, annotations: {galley.istio.io/analyze-suppress: "IST0101"}}'));
+    expect((await analyze([root, "-S", "IST9999=Pod a/b"])).err).toMatch(
+      /^Warning: --suppress IST9999=Pod a\/b: IST9999 is no code of analysis/,
+    );
+    await writeFile(
+      join(root, "routes/vs.yaml"),
+      virtualService("crat").replace(
+        "namespace: shop}",
+        'namespace: shop, annotations: {galley.istio.io/analyze-suppress: "IST0101"}}',
+      ),
+    );
     expect(await found(root)).toEqual([`IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`]);
     expect(() => parseSuppression("IST0101")).toThrow("--suppress IST0101: expected CODE=KIND NAMESPACE/NAME");
-    await expect(analyze([root, "-S", "IST0101"])).rejects.toThrow("--suppress IST0101: expected CODE=KIND NAMESPACE/NAME");
+    await expect(analyze([root, "-S", "IST0101"])).rejects.toThrow(
+      "--suppress IST0101: expected CODE=KIND NAMESPACE/NAME",
+    );
   });
 
   test("runs one analyzer, lists all of them, and says which ran", async () => {
     const root = join(await folder(files), "mesh");
-    expect(await found(root, "--analyzer", "service.PortNameAnalyzer")).toEqual([`IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`]);
-    expect((await analyze([root, "--analyzer", "service.PortNameAnalyzer", "-v"])).err).toBe("Executed analyzers:\n\tservice.PortNameAnalyzer\n");
-    await expect(analyze([root, "--analyzer", "service.PortName"])).rejects.toThrow(/analyzer service\.PortName does not exist/);
+    expect(await found(root, "--analyzer", "service.PortNameAnalyzer")).toEqual([
+      `IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`,
+    ]);
+    expect((await analyze([root, "--analyzer", "service.PortNameAnalyzer", "-v"])).err).toBe(
+      "Executed analyzers:\n\tservice.PortNameAnalyzer\n",
+    );
+    await expect(analyze([root, "--analyzer", "service.PortName"])).rejects.toThrow(
+      /analyzer service\.PortName does not exist/,
+    );
     const { out, exit } = await analyze(["--list-analyzers"]);
     expect(out).toMatch(/^\* service\.PortNameAnalyzer:\n {4}\S/m);
     expect(out.match(/^\* \S+:$/gm)).toEqual([...(out.match(/^\* \S+:$/gm) ?? [])].sort());
@@ -161,7 +246,10 @@ describe("exit status and output of istiod analyze", () => {
   });
 
   test("selects a namespace, and colors levels where the output is a terminal or is told to", async () => {
-    const root = join(await folder({ ...files, "mesh/pay.yaml": oddService.replace("namespace: shop", "namespace: pay") }), "mesh");
+    const root = join(
+      await folder({ ...files, "mesh/pay.yaml": oddService.replace("namespace: shop", "namespace: pay") }),
+      "mesh",
+    );
     expect(await found(root, "-n", "pay")).toEqual([`IST0118 Service pay/odd ${join(root, "pay.yaml")}:5`]);
     expect((await analyze([root, "-n", "pay", "-A"])).out).toMatch(/pay\/odd/);
     expect((await analyze([root], { isColorTerminal: true })).out).toMatch(/^\u001b\[1;31mError\u001b\[0m \[IST0101\]/);
@@ -195,23 +283,80 @@ describe("istiod analyze of a running istiod", () => {
     const { exit, out } = await analyze(["--istiod", istiod.http]);
     expect(out).toMatch(new RegExp(`^Error \\[IST0101\\] \\(VirtualService shop/cart ${place}\\) `));
     expect(exit).toBe(analyzeExits.found);
-    expect(await found("--istiod", istiod.http, "--analyzer", "service.PortNameAnalyzer")).toEqual([`IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`]);
-    await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "error", scope: "analysis", code: "IST0101", object: "VirtualService shop/cart", reference: place })), 5000);
+    expect(await found("--istiod", istiod.http, "--analyzer", "service.PortNameAnalyzer")).toEqual([
+      `IST0118 Service shop/odd ${join(root, "odd.yaml")}:5`,
+    ]);
+    await vi.waitFor(
+      () =>
+        expect(istiod.lines).toContainEqual(
+          expect.objectContaining({
+            level: "error",
+            scope: "analysis",
+            code: "IST0101",
+            object: "VirtualService shop/cart",
+            reference: place,
+          }),
+        ),
+      5000,
+    );
 
     await replace(join(root, "vs.yaml"), virtualService("cart"));
-    await vi.waitFor(async () => expect((await analyze(["--istiod", istiod.http])).exit).toBe(analyzeExits.passed), 5000);
-    await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", code: "IST0101", object: "VirtualService shop/cart", msg: expect.stringMatching(/^resolved: .*"crat"/) as string })), 5000);
+    await vi.waitFor(
+      async () => expect((await analyze(["--istiod", istiod.http])).exit).toBe(analyzeExits.passed),
+      5000,
+    );
+    await vi.waitFor(
+      () =>
+        expect(istiod.lines).toContainEqual(
+          expect.objectContaining({
+            level: "info",
+            code: "IST0101",
+            object: "VirtualService shop/cart",
+            msg: expect.stringMatching(/^resolved: .*"crat"/) as string,
+          }),
+        ),
+      5000,
+    );
 
     await rm(join(root, "cart.yaml"));
-    await vi.waitFor(async () => expect(await found("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${place}`), 5000);
+    await vi.waitFor(
+      async () => expect(await found("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${place}`),
+      5000,
+    );
     await replace(join(root, "vs.yaml"), `# moved\n${virtualService("cart")}`);
-    await vi.waitFor(async () => expect(await found("--istiod", istiod.http)).toContain(`IST0101 VirtualService shop/cart ${join(root, "vs.yaml")}:11`), 5000);
+    await vi.waitFor(
+      async () =>
+        expect(await found("--istiod", istiod.http)).toContain(
+          `IST0101 VirtualService shop/cart ${join(root, "vs.yaml")}:11`,
+        ),
+      5000,
+    );
   });
 
   test("logs once, with their number, what is found of several objects: kinds that have no effect", async () => {
-    const filter = (name: string): string => JSON.stringify({ apiVersion: "networking.istio.io/v1alpha3", kind: "EnvoyFilter", metadata: { name, namespace: "shop" }, spec: {} });
-    const istiod = await serve({ configDir: await folder({ "a.yaml": filter("a"), "b.yaml": filter("b"), "c.yaml": filter("c") }) });
-    await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", scope: "analysis", code: "MESH0002", count: 3, object: "EnvoyFilter shop/a" })), 5000);
+    const filter = (name: string): string =>
+      JSON.stringify({
+        apiVersion: "networking.istio.io/v1alpha3",
+        kind: "EnvoyFilter",
+        metadata: { name, namespace: "shop" },
+        spec: {},
+      });
+    const istiod = await serve({
+      configDir: await folder({ "a.yaml": filter("a"), "b.yaml": filter("b"), "c.yaml": filter("c") }),
+    });
+    await vi.waitFor(
+      () =>
+        expect(istiod.lines).toContainEqual(
+          expect.objectContaining({
+            level: "warn",
+            scope: "analysis",
+            code: "MESH0002",
+            count: 3,
+            object: "EnvoyFilter shop/a",
+          }),
+        ),
+      5000,
+    );
     expect(istiod.lines.filter((line) => "code" in line && line.code === "MESH0002")).toHaveLength(1);
   });
 
@@ -220,7 +365,13 @@ describe("istiod analyze of a running istiod", () => {
     const istiod = await serve({ configDir: root });
     expect(await found("--istiod", istiod.http)).toEqual([]);
     await replace(join(root, "vs.yaml"), `${virtualService("cart")}    timeout: soon\n`);
-    await vi.waitFor(async () => expect(await found("--istiod", istiod.http)).toEqual([`IST0106 VirtualService shop/cart ${join(root, "vs.yaml")}:11`]), 5000);
+    await vi.waitFor(
+      async () =>
+        expect(await found("--istiod", istiod.http)).toEqual([
+          `IST0106 VirtualService shop/cart ${join(root, "vs.yaml")}:11`,
+        ]),
+      5000,
+    );
   });
 });
 

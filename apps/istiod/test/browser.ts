@@ -4,12 +4,18 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from "p
 const executablePath = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 
 /** Why there is no browser to test with; undefined: there is one. */
-export const noBrowser = existsSync(executablePath) ? undefined : `no Chromium at ${executablePath}: set CHROMIUM_PATH, or run npm run chromium:install`;
+export const noBrowser = existsSync(executablePath)
+  ? undefined
+  : `no Chromium at ${executablePath}: set CHROMIUM_PATH, or run npm run chromium:install`;
 
 /** A browser of this test's own, which asks for nothing by itself. */
 export function launchBrowser(): Promise<Browser> {
   const quiet = ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
-  return chromium.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet] });
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet],
+  });
 }
 
 /** A page, and what it asked for and complained of. */
@@ -19,7 +25,11 @@ export interface WatchedPage {
   readonly complaints: readonly string[];
 }
 
-export async function openPage(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<WatchedPage> {
+export async function openPage(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
   const page = await (await browser.newContext(options)).newPage();
   const requests: string[] = [];
   const complaints: string[] = [];

@@ -1,10 +1,21 @@
 import { getHeapSnapshot } from "node:v8";
 
 /** Kinds of nodes of a heap snapshot that a program makes; others are V8's own, such as code. */
-const kinds = new Set(["object", "closure", "string", "concatenated string", "sliced string", "regexp", "symbol", "bigint"]);
+const kinds = new Set([
+  "object",
+  "closure",
+  "string",
+  "concatenated string",
+  "sliced string",
+  "regexp",
+  "symbol",
+  "bigint",
+]);
 
 interface Snapshot {
-  readonly snapshot: { readonly meta: { readonly node_fields: readonly string[]; readonly node_types: readonly [readonly string[]] } };
+  readonly snapshot: {
+    readonly meta: { readonly node_fields: readonly string[]; readonly node_types: readonly [readonly string[]] };
+  };
   readonly nodes: readonly number[];
   readonly strings: readonly string[];
 }

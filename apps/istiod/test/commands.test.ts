@@ -46,10 +46,26 @@ async function explained(...args: string[]): Promise<string> {
   return out;
 }
 
-async function compared(...args: string[]): Promise<{ readonly out: string; readonly warnings: string; readonly status: number }> {
+async function compared(
+  ...args: string[]
+): Promise<{ readonly out: string; readonly warnings: string; readonly status: number }> {
   const result = { out: "", warnings: "", status: -1 };
-  const output = { print: (text: string) => (result.out += text), warn: (text: string) => (result.warnings += text), exit: (status: 0 | 1) => (result.status = status) };
-  await diffCommand({}, { ...output, print: (t) => void output.print(t), warn: (t) => void output.warn(t), exit: (s) => void output.exit(s) }).exitOverride().parseAsync([...meshFlags, ...args], { from: "user" });
+  const output = {
+    print: (text: string) => (result.out += text),
+    warn: (text: string) => (result.warnings += text),
+    exit: (status: 0 | 1) => (result.status = status),
+  };
+  await diffCommand(
+    {},
+    {
+      ...output,
+      print: (t) => void output.print(t),
+      warn: (t) => void output.warn(t),
+      exit: (s) => void output.exit(s),
+    },
+  )
+    .exitOverride()
+    .parseAsync([...meshFlags, ...args], { from: "user" });
   return result;
 }
 
@@ -59,7 +75,9 @@ describe("istiod explain", () => {
     const text = await explained("--configDir", configDir, "--proxy", "web.shop", "--resource", "80", "--type", "rds");
     expect(text).toMatch(/^rds 80 {2}\(version /);
     expect(text).toMatch(/VirtualService +shop\/cart +.*spec\.http\[0\]\.timeout/);
-    expect(text).toContain(`VirtualService shop/late does not route ${cart}:80: VirtualService shop/cart, which comes first, has that host`);
+    expect(text).toContain(
+      `VirtualService shop/late does not route ${cart}:80: VirtualService shop/cart, which comes first, has that host`,
+    );
     expect(text).toMatch(/set aside, and so part of nothing\n .*mesh\.yaml:\d+: DestinationRule shop\/wrong: /);
   });
 
@@ -72,13 +90,22 @@ describe("istiod explain", () => {
     proxy.subscribe(type, ["80"]);
     await proxy.accept(type);
     const args = ["--resource", "80", "--type", "rds", "-o", "json"];
-    const asked = JSON.parse(await explained("--istiod", istiod.http, "--proxy", "web.shop", ...args)) as ProxyExplanation;
+    const asked = JSON.parse(
+      await explained("--istiod", istiod.http, "--proxy", "web.shop", ...args),
+    ) as ProxyExplanation;
     expect(asked).toMatchObject({ proxy: node, connected: true });
-    expect(asked.resources[0]?.objects.find(({ kind, name }) => kind === "VirtualService" && name === "cart")?.effect?.fields).toContain("spec.http[0].timeout");
+    expect(
+      asked.resources[0]?.objects.find(({ kind, name }) => kind === "VirtualService" && name === "cart")?.effect
+        ?.fields,
+    ).toContain("spec.http[0].timeout");
     const offline = JSON.parse(await explained("--configDir", configDir, "--proxy", node, ...args)) as ProxyExplanation;
     expect(offline.resources[0]?.losses).toEqual(asked.resources[0]?.losses);
-    await expect(explained("--istiod", istiod.http, "--proxy", "nobody.shop")).rejects.toThrow(/nobody\.shop is not connected .* there is no Pod "nobody\.shop"/);
-    await expect(explained("--istiod", istiod.http, "--proxy", "web.shop", "--type", "xyz")).rejects.toThrow(/type xyz: expected one of cds, eds/);
+    await expect(explained("--istiod", istiod.http, "--proxy", "nobody.shop")).rejects.toThrow(
+      /nobody\.shop is not connected .* there is no Pod "nobody\.shop"/,
+    );
+    await expect(explained("--istiod", istiod.http, "--proxy", "web.shop", "--type", "xyz")).rejects.toThrow(
+      /type xyz: expected one of cds, eds/,
+    );
   });
 
   test("asks a running istiod of a proxy that is not connected to it, by its Pod", async () => {
@@ -92,7 +119,9 @@ describe("istiod explain", () => {
 
   test("says what is wrong with its flags", async () => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
-    await expect(explained("--configDir", configDir, "--proxy", "nobody.shop")).rejects.toThrow(/there is no Pod "nobody.shop"/);
+    await expect(explained("--configDir", configDir, "--proxy", "nobody.shop")).rejects.toThrow(
+      /there is no Pod "nobody.shop"/,
+    );
     await expect(explained("--proxy", "web.shop")).rejects.toThrow(/--configDir is needed/);
   });
 });
@@ -104,12 +133,17 @@ describe("istiod explain of a resource that the proxy does not have", () => {
     [["--resource", "nonsense"], `${none} "nonsense"`],
     [["--resource", "nonsense", "--type", "eds", "-o", "json"], `${none} "nonsense" of type eds`],
     [["--resource", "cart", "--type", "cds"], `${none} "cart" of type cds; did you mean cds outbound|80||${cart}?`],
-    [["--resource", `outbound|80||crat.shop.svc.cluster.local`, "-o", "json"], `${none} "outbound|80||crat.shop.svc.cluster.local"; did you mean cds outbound|80||${cart}?`],
+    [
+      ["--resource", `outbound|80||crat.shop.svc.cluster.local`, "-o", "json"],
+      `${none} "outbound|80||crat.shop.svc.cluster.local"; did you mean cds outbound|80||${cart}?`,
+    ],
   ])("fails with a sentence and prints nothing: %j", async (args, message) => {
     const configDir = await folder({ "mesh.yaml": mesh("3s") });
     const output: string[] = [];
     const command = explainCommand({}, (text) => output.push(text)).exitOverride();
-    const run = command.parseAsync([...meshFlags, "--configDir", configDir, "--proxy", "web.shop", ...args], { from: "user" });
+    const run = command.parseAsync([...meshFlags, "--configDir", configDir, "--proxy", "web.shop", ...args], {
+      from: "user",
+    });
     await expect(run).rejects.toThrow(new Error(message));
     expect(output).toEqual([]);
   });
@@ -117,7 +151,9 @@ describe("istiod explain of a resource that the proxy does not have", () => {
   test("fails in the same words of a running istiod", async () => {
     const istiod = await serve({ configDir: await folder({ "mesh.yaml": mesh("3s") }) });
     const args = ["--istiod", istiod.http, "--proxy", "web.shop", "--resource", "cart", "--type", "cds", "-o", "json"];
-    await expect(explained(...args)).rejects.toThrow(new Error(`${none} "cart" of type cds; did you mean cds outbound|80||${cart}?`));
+    await expect(explained(...args)).rejects.toThrow(
+      new Error(`${none} "cart" of type cds; did you mean cds outbound|80||${cart}?`),
+    );
   });
 });
 
@@ -126,7 +162,10 @@ describe("istiod diff", () => {
     const before = await folder({ "mesh.yaml": mesh("3s") });
     const same = await folder({ "other.yaml": `# the same\n${mesh("3s")}` });
     const after = await folder({ "mesh.yaml": mesh("5s") });
-    expect(await compared("--before", before, "--after", same)).toMatchObject({ status: 0, out: "0 of 1 proxies would change\n" });
+    expect(await compared("--before", before, "--after", same)).toMatchObject({
+      status: 0,
+      out: "0 of 1 proxies would change\n",
+    });
     const { status, out, warnings } = await compared("--before", before, "--after", after);
     expect(status).toBe(1);
     expect(out).toContain("1 of 1 proxies would change");
@@ -136,18 +175,35 @@ describe("istiod diff", () => {
 
   test("takes proxies by flags and from a file, mesh configuration of its own for after, and writes JSON", async () => {
     const before = await folder({ "mesh.yaml": mesh("3s") });
-    const files = await folder({ "proxies.txt": "# those that matter\nsidecar~10.9.0.1~vm.shop~shop.svc.cluster.local\n" });
+    const files = await folder({
+      "proxies.txt": "# those that matter\nsidecar~10.9.0.1~vm.shop~shop.svc.cluster.local\n",
+    });
     await writeFile(join(files, "mesh.yaml"), "connectTimeout: 2s\n");
-    const args = ["--before", before, "--after", before, "--proxy", "web.shop", "--proxies", join(files, "proxies.txt"), "-o", "json"];
+    const args = [
+      "--before",
+      before,
+      "--after",
+      before,
+      "--proxy",
+      "web.shop",
+      "--proxies",
+      join(files, "proxies.txt"),
+      "-o",
+      "json",
+    ];
     expect(await compared(...args)).toMatchObject({ status: 0 });
     const { status, out } = await compared(...args, "--afterMeshConfig", join(files, "mesh.yaml"));
     const changes = JSON.parse(out) as MeshChanges;
     expect(status).toBe(1);
     expect(changes.changed).toHaveLength(2);
-    expect(changes.resources.find(({ name }) => name === `outbound|80||${cart}`)?.differences).toEqual([{ path: "/connectTimeout", kind: "different", expected: "10s", actual: "2s" }]);
+    expect(changes.resources.find(({ name }) => name === `outbound|80||${cart}`)?.differences).toEqual([
+      { path: "/connectTimeout", kind: "different", expected: "10s", actual: "2s" },
+    ]);
   });
 
   test("says which directory cannot be read", async () => {
-    await expect(compared("--before", "/nowhere", "--after", "/nowhere")).rejects.toThrow(/\/nowhere .*expected a directory/);
+    await expect(compared("--before", "/nowhere", "--after", "/nowhere")).rejects.toThrow(
+      /\/nowhere .*expected a directory/,
+    );
   });
 });

@@ -4,13 +4,30 @@ import { DebugAccess } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
 const tokenOf = (namespace: string): string => `token-of-${namespace}-0123456789`;
-const authenticators = () => [staticTokens(["istio-system", "shop", "tools"].map((namespace) => [tokenOf(namespace), { trustDomain: "cluster.local", namespace, serviceAccount: "a" }] as const))];
+const authenticators = () => [
+  staticTokens(
+    ["istio-system", "shop", "tools"].map(
+      (namespace) => [tokenOf(namespace), { trustDomain: "cluster.local", namespace, serviceAccount: "a" }] as const,
+    ),
+  ),
+];
 
 const refused: unknown[] = [];
 
-async function ask(path: string, { from = "10.0.0.1", token, env = {} }: { from?: string; token?: string; env?: NodeJS.ProcessEnv }): Promise<string> {
-  const access = new DebugAccess({ authenticators, rootNamespace: () => "istio-system", env, refused: (_, at, { status }, identities) => refused.push([at, status, identities]) });
-  const request = { socket: { remoteAddress: from }, headers: token === undefined ? {} : { authorization: `Bearer ${tokenOf(token)}` } } as IncomingMessage;
+async function ask(
+  path: string,
+  { from = "10.0.0.1", token, env = {} }: { from?: string; token?: string; env?: NodeJS.ProcessEnv },
+): Promise<string> {
+  const access = new DebugAccess({
+    authenticators,
+    rootNamespace: () => "istio-system",
+    env,
+    refused: (_, at, { status }, identities) => refused.push([at, status, identities]),
+  });
+  const request = {
+    socket: { remoteAddress: from },
+    headers: token === undefined ? {} : { authorization: `Bearer ${tokenOf(token)}` },
+  } as IncomingMessage;
   const refusal = await access.guard(request, path);
   return refusal === undefined ? `200 ${access.namespaceOf(request) ?? "all"}` : String(refusal.status);
 }
@@ -37,8 +54,14 @@ it("confines callers of other namespaces to a few endpoints and their own proxie
   refused.splice(0);
   expect(await ask("/debug/configz", { token: "shop" })).toBe("403");
   expect(await ask("/debug/configz", {})).toBe("401");
-  expect(refused).toEqual([["/debug/configz", 403, ["spiffe://cluster.local/ns/shop/sa/a"]], ["/debug/configz", 401, undefined]]);
-  for (const path of ["config_dump", "ndsz", "edsz"]) expect(await ask(`/debug/${path}`, { token: "shop" })).toBe("200 shop");
-  expect(await ask("/debug/configz", { token: "tools", env: { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "other, tools" } })).toBe("200 all");
+  expect(refused).toEqual([
+    ["/debug/configz", 403, ["spiffe://cluster.local/ns/shop/sa/a"]],
+    ["/debug/configz", 401, undefined],
+  ]);
+  for (const path of ["config_dump", "ndsz", "edsz"])
+    expect(await ask(`/debug/${path}`, { token: "shop" })).toBe("200 shop");
+  expect(
+    await ask("/debug/configz", { token: "tools", env: { DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "other, tools" } }),
+  ).toBe("200 all");
   expect(await ask("/debug/configz", { token: "shop", env: { ENABLE_DEBUG_ENDPOINT_AUTH: "false" } })).toBe("200 all");
 });

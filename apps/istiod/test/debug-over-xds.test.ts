@@ -13,17 +13,29 @@ import { clientConfigs } from "../src/debug/client-configs.js";
 import { client, folder, serve } from "./serving.js";
 
 const syncz = "istio.io/debug/syncz";
-const nodeId = (name: string, namespace: string): string => `sidecar~10.0.0.9~${name}.${namespace}~${namespace}.svc.cluster.local`;
-const node = (name: string, namespace: string, metadata: JsonObject = {}) => create(NodeSchema, { id: nodeId(name, namespace), metadata: { NAMESPACE: namespace, ...metadata } });
+const nodeId = (name: string, namespace: string): string =>
+  `sidecar~10.0.0.9~${name}.${namespace}~${namespace}.svc.cluster.local`;
+const node = (name: string, namespace: string, metadata: JsonObject = {}) =>
+  create(NodeSchema, { id: nodeId(name, namespace), metadata: { NAMESPACE: namespace, ...metadata } });
 const service = `{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80}]}}`;
 
 let istiod: Awaited<ReturnType<typeof serve>>;
 const ends: (() => unknown)[] = [];
 
 beforeEach(async () => {
-  const root = await folder({ "config/a.yaml": service, "tokens/istio-system/istioctl": "token-of-an-operator", "tokens/shop/web": "token-of-the-web-proxy", "tokens/ops/helper": "token-of-the-helper" });
+  const root = await folder({
+    "config/a.yaml": service,
+    "tokens/istio-system/istioctl": "token-of-an-operator",
+    "tokens/shop/web": "token-of-the-web-proxy",
+    "tokens/ops/helper": "token-of-the-helper",
+  });
   istiod = await serve(
-    { configDir: join(root, "config"), caDir: join(root, "ca"), tokensDir: join(root, "tokens"), secureGRPCAddr: "127.0.0.1:0" },
+    {
+      configDir: join(root, "config"),
+      caDir: join(root, "ca"),
+      tokensDir: join(root, "tokens"),
+      secureGRPCAddr: "127.0.0.1:0",
+    },
     { POD_NAME: "istiod-7", DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES: "ops" },
   );
 });
@@ -31,8 +43,16 @@ afterEach(() => ends.splice(0).forEach((end) => end()));
 
 /** A caller with a token, as istioctl is. */
 function caller(variant: Variant, name: string, namespace: string, token: string): XdsClient {
-  const address = { host: "127.0.0.1", port: istiod.addresses["secureGRPCAddr"]?.port ?? 0, tls: { rejectUnauthorized: false } };
-  const found = new XdsClient(address, { variant, node: node(name, namespace), headers: { authorization: `Bearer ${token}` } });
+  const address = {
+    host: "127.0.0.1",
+    port: istiod.addresses["secureGRPCAddr"]?.port ?? 0,
+    tls: { rejectUnauthorized: false },
+  };
+  const found = new XdsClient(address, {
+    variant,
+    node: node(name, namespace),
+    headers: { authorization: `Bearer ${token}` },
+  });
   ends.push(() => found.close());
   return found;
 }
@@ -42,13 +62,19 @@ const operator = (variant: Variant): XdsClient => caller(variant, "istioctl", "i
 async function states(asking: XdsClient): Promise<readonly ClientConfig[]> {
   asking.subscribe(syncz);
   const { resources } = await asking.next(syncz);
-  return resources.map(({ bytes }) => fromBinary(ClientConfigSchema, bytes)).sort((a, b) => ((a.node?.id ?? "") < (b.node?.id ?? "") ? -1 : 1));
+  return resources
+    .map(({ bytes }) => fromBinary(ClientConfigSchema, bytes))
+    .sort((a, b) => ((a.node?.id ?? "") < (b.node?.id ?? "") ? -1 : 1));
 }
 
 describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   it("tells the status of each type for each proxy, as Envoy's own status service does", async () => {
     const began = Math.floor(Date.now() / 1000);
-    const web = client(istiod, "delta", node("web", "shop", { CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", PROXY_CONFIG: {} }));
+    const web = client(
+      istiod,
+      "delta",
+      node("web", "shop", { CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", PROXY_CONFIG: {} }),
+    );
     web.subscribe(clusterType);
     await web.accept(clusterType);
     web.subscribe(listenerType);
@@ -87,7 +113,11 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     asking.send({ typeUrl: syncz });
     const again = await asking.next(syncz);
     expect(again.resources).toHaveLength(1);
-    expect(JSON.parse(again.controlPlane)).toMatchObject({ Component: "istiod", ID: "istiod-7", Info: { version: "0.1.0" } });
+    expect(JSON.parse(again.controlPlane)).toMatchObject({
+      Component: "istiod",
+      ID: "istiod-7",
+      Info: { version: "0.1.0" },
+    });
     asking.ack(again);
     expect((await asking.settled()).filter(({ typeUrl }) => typeUrl === syncz)).toEqual([]);
   });
@@ -100,12 +130,22 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     const asking = operator(variant);
     asking.subscribe("istio.io/debug/config_dump", ["web.shop"]);
     const dump = await asking.next("istio.io/debug/config_dump");
-    expect(dump.resources.map(({ typeUrl }) => typeUrl)).toContain("type.googleapis.com/envoy.admin.v3.ListenersConfigDump");
+    expect(dump.resources.map(({ typeUrl }) => typeUrl)).toContain(
+      "type.googleapis.com/envoy.admin.v3.ListenersConfigDump",
+    );
     const clusters = dump.resources.find(({ typeUrl }) => typeUrl.endsWith("ClustersConfigDump"));
-    expect(fromBinary(ClustersConfigDumpSchema, clusters?.bytes ?? new Uint8Array()).dynamicActiveClusters.length).toBeGreaterThan(2);
+    expect(
+      fromBinary(ClustersConfigDumpSchema, clusters?.bytes ?? new Uint8Array()).dynamicActiveClusters.length,
+    ).toBeGreaterThan(2);
     asking.subscribe("istio.io/debug/config_dump", ["no.body"]);
     expect((await asking.next("istio.io/debug/config_dump")).resources).toEqual([]);
-    for (const [name, expected] of [["syncz", "proxy"], ["connections", "totalClients"], ["config_dump?proxyID=web.shop", "ClustersConfigDump"], ["status?object=Service/shop/cart", "reached"], ["list", '"config_dump"']] as const) {
+    for (const [name, expected] of [
+      ["syncz", "proxy"],
+      ["connections", "totalClients"],
+      ["config_dump?proxyID=web.shop", "ClustersConfigDump"],
+      ["status?object=Service/shop/cart", "reached"],
+      ["list", '"config_dump"'],
+    ] as const) {
       const one = operator(variant);
       one.subscribe(debugType, [name]);
       const { resources } = await one.next(debugType);
@@ -127,7 +167,9 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect((await own.next("istio.io/debug/config_dump")).resources).toEqual([]);
     expect(await states(caller(variant, "helper", "ops", "token-of-the-helper"))).toHaveLength(2);
     own.subscribe(debugType, ["config_dump?proxyID=web.shop"]);
-    expect(Buffer.from((await own.next(debugType)).resources[0]?.bytes ?? []).toString()).toContain("ClustersConfigDump");
+    expect(Buffer.from((await own.next(debugType)).resources[0]?.bytes ?? []).toString()).toContain(
+      "ClustersConfigDump",
+    );
     own.send({ typeUrl: debugType, names: ["syncz"] });
     expect(await own.ended).toMatchObject({ code: Code.PermissionDenied });
     for (const type of [debugType, syncz]) {
@@ -142,9 +184,35 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
 });
 
 it("says of a type that is watched and was never sent that it was not", () => {
-  const subscription = { typeUrl: clusterType, wildcard: true, names: Object.assign(new Set<string>(), { outside: () => [] }), sent: undefined, sentOf: () => undefined, nonceSent: "", nonceAcked: "", versionSent: "", versionAcked: "" };
-  const connection: Connection = { id: "c", node: node("web", "shop"), peer: { address: "", port: 0, headers: {} }, variant: "delta", connectedAt: 0, outstandingBytes: 0, subscriptions: [subscription] };
-  const [found] = clientConfigs([connection, { ...connection, subscriptions: [] }], ({ node: of }) => proxyFromNode({ id: of.id }), undefined);
-  expect(fromBinary(ClientConfigSchema, found?.bytes ?? new Uint8Array()).genericXdsConfigs).toMatchObject([{ typeUrl: clusterType, configStatus: ConfigStatus.NOT_SENT }]);
-  expect(clientConfigs([{ ...connection, subscriptions: [] }], ({ node: of }) => proxyFromNode({ id: of.id }), undefined)).toEqual([]);
+  const subscription = {
+    typeUrl: clusterType,
+    wildcard: true,
+    names: Object.assign(new Set<string>(), { outside: () => [] }),
+    sent: undefined,
+    sentOf: () => undefined,
+    nonceSent: "",
+    nonceAcked: "",
+    versionSent: "",
+    versionAcked: "",
+  };
+  const connection: Connection = {
+    id: "c",
+    node: node("web", "shop"),
+    peer: { address: "", port: 0, headers: {} },
+    variant: "delta",
+    connectedAt: 0,
+    outstandingBytes: 0,
+    subscriptions: [subscription],
+  };
+  const [found] = clientConfigs(
+    [connection, { ...connection, subscriptions: [] }],
+    ({ node: of }) => proxyFromNode({ id: of.id }),
+    undefined,
+  );
+  expect(fromBinary(ClientConfigSchema, found?.bytes ?? new Uint8Array()).genericXdsConfigs).toMatchObject([
+    { typeUrl: clusterType, configStatus: ConfigStatus.NOT_SENT },
+  ]);
+  expect(
+    clientConfigs([{ ...connection, subscriptions: [] }], ({ node: of }) => proxyFromNode({ id: of.id }), undefined),
+  ).toEqual([]);
 });

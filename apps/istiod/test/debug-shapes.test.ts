@@ -37,7 +37,15 @@ let web: XdsClient;
 beforeEach(async () => {
   const root = await folder({ "config/a.yaml": objects });
   istiod = await serve({ configDir: join(root, "config") });
-  web = client(istiod, "delta", create(NodeSchema, { id, metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app: "cart" } }, locality: { region: "r" } }));
+  web = client(
+    istiod,
+    "delta",
+    create(NodeSchema, {
+      id,
+      metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", LABELS: { app: "cart" } },
+      locality: { region: "r" },
+    }),
+  );
 });
 
 async function debug(command: string): Promise<unknown> {
@@ -80,9 +88,19 @@ it("tells services, endpoints and what proxies implement in Istio's form", async
   await web.accept(clusterType);
   const services = (await debug("registryz")) as { hostname: string; Attributes: object }[];
   expect(services.find(({ hostname }) => hostname === cart.hostname)).toEqual(cart);
-  expect(services.find(({ hostname }) => hostname === "b.example.org")).toMatchObject({ Resolution: 1, MeshExternal: true, creationTime: "0001-01-01T00:00:00Z", Attributes: { ServiceRegistry: "External", ExportTo: { ".": {}, shop: {} } } });
-  expect(await debug("instancesz")).toEqual({ [id]: [{ Service: cart, Port: { name: "http", port: 80, protocol: "HTTP", TargetPort: 8080 } }] });
-  const shards = (await debug("endpointShardz")) as Record<string, Record<string, { Shards: Record<string, object[]>; ServiceAccounts: object }>>;
+  expect(services.find(({ hostname }) => hostname === "b.example.org")).toMatchObject({
+    Resolution: 1,
+    MeshExternal: true,
+    creationTime: "0001-01-01T00:00:00Z",
+    Attributes: { ServiceRegistry: "External", ExportTo: { ".": {}, shop: {} } },
+  });
+  expect(await debug("instancesz")).toEqual({
+    [id]: [{ Service: cart, Port: { name: "http", port: 80, protocol: "HTTP", TargetPort: 8080 } }],
+  });
+  const shards = (await debug("endpointShardz")) as Record<
+    string,
+    Record<string, { Shards: Record<string, object[]>; ServiceAccounts: object }>
+  >;
   const { Shards, ServiceAccounts } = shards[cart.hostname]?.["shop"] ?? {};
   expect(ServiceAccounts).toEqual({ "spiffe://cluster.local/ns/shop/sa/till": {} });
   expect(Shards).toEqual({
@@ -112,10 +130,26 @@ it("tells services, endpoints and what proxies implement in Istio's form", async
 it("tells policies, scopes and objects in Istio's form", async () => {
   web.subscribe(clusterType);
   await web.accept(clusterType);
-  const policies = { namespace_to_policies: { shop: [{ name: "allow", namespace: "shop", annotations: null, spec: { rules: [{}] } }] }, root_namespace: "istio-system" };
+  const policies = {
+    namespace_to_policies: { shop: [{ name: "allow", namespace: "shop", annotations: null, spec: { rules: [{}] } }] },
+    root_namespace: "istio-system",
+  };
   expect(await debug("authorizationz")).toEqual({ authorization_policies: policies });
-  expect(await debug("pushcontext")).toEqual({ AuthorizationPolicies: policies, NetworkGateways: [], UnresolvedGateways: [] });
-  expect(await debug("telemetryz")).toEqual({ telemetries: { namespace_to_telemetries: { "istio-system": [{ name: "all", namespace: "istio-system", spec: { tracing: [{ randomSamplingPercentage: 5 }] } }] }, root_namespace: "istio-system" } });
+  expect(await debug("pushcontext")).toEqual({
+    AuthorizationPolicies: policies,
+    NetworkGateways: [],
+    UnresolvedGateways: [],
+  });
+  expect(await debug("telemetryz")).toEqual({
+    telemetries: {
+      namespace_to_telemetries: {
+        "istio-system": [
+          { name: "all", namespace: "istio-system", spec: { tracing: [{ randomSamplingPercentage: 5 }] } },
+        ],
+      },
+      root_namespace: "istio-system",
+    },
+  });
   const scope = (await debug(`sidecarz?proxyID=${id}`)) as object;
   expect(scope).toMatchObject({
     version: expect.any(String) as string,
@@ -126,11 +160,23 @@ it("tells policies, scopes and objects in Istio's form", async () => {
     egressListenerServices: [[cart]],
     servicesByHostname: { [cart.hostname]: cart },
     sidecar: { egress: [{ hosts: ["./*"] }] },
-    destinationRules: { [cart.hostname]: [{ exportTo: null, rule: { name: "cart", namespace: "shop" }, from: [{ Namespace: "shop", Name: "cart" }] }] },
+    destinationRules: {
+      [cart.hostname]: [
+        { exportTo: null, rule: { name: "cart", namespace: "shop" }, from: [{ Namespace: "shop", Name: "cart" }] },
+      ],
+    },
   });
   const configs = (await debug("configz")) as { kind: string; metadata: object }[];
-  expect(configs.find(({ kind }) => kind === "DestinationRule")?.metadata).toEqual({ name: "cart", namespace: "shop", creationTimestamp: "2024-01-02T03:04:05Z" });
-  expect(configs.find(({ kind }) => kind === "Sidecar")?.metadata).toEqual({ name: "own", namespace: "shop", creationTimestamp: null });
+  expect(configs.find(({ kind }) => kind === "DestinationRule")?.metadata).toEqual({
+    name: "cart",
+    namespace: "shop",
+    creationTimestamp: "2024-01-02T03:04:05Z",
+  });
+  expect(configs.find(({ kind }) => kind === "Sidecar")?.metadata).toEqual({
+    name: "own",
+    namespace: "shop",
+    creationTimestamp: null,
+  });
   expect(await debug("clusterz")).toEqual([{ id: "Kubernetes", secretName: "", syncStatus: "synced" }]);
 });
 
@@ -144,15 +190,48 @@ it("tells of streams what is there, and no more", async () => {
   web.nack(await web.next(listenerType), "no");
   await web.settled();
   const { clients } = (await debug("connections")) as { clients: object[] };
-  expect(clients).toEqual([{ connectionId: `${id}-1`, connectedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string, address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string }]);
+  expect(clients).toEqual([
+    {
+      connectionId: `${id}-1`,
+      connectedAt: expect.stringMatching(/^\d{4}-.*Z$/) as string,
+      address: expect.stringMatching(/^127\.0\.0\.1:\d+$/) as string,
+    },
+  ]);
   const all = (await debug("adsz")) as { clients: object[] };
-  expect(all.clients).toEqual([{ ...clients[0], labels: { app: "cart" }, metadata: expect.objectContaining({ CLUSTER_ID: "Kubernetes" }) as object, locality: { region: "r" }, watches: expect.objectContaining({ [clusterType]: expect.any(Array) as string[] }) as object }]);
+  expect(all.clients).toEqual([
+    {
+      ...clients[0],
+      labels: { app: "cart" },
+      metadata: expect.objectContaining({ CLUSTER_ID: "Kubernetes" }) as object,
+      locality: { region: "r" },
+      watches: expect.objectContaining({ [clusterType]: expect.any(Array) as string[] }) as object,
+    },
+  ]);
   const [status] = (await debug("syncz")) as { resources: Record<string, object> }[];
   const resources = status?.resources;
   const nonce = expect.stringMatching(/./) as string;
-  expect({ ...status, resources: undefined }).toEqual({ cluster_id: "Kubernetes", proxy: id, proxy_type: "sidecar", cluster_sent: nonce, cluster_acked: nonce, listener_sent: nonce, resources: undefined });
+  expect({ ...status, resources: undefined }).toEqual({
+    cluster_id: "Kubernetes",
+    proxy: id,
+    proxy_type: "sidecar",
+    cluster_sent: nonce,
+    cluster_acked: nonce,
+    listener_sent: nonce,
+    resources: undefined,
+  });
   expect(resources?.[clusterType]).toEqual({ sent: nonce, acked: nonce, sentTime: nonce });
   expect(resources?.[listenerType]).toEqual({ sent: nonce, sentTime: nonce, lastError: "no" });
-  const { configs } = (await debug("config_dump?proxyID=cart-0.shop&include_eds")) as { configs: Record<string, unknown>[] };
-  expect(configs.map((config) => String(config["@type"]).split(".").at(-1))).toEqual(["BootstrapConfigDump", "ClustersConfigDump", "EndpointsConfigDump", "ListenersConfigDump", "ScopedRoutesConfigDump", "RoutesConfigDump", "SecretsConfigDump", "EcdsConfigDump"]);
+  const { configs } = (await debug("config_dump?proxyID=cart-0.shop&include_eds")) as {
+    configs: Record<string, unknown>[];
+  };
+  expect(configs.map((config) => String(config["@type"]).split(".").at(-1))).toEqual([
+    "BootstrapConfigDump",
+    "ClustersConfigDump",
+    "EndpointsConfigDump",
+    "ListenersConfigDump",
+    "ScopedRoutesConfigDump",
+    "RoutesConfigDump",
+    "SecretsConfigDump",
+    "EcdsConfigDump",
+  ]);
 });

@@ -15,6 +15,7 @@ test("what docs/adding-a-field.md quotes stands in the file named before it, and
 
 test("links between documents lead somewhere", () => {
   for (const name of ["explain.md", "multicluster-files.md"]) {
-    for (const [, path = ""] of read(new URL(name, docs)).matchAll(/\]\(([^)#:]+)\)/g)) expect(existsSync(new URL(path, docs)), `${name}: ${path}`).toBe(true);
+    for (const [, path = ""] of read(new URL(name, docs)).matchAll(/\]\(([^)#:]+)\)/g))
+      expect(existsSync(new URL(path, docs)), `${name}: ${path}`).toBe(true);
   }
 });

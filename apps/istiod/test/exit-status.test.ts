@@ -16,8 +16,14 @@ async function statusOf(...args: string[]): Promise<{ readonly status: unknown; 
 }
 
 test("istiod diff has status 2 for flags that are wrong or missing, so that 1 means a difference only", async () => {
-  expect(await statusOf("diff", "--before", ".")).toMatchObject({ status: 2, error: expect.stringContaining("required option '--after <dir>' not specified") });
-  expect(await statusOf("diff", "--before", "/nowhere", "--after", "/nowhere")).toMatchObject({ status: 2, error: expect.stringMatching(/^istiod: \/nowhere /) });
+  expect(await statusOf("diff", "--before", ".")).toMatchObject({
+    status: 2,
+    error: expect.stringContaining("required option '--after <dir>' not specified"),
+  });
+  expect(await statusOf("diff", "--before", "/nowhere", "--after", "/nowhere")).toMatchObject({
+    status: 2,
+    error: expect.stringMatching(/^istiod: \/nowhere /),
+  });
   const empty = await folder({ "a.yaml": "" });
   expect(await statusOf("diff", "--before", empty, "--after", empty)).toMatchObject({ status: 0, error: "" });
   expect(await statusOf("diff", "--help")).toMatchObject({ status: 0 });

@@ -15,7 +15,9 @@ class FakeDns {
     this.asked.push(`${name}/${family}`);
     if (this.failing) throw new Error("SERVFAIL");
     const found = this.zone.get(name);
-    return (found?.addresses ?? []).filter((address) => address.includes(":") === (family === 6)).map((address) => ({ address, ttl: found?.ttl ?? 0 }));
+    return (found?.addresses ?? [])
+      .filter((address) => address.includes(":") === (family === 6))
+      .map((address) => ({ address, ttl: found?.ttl ?? 0 }));
   };
 }
 
@@ -25,7 +27,10 @@ function mesh(dns: FakeDns) {
   const commits: number[] = [];
   const names = new GatewayNames({ database, resolve: dns.resolve, warn: (message) => warnings.push(message) });
   const started = names.start();
-  database.observe({ after: ({ changed, revision }) => changed.some(({ collection }) => collection === resolvedHosts) && commits.push(revision) });
+  database.observe({
+    after: ({ changed, revision }) =>
+      changed.some(({ collection }) => collection === resolvedHosts) && commits.push(revision),
+  });
   const fail = (_: unknown, message: string): never => {
     throw new Error(message);
   };
@@ -36,7 +41,10 @@ function mesh(dns: FakeDns) {
     commits,
     addresses: (name: string) => database.read(resolvedHosts, name),
     async gateways(...addresses: string[]): Promise<void> {
-      const value = readMeshNetworks({ networks: { far: { gateways: addresses.map((address) => ({ address, port: 15443 })) } } }, { error: fail, warning: fail });
+      const value = readMeshNetworks(
+        { networks: { far: { gateways: addresses.map((address) => ({ address, port: 15443 })) } } },
+        { error: fail, warning: fail },
+      );
       await started;
       if (value) database.commit((tx) => tx.set(meshNetworks, meshNetworksKey, value));
       await names.idle();

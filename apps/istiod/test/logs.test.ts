@@ -20,7 +20,11 @@ async function logged(set: Partial<LogFlags> = {}) {
   const file = join(await folder({}), "log");
   const opened = openLog({ ...flagValues({}), log_target: [file], ...set });
   const text = async (): Promise<string> => readFile(file, "utf8");
-  const lines = async (): Promise<Record<string, unknown>[]> => (await text()).split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as Record<string, unknown>);
+  const lines = async (): Promise<Record<string, unknown>[]> =>
+    (await text())
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
   return { ...opened, file, text, lines };
 }
 
@@ -29,14 +33,27 @@ it("has Istio's fields in Istio's forms", async () => {
   log.child({ scope: "ads" }).warn({ proxy: "web" }, "refused");
   log.info("plain");
   const [scoped, plain] = await lines();
-  expect(scoped).toEqual({ level: "warn", time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) as string, scope: "ads", proxy: "web", msg: "refused" });
+  expect(scoped).toEqual({
+    level: "warn",
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/) as string,
+    scope: "ads",
+    proxy: "web",
+    msg: "refused",
+  });
   expect(plain).toEqual({ level: "info", time: expect.any(String) as string, msg: "plain" });
 });
 
 it("writes lines in Istio's columns, one line each whatever is in it", async () => {
   const { log, text } = await logged({ log_as_json: false });
-  log.child({ scope: "delta" }).warn({ proxy: "web", resources: ["80"] }, "refused by the proxy: no\n2026-01-01T00:00:00Z\tinfo\tforged");
-  expect((await text()).split("\n")).toEqual([expect.stringMatching(/^\S+\twarn\tdelta\trefused by the proxy: no\\n2026-01-01T00:00:00Z\\tinfo\\tforged\tproxy=web resources=\["80"\]$/), ""]);
+  log
+    .child({ scope: "delta" })
+    .warn({ proxy: "web", resources: ["80"] }, "refused by the proxy: no\n2026-01-01T00:00:00Z\tinfo\tforged");
+  expect((await text()).split("\n")).toEqual([
+    expect.stringMatching(
+      /^\S+\twarn\tdelta\trefused by the proxy: no\\n2026-01-01T00:00:00Z\\tinfo\\tforged\tproxy=web resources=\["80"\]$/,
+    ),
+    "",
+  ]);
 });
 
 it.each([
@@ -78,16 +95,31 @@ it("writes into several targets, and says which it cannot", async () => {
   openLog({ ...flagValues({}), log_target: [first.file, other] }).log.info("to both");
   expect(await readFile(other, "utf8")).toBe(await first.text());
   expect(() => openLog({ ...flagValues({}), log_target: [join(other, "no")] })).toThrow("--log_target");
-  expect(() => openLog({ ...flagValues({}), log_output_level: "ads:loud" })).toThrow("--log_output_level ads:loud: expected");
+  expect(() => openLog({ ...flagValues({}), log_output_level: "ads:loud" })).toThrow(
+    "--log_output_level ads:loud: expected",
+  );
 });
 
 it("reads the flags as Istio's chart gives them", () => {
   const command = new Command().allowUnknownOption(true);
-  for (const option of options({}, flags.map(({ name }) => name).filter((name) => name.startsWith("log_")))) command.addOption(option);
-  expect(command.parse(["--log_output_level=default:info", "--log_as_json", "--log_target", "a", "--log_target", "b"], { from: "user" }).opts()).toMatchObject({ log_output_level: "default:info", log_as_json: true, log_target: ["a", "b"] });
+  for (const option of options(
+    {},
+    flags.map(({ name }) => name).filter((name) => name.startsWith("log_")),
+  ))
+    command.addOption(option);
+  expect(
+    command
+      .parse(["--log_output_level=default:info", "--log_as_json", "--log_target", "a", "--log_target", "b"], {
+        from: "user",
+      })
+      .opts(),
+  ).toMatchObject({ log_output_level: "default:info", log_as_json: true, log_target: ["a", "b"] });
   const again = new Command();
   for (const option of options({}, ["log_as_json", "log_target"])) again.addOption(option);
-  expect(again.parse(["--log_as_json=false"], { from: "user" }).opts()).toEqual({ log_as_json: false, log_target: ["stdout"] });
+  expect(again.parse(["--log_as_json=false"], { from: "user" }).opts()).toEqual({
+    log_as_json: false,
+    log_target: ["stdout"],
+  });
 });
 
 it("switches scopes while it runs, as istioctl admin log does", async () => {
@@ -96,23 +128,80 @@ it("switches scopes while it runs, as istioctl admin log does", async () => {
   const server = await serveControlZ({ address: "localhost", port: 0 }, scopes);
   ends.push(() => server.close());
   const at = `http://localhost:${(server.address() as AddressInfo).port}/scopej`;
-  const istiod = await startDiscovery(flagValues({ configDir: join(root, "config") }), { PILOT_DEBOUNCE_AFTER: "10ms" }, log, "0.1.0");
+  const istiod = await startDiscovery(
+    flagValues({ configDir: join(root, "config") }),
+    { PILOT_DEBOUNCE_AFTER: "10ms" },
+    log,
+    "0.1.0",
+  );
   ends.push(() => istiod.close());
-  const web = client(istiod, "delta", create(NodeSchema, { id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local", metadata: { NAMESPACE: "shop" } }));
+  const web = client(
+    istiod,
+    "delta",
+    create(NodeSchema, { id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local", metadata: { NAMESPACE: "shop" } }),
+  );
   web.subscribe(clusterType);
   await web.accept(clusterType);
   expect(await lines()).toContainEqual(expect.objectContaining({ level: "info", scope: "delta", msg: "connected" }));
   expect((await lines()).map(({ msg }) => msg)).not.toContain("xds push");
 
   const all = (await (await fetch(at)).json()) as { name: string }[];
-  expect(all.map(({ name }) => name)).toEqual(["ads", "analysis", "debug", "default", "delta", "model", "pkica", "push", "validation"]);
-  expect(all[0]).toEqual({ name: "ads", description: expect.any(String) as string, output_level: "info", stack_trace_level: "none", log_callers: false });
-  expect((await fetch(`${at}/delta`, { method: "PUT", body: JSON.stringify({ name: "delta", output_level: "debug", log_callers: true }) })).status).toBe(202);
-  expect(await (await fetch(`${at}/delta`)).json()).toMatchObject({ name: "delta", output_level: "debug", stack_trace_level: "none", log_callers: true });
-  await writeFile(join(root, "config/b.yaml"), "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80}]}}");
+  expect(all.map(({ name }) => name)).toEqual([
+    "ads",
+    "analysis",
+    "debug",
+    "default",
+    "delta",
+    "model",
+    "pkica",
+    "push",
+    "validation",
+  ]);
+  expect(all[0]).toEqual({
+    name: "ads",
+    description: expect.any(String) as string,
+    output_level: "info",
+    stack_trace_level: "none",
+    log_callers: false,
+  });
+  expect(
+    (
+      await fetch(`${at}/delta`, {
+        method: "PUT",
+        body: JSON.stringify({ name: "delta", output_level: "debug", log_callers: true }),
+      })
+    ).status,
+  ).toBe(202);
+  expect(await (await fetch(`${at}/delta`)).json()).toMatchObject({
+    name: "delta",
+    output_level: "debug",
+    stack_trace_level: "none",
+    log_callers: true,
+  });
+  await writeFile(
+    join(root, "config/b.yaml"),
+    "{apiVersion: v1, kind: Service, metadata: {name: cart, namespace: shop}, spec: {clusterIP: 10.1.0.1, ports: [{name: http, port: 80}]}}",
+  );
   await web.accept(clusterType);
-  await vi.waitFor(async () => expect(await lines()).toContainEqual(expect.objectContaining({ level: "debug", scope: "delta", msg: "xds push", type: "CDS", cause: ["Service/shop/cart"], caller: expect.any(String) as string })));
+  await vi.waitFor(async () =>
+    expect(await lines()).toContainEqual(
+      expect.objectContaining({
+        level: "debug",
+        scope: "delta",
+        msg: "xds push",
+        type: "CDS",
+        cause: ["Service/shop/cart"],
+        caller: expect.any(String) as string,
+      }),
+    ),
+  );
 
-  const answers = await Promise.all([fetch(`${at}/none`), fetch(`${at}/none`, { method: "PUT", body: "{}" }), fetch(`${at}/ads`, { method: "PUT", body: "no" }), fetch(`${at}/ads`, { method: "DELETE" }), fetch(at.replace("scopej", "envj"))]);
+  const answers = await Promise.all([
+    fetch(`${at}/none`),
+    fetch(`${at}/none`, { method: "PUT", body: "{}" }),
+    fetch(`${at}/ads`, { method: "PUT", body: "no" }),
+    fetch(`${at}/ads`, { method: "DELETE" }),
+    fetch(at.replace("scopej", "envj")),
+  ]);
   expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 405, 404]);
 });

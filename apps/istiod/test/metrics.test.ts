@@ -12,19 +12,58 @@ import { absentSeries, dashboardSeries, otherSeries, type Series, silentSeries }
 import { xdsMetrics } from "../src/metrics/xds-metrics.js";
 import { client, folder, serve } from "./serving.js";
 
-const document = (kind: string, apiVersion: string, name: string, rest: string): string => `---\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: ${name}, namespace: shop}\n${rest}\n`;
-const service = (name: string, ports: string, selector = name): string => document("Service", "v1", name, `spec: {clusterIP: 10.1.0.1, selector: {app: ${selector}}, ports: ${ports}}`);
-const pod = (name: string, ip: string): string => document("Pod", "v1", name, `status: {phase: Running, podIP: ${ip}, podIPs: [{ip: ${ip}}], conditions: [{type: Ready, status: "True"}]}\nspec: {serviceAccountName: default}`).replace("namespace: shop}", `namespace: shop, labels: {app: ${name}}}`);
+const document = (kind: string, apiVersion: string, name: string, rest: string): string =>
+  `---\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: ${name}, namespace: shop}\n${rest}\n`;
+const service = (name: string, ports: string, selector = name): string =>
+  document("Service", "v1", name, `spec: {clusterIP: 10.1.0.1, selector: {app: ${selector}}, ports: ${ports}}`);
+const pod = (name: string, ip: string): string =>
+  document(
+    "Pod",
+    "v1",
+    name,
+    `status: {phase: Running, podIP: ${ip}, podIPs: [{ip: ${ip}}], conditions: [{type: Ready, status: "True"}]}\nspec: {serviceAccountName: default}`,
+  ).replace("namespace: shop}", `namespace: shop, labels: {app: ${name}}}`);
 const slice = (serviceName: string, endpoints: string): string =>
-  document("EndpointSlice", "discovery.k8s.io/v1", `${serviceName}-1`, `addressType: IPv4\nendpoints: ${endpoints}\nports: [{name: http, port: 8080}]`).replace("namespace: shop}", `namespace: shop, labels: {kubernetes.io/service-name: ${serviceName}}}`);
+  document(
+    "EndpointSlice",
+    "discovery.k8s.io/v1",
+    `${serviceName}-1`,
+    `addressType: IPv4\nendpoints: ${endpoints}\nports: [{name: http, port: 8080}]`,
+  ).replace("namespace: shop}", `namespace: shop, labels: {kubernetes.io/service-name: ${serviceName}}}`);
 const virtualService = (name: string, host: string, timeout = "1s"): string =>
-  document("VirtualService", "networking.istio.io/v1", name, `spec: {hosts: [${host}], http: [{timeout: ${timeout}, route: [{destination: {host: cart.shop.svc.cluster.local}}]}]}`);
-const rule = (name: string, subset: string): string => document("DestinationRule", "networking.istio.io/v1", name, `spec: {host: cart, subsets: [{name: ${subset}, labels: {version: v1}}]}`);
-const entry = (name: string, spec: string): string => document("ServiceEntry", "networking.istio.io/v1", name, `spec: ${spec}`);
+  document(
+    "VirtualService",
+    "networking.istio.io/v1",
+    name,
+    `spec: {hosts: [${host}], http: [{timeout: ${timeout}, route: [{destination: {host: cart.shop.svc.cluster.local}}]}]}`,
+  );
+const rule = (name: string, subset: string): string =>
+  document(
+    "DestinationRule",
+    "networking.istio.io/v1",
+    name,
+    `spec: {host: cart, subsets: [{name: ${subset}, labels: {version: v1}}]}`,
+  );
+const entry = (name: string, spec: string): string =>
+  document("ServiceEntry", "networking.istio.io/v1", name, `spec: ${spec}`);
 const gateway = (name: string): string =>
-  document("Gateway", "networking.istio.io/v1", name, `spec: {selector: {istio: edge}, servers: [{port: {number: 9090, name: tcp, protocol: TCP}, hosts: ["*"]}]}`);
+  document(
+    "Gateway",
+    "networking.istio.io/v1",
+    name,
+    `spec: {selector: {istio: edge}, servers: [{port: {number: 9090, name: tcp, protocol: TCP}, hosts: ["*"]}]}`,
+  );
 const node = (type: string, name: string, ip: string, labels: Record<string, string>): Node =>
-  create(NodeSchema, { id: `${type}~${ip}~${name}.shop~shop.svc.cluster.local`, metadata: { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: labels, INSTANCE_IPS: ip } });
+  create(NodeSchema, {
+    id: `${type}~${ip}~${name}.shop~shop.svc.cluster.local`,
+    metadata: {
+      NAMESPACE: "shop",
+      CLUSTER_ID: "Kubernetes",
+      ISTIO_VERSION: "1.27.0",
+      LABELS: labels,
+      INSTANCE_IPS: ip,
+    },
+  });
 
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
@@ -32,7 +71,11 @@ interface Sample {
 }
 
 /** The exposition: types by name, and samples by the name that they are written with. */
-async function scrape(http: string): Promise<{ readonly types: ReadonlyMap<string, string>; readonly samples: ReadonlyMap<string, readonly Sample[]>; value(name: string, labels?: Record<string, string>): number | undefined }> {
+async function scrape(http: string): Promise<{
+  readonly types: ReadonlyMap<string, string>;
+  readonly samples: ReadonlyMap<string, readonly Sample[]>;
+  value(name: string, labels?: Record<string, string>): number | undefined;
+}> {
   const text = await (await fetch(`${http}/metrics`)).text();
   const types = new Map<string, string>();
   const samples = new Map<string, Sample[]>();
@@ -40,20 +83,40 @@ async function scrape(http: string): Promise<{ readonly types: ReadonlyMap<strin
     const [, of = "", type = ""] = /^# TYPE (\S+) (\S+)/.exec(line) ?? [];
     if (type !== "") types.set(of, type);
     const [, name = "", inner = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
-    if (name !== "") samples.set(name, [...(samples.get(name) ?? []), { labels: Object.fromEntries([...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, k = "", v = ""]) => [k, v])), value: Number(value) }]);
+    if (name !== "")
+      samples.set(name, [
+        ...(samples.get(name) ?? []),
+        {
+          labels: Object.fromEntries(
+            [...inner.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map(([, k = "", v = ""]) => [k, v]),
+          ),
+          value: Number(value),
+        },
+      ]);
   }
-  const value = (name: string, labels: Record<string, string> = {}): number | undefined => samples.get(name)?.find((s) => Object.entries(labels).every(([k, v]) => s.labels[k] === v))?.value;
+  const value = (name: string, labels: Record<string, string> = {}): number | undefined =>
+    samples.get(name)?.find((s) => Object.entries(labels).every(([k, v]) => s.labels[k] === v))?.value;
   return { types, samples, value };
 }
 
 /** What of a series is not as Istio's: its type, that it has samples, and their labels. */
-function faults({ name, type, labels = [] }: Series, { types, samples }: Awaited<ReturnType<typeof scrape>>, silent = false): string[] {
+function faults(
+  { name, type, labels = [] }: Series,
+  { types, samples }: Awaited<ReturnType<typeof scrape>>,
+  silent = false,
+): string[] {
   if (types.get(name) !== type) return [`${name}: is ${types.get(name) ?? "not there"}, expected ${type}`];
   if (silent) return [];
   const found = samples.get(type === "histogram" ? `${name}_bucket` : name) ?? [];
   const expected = (type === "histogram" ? [...labels, "le"] : [...labels]).sort().join(" ");
   if (found.length === 0) return [`${name}: no sample`];
-  return found.flatMap(({ labels: have }) => (Object.keys(have).sort().join(" ") === expected ? [] : [`${name}: has labels ${Object.keys(have).sort().join(" ")}, expected ${expected}`])).slice(0, 1);
+  return found
+    .flatMap(({ labels: have }) =>
+      Object.keys(have).sort().join(" ") === expected
+        ? []
+        : [`${name}: has labels ${Object.keys(have).sort().join(" ")}, expected ${expected}`],
+    )
+    .slice(0, 1);
 }
 
 let root: string;
@@ -64,18 +127,32 @@ const proxies: EnvoyClient[] = [];
 beforeEach(async () => {
   refuseRoutes = undefined;
   root = await folder({
-    "config/cart.yaml": service("cart", "[{name: http, port: 80, targetPort: 8080}]", "web") + pod("web", "10.0.1.1") + slice("cart", "[{addresses: [10.0.1.1], conditions: {ready: false, terminating: false}, targetRef: {kind: Pod, name: web}}, {addresses: [10.0.1.7], targetRef: {kind: Pod, name: late}}]"),
+    "config/cart.yaml":
+      service("cart", "[{name: http, port: 80, targetPort: 8080}]", "web") +
+      pod("web", "10.0.1.1") +
+      slice(
+        "cart",
+        "[{addresses: [10.0.1.1], conditions: {ready: false, terminating: false}, targetRef: {kind: Pod, name: web}}, {addresses: [10.0.1.7], targetRef: {kind: Pod, name: late}}]",
+      ),
     "config/vs.yaml": virtualService("cart", "cart.shop.svc.cluster.local"),
     "east/cart.yaml": document("Namespace", "v1", "shop", "").replace(", namespace: shop", ""),
   });
-  istiod = await serve({ configDir: join(root, "config"), clusterDir: [`east=${join(root, "east")}`], caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0" });
+  istiod = await serve({
+    configDir: join(root, "config"),
+    clusterDir: [`east=${join(root, "east")}`],
+    caDir: join(root, "ca"),
+    secureGRPCAddr: "127.0.0.1:0",
+  });
   proxies.push(envoy(node("sidecar", "web", "10.0.1.1", { app: "web" })));
   await Promise.all(proxies.map((proxy) => proxy.initialized()));
 });
 afterEach(() => proxies.splice(0).forEach((proxy) => proxy.close()));
 
 function envoy(of: Node): EnvoyClient {
-  return new EnvoyClient({ host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 }, { variant: "delta", node: of, reject: ({ typeUrl }) => (typeUrl === routeType ? refuseRoutes : undefined) });
+  return new EnvoyClient(
+    { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 },
+    { variant: "delta", node: of, reject: ({ typeUrl }) => (typeUrl === routeType ? refuseRoutes : undefined) },
+  );
 }
 
 const write = (name: string, text: string): Promise<void> => writeFile(join(root, "config", name), text);
@@ -104,17 +181,25 @@ it("counts what comes in, and what it leads to for each proxy", async () => {
   proxies.push(envoy(node("sidecar", "other", "10.0.1.5", { app: "other" })));
   await proxies.at(-1)?.initialized();
   await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
-  await write("cart.yaml", (await readFile(join(root, "config/cart.yaml"), "utf8")).replace("clusterIP: 10.1.0.1", "clusterIP: 10.1.0.2").replace("[10.0.1.7]", "[10.0.1.8]"));
+  await write(
+    "cart.yaml",
+    (await readFile(join(root, "config/cart.yaml"), "utf8"))
+      .replace("clusterIP: 10.1.0.1", "clusterIP: 10.1.0.2")
+      .replace("[10.0.1.7]", "[10.0.1.8]"),
+  );
   await vi.waitFor(async () => {
     const now = await scrape(istiod.http);
     expect(now.value("pilot_k8s_cfg_events", { type: "VirtualService", event: "update" })).toBe(1);
     expect(now.value("pilot_k8s_reg_events", { type: "Services", event: "update" })).toBe(1);
     expect(now.value("pilot_k8s_reg_events", { type: "EndpointSlice", event: "update" })).toBe(1);
     // Each of the two proxies has its turn.
-    for (const type of ["config", "service", "endpoint"]) expect(`${type} ${now.value("pilot_push_triggers", { type })}`).toBe(`${type} 2`);
+    for (const type of ["config", "service", "endpoint"])
+      expect(`${type} ${now.value("pilot_push_triggers", { type })}`).toBe(`${type} 2`);
     expect(now.value("pilot_inbound_updates", { type: "svc" })).toBe(2);
     expect(now.value("pilot_inbound_updates", { type: "eds" })).toBe(2);
-    expect(now.value("galley_validation_passed", { resource: "virtualservices", group: "networking.istio.io" })).toBe(1);
+    expect(now.value("galley_validation_passed", { resource: "virtualservices", group: "networking.istio.io" })).toBe(
+      1,
+    );
     expect(now.value("pilot_proxy_queue_time_count")).toBeGreaterThanOrEqual(2);
     expect(now.value("pilot_proxy_convergence_time_count")).toBeGreaterThanOrEqual(2);
     expect(now.value("pilot_xds_send_time_count")).toBeGreaterThan(0);
@@ -131,21 +216,38 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
   expect(before.value("endpoint_no_pod")).toBe(1);
   expect(before.value("pilot_k8s_endpoints_with_no_pods")).toBe(1);
   expect(before.value("pilot_no_ip")).toBe(0);
-  for (const name of ["pilot_conflict_inbound_listener", "pilot_destrule_subsets", "pilot_vservice_dup_domain", "pilot_eds_no_instances"]) expect(`${name} ${before.value(name)}`).toBe(`${name} 0`);
+  for (const name of [
+    "pilot_conflict_inbound_listener",
+    "pilot_destrule_subsets",
+    "pilot_vservice_dup_domain",
+    "pilot_eds_no_instances",
+  ])
+    expect(`${name} ${before.value(name)}`).toBe(`${name} 0`);
   refuseRoutes = "80: no";
-  proxies.push(envoy(node("sidecar", "idle", "10.0.1.6", { app: "idle" })), envoy(node("router", "edge", "10.0.1.20", { istio: "edge" })));
+  proxies.push(
+    envoy(node("sidecar", "idle", "10.0.1.6", { app: "idle" })),
+    envoy(node("router", "edge", "10.0.1.20", { istio: "edge" })),
+  );
   await write(
     "more.yaml",
     service("raw", "[{name: tcp, port: 81, targetPort: 8080}]", "web").replace("10.1.0.1", "10.1.0.9") +
       rule("a", "v1") +
       rule("b", "v1") +
       virtualService("again", "cart.shop.svc.cluster.local", "3s") +
-      entry("dns", "{hosts: [b.example.org], ports: [{name: http, number: 80, protocol: HTTP}], workloadSelector: {labels: {app: none}}, resolution: DNS}") +
+      entry(
+        "dns",
+        "{hosts: [b.example.org], ports: [{name: http, number: 80, protocol: HTTP}], workloadSelector: {labels: {app: none}}, resolution: DNS}",
+      ) +
       gateway("one") +
       gateway("two") +
       pod("late", "10.0.1.7"),
   );
-  await write("gw.yaml", service("edge", "[{name: tcp, port: 9090}]", "edge").replace("selector: {app: edge}", "selector: {istio: edge}").replace("10.1.0.1", "10.1.0.10"));
+  await write(
+    "gw.yaml",
+    service("edge", "[{name: tcp, port: 9090}]", "edge")
+      .replace("selector: {app: edge}", "selector: {istio: edge}")
+      .replace("10.1.0.1", "10.1.0.10"),
+  );
   await vi.waitFor(async () => {
     const now = await scrape(istiod.http);
     expect(now.value("pilot_conflict_inbound_listener")).toBe(1);
@@ -159,7 +261,9 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
     expect(now.value("pilot_k8s_endpoints_with_no_pods")).toBe(1);
     expect(now.value("pilot_total_rejected_configs", { type: "gateway", name: "shop/two" })).toBe(1);
     expect(now.value("pilot_total_xds_rejects", { type: "rds" })).toBeGreaterThan(0);
-    expect(now.value("pilot_xds_rds_reject", { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" })).toBeGreaterThan(0);
+    expect(
+      now.value("pilot_xds_rds_reject", { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" }),
+    ).toBeGreaterThan(0);
     expect(now.value("pilot_xds", { version: "1.27.0" })).toBe(3);
     expect(now.value("pilot_xds_config_size_bytes_count", { type: clusterType })).toBeGreaterThan(0);
   }, 10_000);
@@ -168,7 +272,14 @@ it("counts refusals, conflicts and what is empty or unready, as the connected pr
 it("has heap, stack and process as numbers that can be drawn", async () => {
   const now = await scrape(istiod.http);
   const value = (name: string): number => now.value(name) ?? NaN;
-  for (const name of ["go_memstats_heap_sys_bytes", "go_memstats_heap_inuse_bytes", "go_memstats_stack_inuse_bytes", "process_resident_memory_bytes", "process_virtual_memory_bytes"]) expect(`${name} ${value(name) > 0}`).toBe(`${name} true`);
+  for (const name of [
+    "go_memstats_heap_sys_bytes",
+    "go_memstats_heap_inuse_bytes",
+    "go_memstats_stack_inuse_bytes",
+    "process_resident_memory_bytes",
+    "process_virtual_memory_bytes",
+  ])
+    expect(`${name} ${value(name) > 0}`).toBe(`${name} true`);
   expect(value("go_memstats_alloc_bytes")).toBeGreaterThan(1_000_000);
   expect(value("go_memstats_heap_alloc_bytes")).toBeLessThanOrEqual(value("go_memstats_heap_inuse_bytes"));
   const started = value("process_start_time_seconds");
@@ -194,11 +305,16 @@ it("counts a client that takes nothing as a failure to send what it was sent las
   await server.close({ graceMs: 0 });
 }, 10_000);
 
-const elsewhere = Object.values(networkInterfaces()).flat().find((each) => each?.family === "IPv4" && !each.internal)?.address;
+const elsewhere = Object.values(networkInterfaces())
+  .flat()
+  .find((each) => each?.family === "IPv4" && !each.internal)?.address;
 
 it("tells this machine only, where METRICS_LOCALHOST_ACCESS_ONLY says so", async ({ skip }) => {
   skip(elsewhere === undefined, "this machine has no other address than loopback");
-  const guarded = await serve({ configDir: join(root, "config"), httpAddr: ":0" }, { METRICS_LOCALHOST_ACCESS_ONLY: "true" });
+  const guarded = await serve(
+    { configDir: join(root, "config"), httpAddr: ":0" },
+    { METRICS_LOCALHOST_ACCESS_ONLY: "true" },
+  );
   expect((await fetch(`${guarded.http}/metrics`)).status).toBe(200);
   expect((await fetch(`${guarded.http.replace("127.0.0.1", elsewhere ?? "")}/metrics`)).status).toBe(403);
   expect((await fetch(`${istiod.http}/metrics`)).status).toBe(200);
@@ -208,7 +324,10 @@ it("forgets proxies that are gone", async () => {
   const refusals = { node: "sidecar~10.0.1.1~web.shop~shop.svc.cluster.local", err: "Internal" };
   refuseRoutes = "80: no";
   await write("vs.yaml", virtualService("cart", "cart.shop.svc.cluster.local", "8s"));
-  await vi.waitFor(async () => expect((await scrape(istiod.http)).value("pilot_xds_rds_reject", refusals)).toBe(1), 5000);
+  await vi.waitFor(
+    async () => expect((await scrape(istiod.http)).value("pilot_xds_rds_reject", refusals)).toBe(1),
+    5000,
+  );
   proxies[0]?.close();
   await vi.waitFor(async () => {
     const now = await scrape(istiod.http);

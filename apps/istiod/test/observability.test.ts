@@ -51,9 +51,16 @@ beforeEach(async () => {
   root = await folder({ "cart.yaml": service("cart", "10.1.0.1"), "vs.yaml": virtualService("1s") });
   istiod = await serve({ configDir: root }, { UNSAFE_ENABLE_ADMIN_ENDPOINTS: "true" });
   const at = { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 };
-  web = new EnvoyClient(at, { variant: "delta", node: node("web", "shop"), reject: (response) => (response.typeUrl === routeType ? refuseRoutes : undefined) });
+  web = new EnvoyClient(at, {
+    variant: "delta",
+    node: node("web", "shop"),
+    reject: (response) => (response.typeUrl === routeType ? refuseRoutes : undefined),
+  });
   other = new EnvoyClient(at, { variant: "delta", node: node("api", "pay") });
-  ends.push(() => web.close(), () => other.close());
+  ends.push(
+    () => web.close(),
+    () => other.close(),
+  );
   await Promise.all([web.initialized(), other.initialized()]);
   await Promise.all([web.settled(), other.settled()]);
 });
@@ -68,17 +75,35 @@ async function debug<T>(path: string): Promise<T> {
 const status = (...args: readonly string[]): ReturnType<typeof runStatus> => runStatus(istiod, ...args);
 
 it("tells of each change what it led to, and of each object on how many proxies it is live", async () => {
-  expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 1 of 1 proxy\n" });
+  expect(await status("VirtualService/shop/cart")).toEqual({
+    exit: statusExits.live,
+    text: "VirtualService/shop/cart: live on 1 of 1 proxy\n",
+  });
   expect((await status("Service/shop/cart")).text).toBe("Service/shop/cart: live on 2 of 2 proxies\n");
   await writeFile(join(root, "vs.yaml"), virtualService("7s"));
-  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.live });
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
+    exit: statusExits.live,
+  });
   await vi.waitFor(async () => {
     const [last] = await debug<ChangeReport[]>("changes");
-    expect(last).toMatchObject({ objects: [{ kind: "VirtualService", namespace: "shop", name: "cart" }], objectCount: 1, proxies: 1, acks: 1, nackCount: 0, pending: 0 });
+    expect(last).toMatchObject({
+      objects: [{ kind: "VirtualService", namespace: "shop", name: "cart" }],
+      objectCount: 1,
+      proxies: 1,
+      acks: 1,
+      nackCount: 0,
+      pending: 0,
+    });
     expect(last?.types[routeType]).toMatchObject({ responses: 1, resources: 1 });
     expect(last?.firstAckMs).toBeGreaterThan(0);
   }, 5000);
-  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ msg: "change settled", objects: ["VirtualService/shop/cart"], proxies: 1, acks: 1 })), 5000);
+  await vi.waitFor(
+    () =>
+      expect(istiod.lines).toContainEqual(
+        expect.objectContaining({ msg: "change settled", objects: ["VirtualService/shop/cart"], proxies: 1, acks: 1 }),
+      ),
+    5000,
+  );
 });
 
 it("shows a refusal with its reason and its cause, and gives up waiting", async () => {
@@ -88,7 +113,15 @@ it("shows a refusal with its reason and its cause, and gives up waiting", async 
   expect(exit).toBe(statusExits.refused);
   expect(text).toContain("VirtualService/shop/cart: live on 0 of 1 proxy, refused by 1\n");
   expect(text).toContain("RouteConfiguration 80 refused: 80: no such timeout");
-  expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", proxy: expect.stringContaining("web.shop"), type: "rds", resources: ["80"], cause: ["VirtualService/shop/cart"] }));
+  expect(istiod.lines).toContainEqual(
+    expect.objectContaining({
+      level: "warn",
+      proxy: expect.stringContaining("web.shop"),
+      type: "rds",
+      resources: ["80"],
+      cause: ["VirtualService/shop/cart"],
+    }),
+  );
 });
 
 it("waits for several objects, and for one that is deleted to be gone from every proxy", async () => {
@@ -100,28 +133,65 @@ it("waits for several objects, and for one that is deleted to be gone from every
     text: "VirtualService/shop/cart: live on 1 of 1 proxy\nService/shop/till: live on 2 of 2 proxies\n",
   });
   await rm(join(root, "vs.yaml"));
-  expect(await status("VirtualService/shop/cart", "--for", "gone", "--wait", "--timeout", "20s")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n" });
+  expect(await status("VirtualService/shop/cart", "--for", "gone", "--wait", "--timeout", "20s")).toEqual({
+    exit: statusExits.live,
+    text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n",
+  });
   expect(await status("VirtualService/shop/cart")).toMatchObject({ exit: statusExits.notLive });
-  expect(await status("VirtualService/shop/never", "--for", "gone")).toEqual({ exit: statusExits.live, text: "VirtualService/shop/never: not found\n" });
+  expect(await status("VirtualService/shop/never", "--for", "gone")).toEqual({
+    exit: statusExits.live,
+    text: "VirtualService/shop/never: not found\n",
+  });
   expect(await status("VirtualService/shop/cart", "--for", "ever")).toMatchObject({ exit: statusExits.failed });
 });
 
 it("does not wait for a proxy that left, whatever it said", async () => {
   refuseRoutes = "80: no";
   await writeFile(join(root, "vs.yaml"), virtualService("9s"));
-  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.refused });
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
+    exit: statusExits.refused,
+  });
   web.close();
-  await vi.waitFor(async () => expect(await status("VirtualService/shop/cart")).toEqual({ exit: statusExits.ineffective, text: "VirtualService/shop/cart: reaches none of 1 connected proxy\n" }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await status("VirtualService/shop/cart")).toEqual({
+        exit: statusExits.ineffective,
+        text: "VirtualService/shop/cart: reaches none of 1 connected proxy\n",
+      }),
+    5000,
+  );
 });
 
 it("warns of a RequestAuthentication whose keys are not fetched, until it gives them", async () => {
-  const object = (rule: object): string => JSON.stringify({ apiVersion: "security.istio.io/v1", kind: "RequestAuthentication", metadata: { name: "jwt", namespace: "shop" }, spec: { jwtRules: [{ issuer: "https://a", ...rule }] } });
+  const object = (rule: object): string =>
+    JSON.stringify({
+      apiVersion: "security.istio.io/v1",
+      kind: "RequestAuthentication",
+      metadata: { name: "jwt", namespace: "shop" },
+      spec: { jwtRules: [{ issuer: "https://a", ...rule }] },
+    });
   const file = join(root, "jwt.yaml");
-  const text = 'keys of a jwksUri are not fetched yet, so that every token of issuer "https://a" is rejected; give the keys inline in jwks';
+  const text =
+    'keys of a jwksUri are not fetched yet, so that every token of issuer "https://a" is rejected; give the keys inline in jwks';
   await writeFile(file, object({ jwksUri: "https://keys.example.com" }));
-  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "warn", msg: text, code: "MESH0019", object: "RequestAuthentication shop/jwt", reference: `${file}:1` })), 5000);
+  await vi.waitFor(
+    () =>
+      expect(istiod.lines).toContainEqual(
+        expect.objectContaining({
+          level: "warn",
+          msg: text,
+          code: "MESH0019",
+          object: "RequestAuthentication shop/jwt",
+          reference: `${file}:1`,
+        }),
+      ),
+    5000,
+  );
   await writeFile(file, object({ jwks: unverifiableJwks }));
-  await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", msg: `resolved: ${text}` })), 5000);
+  await vi.waitFor(
+    () => expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", msg: `resolved: ${text}` })),
+    5000,
+  );
 });
 
 it("shows objects that are set aside, and does not find those that are not", async () => {
@@ -134,12 +204,18 @@ it("shows objects that are set aside, and does not find those that are not", asy
   expect(exit).toBe(statusExits.refused);
   expect(text).toContain("error: ");
   expect(text).toContain("http[0].timeout");
-  expect(await status("VirtualService/shop/none")).toEqual({ exit: statusExits.notLive, text: "VirtualService/shop/none: not found\n" });
+  expect(await status("VirtualService/shop/none")).toEqual({
+    exit: statusExits.notLive,
+    text: "VirtualService/shop/none: not found\n",
+  });
   expect(await status("VirtualService/shop")).toMatchObject({ exit: statusExits.failed });
 });
 
 it("without objects, is about all that changed: set aside, deleted, live, or nothing", async () => {
-  expect(await status()).toEqual({ exit: statusExits.live, text: "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n" });
+  expect(await status()).toEqual({
+    exit: statusExits.live,
+    text: "nothing changed since istiod started; name objects as KIND/NAMESPACE/NAME\n",
+  });
   await writeFile(join(root, "vs.yaml"), virtualService("much"));
   await vi.waitFor(async () => expect((await status()).exit).toBe(statusExits.refused), 5000);
   expect((await status()).text).toMatch(/^error: .*vs\.yaml:\d+: VirtualService shop\/cart: http\[0\]\.timeout: /m);
@@ -148,23 +224,82 @@ it("without objects, is about all that changed: set aside, deleted, live, or not
   await vi.waitFor(async () => expect((await status()).text).toMatch(/^error: .*vs\.yaml:1: is not YAML: /m), 5000);
   expect((await status()).exit).toBe(statusExits.refused);
   await writeFile(join(root, "vs.yaml"), virtualService("8s"));
-  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({ exit: statusExits.live });
-  await vi.waitFor(async () => expect(await status()).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: live on 1 of 1 proxy\n" }), 5000);
+  expect(await status("VirtualService/shop/cart", "--wait", "--timeout", "20s")).toMatchObject({
+    exit: statusExits.live,
+  });
+  await vi.waitFor(
+    async () =>
+      expect(await status()).toEqual({
+        exit: statusExits.live,
+        text: "VirtualService/shop/cart: live on 1 of 1 proxy\n",
+      }),
+    5000,
+  );
   await rm(join(root, "vs.yaml"));
-  await vi.waitFor(async () => expect(await status()).toEqual({ exit: statusExits.live, text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n" }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await status()).toEqual({
+        exit: statusExits.live,
+        text: "VirtualService/shop/cart: deleted, gone from 1 of 1 proxy\n",
+      }),
+    5000,
+  );
 });
 
 it("gives JSON", async () => {
   const { text } = await status("VirtualService/shop/cart", "-o", "json");
   const { objects } = JSON.parse(text) as { objects: ObjectStatus[] };
-  expect(objects).toEqual([{ object: { kind: "VirtualService", namespace: "shop", name: "cart" }, found: true, connected: 2, settling: 0, reached: 1, live: 1, refused: 0, missing: [], findings: [] }]);
+  expect(objects).toEqual([
+    {
+      object: { kind: "VirtualService", namespace: "shop", name: "cart" },
+      found: true,
+      connected: 2,
+      settling: 0,
+      reached: 1,
+      live: 1,
+      refused: 0,
+      missing: [],
+      findings: [],
+    },
+  ]);
 });
 
 it("answers every debug command with its content", async () => {
   const commands = await debug<string[]>("list");
   // What the reference lists, but for the injection webhook's templates.
-  const reference = ["adsz", "adsz?push=true", "ambientz", "authorizationz", "cachez", "cachez?clear=true", "cachez?sizes=true", "clusterz", "config_dump", "configz", "connections", "ecdsz", "edsz"];
-  reference.push("endpointShardz", "endpointz", "force_disconnect", "instancesz", "krtz", "mcsz", "mesh", "ndsz", "networkz", "push_status", "pushcontext", "registryz", "resourcesz", "sidecarz", "syncz", "telemetryz");
+  const reference = [
+    "adsz",
+    "adsz?push=true",
+    "ambientz",
+    "authorizationz",
+    "cachez",
+    "cachez?clear=true",
+    "cachez?sizes=true",
+    "clusterz",
+    "config_dump",
+    "configz",
+    "connections",
+    "ecdsz",
+    "edsz",
+  ];
+  reference.push(
+    "endpointShardz",
+    "endpointz",
+    "force_disconnect",
+    "instancesz",
+    "krtz",
+    "mcsz",
+    "mesh",
+    "ndsz",
+    "networkz",
+    "push_status",
+    "pushcontext",
+    "registryz",
+    "resourcesz",
+    "sidecarz",
+    "syncz",
+    "telemetryz",
+  );
   expect(commands).toEqual([...new Set([...reference, ...commands])].sort());
   for (const name of commands) {
     if (name === "force_disconnect") continue;
@@ -172,26 +307,67 @@ it("answers every debug command with its content", async () => {
     await response.text();
     expect(`${name}: ${response.status}`).toBe(`${name}: ${name === "ambientz" ? 501 : 200}`);
   }
-  const { totalClients, clients } = await debug<{ totalClients: number; clients: { metadata: object; watches: Record<string, string[]> }[] }>("adsz");
+  const { totalClients, clients } = await debug<{
+    totalClients: number;
+    clients: { metadata: object; watches: Record<string, string[]> }[];
+  }>("adsz");
   expect(totalClients).toBe(2);
   expect(clients[0]?.watches[clusterType]).toContain("outbound|80||cart.shop.svc.cluster.local");
-  expect(await debug<object[]>("syncz?namespace=shop")).toEqual([expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" })]);
-  const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>("config_dump?proxyID=web.shop");
-  expect(dump.configs[1]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain("outbound|80||cart.shop.svc.cluster.local");
-  const typed = await debug<{ configs: { "@type": string; name: string }[] }>("config_dump?proxyID=web.shop&types=lds,rds");
+  expect(await debug<object[]>("syncz?namespace=shop")).toEqual([
+    expect.objectContaining({ proxy: node("web", "shop").id, istio_version: "1.27.0", proxy_type: "sidecar" }),
+  ]);
+  const dump = await debug<{ configs: { "@type": string; dynamicActiveClusters?: { cluster: { name: string } }[] }[] }>(
+    "config_dump?proxyID=web.shop",
+  );
+  expect(dump.configs[1]?.dynamicActiveClusters?.map(({ cluster }) => cluster.name)).toContain(
+    "outbound|80||cart.shop.svc.cluster.local",
+  );
+  const typed = await debug<{ configs: { "@type": string; name: string }[] }>(
+    "config_dump?proxyID=web.shop&types=lds,rds",
+  );
   expect([...new Set(typed.configs.map((config) => config["@type"]))]).toEqual([listenerType, routeType]);
   expect(typed.configs).toContainEqual(expect.objectContaining({ "@type": routeType, name: "80" }));
-  expect((await debug<{ configs: object[] }>("edsz?proxyID=web.shop")).configs).toContainEqual(expect.objectContaining({ "@type": endpointType, clusterName: "outbound|80||cart.shop.svc.cluster.local" }));
+  expect((await debug<{ configs: object[] }>("edsz?proxyID=web.shop")).configs).toContainEqual(
+    expect.objectContaining({ "@type": endpointType, clusterName: "outbound|80||cart.shop.svc.cluster.local" }),
+  );
   expect((await debug<{ totalClients: number }>("adsz?proxyID=web.shop")).totalClients).toBe(1);
-  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({ "cart.shop.svc.cluster.local": { shop: { Shards: { "Kubernetes/Kubernetes": [{ Addresses: ["10.0.1.1"], EndpointPort: 8080 }] }, ServiceAccounts: {} } } });
-  expect(await debug<object[]>("configz")).toMatchObject([{ apiVersion: "networking.istio.io/v1", kind: "VirtualService", metadata: { name: "cart" }, spec: { hosts: ["cart.shop.svc.cluster.local"] } }]);
-  expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({ services: [{ hostname: "cart.shop.svc.cluster.local" }], egress: [{ virtualServices: ["shop/cart"] }], outboundTrafficPolicy: { mode: "ALLOW_ANY" } });
+  expect(await debug<Record<string, object>>("endpointShardz")).toMatchObject({
+    "cart.shop.svc.cluster.local": {
+      shop: {
+        Shards: { "Kubernetes/Kubernetes": [{ Addresses: ["10.0.1.1"], EndpointPort: 8080 }] },
+        ServiceAccounts: {},
+      },
+    },
+  });
+  expect(await debug<object[]>("configz")).toMatchObject([
+    {
+      apiVersion: "networking.istio.io/v1",
+      kind: "VirtualService",
+      metadata: { name: "cart" },
+      spec: { hosts: ["cart.shop.svc.cluster.local"] },
+    },
+  ]);
+  expect(await debug<object>("sidecarz?proxyID=web.shop")).toMatchObject({
+    services: [{ hostname: "cart.shop.svc.cluster.local" }],
+    egress: [{ virtualServices: ["shop/cart"] }],
+    outboundTrafficPolicy: { mode: "ALLOW_ANY" },
+  });
   expect(await debug<object>("mesh")).toMatchObject({ rootNamespace: "istio-system" });
   const cached = await debug<Record<string, string[]>>("cachez");
   expect(cached[endpointType]).toEqual(["outbound|80||cart.shop.svc.cluster.local"]);
-  expect(await debug<object>("cachez?sizes=true")).toMatchObject({ [endpointType]: expect.stringMatching(/^\d+B$/) as string, total: expect.stringMatching(/^[\d.]+kB$/) as string });
-  expect(await debug<object>("cachez?stats=true")).toMatchObject({ revision: 1, recomputations: expect.any(Number) as number });
-  expect(await debug<object[]>("resourcesz")).toContainEqual({ group: "networking.istio.io", version: "v1", kind: "VirtualService" });
+  expect(await debug<object>("cachez?sizes=true")).toMatchObject({
+    [endpointType]: expect.stringMatching(/^\d+B$/) as string,
+    total: expect.stringMatching(/^[\d.]+kB$/) as string,
+  });
+  expect(await debug<object>("cachez?stats=true")).toMatchObject({
+    revision: 1,
+    recomputations: expect.any(Number) as number,
+  });
+  expect(await debug<object[]>("resourcesz")).toContainEqual({
+    group: "networking.istio.io",
+    version: "v1",
+    kind: "VirtualService",
+  });
   expect(await debug<object>("pushcontext")).toMatchObject({ NetworkGateways: [], UnresolvedGateways: [] });
   expect((await debug<{ totalClients: number }>("adsz?proxyID=~web.sh")).totalClients).toBe(1);
 });
@@ -209,13 +385,30 @@ it("tells at push_status what is wrong with what proxies have, and whose it is",
 it("logs each change with its objects and reasons, and each response with what it was and why", async () => {
   await writeFile(join(root, "vs.yaml"), virtualService("4s"));
   await vi.waitFor(() => expect(istiod.lines).toContainEqual(expect.objectContaining({ msg: "change settled" })), 5000);
-  expect(istiod.lines).toContainEqual(expect.objectContaining({ level: "info", msg: "changed", objects: ["VirtualService/shop/cart"], reasons: { config: 1 } }));
+  expect(istiod.lines).toContainEqual(
+    expect.objectContaining({
+      level: "info",
+      msg: "changed",
+      objects: ["VirtualService/shop/cart"],
+      reasons: { config: 1 },
+    }),
+  );
   const pushes = istiod.lines.filter(({ msg }) => msg === "xds push");
   expect(pushes.length).toBeGreaterThan(4);
   expect(pushes).toContainEqual(
-    expect.objectContaining({ level: "debug", type: "RDS", reason: "change", node: node("web", "shop").id, resources: 1, size: expect.any(Number) as number, cause: ["VirtualService/shop/cart"] }),
+    expect.objectContaining({
+      level: "debug",
+      type: "RDS",
+      reason: "change",
+      node: node("web", "shop").id,
+      resources: 1,
+      size: expect.any(Number) as number,
+      cause: ["VirtualService/shop/cart"],
+    }),
   );
-  expect(pushes).toContainEqual(expect.objectContaining({ type: "CDS", reason: "request", node: node("api", "pay").id }));
+  expect(pushes).toContainEqual(
+    expect.objectContaining({ type: "CDS", reason: "request", node: node("api", "pay").id }),
+  );
 });
 
 it("says what is wrong with a question, pushes and disconnects when told to, and profiles", async () => {

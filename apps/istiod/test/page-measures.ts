@@ -1,4 +1,7 @@
-/** Elements of the document, as text, that stand out of its width or of their own box. To be run in a browser, by itself. */
+/**
+ * Elements of the document, as text, that stand out of its width or of their own box. To be run in a browser, by
+ * itself.
+ */
 export function overflows(): string[] {
   const width = document.documentElement.clientWidth;
   return [...document.querySelectorAll("body *")].flatMap((element) => {
@@ -10,11 +13,16 @@ export function overflows(): string[] {
   });
 }
 
-/** Texts whose contrast to what is behind them is below 4.5, the least of WCAG 2.2 AA, and how many were measured. To be run in a browser, by itself. */
+/**
+ * Texts whose contrast to what is behind them is below 4.5, the least of WCAG 2.2 AA, and how many were measured. To be
+ * run in a browser, by itself.
+ */
 export function lowContrasts(): { readonly measured: number; readonly low: string[] } {
   const channels = (color: string): number[] => [...color.matchAll(/[\d.]+/g)].map(([number]) => Number(number));
   const luminance = (color: string): number => {
-    const [r = 0, g = 0, b = 0] = channels(color).map((channel) => (channel / 255 <= 0.04045 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4));
+    const [r = 0, g = 0, b = 0] = channels(color).map((channel) =>
+      channel / 255 <= 0.04045 ? channel / 255 / 12.92 : ((channel / 255 + 0.055) / 1.055) ** 2.4,
+    );
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
   const behind = (element: Element | null): string => {
@@ -25,7 +33,10 @@ export function lowContrasts(): { readonly measured: number; readonly low: strin
   const low: string[] = [];
   let measured = 0;
   for (const element of document.querySelectorAll("body *")) {
-    const own = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE).map(({ textContent }) => textContent?.trim() ?? "").join("");
+    const own = [...element.childNodes]
+      .filter(({ nodeType }) => nodeType === Node.TEXT_NODE)
+      .map(({ textContent }) => textContent?.trim() ?? "")
+      .join("");
     if (own === "" || element.closest("script, noscript, [hidden]") !== null) continue;
     const [a, b] = [luminance(getComputedStyle(element).color), luminance(behind(element))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -24,18 +24,24 @@ describe("a port that is in use ends istiod with the flag, the address and the p
     const address = await takenPort();
     const directory = await folder({ "config/empty.yaml": "" });
     const started = serve({ configDir: `${directory}/config`, caDir: `${directory}/ca`, [flag]: address });
-    await expect(started).rejects.toThrow(`--${flag} ${address}: address already in use; choose another port with --${flag}`);
+    await expect(started).rejects.toThrow(
+      `--${flag} ${address}: address already in use; choose another port with --${flag}`,
+    );
   });
 
   it("of ControlZ", async () => {
     const address = await takenPort();
     const { scopes } = openLog(flagValues({ log_target: ["/dev/null"] }));
     const served = serveControlZ({ address: "127.0.0.1", port: Number(address.split(":")[1]) }, scopes);
-    await expect(listening("ctrlz_port", address, served)).rejects.toThrow(`--ctrlz_port ${address}: address already in use; choose another port with --ctrlz_port`);
+    await expect(listening("ctrlz_port", address, served)).rejects.toThrow(
+      `--ctrlz_port ${address}: address already in use; choose another port with --ctrlz_port`,
+    );
   });
 
   it("and so does an address that this machine does not have", async () => {
     const configDir = await folder({ "empty.yaml": "" });
-    await expect(serve({ configDir, httpAddr: "192.0.2.1:8080" })).rejects.toThrow("--httpAddr 192.0.2.1:8080: cannot assign requested address; choose another address with --httpAddr");
+    await expect(serve({ configDir, httpAddr: "192.0.2.1:8080" })).rejects.toThrow(
+      "--httpAddr 192.0.2.1:8080: cannot assign requested address; choose another address with --httpAddr",
+    );
   });
 });

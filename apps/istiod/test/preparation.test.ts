@@ -21,19 +21,39 @@ function yaml(): string {
     const ip = `10.1.0.${i + 1}`;
     const labels = { app: name, "security.istio.io/tlsMode": "istio" };
     return [
-      { apiVersion: "v1", kind: "Service", metadata: { name, namespace: `ns-${i % 2}` }, spec: { clusterIP: `10.2.0.${i + 1}`, selector: { app: name }, ports: [{ name: "http", port: 80, targetPort: 8080 }] } },
-      { apiVersion: "v1", kind: "Pod", metadata: { name, namespace: `ns-${i % 2}`, labels }, spec: { serviceAccountName: name, containers: [{ name: "app" }] }, status: { phase: "Running", podIP: ip, podIPs: [{ ip }] } },
+      {
+        apiVersion: "v1",
+        kind: "Service",
+        metadata: { name, namespace: `ns-${i % 2}` },
+        spec: {
+          clusterIP: `10.2.0.${i + 1}`,
+          selector: { app: name },
+          ports: [{ name: "http", port: 80, targetPort: 8080 }],
+        },
+      },
+      {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name, namespace: `ns-${i % 2}`, labels },
+        spec: { serviceAccountName: name, containers: [{ name: "app" }] },
+        status: { phase: "Running", podIP: ip, podIPs: [{ ip }] },
+      },
       {
         apiVersion: "discovery.k8s.io/v1",
         kind: "EndpointSlice",
         metadata: { name, namespace: `ns-${i % 2}`, labels: { "kubernetes.io/service-name": name } },
         addressType: "IPv4",
-        endpoints: [{ addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name, namespace: `ns-${i % 2}` } }],
+        endpoints: [
+          { addresses: [ip], conditions: { ready: true }, targetRef: { kind: "Pod", name, namespace: `ns-${i % 2}` } },
+        ],
         ports: [{ name: "http", port: 8080, protocol: "TCP" }],
       },
     ];
   });
-  return objects.flat().map((object) => `---\n${JSON.stringify(object)}\n`).join("");
+  return objects
+    .flat()
+    .map((object) => `---\n${JSON.stringify(object)}\n`)
+    .join("");
 }
 
 function mesh(): Database<Proxy> {
@@ -47,7 +67,9 @@ function mesh(): Database<Proxy> {
 /** Versions of all that a proxy should have, by type and name. */
 function configurationOf(database: Database<Proxy>, proxy: Proxy): Record<string, string> {
   const view = database.view(proxy);
-  const found = Object.entries(generators).flatMap(([type, generator]) => [...(view.call(generator) as ResourceSet)].map((resource) => [`${type} ${resource.name}`, resource.version]));
+  const found = Object.entries(generators).flatMap(([type, generator]) =>
+    [...(view.call(generator) as ResourceSet)].map((resource) => [`${type} ${resource.name}`, resource.version]),
+  );
   view.release();
   return Object.fromEntries(found) as Record<string, string>;
 }
@@ -67,10 +89,18 @@ describe("what expected proxies will ask for", () => {
   test("is not given to a proxy that describes itself otherwise", async () => {
     const database = mesh();
     await prepare({ database, ...everything });
-    const node = { id: "sidecar~10.1.0.1~app-0.ns-0~ns-0.svc.cluster.local", metadata: { CLUSTER_ID: "Kubernetes", NAMESPACE: "ns-0", INTERCEPTION_MODE: "TPROXY", LABELS: { app: "app-0" } } };
+    const node = {
+      id: "sidecar~10.1.0.1~app-0.ns-0~ns-0.svc.cluster.local",
+      metadata: { CLUSTER_ID: "Kubernetes", NAMESPACE: "ns-0", INTERCEPTION_MODE: "TPROXY", LABELS: { app: "app-0" } },
+    };
     const prepared = configurationOf(database, proxyFromNode(node));
     expect(prepared).toEqual(configurationOf(mesh(), proxyFromNode(node)));
-    expect(prepared).not.toEqual(configurationOf(database, proxyFromNode({ ...node, metadata: { ...node.metadata, INTERCEPTION_MODE: "REDIRECT" } })));
+    expect(prepared).not.toEqual(
+      configurationOf(
+        database,
+        proxyFromNode({ ...node, metadata: { ...node.metadata, INTERCEPTION_MODE: "REDIRECT" } }),
+      ),
+    );
   });
 
   test("is of the own cluster's Pods, and of no more than there is time for", async () => {
@@ -95,9 +125,18 @@ describe("what expected proxies will ask for", () => {
     const configDir = await folder({ "mesh.yaml": yaml() });
     const readyFile = `${configDir}.ready`;
     const istiod = await serve({ configDir, readyFile });
-    expect(istiod.lines).toContainEqual(expect.objectContaining({ prepared: expect.objectContaining({ proxies: pods, all: true }) as object }));
+    expect(istiod.lines).toContainEqual(
+      expect.objectContaining({ prepared: expect.objectContaining({ proxies: pods, all: true }) as object }),
+    );
     expect(await readFile(readyFile, "utf8")).not.toBe("");
-    const proxy = client(istiod, "delta", create(NodeSchema, { id: "sidecar~10.1.0.1~app-0.ns-0~ns-0.svc.cluster.local", metadata: { CLUSTER_ID: "Kubernetes" } }));
+    const proxy = client(
+      istiod,
+      "delta",
+      create(NodeSchema, {
+        id: "sidecar~10.1.0.1~app-0.ns-0~ns-0.svc.cluster.local",
+        metadata: { CLUSTER_ID: "Kubernetes" },
+      }),
+    );
     proxy.subscribe(clusterType);
     const response = await proxy.accept(clusterType);
     expect(response.resources.map(({ name }) => name)).toContain("outbound|80||app-3.ns-1.svc.cluster.local");

@@ -24,12 +24,19 @@ async function proxyConfig(...args: string[]): Promise<string> {
 
 async function proxyStatus(...args: string[]): Promise<string> {
   let out = "";
-  await proxyStatusCommand((text) => (out += text)).exitOverride().configureOutput({ writeErr: () => undefined }).parseAsync(args, { from: "user" });
+  await proxyStatusCommand((text) => (out += text))
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .parseAsync(args, { from: "user" });
   return out;
 }
 
 /** The cells of a table, by line. */
-const cells = (table: string): string[][] => table.trimEnd().split("\n").map((line) => line.trimEnd().split(/\s{2,}/));
+const cells = (table: string): string[][] =>
+  table
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.trimEnd().split(/\s{2,}/));
 
 describe("istiod proxy-config of a directory", () => {
   it("prints clusters", async () => {
@@ -42,8 +49,12 @@ describe("istiod proxy-config of a directory", () => {
       [of("reviews"), "9080", "v2", "outbound", "EDS", "reviews.bookinfo"],
     ]);
     expect(await proxyConfig("c", "--proxy", proxy, ...offline, "--direction", "outbound", "-o", "table")).toBe(table);
-    expect(JSON.parse(await proxyConfig("cluster", proxy, ...offline, "--subset", "v2", "-o", "json"))).toMatchObject([{ name: `outbound|9080|v2|${of("reviews")}`, type: "EDS" }]);
-    expect(await proxyConfig("cluster", proxy, ...offline, "--fqdn", "details", "--port", "9080", "-o", "yaml")).toContain(`\n  name: outbound|9080||${of("details")}\n`);
+    expect(JSON.parse(await proxyConfig("cluster", proxy, ...offline, "--subset", "v2", "-o", "json"))).toMatchObject([
+      { name: `outbound|9080|v2|${of("reviews")}`, type: "EDS" },
+    ]);
+    expect(
+      await proxyConfig("cluster", proxy, ...offline, "--fqdn", "details", "--port", "9080", "-o", "yaml"),
+    ).toContain(`\n  name: outbound|9080||${of("details")}\n`);
   });
 
   it("prints listeners", async () => {
@@ -53,8 +64,12 @@ describe("istiod proxy-config of a directory", () => {
       "127.30.0.11 9080 ALL                      Route: 9080",
       "",
     ]);
-    expect((await proxyConfig("listener", proxy, ...offline, "--address", "127.30.0.11", "--verbose=false")).split("\n")).toEqual(["ADDRESSES   PORT TYPE", "127.30.0.11 9080 HTTP", ""]);
-    const http = JSON.parse(await proxyConfig("listeners", proxy, ...offline, "--type", "http", "-o", "json")) as { name: string }[];
+    expect(
+      (await proxyConfig("listener", proxy, ...offline, "--address", "127.30.0.11", "--verbose=false")).split("\n"),
+    ).toEqual(["ADDRESSES   PORT TYPE", "127.30.0.11 9080 HTTP", ""]);
+    const http = JSON.parse(await proxyConfig("listeners", proxy, ...offline, "--type", "http", "-o", "json")) as {
+      name: string;
+    }[];
     expect(http.map(({ name }) => name).sort()).toEqual(["127.20.0.11_9080", "127.30.0.11_9080"]);
   });
 
@@ -71,28 +86,68 @@ describe("istiod proxy-config of a directory", () => {
 
   it("prints endpoints, for whose outlier checks only the proxy could answer", async () => {
     const table = cells(await proxyConfig("ep", proxy, ...offline, "--cluster", `outbound|9080|v2|${of("reviews")}`));
-    expect(table).toEqual([["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"], ["127.20.0.14:9080", "HEALTHY", "-", `outbound|9080|v2|${of("reviews")}`]]);
-    expect(cells(await proxyConfig("eds", proxy, ...offline, "--address", "127.20.0.12"))[1]).toEqual(["127.20.0.12:9080", "HEALTHY", "local/local-a", `outbound|9080||${of("details")}`]);
-    expect(JSON.parse(await proxyConfig("endpoint", proxy, ...offline, "--status", "healthy", "--port", "9080", "-o", "json"))).toHaveLength(4);
+    expect(table).toEqual([
+      ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"],
+      ["127.20.0.14:9080", "HEALTHY", "-", `outbound|9080|v2|${of("reviews")}`],
+    ]);
+    expect(cells(await proxyConfig("eds", proxy, ...offline, "--address", "127.20.0.12"))[1]).toEqual([
+      "127.20.0.12:9080",
+      "HEALTHY",
+      "local/local-a",
+      `outbound|9080||${of("details")}`,
+    ]);
+    expect(
+      JSON.parse(
+        await proxyConfig("endpoint", proxy, ...offline, "--status", "healthy", "--port", "9080", "-o", "json"),
+      ),
+    ).toHaveLength(4);
   });
 
   it("prints everything, but for the bootstrap", async () => {
     const text = await proxyConfig("all", proxy, ...offline, "--with-headers");
-    expect(text.match(/^------ .*$/gm)).toEqual(["CLUSTER", "LISTENER", "ROUTE", "SECRET", "ENDPOINTS"].map((part) => `------ ${part} INFO ------`));
-    expect(text).toMatch(new RegExp(`^endpoint/127\\.20\\.0\\.12:9080 +HEALTHY +local/local-a +outbound\\|9080\\|\\|${of("details")}$`, "m"));
+    expect(text.match(/^------ .*$/gm)).toEqual(
+      ["CLUSTER", "LISTENER", "ROUTE", "SECRET", "ENDPOINTS"].map((part) => `------ ${part} INFO ------`),
+    );
+    expect(text).toMatch(
+      new RegExp(
+        `^endpoint/127\\.20\\.0\\.12:9080 +HEALTHY +local/local-a +outbound\\|9080\\|\\|${of("details")}$`,
+        "m",
+      ),
+    );
     expect(await proxyConfig("s", proxy, ...offline)).toBe("No active or warming secrets found.\n");
     await expect(proxyConfig("b", proxy, ...offline)).rejects.toThrow(/the bootstrap is empty/);
   });
 
   it("never prints private keys", async () => {
     const mesh = [
-      { apiVersion: "v1", kind: "Secret", metadata: { name: "front", namespace: "edge" }, type: "kubernetes.io/tls", stringData: { "tls.crt": "chain of front", "tls.key": "key of front" } },
-      { apiVersion: "v1", kind: "Pod", metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } }, spec: { serviceAccountName: "gw" }, status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] } },
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "front", namespace: "edge" },
+        type: "kubernetes.io/tls",
+        stringData: { "tls.crt": "chain of front", "tls.key": "key of front" },
+      },
+      {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } },
+        spec: { serviceAccountName: "gw" },
+        status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }] },
+      },
       {
         apiVersion: "networking.istio.io/v1",
         kind: "Gateway",
         metadata: { name: "front", namespace: "edge" },
-        spec: { selector: { app: "gw" }, servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["*"], tls: { mode: "SIMPLE", credentialName: "front" } }] },
+        spec: {
+          selector: { app: "gw" },
+          servers: [
+            {
+              port: { number: 443, name: "https", protocol: "HTTPS" },
+              hosts: ["*"],
+              tls: { mode: "SIMPLE", credentialName: "front" },
+            },
+          ],
+        },
       },
     ];
     const configDir = await folder({ "mesh.yaml": mesh.map((object) => JSON.stringify(object)).join("\n---\n") });
@@ -109,15 +164,29 @@ describe("istiod proxy-config of a directory", () => {
   });
 
   it("says what is wrong with its flags", async () => {
-    await expect(proxyConfig("c")).rejects.toThrow(/no proxy: expected name\.namespace of a Pod or a node ID, --admin, or --file/);
-    await expect(proxyConfig("c", proxy, ...offline, "--istiod", "http://127.0.0.1:1")).rejects.toThrow("--configDir and --istiod: expected one source of the configuration");
-    await expect(proxyConfig("c", proxy, "--admin", "http://127.0.0.1:1")).rejects.toThrow(`--admin and proxy ${proxy}: --admin is of one proxy already`);
-    await expect(proxyConfig("c", proxy, "--proxy", "other.bookinfo")).rejects.toThrow(`--proxy other.bookinfo and ${proxy}: expected one proxy`);
+    await expect(proxyConfig("c")).rejects.toThrow(
+      /no proxy: expected name\.namespace of a Pod or a node ID, --admin, or --file/,
+    );
+    await expect(proxyConfig("c", proxy, ...offline, "--istiod", "http://127.0.0.1:1")).rejects.toThrow(
+      "--configDir and --istiod: expected one source of the configuration",
+    );
+    await expect(proxyConfig("c", proxy, "--admin", "http://127.0.0.1:1")).rejects.toThrow(
+      `--admin and proxy ${proxy}: --admin is of one proxy already`,
+    );
+    await expect(proxyConfig("c", proxy, "--proxy", "other.bookinfo")).rejects.toThrow(
+      `--proxy other.bookinfo and ${proxy}: expected one proxy`,
+    );
     await expect(proxyConfig("c", "nobody.bookinfo", ...offline)).rejects.toThrow(/there is no Pod "nobody\.bookinfo"/);
     await expect(proxyConfig("c", "--file", "/no/such/file")).rejects.toThrow(/--file \/no\/such\/file: ENOENT/);
-    await expect(proxyConfig("c", "--admin", "nowhere")).rejects.toThrow("--admin nowhere: expected a URL such as http://127.0.0.1:15000");
-    await expect(proxyConfig("c", proxy, ...offline, "--port", "http")).rejects.toThrow(/--port <port>' argument 'http' is invalid/);
-    await expect(proxyConfig("c", proxy, ...offline, "-o", "xml")).rejects.toThrow(/Allowed choices are short, table, json, yaml/);
+    await expect(proxyConfig("c", "--admin", "nowhere")).rejects.toThrow(
+      "--admin nowhere: expected a URL such as http://127.0.0.1:15000",
+    );
+    await expect(proxyConfig("c", proxy, ...offline, "--port", "http")).rejects.toThrow(
+      /--port <port>' argument 'http' is invalid/,
+    );
+    await expect(proxyConfig("c", proxy, ...offline, "-o", "xml")).rejects.toThrow(
+      /Allowed choices are short, table, json, yaml/,
+    );
     await expect(proxyConfig("c", "--file", join(bookinfo, "traffic.yaml"))).rejects.toThrow(/config dump: /);
   });
 });
@@ -127,8 +196,18 @@ afterEach(() => ends.splice(0).forEach((end) => end()));
 
 /** A proxy that has accepted all of its configuration from an istiod. */
 async function connected(istiod: Awaited<ReturnType<typeof serve>>, name: string): Promise<void> {
-  const metadata: JsonObject = { NAMESPACE: "bookinfo", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.29.1", LABELS: { app: "productpage", version: "v1" }, PROXY_CONFIG: {} };
-  const web = client(istiod, "delta", create(NodeSchema, { id: `sidecar~127.20.0.11~${name}.bookinfo~bookinfo.svc.cluster.local`, metadata }));
+  const metadata: JsonObject = {
+    NAMESPACE: "bookinfo",
+    CLUSTER_ID: "Kubernetes",
+    ISTIO_VERSION: "1.29.1",
+    LABELS: { app: "productpage", version: "v1" },
+    PROXY_CONFIG: {},
+  };
+  const web = client(
+    istiod,
+    "delta",
+    create(NodeSchema, { id: `sidecar~127.20.0.11~${name}.bookinfo~bookinfo.svc.cluster.local`, metadata }),
+  );
   web.subscribe(clusterType);
   await web.accept(clusterType);
   web.subscribe(endpointType, [`outbound|9080||${of("details")}`]);
@@ -147,9 +226,18 @@ describe("of a running istiod", () => {
     const running = [proxy, "--istiod", istiod.http];
     expect(await proxyConfig("c", ...running)).toBe(await proxyConfig("c", proxy, ...offline));
     expect(await proxyConfig("r", ...running)).toBe(await proxyConfig("r", proxy, ...offline));
-    expect(cells(await proxyConfig("ep", ...running))[2]).toEqual(["127.20.0.12:9080", "HEALTHY", "-", `outbound|9080||${of("details")}`]);
-    await expect(proxyConfig("c", "nobody.bookinfo", "--istiod", istiod.http)).rejects.toThrow(/\/debug\/config_dump answers 404: Proxy not connected to this Pilot instance/);
-    await expect(proxyConfig("c", proxy, "--istiod", "http://127.0.0.1:1")).rejects.toThrow("--istiod http://127.0.0.1:1: there is no answer");
+    expect(cells(await proxyConfig("ep", ...running))[2]).toEqual([
+      "127.20.0.12:9080",
+      "HEALTHY",
+      "-",
+      `outbound|9080||${of("details")}`,
+    ]);
+    await expect(proxyConfig("c", "nobody.bookinfo", "--istiod", istiod.http)).rejects.toThrow(
+      /\/debug\/config_dump answers 404: Proxy not connected to this Pilot instance/,
+    );
+    await expect(proxyConfig("c", proxy, "--istiod", "http://127.0.0.1:1")).rejects.toThrow(
+      "--istiod http://127.0.0.1:1: there is no answer",
+    );
   });
 
   it("proxy-status prints the status of each proxy and the instance of istiod", async () => {
@@ -164,26 +252,54 @@ describe("of a running istiod", () => {
     // The test's client has a type of its own.
     const columns = header.map((name, at) => [name, row[at]]).filter(([name]) => !name?.startsWith("fence/"));
     const synced = expect.stringMatching(/^SYNCED \(\d+s\)$/) as string;
-    expect(columns).toEqual([["NAME", id], ["CLUSTER", "Kubernetes"], ["CDS", synced], ["ECDS", "IGNORED"], ["EDS", synced], ["LDS", synced], ["RDS", synced], ["ISTIOD", "istiod-7"], ["VERSION", "1.29.1"]]);
-    expect(JSON.parse(await proxyStatus("--istiod", istiod.http, "-o", "json"))).toMatchObject({ resources: [{ "@type": "type.googleapis.com/envoy.service.status.v3.ClientConfig", node: { id } }] });
+    expect(columns).toEqual([
+      ["NAME", id],
+      ["CLUSTER", "Kubernetes"],
+      ["CDS", synced],
+      ["ECDS", "IGNORED"],
+      ["EDS", synced],
+      ["LDS", synced],
+      ["RDS", synced],
+      ["ISTIOD", "istiod-7"],
+      ["VERSION", "1.29.1"],
+    ]);
+    expect(JSON.parse(await proxyStatus("--istiod", istiod.http, "-o", "json"))).toMatchObject({
+      resources: [{ "@type": "type.googleapis.com/envoy.service.status.v3.ClientConfig", node: { id } }],
+    });
     expect(cells(await proxyStatus("--istiod", istiod.http, "-n", "elsewhere"))).toHaveLength(1);
   });
 
   it("proxy-status names the host where there is no Pod", async () => {
     const istiod = await serve({ configDir: bookinfo });
-    const { controlPlane } = JSON.parse(await proxyStatus("--istiod", istiod.http, "-o", "json")) as { controlPlane: { identifier: string } };
-    expect(JSON.parse(controlPlane.identifier)).toMatchObject({ Component: "istiod", ID: hostname(), Info: { version: "0.1.0" } });
+    const { controlPlane } = JSON.parse(await proxyStatus("--istiod", istiod.http, "-o", "json")) as {
+      controlPlane: { identifier: string };
+    };
+    expect(JSON.parse(controlPlane.identifier)).toMatchObject({
+      Component: "istiod",
+      ID: hostname(),
+      Info: { version: "0.1.0" },
+    });
   });
 
   it("proxy-status compares a proxy with what it was sent", async () => {
     const istiod = await serve({ configDir: bookinfo });
     await connected(istiod, "productpage-v1");
     const dump = await (await fetch(`${istiod.http}/debug/config_dump?proxyID=${proxy}`)).text();
-    const files = await folder({ "same.json": dump, "other.json": dump.replaceAll('"connectTimeout":"10s"', '"connectTimeout":"11s"') });
-    const of = async (name: string): Promise<string> => proxyStatus(proxy, "--istiod", istiod.http, "--file", join(files, name));
+    const files = await folder({
+      "same.json": dump,
+      "other.json": dump.replaceAll('"connectTimeout":"10s"', '"connectTimeout":"11s"'),
+    });
+    const of = async (name: string): Promise<string> =>
+      proxyStatus(proxy, "--istiod", istiod.http, "--file", join(files, name));
     expect(await of("same.json")).toBe("Clusters Match\nListeners Match\nRoutes Match\n");
-    expect(await of("other.json")).toMatch(/^Clusters Don't Match\n--- Istiod Clusters\n\+\+\+ Envoy Clusters\n[^]*\n-        "connectTimeout": "10s",\n\+        "connectTimeout": "11s",\n[^]*\nListeners Match\nRoutes Match\n$/);
-    await expect(proxyStatus(proxy, "--istiod", istiod.http)).rejects.toThrow(`proxy ${proxy}: expected --admin or --file to compare with what istiod sent`);
-    await expect(proxyStatus("--istiod", istiod.http, "--admin", "http://127.0.0.1:1")).rejects.toThrow("--admin: expected the proxy to compare as an argument");
+    expect(await of("other.json")).toMatch(
+      /^Clusters Don't Match\n--- Istiod Clusters\n\+\+\+ Envoy Clusters\n[^]*\n-        "connectTimeout": "10s",\n\+        "connectTimeout": "11s",\n[^]*\nListeners Match\nRoutes Match\n$/,
+    );
+    await expect(proxyStatus(proxy, "--istiod", istiod.http)).rejects.toThrow(
+      `proxy ${proxy}: expected --admin or --file to compare with what istiod sent`,
+    );
+    await expect(proxyStatus("--istiod", istiod.http, "--admin", "http://127.0.0.1:1")).rejects.toThrow(
+      "--admin: expected the proxy to compare as an argument",
+    );
   });
 });

@@ -18,7 +18,11 @@ const files = { "cart.yaml": service, "slice.yaml": slice("10.0.1.1"), "vs.yaml"
 
 async function connected(istiod: Awaited<ReturnType<typeof serve>>, name: string): Promise<ReturnType<typeof client>> {
   const proxy = client(istiod, "delta", node(name));
-  for (const [type, names] of [[clusterType, []], [endpointType, [cart]], [routeType, ["80"]]] as const) {
+  for (const [type, names] of [
+    [clusterType, []],
+    [endpointType, [cart]],
+    [routeType, ["80"]],
+  ] as const) {
     proxy.subscribe(type, names);
     await proxy.accept(type);
   }
@@ -27,8 +31,11 @@ async function connected(istiod: Awaited<ReturnType<typeof serve>>, name: string
 }
 
 const scraped = async ({ http }: Awaited<ReturnType<typeof serve>>, name: string): Promise<number | undefined> =>
-  (await (await fetch(`${http}/metrics`)).text()).split("\n").flatMap((line) => (line.startsWith(name) ? [Number(line.split(" ").at(-1))] : []))[0];
-const changes = async ({ http }: Awaited<ReturnType<typeof serve>>): Promise<readonly ChangeReport[]> => (await (await fetch(`${http}/debug/changes`)).json()) as ChangeReport[];
+  (await (await fetch(`${http}/metrics`)).text())
+    .split("\n")
+    .flatMap((line) => (line.startsWith(name) ? [Number(line.split(" ").at(-1))] : []))[0];
+const changes = async ({ http }: Awaited<ReturnType<typeof serve>>): Promise<readonly ChangeReport[]> =>
+  (await (await fetch(`${http}/debug/changes`)).json()) as ChangeReport[];
 
 it("commits a burst once it is quiet for PILOT_DEBOUNCE_AFTER, and one that goes on after PILOT_DEBOUNCE_MAX", async () => {
   const root = await folder(files);
@@ -54,9 +61,16 @@ it("serves nothing while the directory is being filled: no cluster without its e
   const root = await folder({});
   const names = Array.from({ length: 40 }, (_, i) => `s${i}`);
   const filled = (async () => {
-    for (const name of names) await writeFile(join(root, `a-${name}.yaml`), service.replace("name: cart", `name: ${name}`));
+    for (const name of names)
+      await writeFile(join(root, `a-${name}.yaml`), service.replace("name: cart", `name: ${name}`));
     // As who copies a directory does: a big file takes its time, and is there in part before it is whole.
-    const slices = names.map((name, i) => slice(`10.0.1.${i + 1}`).replace("cart-1", `${name}-1`).replace("service-name: cart", `service-name: ${name}`)).join("\n---\n");
+    const slices = names
+      .map((name, i) =>
+        slice(`10.0.1.${i + 1}`)
+          .replace("cart-1", `${name}-1`)
+          .replace("service-name: cart", `service-name: ${name}`),
+      )
+      .join("\n---\n");
     for (let at = 0; at < slices.length; at += 1000) {
       await appendFile(join(root, "slices.yaml"), slices.slice(at, at + 1000));
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -75,12 +89,18 @@ it("serves nothing while the directory is being filled: no cluster without its e
 
 it("lets endpoints not wait where PILOT_ENABLE_EDS_DEBOUNCE is false, and all else wait", async () => {
   const root = await folder(files);
-  const istiod = await serve({ configDir: root }, { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "2h", PILOT_ENABLE_EDS_DEBOUNCE: "false" });
+  const istiod = await serve(
+    { configDir: root },
+    { PILOT_DEBOUNCE_AFTER: "1h", PILOT_DEBOUNCE_MAX: "2h", PILOT_ENABLE_EDS_DEBOUNCE: "false" },
+  );
   const proxy = await connected(istiod, "web");
   await writeFile(join(root, "slice.yaml"), slice("10.0.1.2"));
   expect((await proxy.accept(endpointType)).names).toEqual([cart]);
   await writeFile(join(root, "vs.yaml"), virtualService("7s"));
-  await vi.waitFor(async () => expect((await scraped(istiod, "pilot_worker_queue_depth")) ?? 0).toBeGreaterThan(0), 10_000);
+  await vi.waitFor(
+    async () => expect((await scraped(istiod, "pilot_worker_queue_depth")) ?? 0).toBeGreaterThan(0),
+    10_000,
+  );
   expect((await proxy.settled()).filter(({ typeUrl }) => typeUrl === routeType)).toEqual([]);
   expect((await changes(istiod)).map(({ objects }) => objects.map(({ kind }) => kind))).toEqual([["EndpointSlice"]]);
 });
@@ -91,25 +111,45 @@ it("admits PILOT_MAX_REQUESTS_PER_SECOND streams a second: some wait, those that
   const outcomes = await Promise.all(
     proxies.map((proxy) => {
       proxy.subscribe(clusterType);
-      return Promise.race([proxy.next(clusterType).then(() => "served", () => undefined as never), proxy.ended.then((error) => Code[error?.code ?? Code.Unknown])]);
+      return Promise.race([
+        proxy.next(clusterType).then(
+          () => "served",
+          () => undefined as never,
+        ),
+        proxy.ended.then((error) => Code[error?.code ?? Code.Unknown]),
+      ]);
     }),
   );
   const served = outcomes.filter((outcome) => outcome === "served").length;
   expect(served).toBeGreaterThanOrEqual(2);
   expect(served).toBeLessThan(8);
-  expect(outcomes.filter((outcome) => outcome !== undefined && outcome !== "served").every((outcome) => outcome === "ResourceExhausted")).toBe(true);
+  expect(
+    outcomes
+      .filter((outcome) => outcome !== undefined && outcome !== "served")
+      .every((outcome) => outcome === "ResourceExhausted"),
+  ).toBe(true);
 });
 
-it("has a connection end at its age (--keepaliveMaxServerConnectionAge), with a status that says so", { timeout: 20_000 }, async () => {
-  const istiod = await serve({ configDir: await folder(files), keepaliveMaxServerConnectionAge: "100ms" });
-  const proxy = await connected(istiod, "web");
-  expect(await proxy.ended).toMatchObject({ code: Code.Unavailable, rawMessage: "max connection age reached, closing stream" });
-});
+it(
+  "has a connection end at its age (--keepaliveMaxServerConnectionAge), with a status that says so",
+  { timeout: 20_000 },
+  async () => {
+    const istiod = await serve({ configDir: await folder(files), keepaliveMaxServerConnectionAge: "100ms" });
+    const proxy = await connected(istiod, "web");
+    expect(await proxy.ended).toMatchObject({
+      code: Code.Unavailable,
+      rawMessage: "max connection age reached, closing stream",
+    });
+  },
+);
 
 it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () => {
   const istiod = await serve({ configDir: await folder(files) }, { ISTIO_GPRC_MAXRECVMSGSIZE: "1000" });
   const proxy = client(istiod, "delta", node("web"));
-  proxy.subscribe(endpointType, Array.from({ length: 100 }, (_, i) => `a name that is not short ${i}`));
+  proxy.subscribe(
+    endpointType,
+    Array.from({ length: 100 }, (_, i) => `a name that is not short ${i}`),
+  );
   expect((await proxy.ended)?.code).toBe(Code.ResourceExhausted);
 });
 
@@ -133,13 +173,21 @@ it("ends the streams one after the other when it ends, for their proxies to go e
 });
 
 it("sends a change to everybody although one proxy does not read, with one push at a time (PILOT_PUSH_THROTTLE)", async () => {
-  const bulk = Array.from({ length: 3000 }, (_, i) => service.replace("name: cart", `name: s${i}`).replace("10.1.0.1", `10.2.${i >> 8}.${i & 255}`)).join("\n---\n");
+  const bulk = Array.from({ length: 3000 }, (_, i) =>
+    service.replace("name: cart", `name: s${i}`).replace("10.1.0.1", `10.2.${i >> 8}.${i & 255}`),
+  ).join("\n---\n");
   const root = await folder({ ...files, "bulk.yaml": bulk });
   const istiod = await serve({ configDir: root }, { PILOT_PUSH_THROTTLE: "1" });
   const stuck = client(istiod, "delta", node("stuck"));
   stuck.pause(true);
   stuck.subscribe(clusterType);
-  await vi.waitFor(async () => expect(((await (await fetch(`${istiod.http}/debug/connections`)).json()) as { totalClients: number }).totalClients).toBe(1), 10_000);
+  await vi.waitFor(
+    async () =>
+      expect(
+        ((await (await fetch(`${istiod.http}/debug/connections`)).json()) as { totalClients: number }).totalClients,
+      ).toBe(1),
+    10_000,
+  );
   const quick = await connected(istiod, "quick");
   for (const timeout of ["8s", "9s"]) {
     await writeFile(join(root, "vs.yaml"), virtualService(timeout));

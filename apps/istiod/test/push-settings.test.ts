@@ -2,14 +2,35 @@ import { connectionLimits, pushSettings } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
 it("has Istio's defaults, which grow with the processors", () => {
-  expect(pushSettings({}, 2)).toEqual({ quietMs: 100, maxMs: 10_000, debounceEndpoints: true, concurrentPushes: 25, streamsPerSecond: 25 });
+  expect(pushSettings({}, 2)).toEqual({
+    quietMs: 100,
+    maxMs: 10_000,
+    debounceEndpoints: true,
+    concurrentPushes: 25,
+    streamsPerSecond: 25,
+  });
   expect(pushSettings({}, 64)).toMatchObject({ concurrentPushes: 100, streamsPerSecond: 100 });
-  expect(pushSettings({ PILOT_PUSH_THROTTLE: "0", PILOT_MAX_REQUESTS_PER_SECOND: "0" }, 1)).toMatchObject({ concurrentPushes: 20, streamsPerSecond: 20 });
+  expect(pushSettings({ PILOT_PUSH_THROTTLE: "0", PILOT_MAX_REQUESTS_PER_SECOND: "0" }, 1)).toMatchObject({
+    concurrentPushes: 20,
+    streamsPerSecond: 20,
+  });
 });
 
 it("takes what the environment says", () => {
-  const env = { PILOT_DEBOUNCE_AFTER: "0", PILOT_DEBOUNCE_MAX: "1m", PILOT_ENABLE_EDS_DEBOUNCE: "false", PILOT_PUSH_THROTTLE: "7", PILOT_MAX_REQUESTS_PER_SECOND: "0.5" };
-  expect(pushSettings(env, 2)).toEqual({ quietMs: 0, maxMs: 60_000, debounceEndpoints: false, concurrentPushes: 7, streamsPerSecond: 0.5 });
+  const env = {
+    PILOT_DEBOUNCE_AFTER: "0",
+    PILOT_DEBOUNCE_MAX: "1m",
+    PILOT_ENABLE_EDS_DEBOUNCE: "false",
+    PILOT_PUSH_THROTTLE: "7",
+    PILOT_MAX_REQUESTS_PER_SECOND: "0.5",
+  };
+  expect(pushSettings(env, 2)).toEqual({
+    quietMs: 0,
+    maxMs: 60_000,
+    debounceEndpoints: false,
+    concurrentPushes: 7,
+    streamsPerSecond: 0.5,
+  });
 });
 
 it.each([
@@ -27,15 +48,24 @@ it.each([
 });
 
 it("takes what Istio takes: a maximum below the quiet time is that, and what is negative is the default", () => {
-  expect(pushSettings({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({ quietMs: 1000, maxMs: 1000 });
-  expect(pushSettings({ PILOT_PUSH_THROTTLE: "-1", PILOT_MAX_REQUESTS_PER_SECOND: "-1" }, 2)).toMatchObject({ concurrentPushes: 25, streamsPerSecond: 25 });
+  expect(pushSettings({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({
+    quietMs: 1000,
+    maxMs: 1000,
+  });
+  expect(pushSettings({ PILOT_PUSH_THROTTLE: "-1", PILOT_MAX_REQUESTS_PER_SECOND: "-1" }, 2)).toMatchObject({
+    concurrentPushes: 25,
+    streamsPerSecond: 25,
+  });
 });
 
 it.each([
   [{ PILOT_DEBOUNCE_AFTER: "soon" }, 'PILOT_DEBOUNCE_AFTER is "soon", expected a duration such as 100ms or 10s'],
   [{ PILOT_DEBOUNCE_MAX: "10" }, 'PILOT_DEBOUNCE_MAX is "10", expected a duration such as 100ms or 10s'],
   [{ PILOT_PUSH_THROTTLE: "1.5" }, 'PILOT_PUSH_THROTTLE is "1.5", expected a whole number; 0 is the default'],
-  [{ PILOT_MAX_REQUESTS_PER_SECOND: "some" }, 'PILOT_MAX_REQUESTS_PER_SECOND is "some", expected a number; 0 is the default'],
+  [
+    { PILOT_MAX_REQUESTS_PER_SECOND: "some" },
+    'PILOT_MAX_REQUESTS_PER_SECOND is "some", expected a number; 0 is the default',
+  ],
   [{ PILOT_ENABLE_EDS_DEBOUNCE: "maybe" }, 'PILOT_ENABLE_EDS_DEBOUNCE is "maybe", expected true or false'],
 ])("says in a sentence what is wrong with %o", (env, message) => {
   expect(() => pushSettings(env)).toThrow(message);
@@ -44,14 +74,27 @@ it.each([
 const limitFlags = { keepaliveInterval: "30s", keepaliveTimeout: "10s", keepaliveMaxServerConnectionAge: "0s" };
 
 it("limits connections as Istio does", () => {
-  expect(connectionLimits(limitFlags, {})).toEqual({ keepAlive: { intervalMs: 30_000, timeoutMs: 10_000 }, maxRequestBytes: 4_194_304, maxStreams: 100_000 });
-  expect(connectionLimits({ keepaliveInterval: "0s", keepaliveTimeout: "0", keepaliveMaxServerConnectionAge: "30m" }, { ISTIO_GPRC_MAXRECVMSGSIZE: "100", ISTIO_GPRC_MAXSTREAMS: "7" })).toEqual({
+  expect(connectionLimits(limitFlags, {})).toEqual({
+    keepAlive: { intervalMs: 30_000, timeoutMs: 10_000 },
+    maxRequestBytes: 4_194_304,
+    maxStreams: 100_000,
+  });
+  expect(
+    connectionLimits(
+      { keepaliveInterval: "0s", keepaliveTimeout: "0", keepaliveMaxServerConnectionAge: "30m" },
+      { ISTIO_GPRC_MAXRECVMSGSIZE: "100", ISTIO_GPRC_MAXSTREAMS: "7" },
+    ),
+  ).toEqual({
     keepAlive: { intervalMs: 7_200_000, timeoutMs: 20_000 },
     maxAge: { ms: 1_800_000, graceMs: 10_000 },
     maxRequestBytes: 100,
     maxStreams: 7,
   });
   expect(connectionLimits({ ...limitFlags, keepaliveInterval: "1ms" }, {}).keepAlive.intervalMs).toBe(1000);
-  expect(() => connectionLimits({ ...limitFlags, keepaliveTimeout: "long" }, {})).toThrow("--keepaliveTimeout long: expected a duration such as 10s");
-  expect(() => connectionLimits(limitFlags, { ISTIO_GPRC_MAXSTREAMS: "0" })).toThrow('ISTIO_GPRC_MAXSTREAMS is "0", expected a whole number above 0');
+  expect(() => connectionLimits({ ...limitFlags, keepaliveTimeout: "long" }, {})).toThrow(
+    "--keepaliveTimeout long: expected a duration such as 10s",
+  );
+  expect(() => connectionLimits(limitFlags, { ISTIO_GPRC_MAXSTREAMS: "0" })).toThrow(
+    'ISTIO_GPRC_MAXSTREAMS is "0", expected a whole number above 0',
+  );
 });

@@ -2,7 +2,13 @@ import { equal } from "node:assert/strict";
 import { flagDefaults, startDiscovery } from "@istiod/istiod";
 import { pino } from "pino";
 
-const local = { grpcAddr: "127.0.0.1:0", httpAddr: "127.0.0.1:0", monitoringAddr: "", secureGRPCAddr: "", shutdownDuration: "0s" };
+const local = {
+  grpcAddr: "127.0.0.1:0",
+  httpAddr: "127.0.0.1:0",
+  monitoringAddr: "",
+  secureGRPCAddr: "",
+  shutdownDuration: "0s",
+};
 const flags = { ...flagDefaults({}), ...local, configDir: "samples/bookinfo" };
 const istiod = await startDiscovery(flags, {}, pino({ level: "warn" }), "0.1.0");
 

@@ -7,13 +7,22 @@ import { Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { reporting } from "../src/reporting.js";
 
-const service = (port: number): string => `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {ports: [{port: ${port}}]}}`;
+const service = (port: number): string =>
+  `{apiVersion: v1, kind: Service, metadata: {name: a, namespace: shop}, spec: {ports: [{port: ${port}}]}}`;
 
 test("every commit after the first full state is reported, except those of the analysis's clock", async () => {
   const database = new Database<Proxy>();
   const registry = new Registry();
-  const report = reporting({ registry, database, version: "test", log: pino({ level: "silent" }), connections: () => [], waiting: () => 0 });
-  const timed = async (): Promise<string | undefined> => /^pilot_debounce_time_count (\d+)$/m.exec(await registry.metrics())?.[1];
+  const report = reporting({
+    registry,
+    database,
+    version: "test",
+    log: pino({ level: "silent" }),
+    connections: () => [],
+    waiting: () => 0,
+  });
+  const timed = async (): Promise<string | undefined> =>
+    /^pilot_debounce_time_count (\d+)$/m.exec(await registry.metrics())?.[1];
   const reported = (): number[] => report.changes.reports().map(({ revision }) => revision);
   commitYaml(database, service(80));
   report.started();

@@ -17,7 +17,13 @@ const gateway = create(NodeSchema, {
 });
 
 function secret(name: string, namespace: string, key: string): string {
-  return JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type: "kubernetes.io/tls", stringData: { "tls.crt": `chain of ${name}`, "tls.key": key } });
+  return JSON.stringify({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name, namespace },
+    type: "kubernetes.io/tls",
+    stringData: { "tls.crt": `chain of ${name}`, "tls.key": key },
+  });
 }
 
 const ends: (() => unknown)[] = [];
@@ -26,7 +32,11 @@ afterEach(() => {
 });
 
 function authenticated({ addresses }: Discovery, variant: Variant, token: string, node = gateway): XdsClient {
-  const address = { host: "127.0.0.1", port: addresses["secureGRPCAddr"]?.port ?? 0, tls: { rejectUnauthorized: false } };
+  const address = {
+    host: "127.0.0.1",
+    port: addresses["secureGRPCAddr"]?.port ?? 0,
+    tls: { rejectUnauthorized: false },
+  };
   const found = new XdsClient(address, { variant, node, headers: { authorization: `Bearer ${token}` } });
   ends.push(() => found.close());
   return found;
@@ -40,7 +50,12 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
       "config/vault.yaml": secret("vault", "bank", "k-vault"),
       "tokens/edge/gw": "token-of-the-gateway",
     });
-    const istiod = await serve({ configDir: join(root, "config"), caDir: join(root, "ca"), tokensDir: join(root, "tokens"), secureGRPCAddr: "127.0.0.1:0" });
+    const istiod = await serve({
+      configDir: join(root, "config"),
+      caDir: join(root, "ca"),
+      tokensDir: join(root, "tokens"),
+      secureGRPCAddr: "127.0.0.1:0",
+    });
     return { istiod, root };
   }
 
@@ -60,23 +75,53 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     expect(Buffer.from(key as Uint8Array).toString()).toBe("k-second");
 
     const dump = await (await fetch(`${istiod.http}/debug/config_dump?proxyID=gw.edge`)).text();
-    const { dynamicActiveSecrets } = (JSON.parse(dump) as { configs: { dynamicActiveSecrets?: { secret: JsonObject }[] }[] }).configs.find((part) => part.dynamicActiveSecrets) ?? {};
+    const { dynamicActiveSecrets } =
+      (JSON.parse(dump) as { configs: { dynamicActiveSecrets?: { secret: JsonObject }[] }[] }).configs.find(
+        (part) => part.dynamicActiveSecrets,
+      ) ?? {};
     expect(dynamicActiveSecrets?.[0]?.secret).toMatchObject({
       name: "kubernetes://front",
-      tlsCertificate: { certificateChain: { inlineBytes: base64("chain of front") }, privateKey: { inlineBytes: base64("[redacted]") } },
+      tlsCertificate: {
+        certificateChain: { inlineBytes: base64("chain of front") },
+        privateKey: { inlineBytes: base64("[redacted]") },
+      },
     });
     const seen = dump + JSON.stringify(istiod.lines);
-    for (const value of ["k-first", "k-second", "k-other", "k-vault"]) expect(seen.includes(value) || seen.includes(base64(value))).toBe(false);
-    expect(istiod.lines.map(({ msg }) => msg).filter((msg) => msg.includes("secret")).sort()).toEqual([
+    for (const value of ["k-first", "k-second", "k-other", "k-vault"])
+      expect(seen.includes(value) || seen.includes(base64(value))).toBe(false);
+    expect(
+      istiod.lines
+        .map(({ msg }) => msg)
+        .filter((msg) => msg.includes("secret"))
+        .sort(),
+    ).toEqual([
       "secret not served: Secret edge/gone not found",
       "secret not served: the proxy is not in namespace bank",
     ]);
   });
 
   test.each([
-    ["another namespace than its token's", { id: "router~10.1.0.9~gw.bank~bank.svc.cluster.local", metadata: { NAMESPACE: "bank", SERVICE_ACCOUNT: "gw" } }, "token-of-the-gateway", Code.PermissionDenied],
-    ["another service account", { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "other" } }, "token-of-the-gateway", Code.PermissionDenied],
-    ["a token that nobody has", { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge" } }, "token-of-somebody-else", Code.Unauthenticated],
+    [
+      "another namespace than its token's",
+      { id: "router~10.1.0.9~gw.bank~bank.svc.cluster.local", metadata: { NAMESPACE: "bank", SERVICE_ACCOUNT: "gw" } },
+      "token-of-the-gateway",
+      Code.PermissionDenied,
+    ],
+    [
+      "another service account",
+      {
+        id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local",
+        metadata: { NAMESPACE: "edge", SERVICE_ACCOUNT: "other" },
+      },
+      "token-of-the-gateway",
+      Code.PermissionDenied,
+    ],
+    [
+      "a token that nobody has",
+      { id: "router~10.1.0.9~gw.edge~edge.svc.cluster.local", metadata: { NAMESPACE: "edge" } },
+      "token-of-somebody-else",
+      Code.Unauthenticated,
+    ],
   ])("a stream on the TLS port ends where the proxy claims %s", async (_, node, token, code) => {
     const { istiod } = await start();
     const proxy = authenticated(istiod, variant, token, create(NodeSchema, node));
@@ -86,9 +131,18 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
 
   test("a token that cannot be used is logged at startup, with its file", async () => {
     const root = await folder({ "config/front.yaml": secret("front", "edge", "k-first"), "tokens/edge/gw": "short" });
-    const istiod = await serve({ configDir: join(root, "config"), caDir: join(root, "ca"), tokensDir: join(root, "tokens"), secureGRPCAddr: "127.0.0.1:0" });
+    const istiod = await serve({
+      configDir: join(root, "config"),
+      caDir: join(root, "ca"),
+      tokensDir: join(root, "tokens"),
+      secureGRPCAddr: "127.0.0.1:0",
+    });
     expect(istiod.lines).toContainEqual(
-      expect.objectContaining({ level: "error", file: join(root, "tokens/edge/gw"), msg: `--tokensDir: ${join(root, "tokens/edge/gw")} holds a token of 5 characters, expected at least 16` }),
+      expect.objectContaining({
+        level: "error",
+        file: join(root, "tokens/edge/gw"),
+        msg: `--tokensDir: ${join(root, "tokens/edge/gw")} holds a token of 5 characters, expected at least 16`,
+      }),
     );
   });
 
@@ -97,7 +151,9 @@ describe.each(["delta", "sotw"] as const)("secrets by %s", (variant) => {
     const proxy = client(istiod, variant, gateway);
     proxy.subscribe(secretType, names);
     expect((await proxy.accept(secretType)).resources).toEqual([]);
-    expect(istiod.lines.some(({ msg }) => msg.includes("secret not served: the proxy is not authenticated"))).toBe(true);
+    expect(istiod.lines.some(({ msg }) => msg.includes("secret not served: the proxy is not authenticated"))).toBe(
+      true,
+    );
   });
 });
 

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type TLSSocket } from "node:tls";
 import { create, type JsonObject } from "@bufbuild/protobuf";
-import { CertificateAuthority, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle, type ServingCertificate } from "@istiod/ca";
+import {
+  CertificateAuthority,
+  issueServingCertificate,
+  makeSelfSignedRoot,
+  selfSignedBundle,
+  type ServingCertificate,
+} from "@istiod/ca";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { clusterType } from "@istiod/xds-server";
 import { XdsClient } from "@istiod/xds-server/testing";
@@ -19,7 +25,8 @@ async function newAuthority(organization: string): Promise<CertificateAuthority>
   const root = await makeSelfSignedRoot({ organization, key: { type: "ecdsa", curve: "P-256" } }, Date.now());
   return new CertificateAuthority({ bundle: selfSignedBundle(root, "memory", Date.now()) });
 }
-const issue = (authority: CertificateAuthority, name: string): Promise<ServingCertificate> => issueServingCertificate(authority, [name], 3_600_000, Date.now());
+const issue = (authority: CertificateAuthority, name: string): Promise<ServingCertificate> =>
+  issueServingCertificate(authority, [name], 3_600_000, Date.now());
 
 describe("the certificate of --tlsCertFile", () => {
   let root: string;
@@ -27,7 +34,10 @@ describe("the certificate of --tlsCertFile", () => {
   let istiod: Awaited<ReturnType<typeof serve>>;
   let port: number;
   const renew = async ({ cert, key }: ServingCertificate): Promise<void> => {
-    for (const [name, text] of [["tls.crt", cert], ["tls.key", key]] as const) {
+    for (const [name, text] of [
+      ["tls.crt", cert],
+      ["tls.key", key],
+    ] as const) {
       await writeFile(join(root, `${name}.tmp`), text);
       await rename(join(root, `${name}.tmp`), join(root, name));
     }
@@ -43,8 +53,20 @@ describe("the certificate of --tlsCertFile", () => {
   beforeEach(async () => {
     authority = await newAuthority("operator");
     const { cert, key } = await issue(authority, "first.example");
-    root = await folder({ "config/empty.yaml": "", "tls.crt": cert, "tls.key": key, "roots.pem": authority.bundle.rootsPem });
-    istiod = await serve({ configDir: join(root, "config"), caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0", tlsCertFile: join(root, "tls.crt"), tlsKeyFile: join(root, "tls.key"), caCertFile: join(root, "roots.pem") });
+    root = await folder({
+      "config/empty.yaml": "",
+      "tls.crt": cert,
+      "tls.key": key,
+      "roots.pem": authority.bundle.rootsPem,
+    });
+    istiod = await serve({
+      configDir: join(root, "config"),
+      caDir: join(root, "ca"),
+      secureGRPCAddr: "127.0.0.1:0",
+      tlsCertFile: join(root, "tls.crt"),
+      tlsKeyFile: join(root, "tls.key"),
+      caCertFile: join(root, "roots.pem"),
+    });
     port = istiod.addresses["secureGRPCAddr"]?.port ?? 0;
   });
 
@@ -57,13 +79,17 @@ describe("the certificate of --tlsCertFile", () => {
     await expect.poll(names, { timeout: 10_000 }).toBe("DNS:second.example");
     expect((old.socket as TLSSocket).getPeerCertificate().subjectaltname).toBe("DNS:first.example");
     await new Promise<void>((resolve, reject) => old.ping((error) => (error ? reject(error) : resolve())));
-    expect(istiod.lines.map(({ msg }) => msg)).toContain(`reloaded ${join(root, "tls.crt")} and ${join(root, "tls.key")}`);
+    expect(istiod.lines.map(({ msg }) => msg)).toContain(
+      `reloaded ${join(root, "tls.crt")} and ${join(root, "tls.key")}`,
+    );
   });
 
   it("stays where the renewed file is broken, which is logged with the file's name", async () => {
     await writeFile(join(root, "tls.key"), "-----BEGIN PRIVATE KEY-----\n");
     const message = `TLS certificates not renewed, keeping the last good ones: ${join(root, "tls.key")}: not an unencrypted private key in PEM`;
-    await expect.poll(() => istiod.lines.find(({ msg }) => msg.startsWith(message))?.level, { timeout: 10_000 }).toBe("error");
+    await expect
+      .poll(() => istiod.lines.find(({ msg }) => msg.startsWith(message))?.level, { timeout: 10_000 })
+      .toBe("error");
     expect(await names()).toBe("DNS:first.example");
     await renew(await issue(authority, "third.example"));
     await expect.poll(names, { timeout: 10_000 }).toBe("DNS:third.example");
@@ -71,10 +97,16 @@ describe("the certificate of --tlsCertFile", () => {
 
   it("is shown to clients that the roots of --caCertFile verify, as the file is now", async () => {
     const other = await newAuthority("another operator");
-    const proxy = create(NodeSchema, { id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local", metadata: { NAMESPACE: "shop", SERVICE_ACCOUNT: "web" } as JsonObject });
+    const proxy = create(NodeSchema, {
+      id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local",
+      metadata: { NAMESPACE: "shop", SERVICE_ACCOUNT: "web" } as JsonObject,
+    });
     const { cert, key } = await issue(other, "spiffe://cluster.local/ns/shop/sa/web");
     const attempt = async (): Promise<string> => {
-      const client = new XdsClient({ host: "127.0.0.1", port, tls: { rejectUnauthorized: false, cert, key } }, { variant: "delta", node: proxy });
+      const client = new XdsClient(
+        { host: "127.0.0.1", port, tls: { rejectUnauthorized: false, cert, key } },
+        { variant: "delta", node: proxy },
+      );
       try {
         client.subscribe(clusterType);
         await client.accept(clusterType);
@@ -93,7 +125,14 @@ describe("the certificate of --tlsCertFile", () => {
 
 it("ends istiod where a file of its certificate cannot be used", async () => {
   const root = await folder({ "config/empty.yaml": "", "tls.crt": "none", "tls.key": "none" });
-  const flags = { configDir: join(root, "config"), caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0", tlsCertFile: join(root, "tls.crt") };
+  const flags = {
+    configDir: join(root, "config"),
+    caDir: join(root, "ca"),
+    secureGRPCAddr: "127.0.0.1:0",
+    tlsCertFile: join(root, "tls.crt"),
+  };
   await expect(serve(flags)).rejects.toThrow("--tlsKeyFile is missing: --tlsCertFile and --tlsKeyFile belong together");
-  await expect(serve({ ...flags, tlsKeyFile: join(root, "tls.key") })).rejects.toThrow(`--secureGRPCAddr 127.0.0.1:0: ${join(root, "tls.crt")}: no PEM block "CERTIFICATE" found`);
+  await expect(serve({ ...flags, tlsKeyFile: join(root, "tls.key") })).rejects.toThrow(
+    `--secureGRPCAddr 127.0.0.1:0: ${join(root, "tls.crt")}: no PEM block "CERTIFICATE" found`,
+  );
 });

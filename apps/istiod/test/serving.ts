@@ -27,7 +27,16 @@ export async function folder(files: Readonly<Record<string, string>>): Promise<s
 
 /** The flags with their defaults, over which some are set; nothing listens but what is named. */
 export function flagValues(set: Partial<FlagValues>): FlagValues {
-  const quiet = { meshConfig: "", networksConfig: "", grpcAddr: "127.0.0.1:0", secureGRPCAddr: "", httpAddr: "127.0.0.1:0", httpsAddr: "", monitoringAddr: "", shutdownDuration: "1s" };
+  const quiet = {
+    meshConfig: "",
+    networksConfig: "",
+    grpcAddr: "127.0.0.1:0",
+    secureGRPCAddr: "",
+    httpAddr: "127.0.0.1:0",
+    httpsAddr: "",
+    monitoringAddr: "",
+    shutdownDuration: "1s",
+  };
   return { ...flagDefaults({}), ...quiet, ...set };
 }
 
@@ -37,22 +46,38 @@ export interface LogLine {
 }
 
 /** Istiod inside this process, ready. */
-export async function serve(set: Partial<FlagValues>, env: NodeJS.ProcessEnv = {}): Promise<Discovery & { readonly lines: readonly LogLine[]; readonly http: string }> {
+export async function serve(
+  set: Partial<FlagValues>,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Discovery & { readonly lines: readonly LogLine[]; readonly http: string }> {
   const lines: LogLine[] = [];
-  const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
+  const log = pino(
+    { level: "debug", base: null, formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) },
+  );
   const discovery = await startDiscovery(flagValues(set), { PILOT_DEBOUNCE_AFTER: "10ms", ...env }, log, "0.1.0");
   ends.push(() => discovery.close());
   return { ...discovery, lines, http: `http://127.0.0.1:${discovery.addresses["httpAddr"]?.port}` };
 }
 
 /** A client of an istiod that runs. */
-export function client({ addresses }: Discovery, variant: Variant, node: ConstructorParameters<typeof XdsClient>[1]["node"]): XdsClient {
-  const found = new XdsClient({ host: "127.0.0.1", port: addresses["grpcAddr"]?.port ?? 0 }, { variant, ...(node !== undefined && { node }) });
+export function client(
+  { addresses }: Discovery,
+  variant: Variant,
+  node: ConstructorParameters<typeof XdsClient>[1]["node"],
+): XdsClient {
+  const found = new XdsClient(
+    { host: "127.0.0.1", port: addresses["grpcAddr"]?.port ?? 0 },
+    { variant, ...(node !== undefined && { node }) },
+  );
   ends.push(() => found.close());
   return found;
 }
 
 /** The resources in a response, decoded. */
-export function decoded<D extends DescMessage>(schema: D, response: Awaited<ReturnType<XdsClient["accept"]>>): MessageShape<D>[] {
+export function decoded<D extends DescMessage>(
+  schema: D,
+  response: Awaited<ReturnType<XdsClient["accept"]>>,
+): MessageShape<D>[] {
   return response.resources.map(({ bytes }) => fromBinary(schema, bytes));
 }

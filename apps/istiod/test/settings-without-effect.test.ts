@@ -18,14 +18,50 @@ function sourcesBelow(directory: string): readonly string[] {
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
 }
 
-const sources = [...readdirSync(join(root, "packages")).map((name) => join(root, "packages", name, "src")).filter((directory) => existsSync(directory) && !directory.includes("redirection")), join(root, "apps/istiod/src")].flatMap(sourcesBelow);
+const sources = [
+  ...readdirSync(join(root, "packages"))
+    .map((name) => join(root, "packages", name, "src"))
+    .filter((directory) => existsSync(directory) && !directory.includes("redirection")),
+  join(root, "apps/istiod/src"),
+].flatMap(sourcesBelow);
 
 /** Flags of `pilot-discovery discovery`. */
 const istioFlags = [
-  "caCertFile", "clusterAliases", "clusterID", "clusterRegistriesNamespace", "cniNamespace", "configDir", "ctrlz_address", "ctrlz_port", "domain", "grpcAddr", "httpAddr", "httpsAddr",
-  "keepaliveInterval", "keepaliveMaxServerConnectionAge", "keepaliveTimeout", "kubeconfig", "kubernetesApiBurst", "kubernetesApiQPS", "log_as_json", "log_caller", "log_output_level",
-  "log_stacktrace_level", "log_target", "meshConfig", "monitoringAddr", "namespace", "networksConfig", "profile", "registries", "secureGRPCAddr", "shutdownDuration", "tls-cipher-suites",
-  "tls-min-version", "tlsCertFile", "tlsKeyFile",
+  "caCertFile",
+  "clusterAliases",
+  "clusterID",
+  "clusterRegistriesNamespace",
+  "cniNamespace",
+  "configDir",
+  "ctrlz_address",
+  "ctrlz_port",
+  "domain",
+  "grpcAddr",
+  "httpAddr",
+  "httpsAddr",
+  "keepaliveInterval",
+  "keepaliveMaxServerConnectionAge",
+  "keepaliveTimeout",
+  "kubeconfig",
+  "kubernetesApiBurst",
+  "kubernetesApiQPS",
+  "log_as_json",
+  "log_caller",
+  "log_output_level",
+  "log_stacktrace_level",
+  "log_target",
+  "meshConfig",
+  "monitoringAddr",
+  "namespace",
+  "networksConfig",
+  "profile",
+  "registries",
+  "secureGRPCAddr",
+  "shutdownDuration",
+  "tls-cipher-suites",
+  "tls-min-version",
+  "tlsCertFile",
+  "tlsKeyFile",
 ];
 
 describe("flags", () => {
@@ -49,28 +85,46 @@ describe("flags", () => {
 
   it("without effect say why, where they are given", () => {
     const values = flagValues({ httpsAddr: ":15017", kubernetesApiQPS: "200", registries: "Mock" });
-    expect(startupWarnings(values, (flag) => ["httpsAddr", "kubernetesApiQPS", "httpAddr"].includes(flag), {})).toEqual([
-      "--httpsAddr :15017 has no effect: admission webhooks are not served yet",
-      "--kubernetesApiQPS 200 has no effect: objects are read from directories, not from an API server",
-    ]);
+    expect(startupWarnings(values, (flag) => ["httpsAddr", "kubernetesApiQPS", "httpAddr"].includes(flag), {})).toEqual(
+      [
+        "--httpsAddr :15017 has no effect: admission webhooks are not served yet",
+        "--kubernetesApiQPS 200 has no effect: objects are read from directories, not from an API server",
+      ],
+    );
     expect(startupWarnings(values, () => false, {})).toEqual([]);
     expect(startupWarnings({ ...values, httpsAddr: "" }, (flag) => flag === "httpsAddr", {})).toEqual([]);
-    expect(aboutFlag({ about: "admission webhooks", noEffect: "not yet" })).toBe("admission webhooks; no effect: not yet");
+    expect(aboutFlag({ about: "admission webhooks", noEffect: "not yet" })).toBe(
+      "admission webhooks; no effect: not yet",
+    );
   });
 
   it("that nobody knows end istiod with a suggestion", async () => {
-    expect(await errorOf("--htpAddr", ":1")).toEqual({ status: 2, error: expect.stringMatching(/unknown option '--htpAddr'\n\(Did you mean --httpAddr\?\)/) as string });
+    expect(await errorOf("--htpAddr", ":1")).toEqual({
+      status: 2,
+      error: expect.stringMatching(/unknown option '--htpAddr'\n\(Did you mean --httpAddr\?\)/) as string,
+    });
   });
 
   it("limit TLS", () => {
-    const limits = (set: Partial<Parameters<typeof tlsLimits>[0]>, env = {}) => tlsLimits({ tlsMinVersion: "1.2", tlsCipherSuites: "", ...set }, env);
+    const limits = (set: Partial<Parameters<typeof tlsLimits>[0]>, env = {}) =>
+      tlsLimits({ tlsMinVersion: "1.2", tlsCipherSuites: "", ...set }, env);
     expect(limits({})).toEqual({ minVersion: "TLSv1.2" });
     expect(limits({ tlsMinVersion: "1.3" })).toEqual({ minVersion: "TLSv1.3" });
-    expect(limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }).ciphers).toBe("TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256");
+    expect(limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }).ciphers).toBe(
+      "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256",
+    );
     expect(() => limits({ tlsMinVersion: "1.1" })).toThrow("--tls-min-version 1.1: expected 1.2 or 1.3");
-    expect(() => limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GMC_SHA256" })).toThrow("is not supported; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?");
-    expect(limits({}, { COMPLIANCE_POLICY: "fips-140-2" })).toMatchObject({ minVersion: "TLSv1.2", maxVersion: "TLSv1.2", curves: "P-256" });
-    expect(() => limits({}, { COMPLIANCE_POLICY: "fips" })).toThrow('COMPLIANCE_POLICY is "fips", expected one of fips-140-2, fips-140-3, pqc');
+    expect(() => limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GMC_SHA256" })).toThrow(
+      "is not supported; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?",
+    );
+    expect(limits({}, { COMPLIANCE_POLICY: "fips-140-2" })).toMatchObject({
+      minVersion: "TLSv1.2",
+      maxVersion: "TLSv1.2",
+      curves: "P-256",
+    });
+    expect(() => limits({}, { COMPLIANCE_POLICY: "fips" })).toThrow(
+      'COMPLIANCE_POLICY is "fips", expected one of fips-140-2, fips-140-3, pqc',
+    );
   });
 });
 
@@ -78,7 +132,9 @@ describe("environment variables", () => {
   it("that are read anywhere are known to be read", () => {
     const read = /(?:\benv|\benvironment)(?:\?\.)?(?:\[|, )"([A-Z][A-Z0-9_]+)"/g;
     const declared = /\w*(?:Variable|Feature|Flag|Number|setting|text|name|flag)\("([A-Z][A-Z0-9_]{2,})"/g;
-    const found = new Set(sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)));
+    const found = new Set(
+      sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
+    );
     for (const ofTheTerminal of ["NO_COLOR", "TERM"]) found.delete(ofTheTerminal);
     expect(found.size).toBeGreaterThan(90);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);
@@ -90,7 +146,13 @@ describe("environment variables", () => {
   });
 
   it("of Istio's without effect are told in one line", () => {
-    const env = { PLATFORM: "openshift", INJECT_ENABLED: "true", PILOT_DEBOUNCE_AFTER: "1s", SECRET_TTL: "1h", PILOT_DEBOUNCE_AFTR: "1s" };
+    const env = {
+      PLATFORM: "openshift",
+      INJECT_ENABLED: "true",
+      PILOT_DEBOUNCE_AFTER: "1s",
+      SECRET_TTL: "1h",
+      PILOT_DEBOUNCE_AFTR: "1s",
+    };
     expect(startupWarnings(flagValues({}), () => false, env)).toEqual([
       "environment variables without effect, because what they configure is not implemented yet: INJECT_ENABLED, PLATFORM",
       "environment variable PILOT_DEBOUNCE_AFTR is not known; did you mean PILOT_DEBOUNCE_AFTER?",
@@ -99,16 +161,31 @@ describe("environment variables", () => {
 
   it("that are read are Istio's or listed as our own", () => {
     const istios = new Set(discoveryVariables);
-    expect([...readVariables].filter((name) => !istios.has(name)).sort()).toEqual(["DOMAIN_SUFFIX", "ENABLE_PROFILING"]);
+    expect([...readVariables].filter((name) => !istios.has(name)).sort()).toEqual([
+      "DOMAIN_SUFFIX",
+      "ENABLE_PROFILING",
+    ]);
   });
 });
 
 describe("a protection that is not there", () => {
   it.each([
-    [{ XDS_AUTH_PLAINTEXT: "true" }, /^XDS_AUTH_PLAINTEXT=true: callers of the plaintext xDS port are not authenticated yet; /],
-    [{ EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" }, /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: certificates are not signed by an external authority yet; /],
-    [{ PILOT_ENABLE_CA_CRL: "true" }, /^PILOT_ENABLE_CA_CRL=true: certificate revocation lists are not distributed to proxies yet; /],
-    [{ MAX_WORKLOAD_CERT_TTL: "short" }, /^MAX_WORKLOAD_CERT_TTL is "short", expected a duration such as 100ms or 10s$/],
+    [
+      { XDS_AUTH_PLAINTEXT: "true" },
+      /^XDS_AUTH_PLAINTEXT=true: callers of the plaintext xDS port are not authenticated yet; /,
+    ],
+    [
+      { EXTERNAL_CA: "ISTIOD_RA_KUBERNETES_API" },
+      /^EXTERNAL_CA=ISTIOD_RA_KUBERNETES_API: certificates are not signed by an external authority yet; /,
+    ],
+    [
+      { PILOT_ENABLE_CA_CRL: "true" },
+      /^PILOT_ENABLE_CA_CRL=true: certificate revocation lists are not distributed to proxies yet; /,
+    ],
+    [
+      { MAX_WORKLOAD_CERT_TTL: "short" },
+      /^MAX_WORKLOAD_CERT_TTL is "short", expected a duration such as 100ms or 10s$/,
+    ],
     [{ METRICS_LOCALHOST_ACCESS_ONLY: "yes" }, /^METRICS_LOCALHOST_ACCESS_ONLY is "yes", expected true or false$/],
   ])("ends istiod: %o", async (env, message) => {
     const configDir = await folder({ "empty.yaml": "" });
@@ -117,7 +194,10 @@ describe("a protection that is not there", () => {
 
   it("is not asked for by its absence", async () => {
     const configDir = await folder({ "empty.yaml": "" });
-    const istiod = await serve({ configDir }, { XDS_AUTH_PLAINTEXT: "false", EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "false" });
+    const istiod = await serve(
+      { configDir },
+      { XDS_AUTH_PLAINTEXT: "false", EXTERNAL_CA: "", PILOT_ENABLE_CA_CRL: "false" },
+    );
     expect((await fetch(`${istiod.http}/ready`)).status).toBe(200);
   });
 });

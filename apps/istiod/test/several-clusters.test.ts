@@ -58,7 +58,9 @@ async function addresses(proxy: XdsClient, cluster = cart): Promise<readonly str
   const found = assignment?.endpoints.flatMap(({ lbEndpoints }) =>
     lbEndpoints.map(({ hostIdentifier }) => {
       const address = hostIdentifier.case === "endpoint" ? hostIdentifier.value.address?.address : undefined;
-      return address?.case === "socketAddress" ? `${address.value.address}:${address.value.portSpecifier.value}` : "none";
+      return address?.case === "socketAddress"
+        ? `${address.value.address}:${address.value.portSpecifier.value}`
+        : "none";
     }),
   );
   return (found ?? []).sort();
@@ -74,15 +76,30 @@ const variants = ["sotw", "delta"] as const;
 
 describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
   test("has the endpoints of both, those of cluster-local hosts to each its own, and follows the files of both", async () => {
-    const own = await folder({ "a.yaml": service("cart") + workload("cart", "10.1.0.1") + service("dns", "kube-system") + workload("dns", "10.1.0.53", "kube-system") });
-    const east = await folder({ "a.yaml": service("cart") + workload("cart", "10.2.0.1") + service("dns", "kube-system") + workload("dns", "10.2.0.53", "kube-system") });
+    const own = await folder({
+      "a.yaml":
+        service("cart") +
+        workload("cart", "10.1.0.1") +
+        service("dns", "kube-system") +
+        workload("dns", "10.1.0.53", "kube-system"),
+    });
+    const east = await folder({
+      "a.yaml":
+        service("cart") +
+        workload("cart", "10.2.0.1") +
+        service("dns", "kube-system") +
+        workload("dns", "10.2.0.53", "kube-system"),
+    });
     const istiod = await serve({ configDir: own, clusterDir: [`east=${east}`] });
     const local = client(istiod, variant, node("Kubernetes"));
     local.subscribe(endpointType, [cart]);
     expect(await addresses(local)).toEqual(["10.1.0.1:8080", "10.2.0.1:8080"]);
 
     const dns = "outbound|80||dns.kube-system.svc.cluster.local";
-    for (const [cluster, expected] of [["Kubernetes", "10.1.0.53:8080"], ["east", "10.2.0.53:8080"]] as const) {
+    for (const [cluster, expected] of [
+      ["Kubernetes", "10.1.0.53:8080"],
+      ["east", "10.2.0.53:8080"],
+    ] as const) {
       const proxy = client(istiod, variant, node(cluster));
       proxy.subscribe(endpointType, [dns]);
       expect(await addresses(proxy, dns)).toEqual([expected]);
@@ -97,11 +114,26 @@ describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
   test("in two networks is reached through the gateway of the other's, as meshNetworks assigns clusters by fromRegistry", async () => {
     const own = await folder({ "a.yaml": service("cart") + workload("cart", "10.1.0.1") + gateway("203.0.113.1") });
     const east = await folder({ "a.yaml": service("cart") + workload("cart", "10.2.0.1") + gateway("203.0.113.2") });
-    const entry = (cluster: string): object => ({ endpoints: [{ fromRegistry: cluster }], gateways: [{ registryServiceName: "east-west.istio-system.svc.cluster.local", port: 15443 }] });
-    const files = await folder({ "networks.yaml": JSON.stringify({ networks: { here: entry("Kubernetes"), there: entry("east") } }) });
-    const istiod = await serve({ configDir: own, clusterDir: [`east=${east}`], networksConfig: join(files, "networks.yaml") });
-    const expected = { Kubernetes: ["10.1.0.1:8080", "203.0.113.2:15443"], east: ["10.2.0.1:8080", "203.0.113.1:15443"] };
-    for (const [cluster, network] of [["Kubernetes", "here"], ["east", "there"]] as const) {
+    const entry = (cluster: string): object => ({
+      endpoints: [{ fromRegistry: cluster }],
+      gateways: [{ registryServiceName: "east-west.istio-system.svc.cluster.local", port: 15443 }],
+    });
+    const files = await folder({
+      "networks.yaml": JSON.stringify({ networks: { here: entry("Kubernetes"), there: entry("east") } }),
+    });
+    const istiod = await serve({
+      configDir: own,
+      clusterDir: [`east=${east}`],
+      networksConfig: join(files, "networks.yaml"),
+    });
+    const expected = {
+      Kubernetes: ["10.1.0.1:8080", "203.0.113.2:15443"],
+      east: ["10.2.0.1:8080", "203.0.113.1:15443"],
+    };
+    for (const [cluster, network] of [
+      ["Kubernetes", "here"],
+      ["east", "there"],
+    ] as const) {
       const proxy = client(istiod, variant, node(cluster, network));
       proxy.subscribe(endpointType, [cart]);
       expect(await addresses(proxy)).toEqual(expected[cluster]);
@@ -110,11 +142,14 @@ describe.each(variants)("a mesh of two clusters, by %s", (variant) => {
 });
 
 test("Istio's configuration in another cluster's directory does not count, and a warning says so", async () => {
-  const rule = "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: r, namespace: shop}\nspec: {host: cart, subsets: [{name: v1}]}\n";
+  const rule =
+    "---\napiVersion: networking.istio.io/v1\nkind: DestinationRule\nmetadata: {name: r, namespace: shop}\nspec: {host: cart, subsets: [{name: v1}]}\n";
   const own = await folder({ "a.yaml": service("cart") });
   const east = await folder({ "a.yaml": rule });
   const { lines } = await serve({ configDir: own, clusterDir: [`east=${east}`] });
-  expect(lines.filter(({ level }) => level === "warn").map(({ msg }) => msg)).toEqual(["cluster east: left out 1 DestinationRule: Istio's configuration is read from --configDir"]);
+  expect(lines.filter(({ level }) => level === "warn").map(({ msg }) => msg)).toEqual([
+    "cluster east: left out 1 DestinationRule: Istio's configuration is read from --configDir",
+  ]);
 });
 
 test.each([
@@ -127,17 +162,39 @@ test.each([
 });
 
 test("What clusters export and import is told as Istio tells it, of the API group that is served", async () => {
-  const of = (kind: string, more = "", group = "net.example.org"): string => `---\n{apiVersion: ${group}/v1, kind: ${kind}, metadata: {name: cart, namespace: shop}${more}}\n`;
+  const of = (kind: string, more = "", group = "net.example.org"): string =>
+    `---\n{apiVersion: ${group}/v1, kind: ${kind}, metadata: {name: cart, namespace: shop}${more}}\n`;
   const own = await folder({ "a.yaml": service("cart") + of("ServiceImport", ", spec: {ips: [240.0.0.1]}") });
   const east = await folder({ "a.yaml": service("cart") + of("ServiceExport") });
   const north = await folder({ "a.yaml": of("ServiceExport", "", "multicluster.x-k8s.io") });
   const values = flagValues({ configDir: own, clusterDir: [`east=${east}`, `north=${north}`] });
-  const api = { MCS_API_GROUP: "net.example.org", MCS_API_VERSION: "v1", ENABLE_MCS_SERVICE_DISCOVERY: "true", ENABLE_MCS_HOST: "true" };
+  const api = {
+    MCS_API_GROUP: "net.example.org",
+    MCS_API_VERSION: "v1",
+    ENABLE_MCS_SERVICE_DISCOVERY: "true",
+    ENABLE_MCS_HOST: "true",
+  };
   const { database } = await readMesh(values, api);
   const view = database.view(proxyFromNode({ id: "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local" }));
   expect(view.call(multiClusterInfos)).toEqual([
-    { Cluster: "Kubernetes", Name: "cart", Namespace: "shop", Exported: false, Imported: true, ClusterSetVIP: "240.0.0.1", Discoverability: null },
-    { Cluster: "east", Name: "cart", Namespace: "shop", Exported: true, Imported: false, ClusterSetVIP: "", Discoverability: { "cart.shop.svc.cluster.local": "AlwaysDiscoverable" } },
+    {
+      Cluster: "Kubernetes",
+      Name: "cart",
+      Namespace: "shop",
+      Exported: false,
+      Imported: true,
+      ClusterSetVIP: "240.0.0.1",
+      Discoverability: null,
+    },
+    {
+      Cluster: "east",
+      Name: "cart",
+      Namespace: "shop",
+      Exported: true,
+      Imported: false,
+      ClusterSetVIP: "",
+      Discoverability: { "cart.shop.svc.cluster.local": "AlwaysDiscoverable" },
+    },
   ]);
   const off = await readMesh(values, { MCS_API_GROUP: "net.example.org", MCS_API_VERSION: "v1" });
   expect(off.database.view(view.client).call(multiClusterInfos)).toEqual([]);

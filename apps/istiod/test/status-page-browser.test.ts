@@ -11,7 +11,9 @@ const desktop = { viewport: { width: 1280, height: 900 } };
 
 describe("the status page in a browser", { timeout: 60_000 }, () => {
   let browser: Browser | undefined;
-  const opened = async (...[address, options]: [string, Parameters<typeof openPage>[2]?]): ReturnType<typeof openPage> => openPage(browser!, address, options);
+  const opened = async (
+    ...[address, options]: [string, Parameters<typeof openPage>[2]?]
+  ): ReturnType<typeof openPage> => openPage(browser!, address, options);
 
   beforeAll(async () => {
     if (noBrowser === undefined) browser = await launchBrowser();
@@ -28,7 +30,8 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect((await trouble.boundingBox())?.y).toBeLessThan(phone.viewport.height);
     await trouble.click();
     expect(new URL(page.url()).hash).toBe("#rejections");
-    for (const text of [refusal, "VirtualService/shop/cart", `${join(config, "bad.yaml")}:6`]) expect(await page.getByText(text).first().isVisible(), text).toBe(true);
+    for (const text of [refusal, "VirtualService/shop/cart", `${join(config, "bad.yaml")}:6`])
+      expect(await page.getByText(text).first().isVisible(), text).toBe(true);
     const row = page.getByRole("row", { name: "web.shop" });
     expect(await row.getByRole("cell", { name: "RDS: NACK", exact: true }).isVisible()).toBe(true);
     expect(requests).toEqual([`${istiod.http}/`]);
@@ -52,7 +55,9 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     const { measured, low } = await page.evaluate(lowContrasts);
     expect(measured).toBeGreaterThan(100);
     expect(low).toEqual([]);
-    const brightness = await page.evaluate(() => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0]));
+    const brightness = await page.evaluate(() =>
+      Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)?.[0]),
+    );
     expect(brightness > 128).toBe(colorScheme === "light");
   });
 
@@ -66,7 +71,11 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     expect(inside.length).toBeGreaterThan(25);
     expect(inside).toContain(`http://127.0.0.1:${istiod.addresses["monitoringAddr"]?.port}/metrics`);
     for (const href of inside) expect(`${href} ${(await fetch(href)).status}`).toBe(`${href} 200`);
-    const missing = await page.evaluate(() => [...document.querySelectorAll('a[href^="#"]')].map((a) => a.getAttribute("href") ?? "").filter((href) => document.querySelector(href) === null));
+    const missing = await page.evaluate(() =>
+      [...document.querySelectorAll('a[href^="#"]')]
+        .map((a) => a.getAttribute("href") ?? "")
+        .filter((href) => document.querySelector(href) === null),
+    );
     expect(missing).toEqual([]);
   });
 
@@ -75,10 +84,15 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     const { page } = await opened(`${istiod.http}/`);
     await page.keyboard.press("Tab");
     const skip = page.getByRole("link", { name: "Skip to the status" });
-    expect(await skip.evaluate((link) => link === document.activeElement && link.getBoundingClientRect().left >= 0)).toBe(true);
+    expect(
+      await skip.evaluate((link) => link === document.activeElement && link.getBoundingClientRect().left >= 0),
+    ).toBe(true);
     await page.keyboard.press("Enter");
     await page.keyboard.press("Tab");
-    const focused = await page.evaluate(() => ({ text: document.activeElement?.textContent, outline: getComputedStyle(document.activeElement ?? document.body).outlineStyle }));
+    const focused = await page.evaluate(() => ({
+      text: document.activeElement?.textContent,
+      outline: getComputedStyle(document.activeElement ?? document.body).outlineStyle,
+    }));
     expect(focused).toEqual({ text: "1 proxy rejects its configuration", outline: "solid" });
   });
 
@@ -88,7 +102,9 @@ describe("the status page in a browser", { timeout: 60_000 }, () => {
     await page.evaluate(() => void (document.body.dataset["seen"] = "yes"));
     accept();
     await Promise.all(["bad.yaml", "vs.yaml"].map((file) => rm(join(config, file))));
-    await expect.poll(() => page.locator("#instance-title").textContent(), { timeout: 20_000 }).not.toBe("2 things need attention");
+    await expect
+      .poll(() => page.locator("#instance-title").textContent(), { timeout: 20_000 })
+      .not.toBe("2 things need attention");
     await expect.poll(() => page.locator("#rejections").count(), { timeout: 20_000 }).toBe(0);
     expect(await page.locator("body").getAttribute("data-seen")).toBe("yes");
     expect(complaints).toEqual([]);

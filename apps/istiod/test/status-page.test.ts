@@ -9,17 +9,50 @@ it("shows which istiod it is, proxies that are not in sync, rejected documents, 
   const status = await statusOf(istiod);
   expect(status).toMatchObject({
     state: "error",
-    instance: { name: "istiod-7", revision: "canary", version: "0.1.0", cluster: "Kubernetes", namespace: "istio-system", configRevision: 2, waitingFor: [] },
+    instance: {
+      name: "istiod-7",
+      revision: "canary",
+      version: "0.1.0",
+      cluster: "Kubernetes",
+      namespace: "istio-system",
+      configRevision: 2,
+      waitingFor: [],
+    },
     proxyCounts: { total: 3, synced: 1, stale: 1, rejected: 1, versions: { "1.27.0": 3 } },
-    rejections: [{ type: "RDS", reason: refusal, resources: ["80"], causes: ["VirtualService/shop/cart"], proxies: ["web.shop"] }],
-    problems: [{ severity: "error", file: join(config, "bad.yaml"), line: 6, object: "VirtualService shop/bad", field: "http[0].timeout" }],
+    rejections: [
+      { type: "RDS", reason: refusal, resources: ["80"], causes: ["VirtualService/shop/cart"], proxies: ["web.shop"] },
+    ],
+    problems: [
+      {
+        severity: "error",
+        file: join(config, "bad.yaml"),
+        line: 6,
+        object: "VirtualService shop/bad",
+        field: "http[0].timeout",
+      },
+    ],
   });
-  expect(status.proxies.map(({ name, state, types }) => [name, state, Object.fromEntries(types.map((type) => [type.type, type.state]))])).toEqual([
+  expect(
+    status.proxies.map(({ name, state, types }) => [
+      name,
+      state,
+      Object.fromEntries(types.map((type) => [type.type, type.state])),
+    ]),
+  ).toEqual([
     ["web.shop", "rejected", { CDS: "synced", LDS: "synced", EDS: "synced", RDS: "rejected" }],
     ["idle.shop", "stale", { CDS: "stale" }],
     ["api.pay", "synced", { CDS: "synced", LDS: "synced", EDS: "synced", RDS: "synced" }],
   ]);
-  expect(status.changes[0]).toMatchObject({ revision: 2, objects: ["VirtualService/shop/cart"], objectCount: 1, proxies: 2, proxiesAcknowledged: 1, rejections: 1, pending: 0, lastAckMs: expect.any(Number) as number });
+  expect(status.changes[0]).toMatchObject({
+    revision: 2,
+    objects: ["VirtualService/shop/cart"],
+    objectCount: 1,
+    proxies: 2,
+    proxiesAcknowledged: 1,
+    rejections: 1,
+    pending: 0,
+    lastAckMs: expect.any(Number) as number,
+  });
   expect(status.sources).toEqual([
     { name: "Mesh configuration", location: "defaults", state: "current", reasons: [] },
     { name: "Mesh networks", location: "none", state: "current", reasons: [] },
@@ -27,12 +60,25 @@ it("shows which istiod it is, proxies that are not in sync, rejected documents, 
   ]);
   const [day, year] = [86_400_000, 365 * 86_400_000];
   expect(status.certificates).toEqual([
-    expect.objectContaining({ role: "Serving certificate", subject: "istiod.istio-system.svc, istiod-remote.istio-system.svc, istio-pilot.istio-system.svc, istiod-canary.istio-system.svc", isLate: false }),
+    expect.objectContaining({
+      role: "Serving certificate",
+      subject:
+        "istiod.istio-system.svc, istiod-remote.istio-system.svc, istio-pilot.istio-system.svc, istiod-canary.istio-system.svc",
+      isLate: false,
+    }),
     expect.objectContaining({ role: "Root", subject: "O=cluster.local", isLate: false }),
   ]);
-  const [serving, root] = status.certificates as unknown as { readonly notAfter: number; readonly renewalDue: number }[];
+  const [serving, root] = status.certificates as unknown as {
+    readonly notAfter: number;
+    readonly renewalDue: number;
+  }[];
   const left = (at: number | undefined, unit: number): number => Math.round(((at ?? 0) - Date.now()) / unit);
-  expect([left(serving?.notAfter, day), left(serving?.renewalDue, day / 24), left(root?.notAfter, year), left(root?.renewalDue, year)]).toEqual([1, 12, 10, 8]);
+  expect([
+    left(serving?.notAfter, day),
+    left(serving?.renewalDue, day / 24),
+    left(root?.notAfter, year),
+    left(root?.renewalDue, year),
+  ]).toEqual([1, 12, 10, 8]);
   expect(status.objects.filter(({ count }) => count > 0)).toEqual([
     { kind: "Service", group: "", count: 1 },
     { kind: "EndpointSlice", group: "discovery.k8s.io", count: 1 },
@@ -44,7 +90,11 @@ it("is HTML with escaped words of proxies, and follows what is mended", async ()
   const { istiod, config, accept } = await troubledMesh();
   const answer = await fetch(`${istiod.http}/`, { headers: { accept: "text/html" } });
   expect(answer.status).toBe(200);
-  expect(Object.fromEntries(answer.headers)).toMatchObject({ "content-type": "text/html; charset=utf-8", "cache-control": "no-store", "content-security-policy": expect.stringMatching(/^default-src 'none'/) as string });
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "content-type": "text/html; charset=utf-8",
+    "cache-control": "no-store",
+    "content-security-policy": expect.stringMatching(/^default-src 'none'/) as string,
+  });
   const page = await answer.text();
   expect(page).toContain("80: &lt;img src=x onerror=&quot;document.title=&#39;taken&#39;&quot;&gt; is no such timeout");
   expect(page).not.toContain("<img");
@@ -52,7 +102,15 @@ it("is HTML with escaped words of proxies, and follows what is mended", async ()
   accept();
   await rm(join(config, "bad.yaml"));
   await rm(join(config, "vs.yaml"));
-  await vi.waitFor(async () => expect(await statusOf(istiod)).toMatchObject({ problems: [], rejections: [], proxyCounts: { rejected: 0, synced: 2 } }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await statusOf(istiod)).toMatchObject({
+        problems: [],
+        rejections: [],
+        proxyCounts: { rejected: 0, synced: 2 },
+      }),
+    5000,
+  );
 });
 
 it("is at / alone, for GET and HEAD", async () => {
@@ -65,7 +123,8 @@ it("is at / alone, for GET and HEAD", async () => {
   expect(await status("/", "HEAD")).toBe("200");
   expect(await status("/", "POST")).toBe("405 GET, HEAD body");
   expect(await status("/?format=xml", "GET")).toBe("400  body");
-  for (const path of ["/index.html", "/status", "/debugs", "/favicon.ico"]) expect(await status(path, "GET")).toBe("404  body");
+  for (const path of ["/index.html", "/status", "/debugs", "/favicon.ico"])
+    expect(await status(path, "GET")).toBe("404  body");
 });
 
 it("is not there where debug endpoints are not", async () => {
@@ -74,26 +133,47 @@ it("is not there where debug endpoints are not", async () => {
 });
 
 it("shows a source that cannot be read as stale", async () => {
-  const root = await folder({ "config/a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}", "mesh.yaml": "{trustDomain: td}" });
+  const root = await folder({
+    "config/a.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: a}}",
+    "mesh.yaml": "{trustDomain: td}",
+  });
   const istiod = await serve({ configDir: join(root, "config"), meshConfig: join(root, "mesh.yaml") });
   await writeFile(join(root, "mesh.yaml"), "{trustDomain: [");
   await rename(join(root, "config"), join(root, "gone"));
   await vi.waitFor(async () => {
     const { state, sources } = await statusOf(istiod);
     expect(state).toBe("error");
-    expect(sources.map(({ name, state: of }) => `${name}: ${of}`)).toEqual(["Mesh configuration: stale", "Mesh networks: current", "Cluster Kubernetes: stale"]);
+    expect(sources.map(({ name, state: of }) => `${name}: ${of}`)).toEqual([
+      "Mesh configuration: stale",
+      "Mesh networks: current",
+      "Cluster Kubernetes: stale",
+    ]);
     expect(sources[0]?.reasons[0]).toContain(`${join(root, "mesh.yaml")}:1: is not YAML`);
     expect(sources[2]?.reasons[0]).toContain(join(root, "config"));
   }, 10_000);
 });
 
 it("shows findings about objects that are accepted, with their places", async () => {
-  const root = await folder({ "web.yaml": "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec:\n  type: ExternalName\n  externalName: example.com\n  ports:\n  - {name: web, port: 80}\n" });
+  const root = await folder({
+    "web.yaml":
+      "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec:\n  type: ExternalName\n  externalName: example.com\n  ports:\n  - {name: web, port: 80}\n",
+  });
   const { http } = await serve({ configDir: root });
-  const status = (await (await fetch(`${http}/?format=json`)).json()) as { readonly state: string; readonly findings: readonly object[] };
+  const status = (await (await fetch(`${http}/?format=json`)).json()) as {
+    readonly state: string;
+    readonly findings: readonly object[];
+  };
   expect(status.findings).toEqual([
-    { code: "IST0150", level: "Warning", origin: "Service shop/web", reference: `${join(root, "web.yaml")}:8`, message: expect.stringMatching(/port 80 of an ExternalName service is TCP/) as string },
+    {
+      code: "IST0150",
+      level: "Warning",
+      origin: "Service shop/web",
+      reference: `${join(root, "web.yaml")}:8`,
+      message: expect.stringMatching(/port 80 of an ExternalName service is TCP/) as string,
+    },
   ]);
   expect(status.state).toBe("warning");
-  expect(await (await fetch(http)).text()).toContain('<a href="https://istio.io/latest/docs/reference/config/analysis/ist0150/">IST0150</a>');
+  expect(await (await fetch(http)).text()).toContain(
+    '<a href="https://istio.io/latest/docs/reference/config/analysis/ist0150/">IST0150</a>',
+  );
 });

@@ -24,7 +24,8 @@ spec:
   http: ${http}
 `;
 const toCart = "[{route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
-const delegating = "[{match: [{uri: {prefix: /a}}], delegate: {name: part}}, {route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
+const delegating =
+  "[{match: [{uri: {prefix: /a}}], delegate: {name: part}}, {route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
 const part = `
 apiVersion: networking.istio.io/v1
 kind: VirtualService
@@ -39,7 +40,10 @@ afterEach(() => ends.splice(0).forEach((end) => end()));
 async function connect(istiod: Awaited<ReturnType<typeof serve>>): Promise<EnvoyClient> {
   const metadata = { NAMESPACE: "shop", CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.27.0", LABELS: { app: "web" } };
   const node = create(NodeSchema, { id: "sidecar~10.0.0.9~web.shop~shop.svc.cluster.local", metadata });
-  const proxy = new EnvoyClient({ host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 }, { variant: "delta", node });
+  const proxy = new EnvoyClient(
+    { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 },
+    { variant: "delta", node },
+  );
   ends.push(() => proxy.close());
   await proxy.initialized();
   await proxy.settled();
@@ -56,25 +60,50 @@ async function serving(files: Readonly<Record<string, string>>, proxies = 1) {
 }
 
 test.each([
-  ["ProxyConfig/shop/a", "{concurrency: 1}", "networking.istio.io/v1beta1", "ProxyConfig takes effect by sidecar injection, which is not served yet"],
-  ["WasmPlugin/shop/a", "{url: 'oci://a/b'}", "extensions.istio.io/v1alpha1", "Wasm extensions are not sent to proxies yet"],
-])("an accepted object that nothing reads has no effect, with the reason, and is not waited for: %s", async (name, spec, apiVersion, reason) => {
-  const [kind] = name.split("/");
-  const { root, status } = await serving({ "cart.yaml": cart, "a.yaml": `\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a, namespace: shop}\nspec: ${spec}\n` });
-  const { exit, text } = await status(name, "--wait", "--timeout", "10m");
-  expect(exit).toBe(statusExits.ineffective);
-  expect(text.split("\n")).toEqual([
-    `${name}: has no effect: ${reason}`,
-    expect.stringMatching(new RegExp(`^  Warning \\[MESH0002\\] \\(${kind} shop/a ${join(root, "a.yaml")}:3\\) .*${reason}`)) as string,
-    "",
-  ]);
-});
+  [
+    "ProxyConfig/shop/a",
+    "{concurrency: 1}",
+    "networking.istio.io/v1beta1",
+    "ProxyConfig takes effect by sidecar injection, which is not served yet",
+  ],
+  [
+    "WasmPlugin/shop/a",
+    "{url: 'oci://a/b'}",
+    "extensions.istio.io/v1alpha1",
+    "Wasm extensions are not sent to proxies yet",
+  ],
+])(
+  "an accepted object that nothing reads has no effect, with the reason, and is not waited for: %s",
+  async (name, spec, apiVersion, reason) => {
+    const [kind] = name.split("/");
+    const { root, status } = await serving({
+      "cart.yaml": cart,
+      "a.yaml": `\napiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a, namespace: shop}\nspec: ${spec}\n`,
+    });
+    const { exit, text } = await status(name, "--wait", "--timeout", "10m");
+    expect(exit).toBe(statusExits.ineffective);
+    expect(text.split("\n")).toEqual([
+      `${name}: has no effect: ${reason}`,
+      expect.stringMatching(
+        new RegExp(`^  Warning \\[MESH0002\\] \\(${kind} shop/a ${join(root, "a.yaml")}:3\\) .*${reason}`),
+      ) as string,
+      "",
+    ]);
+  },
+);
 
 test("kinds that only analysis reads have no effect, and neither has what is in a namespace that is not discovered", async () => {
-  const deployment = "\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: cart, namespace: shop}, spec: {template: {metadata: {labels: {app: cart}}}}}";
-  const root = await folder({ "mesh/cart.yaml": cart + deployment, "mesh.yaml": "discoverySelectors: [{matchLabels: {mesh: 'on'}}]" });
+  const deployment =
+    "\n---\n{apiVersion: apps/v1, kind: Deployment, metadata: {name: cart, namespace: shop}, spec: {template: {metadata: {labels: {app: cart}}}}}";
+  const root = await folder({
+    "mesh/cart.yaml": cart + deployment,
+    "mesh.yaml": "discoverySelectors: [{matchLabels: {mesh: 'on'}}]",
+  });
   const istiod = await serve({ configDir: join(root, "mesh"), meshConfig: join(root, "mesh.yaml") });
-  expect(await runStatus(istiod, "Deployment/shop/cart")).toMatchObject({ exit: statusExits.ineffective, text: expect.stringMatching(/^Deployment\/shop\/cart: has no effect: /) as string });
+  expect(await runStatus(istiod, "Deployment/shop/cart")).toMatchObject({
+    exit: statusExits.ineffective,
+    text: expect.stringMatching(/^Deployment\/shop\/cart: has no effect: /) as string,
+  });
   expect(await runStatus(istiod, "Service/shop/cart", "--wait", "--timeout", "10m")).toEqual({
     exit: statusExits.ineffective,
     text: "Service/shop/cart: has no effect: no discoverySelector of the mesh configuration selects namespace shop of cluster Kubernetes\n",
@@ -85,10 +114,16 @@ test("an object that reaches none of the connected proxies is not live, and not 
   const { root, status } = await serving({ "cart.yaml": cart, "vs.yaml": virtualService("cart", "lost", toCart) });
   const none = { exit: statusExits.ineffective, text: "VirtualService/lost/cart: reaches none of 1 connected proxy\n" };
   expect(await status("VirtualService/lost/cart", "--wait", "--timeout", "10m")).toEqual(none);
-  expect(await status("VirtualService/lost/cart", "Service/shop/cart")).toMatchObject({ exit: statusExits.ineffective });
+  expect(await status("VirtualService/lost/cart", "Service/shop/cart")).toMatchObject({
+    exit: statusExits.ineffective,
+  });
   expect(await status("VirtualService/lost/cart", "--for", "gone")).toMatchObject({ exit: statusExits.notLive });
   await rm(join(root, "vs.yaml"));
-  await vi.waitFor(async () => expect(await status("VirtualService/lost/cart", "--for", "gone")).toMatchObject({ exit: statusExits.live }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await status("VirtualService/lost/cart", "--for", "gone")).toMatchObject({ exit: statusExits.live }),
+    5000,
+  );
 });
 
 test("while no proxy is connected an object is not live yet, and a proxy is waited for", async () => {
@@ -102,7 +137,11 @@ test("while no proxy is connected an object is not live yet, and a proxy is wait
 });
 
 test("an error of analysis about an object makes it lead nowhere, a warning does not, and both are told with file and line", async () => {
-  const { root, status } = await serving({ "cart.yaml": cart, "part.yaml": part, "vs.yaml": virtualService("cart", "shop", delegating) });
+  const { root, status } = await serving({
+    "cart.yaml": cart,
+    "part.yaml": part,
+    "vs.yaml": virtualService("cart", "shop", delegating),
+  });
   const name = "VirtualService/shop/cart";
   expect(await status(name)).toEqual({ exit: statusExits.live, text: `${name}: live on 1 of 1 proxy\n` });
   await writeFile(join(root, "vs.yaml"), virtualService("cart", "shop", delegating.replace("part", "parts")));
@@ -114,7 +153,9 @@ test("an error of analysis about an object makes it lead nowhere, a warning does
   expect(led.text).toMatch(/^VirtualService\/shop\/cart: live on \d of 1 proxy\n/);
   expect(led.text).toContain(`  Error [MESH0006] (${name.replace("/", " ")} ${join(root, "vs.yaml")}:8) `);
   const { text } = await status(name, "-o", "json");
-  expect((JSON.parse(text) as { objects: unknown }).objects).toMatchObject([{ findings: [{ code: "MESH0006", level: "Error", reference: `${join(root, "vs.yaml")}:8` }] }]);
+  expect((JSON.parse(text) as { objects: unknown }).objects).toMatchObject([
+    { findings: [{ code: "MESH0006", level: "Error", reference: `${join(root, "vs.yaml")}:8` }] },
+  ]);
 
   const unread = `${toCart}\n  tcp: [{match: [{port: 9000, sourceSubnet: 10.0.0.0/8}], route: [{destination: {host: cart.shop.svc.cluster.local, port: {number: 80}}}]}]`;
   await writeFile(join(root, "vs.yaml"), virtualService("cart", "shop", unread));
@@ -123,12 +164,21 @@ test("an error of analysis about an object makes it lead nowhere, a warning does
     expect(found.exit).toBe(statusExits.live);
     return found;
   }, 5000);
-  expect(warned.text).toContain(`${name}: live on 1 of 1 proxy\n  Warning [MESH0003] (${name.replace("/", " ")} ${join(root, "vs.yaml")}:9) `);
+  expect(warned.text).toContain(
+    `${name}: live on 1 of 1 proxy\n  Warning [MESH0003] (${name.replace("/", " ")} ${join(root, "vs.yaml")}:9) `,
+  );
 });
 
 test("without objects, tells of new findings about others, and counts errors among them", async () => {
-  const { root, status } = await serving({ "cart.yaml": cart, "part.yaml": part, "vs.yaml": virtualService("cart", "shop", delegating) });
-  expect(await status()).toMatchObject({ exit: statusExits.live, text: expect.stringMatching(/^nothing changed since istiod started/) as string });
+  const { root, status } = await serving({
+    "cart.yaml": cart,
+    "part.yaml": part,
+    "vs.yaml": virtualService("cart", "shop", delegating),
+  });
+  expect(await status()).toMatchObject({
+    exit: statusExits.live,
+    text: expect.stringMatching(/^nothing changed since istiod started/) as string,
+  });
   await rm(join(root, "part.yaml"));
   const led = await vi.waitFor(async () => {
     const found = await status();
@@ -143,10 +193,20 @@ test("without objects, tells of new findings about others, and counts errors amo
 
 test("without objects, a supporting object that reaches no proxy is as it should be; asked for, it is without effect", async () => {
   const { root, status } = await serving({ "cart.yaml": cart });
-  await writeFile(join(root, "account.yaml"), "{apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: shop}}");
+  await writeFile(
+    join(root, "account.yaml"),
+    "{apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: shop}}",
+  );
   const text = "ServiceAccount/shop/web: reaches none of 1 connected proxy\n";
   await vi.waitFor(async () => expect(await status()).toEqual({ exit: statusExits.live, text }), 5000);
   expect(await status("ServiceAccount/shop/web")).toEqual({ exit: statusExits.ineffective, text });
   await writeFile(join(root, "lost.yaml"), virtualService("cart", "lost", toCart));
-  await vi.waitFor(async () => expect(await status()).toMatchObject({ exit: statusExits.ineffective, text: expect.stringMatching(/VirtualService\/lost\/cart: reaches none/) as string }), 5000);
+  await vi.waitFor(
+    async () =>
+      expect(await status()).toMatchObject({
+        exit: statusExits.ineffective,
+        text: expect.stringMatching(/VirtualService\/lost\/cart: reaches none/) as string,
+      }),
+    5000,
+  );
 });

@@ -41,23 +41,48 @@ export const refusal = `80: <img src=x onerror="document.title='taken'"> is no s
 
 export type Istiod = Awaited<ReturnType<typeof serve>>;
 
-/** An istiod with a proxy that is in sync, one that rejects its routes, one that does not answer, and a file with a VirtualService that is rejected. */
-export async function troubledMesh(): Promise<{ readonly istiod: Istiod; readonly config: string; readonly accept: () => void }> {
-  const root = await folder({ "config/cart.yaml": service, "config/vs.yaml": virtualService("1s"), "config/bad.yaml": virtualService("much").replace("name: cart", "name: bad") });
+/**
+ * An istiod with a proxy that is in sync, one that rejects its routes, one that does not answer, and a file with a
+ * VirtualService that is rejected.
+ */
+export async function troubledMesh(): Promise<{
+  readonly istiod: Istiod;
+  readonly config: string;
+  readonly accept: () => void;
+}> {
+  const root = await folder({
+    "config/cart.yaml": service,
+    "config/vs.yaml": virtualService("1s"),
+    "config/bad.yaml": virtualService("much").replace("name: cart", "name: bad"),
+  });
   const config = join(root, "config");
-  const istiod = await serve({ configDir: config, caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0", monitoringAddr: "127.0.0.1:0" }, { POD_NAME: "istiod-7", REVISION: "canary" });
+  const istiod = await serve(
+    { configDir: config, caDir: join(root, "ca"), secureGRPCAddr: "127.0.0.1:0", monitoringAddr: "127.0.0.1:0" },
+    { POD_NAME: "istiod-7", REVISION: "canary" },
+  );
   let rejects = false;
   const at = { host: "127.0.0.1", port: istiod.addresses["grpcAddr"]?.port ?? 0 };
   const good = new EnvoyClient(at, { variant: "delta", node: node("api", "pay") });
-  const bad = new EnvoyClient(at, { variant: "sotw", node: node("web", "shop"), reject: ({ typeUrl }) => (rejects && typeUrl === routeType ? refusal : undefined) });
+  const bad = new EnvoyClient(at, {
+    variant: "sotw",
+    node: node("web", "shop"),
+    reject: ({ typeUrl }) => (rejects && typeUrl === routeType ? refusal : undefined),
+  });
   const silent = new XdsClient(at, { variant: "delta", node: node("idle", "shop") });
-  ends.push(() => good.close(), () => bad.close(), () => silent.close());
+  ends.push(
+    () => good.close(),
+    () => bad.close(),
+    () => silent.close(),
+  );
   silent.subscribe(clusterType);
   await Promise.all([good.initialized(), bad.initialized(), silent.next(clusterType)]);
   await until(istiod, ({ proxyCounts }) => proxyCounts.synced === 2);
   rejects = true;
   await writeFile(join(config, "vs.yaml"), virtualService("9s"));
-  await until(istiod, ({ proxyCounts, changes }) => proxyCounts.rejected === 1 && changes[0]?.proxiesAcknowledged === 1);
+  await until(
+    istiod,
+    ({ proxyCounts, changes }) => proxyCounts.rejected === 1 && changes[0]?.proxiesAcknowledged === 1,
+  );
   return { istiod, config, accept: () => void (rejects = false) };
 }
 
@@ -65,13 +90,21 @@ export async function troubledMesh(): Promise<{ readonly istiod: Istiod; readonl
 export interface StatusJson {
   readonly state: string;
   readonly proxyCounts: { readonly rejected: number; readonly synced: number };
-  readonly proxies: readonly { readonly name: string; readonly state: string; readonly types: readonly { readonly type: string; readonly state: string }[] }[];
+  readonly proxies: readonly {
+    readonly name: string;
+    readonly state: string;
+    readonly types: readonly { readonly type: string; readonly state: string }[];
+  }[];
   readonly rejections: readonly object[];
   readonly problems: readonly { readonly object: string }[];
   readonly sources: readonly { readonly name: string; readonly state: string; readonly reasons: readonly string[] }[];
   readonly certificates: readonly object[];
   readonly objects: readonly { readonly kind: string; readonly count: number }[];
-  readonly changes: readonly { readonly objects: readonly string[]; readonly proxiesAcknowledged: number; readonly lastAckMs?: number }[];
+  readonly changes: readonly {
+    readonly objects: readonly string[];
+    readonly proxiesAcknowledged: number;
+    readonly lastAckMs?: number;
+  }[];
 }
 
 async function until(istiod: Istiod, condition: (status: StatusJson) => boolean): Promise<void> {

@@ -1,5 +1,14 @@
 import { kindsWithoutEffect } from "@istiod/analysis";
-import { allKinds, analysisKinds, applyMeshConfig, environment, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
+import {
+  allKinds,
+  analysisKinds,
+  applyMeshConfig,
+  environment,
+  meshConfig,
+  meshConfigKey,
+  readText,
+  setObjects,
+} from "@istiod/config-ingestion";
 import { proxyNamed } from "@istiod/explain";
 import { Database, type Query } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
@@ -15,7 +24,10 @@ test("the kinds that no generator reads are those that analysis tells of", () =>
   database.commit((tx) => {
     if (defaults !== undefined) tx.set(meshConfig, meshConfigKey, defaults);
     for (const variable of ["ENABLE_MCS_SERVICE_DISCOVERY", "ENABLE_MCS_HOST"]) tx.set(environment, variable, "true");
-    setObjects(tx, readText(documents, "mesh.yaml", { kinds }).flatMap((reading) => reading.objects));
+    setObjects(
+      tx,
+      readText(documents, "mesh.yaml", { kinds }).flatMap((reading) => reading.objects),
+    );
   });
   const read = new Set<string>();
   for (const name of ["web-v1.shop", "gate-v1.shop"]) {
@@ -31,7 +43,15 @@ test("the kinds that no generator reads are those that analysis tells of", () =>
     for (const secret of ["kubernetes://shop-cert", "configmap://shop/shop-ca"]) note(secretLookup, secret);
   }
   // Analysis reads the first four. A ServiceAccount is there for Kubernetes, whatever istiod does.
-  const analyzedOnly = new Set(["Deployment", "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "CustomResourceDefinition", "ServiceAccount"]);
-  const unread = kinds.map(({ collection }) => collection.name).filter((name) => !read.has(name) && !analyzedOnly.has(name));
+  const analyzedOnly = new Set([
+    "Deployment",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+  ]);
+  const unread = kinds
+    .map(({ collection }) => collection.name)
+    .filter((name) => !read.has(name) && !analyzedOnly.has(name));
   expect(unread.sort()).toEqual([...kindsWithoutEffect.keys()].map(({ collection }) => collection.name).sort());
 });

@@ -83,9 +83,16 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
   });
 
   const applicationHost = options.bindAddress || proxy.addresses[0] || networks.localhost;
-  // Where traffic is captured, what comes from this address is let through; on a machine of many agents nothing is captured.
+  // Where traffic is captured, what comes from this address is let through; on a machine of many agents nothing is
+  // captured.
   const probesFrom = options.bindAddress ? {} : { localAddress: applicationHost.includes(":") ? "::6" : "127.0.0.6" };
-  const probes = appProbes({ text: options.appProbers, host: applicationHost, statusPort: config.statusPort, ...probesFrom, log });
+  const probes = appProbes({
+    text: options.appProbers,
+    host: applicationHost,
+    statusPort: config.statusPort,
+    ...probesFrom,
+    log,
+  });
   const readiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
   let ready = false;
   const checkReady = async (): Promise<void> => {
@@ -127,7 +134,12 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
     inboundOnly: type === "sidecar",
     drain: config.terminationDrainDuration ? durationMs(config.terminationDrainDuration) : 0,
     ...(options.exitOnZeroConnections ? { onZeroConnections: { minimum: options.minimumDrain } } : {}),
-    ownPorts: [options.statusPort, options.prometheusPort, options.secureMetricsPort, options.secureMergedMetricsPort].filter((port) => port > 0),
+    ownPorts: [
+      options.statusPort,
+      options.prometheusPort,
+      options.secureMetricsPort,
+      options.secureMergedMetricsPort,
+    ].filter((port) => port > 0),
     clock,
     log,
   });
@@ -154,7 +166,9 @@ export async function startAgent({ type, options, env, log, clock = systemClock 
           },
           metrics,
           localMetricsOnly: options.localMetricsOnly,
-          ...(options.disableEnvoy ? {} : { envoyMetrics: `http://${hostOf(networks.localhost)}:${admin.port}/stats/prometheus` }),
+          ...(options.disableEnvoy
+            ? {}
+            : { envoyMetrics: `http://${hostOf(networks.localhost)}:${admin.port}/stats/prometheus` }),
           applications: type === "sidecar" ? scrapeTargets(options.prometheusScrape, config.statusPort) : [],
           applicationHost: hostOf(applicationHost),
           probe: probes,
@@ -207,31 +221,45 @@ function wantsNames(type: ProxyType, options: Options): boolean {
 
 /** The entries of the environment with a prefix, without it. */
 function prefixed(env: Readonly<Record<string, string | undefined>>, prefix: string): Record<string, string> {
-  const entries = Object.entries(env).filter((entry): entry is [string, string] => entry[0].startsWith(prefix) && entry[1] !== undefined);
+  const entries = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[0].startsWith(prefix) && entry[1] !== undefined,
+  );
   return Object.fromEntries(entries.map(([name, value]) => [name.slice(prefix.length).toLowerCase(), value]));
 }
 
 function relayEvents(metrics: AgentMetrics): ConstructorParameters<typeof Relay>[0]["events"] & object {
   return {
     connectionFailed: () => metrics.istiodConnectionFailures.inc(),
-    terminated: (side, type) => (side === "istiod" ? metrics.istiodConnectionTerminations : metrics.envoyConnectionTerminations).inc({ type }),
+    terminated: (side, type) =>
+      (side === "istiod" ? metrics.istiodConnectionTerminations : metrics.envoyConnectionTerminations).inc({ type }),
     request: () => metrics.xdsProxyRequests.inc(),
     response: () => metrics.xdsProxyResponses.inc(),
   };
 }
 
 async function override(options: Options, at: (path: string) => string): Promise<string | undefined> {
-  return options.bootstrapOverride === "" ? undefined : readBootstrapOverride(at(options.bootstrapOverride), options.hostIp);
+  return options.bootstrapOverride === ""
+    ? undefined
+    : readBootstrapOverride(at(options.bootstrapOverride), options.hostIp);
 }
 
 /** FIPS limits the ciphers of Envoy's own gRPC client, which takes them from the environment. */
-function envoyEnvironment(env: Readonly<Record<string, string | undefined>>, { compliancePolicy }: Options): Readonly<Record<string, string | undefined>> {
+function envoyEnvironment(
+  env: Readonly<Record<string, string | undefined>>,
+  { compliancePolicy }: Options,
+): Readonly<Record<string, string | undefined>> {
   if (!compliancePolicy.startsWith("fips-")) return env;
-  return { ...env, GRPC_SSL_CIPHER_SUITES: "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384" };
+  return {
+    ...env,
+    GRPC_SSL_CIPHER_SUITES:
+      "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384",
+  };
 }
 
 /** Envoy says that a port is taken only in its log and ends; so it is looked at before. @throws AgentError `address` */
-async function checkPorts(ports: readonly { readonly address: string; readonly port: number; readonly setting: string }[]): Promise<void> {
+async function checkPorts(
+  ports: readonly { readonly address: string; readonly port: number; readonly setting: string }[],
+): Promise<void> {
   for (const { address, port, setting } of ports) {
     if (port === 0) continue;
     const server = createServer();

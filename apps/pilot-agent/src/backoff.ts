@@ -1,4 +1,7 @@
-/** Waits between attempts, in milliseconds: doubled each time up to a limit, each spread by a half so that a fleet does not retry in step. */
+/**
+ * Waits between attempts, in milliseconds: doubled each time up to a limit, each spread by a half so that a fleet does
+ * not retry in step.
+ */
 export class Backoff {
   readonly #first: number;
   readonly #longest: number;

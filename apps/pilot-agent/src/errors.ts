@@ -10,7 +10,8 @@
  * - `redirection`: traffic cannot be redirected.
  * - `discovery`: istiod cannot be reached or answered out of protocol.
  */
-export type AgentErrorCode = "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery";
+export type AgentErrorCode =
+  "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery";
 
 /** The only error that this package throws on purpose. Its message is one sentence for a person. */
 export class AgentError extends Error {
@@ -26,7 +27,9 @@ export class AgentError extends Error {
 
   /** Wraps anything that was thrown; an AgentError is given back as it is. */
   static from(error: unknown, code: AgentErrorCode, context: string): AgentError {
-    return error instanceof AgentError ? error : new AgentError(code, `${context}: ${reasonOf(error)}`, { cause: error });
+    return error instanceof AgentError
+      ? error
+      : new AgentError(code, `${context}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

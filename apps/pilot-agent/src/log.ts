@@ -9,7 +9,10 @@ export function stderrLog(level: string, asJson: boolean): Log {
     stderr.on("error", () => undefined);
     return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, stderr);
   }
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, { write: (line: string) => process.stderr.write(plain(line)) });
+  return pino(
+    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => process.stderr.write(plain(line)) },
+  );
 }
 
 /** A log that says nothing. */
@@ -20,6 +23,8 @@ const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: 
 /** One line as Istio's agent writes it: time, level, message, then what belongs to it. */
 function plain(line: string): string {
   const { time, level, msg, ...rest } = JSON.parse(line) as { time: string; level: number; msg?: string };
-  const details = Object.entries(rest).map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+  const details = Object.entries(rest).map(
+    ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
   return `${[time, LEVELS[level] ?? level, msg ?? "", ...details].join("\t")}\n`;
 }

@@ -9,7 +9,8 @@ import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 const LONGEST_PATH = 107;
 
 /**
- * Listens on a Unix socket, in a directory that is made if it is absent. A socket that nobody serves any more is replaced.
+ * Listens on a Unix socket, in a directory that is made if it is absent. A socket that nobody serves any more is
+ * replaced.
  *
  * @throws AgentError `address`
  */
@@ -38,7 +39,12 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
  * @param setting names what chooses the port
  * @throws AgentError `address` that names the setting, the address and the port
  */
-export async function listenOnPort(server: Server, port: number, address: string | undefined, setting: string): Promise<void> {
+export async function listenOnPort(
+  server: Server,
+  port: number,
+  address: string | undefined,
+  setting: string,
+): Promise<void> {
   try {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
@@ -48,13 +54,20 @@ export async function listenOnPort(server: Server, port: number, address: string
       });
     });
   } catch (error) {
-    const owner = (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? await findPortOwner(port, address) : undefined;
+    const owner =
+      (error as NodeJS.ErrnoException).code === "EADDRINUSE" ? await findPortOwner(port, address) : undefined;
     throw portError(error, setting, address, port, owner && formatPortOwner(owner));
   }
 }
 
 /** Returns the error of a port that cannot be listened on. @param owner names the process that has it */
-export function portError(error: unknown, setting: string, address: string | undefined, port: number, owner?: string): AgentError {
+export function portError(
+  error: unknown,
+  setting: string,
+  address: string | undefined,
+  port: number,
+  owner?: string,
+): AgentError {
   const where = `${address?.includes(":") === true ? `[${address}]` : (address ?? "*")}:${port}`;
   const named = listenError({ setting, address: where, ...(owner !== undefined && { owner }) }, error);
   if (named instanceof SettingError) return new AgentError("address", named.message, { cause: error });
@@ -80,5 +93,8 @@ function shortest(path: string): string {
   if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
   const other = relative(process.cwd(), path);
   if (Buffer.byteLength(other) <= LONGEST_PATH) return other;
-  throw new AgentError("address", `socket ${path}: its path is longer than the ${LONGEST_PATH} bytes that the system allows; choose a directory with a shorter one`);
+  throw new AgentError(
+    "address",
+    `socket ${path}: its path is longer than the ${LONGEST_PATH} bytes that the system allows; choose a directory with a shorter one`,
+  );
 }

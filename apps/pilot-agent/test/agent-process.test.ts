@@ -22,7 +22,11 @@ function answering(port: number, logPath: string): Listener {
   const type = (name: string): string => `type.googleapis.com/envoy.extensions.${name}`;
   const accessLog = {
     name: "envoy.access_loggers.file",
-    typedConfig: { "@type": type("access_loggers.file.v3.FileAccessLog"), path: logPath, logFormat: { textFormatSource: { inlineString: "access %REQ(:PATH)% %RESPONSE_CODE%\n" } } },
+    typedConfig: {
+      "@type": type("access_loggers.file.v3.FileAccessLog"),
+      path: logPath,
+      logFormat: { textFormatSource: { inlineString: "access %REQ(:PATH)% %RESPONSE_CODE%\n" } },
+    },
   };
   const route = { match: { prefix: "/" }, directResponse: { status: 200, body: { inlineString: "hello" } } };
   const manager = {
@@ -30,10 +34,20 @@ function answering(port: number, logPath: string): Listener {
     statPrefix: "answering",
     accessLog: [accessLog],
     routeConfig: { virtualHosts: [{ name: "all", domains: ["*"], routes: [route] }] },
-    httpFilters: [{ name: "envoy.filters.http.router", typedConfig: { "@type": type("filters.http.router.v3.Router") } }],
+    httpFilters: [
+      { name: "envoy.filters.http.router", typedConfig: { "@type": type("filters.http.router.v3.Router") } },
+    ],
   };
   const filter = { name: "envoy.filters.network.http_connection_manager", typedConfig: manager };
-  return fromJson(ListenerSchema, { name: "answering", address: { socketAddress: { address, portValue: port } }, filterChains: [{ filters: [filter] }] }, { registry });
+  return fromJson(
+    ListenerSchema,
+    {
+      name: "answering",
+      address: { socketAddress: { address, portValue: port } },
+      filterChains: [{ filters: [filter] }],
+    },
+    { registry },
+  );
 }
 
 describe("the process of an agent with a real Envoy", () => {
@@ -51,7 +65,9 @@ describe("the process of an agent with a real Envoy", () => {
       for await (const { typeUrl, responseNonce, errorDetail } of requests) {
         if (errorDetail) refused.push(errorDetail.message);
         if (responseNonce !== "") continue;
-        const listeners = [{ name: "answering", version: "1", resource: anyPack(ListenerSchema, answering(ports.answering, logPath)) }];
+        const listeners = [
+          { name: "answering", version: "1", resource: anyPack(ListenerSchema, answering(ports.answering, logPath)) },
+        ];
         yield { typeUrl, nonce: "1", resources: typeUrl.endsWith("Listener") ? listeners : [] };
       }
     },
@@ -77,7 +93,10 @@ describe("the process of an agent with a real Envoy", () => {
   });
   const command = (): string[] => [process.execPath, main, "proxy", "sidecar", "--directory", directory];
   const ready = (): Promise<void> =>
-    vi.waitFor(async () => expect((await fetch(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200), { timeout: 20_000, interval: 50 });
+    vi.waitFor(async () => expect((await fetch(`http://${address}:${ports.status}/healthz/ready`)).status).toBe(200), {
+      timeout: 20_000,
+      interval: 50,
+    });
   let tree: SeenProcess[] = [];
   let started: ChildProcess | undefined;
 
@@ -96,39 +115,49 @@ describe("the process of an agent with a real Envoy", () => {
     tree = [];
   });
 
-  it.each(["stdout", "stderr"] as const)("writes access logs to a %s that is a socket, by whole lines", async (name) => {
-    logPath = `/dev/${name}`;
-    const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: ["ignore", "pipe", "pipe"] });
-    started = child;
-    const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    const said = { stdout: "", stderr: "" };
-    for (const output of ["stdout", "stderr"] as const) child[output].setEncoding("utf8").on("data", (text: string) => (said[output] += text));
-    await ready();
-    tree = listTree(child.pid!);
-    const paths = Array.from({ length: 50 }, (_, n) => `/${name}-${n}`);
-    for (const path of paths) expect(await (await fetch(`http://${address}:${ports.answering}${path}`)).text()).toBe("hello");
-    const logged = (): string[] => said[name].split("\n").filter((line) => line.startsWith("access "));
-    await expect.poll(logged, { timeout: 10_000 }).toEqual(paths.map((path) => `access ${path} 200`));
-    expect(refused).toEqual([]);
+  it.each(["stdout", "stderr"] as const)(
+    "writes access logs to a %s that is a socket, by whole lines",
+    async (name) => {
+      logPath = `/dev/${name}`;
+      const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: ["ignore", "pipe", "pipe"] });
+      started = child;
+      const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
+      const said = { stdout: "", stderr: "" };
+      for (const output of ["stdout", "stderr"] as const)
+        child[output].setEncoding("utf8").on("data", (text: string) => (said[output] += text));
+      await ready();
+      tree = listTree(child.pid!);
+      const paths = Array.from({ length: 50 }, (_, n) => `/${name}-${n}`);
+      for (const path of paths)
+        expect(await (await fetch(`http://${address}:${ports.answering}${path}`)).text()).toBe("hello");
+      const logged = (): string[] => said[name].split("\n").filter((line) => line.startsWith("access "));
+      await expect.poll(logged, { timeout: 10_000 }).toEqual(paths.map((path) => `access ${path} 200`));
+      expect(refused).toEqual([]);
 
-    await fetch(`http://${address}:${ports.answering}/last`);
-    child.kill("SIGTERM");
-    expect(await exited).toBe(0);
-    expect(logged().at(-1)).toBe("access /last 200");
-    expect(stillRunning(tree)).toEqual([]);
-  }, 60_000);
+      await fetch(`http://${address}:${ports.answering}/last`);
+      child.kill("SIGTERM");
+      expect(await exited).toBe(0);
+      expect(logged().at(-1)).toBe("access /last 200");
+      expect(stillRunning(tree)).toEqual([]);
+    },
+    60_000,
+  );
 
-  it.each(["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"] as const)("leaves nothing behind on %s", async (signal) => {
-    const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: "ignore" });
-    started = child;
-    const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(code ?? by)));
-    await ready();
-    tree = listTree(child.pid!);
-    expect(tree.filter(({ command: line }) => line.startsWith(envoyPath!))).toHaveLength(1);
-    child.kill(signal);
-    expect(await exited).toBe(signal === "SIGKILL" ? "SIGKILL" : 0);
-    await expect.poll(() => stillRunning(tree), { timeout: 5000 }).toEqual([]);
-  }, 60_000);
+  it.each(["SIGTERM", "SIGHUP", "SIGINT", "SIGKILL"] as const)(
+    "leaves nothing behind on %s",
+    async (signal) => {
+      const child = spawn(process.execPath, command().slice(1), { env: env(), stdio: "ignore" });
+      started = child;
+      const exited = new Promise((resolve) => child.once("exit", (code, by) => resolve(code ?? by)));
+      await ready();
+      tree = listTree(child.pid!);
+      expect(tree.filter(({ command: line }) => line.startsWith(envoyPath!))).toHaveLength(1);
+      child.kill(signal);
+      expect(await exited).toBe(signal === "SIGKILL" ? "SIGKILL" : 0);
+      await expect.poll(() => stillRunning(tree), { timeout: 5000 }).toEqual([]);
+    },
+    60_000,
+  );
 
   it("leaves nothing behind when its terminal is closed", async ({ skip }) => {
     skip(!hasPython, "no python3, which opens the terminal");
@@ -143,11 +172,21 @@ describe("the process of an agent with a real Envoy", () => {
   }, 60_000);
 
   it("names the process that has the agent's port", async () => {
-    const holder = spawn(process.execPath, ["-e", `require("node:net").createServer().listen(${ports.status}, "${address}", () => console.log("up"))`], { stdio: ["ignore", "pipe", "inherit"] });
+    const holder = spawn(
+      process.execPath,
+      ["-e", `require("node:net").createServer().listen(${ports.status}, "${address}", () => console.log("up"))`],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
     started = holder;
     await new Promise((resolve) => holder.stdout.once("data", resolve));
-    const { stderr, status } = spawnSync(process.execPath, command().slice(1), { env: env(), encoding: "utf8", timeout: 20_000 });
-    expect(stderr).toContain(`pilot-agent: statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${holder.pid} (`);
+    const { stderr, status } = spawnSync(process.execPath, command().slice(1), {
+      env: env(),
+      encoding: "utf8",
+      timeout: 20_000,
+    });
+    expect(stderr).toContain(
+      `pilot-agent: statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${holder.pid} (`,
+    );
     expect(status).toBe(1);
   });
 });

@@ -21,8 +21,10 @@ interface Case {
 /** Names that the cases' expressions refer to. */
 const CONSTANTS: Readonly<Record<string, string>> = {
   GlobalDownstreamMaxConnections: "ISTIO_META_GLOBAL_DOWNSTREAM_MAX_CONNECTIONS",
-  upstreamStatsSuffixes: "upstream_rq_1xx,upstream_rq_2xx,upstream_rq_3xx,upstream_rq_4xx,upstream_rq_5xx,upstream_rq_time,upstream_cx_tx_bytes_total,upstream_cx_rx_bytes_total,upstream_cx_total",
-  downstreamStatsSuffixes: "downstream_rq_1xx,downstream_rq_2xx,downstream_rq_3xx,downstream_rq_4xx,downstream_rq_5xx,downstream_rq_time,downstream_cx_tx_bytes_total,downstream_cx_rx_bytes_total,downstream_cx_total",
+  upstreamStatsSuffixes:
+    "upstream_rq_1xx,upstream_rq_2xx,upstream_rq_3xx,upstream_rq_4xx,upstream_rq_5xx,upstream_rq_time,upstream_cx_tx_bytes_total,upstream_cx_rx_bytes_total,upstream_cx_total",
+  downstreamStatsSuffixes:
+    "downstream_rq_1xx,downstream_rq_2xx,downstream_rq_3xx,downstream_rq_4xx,downstream_rq_5xx,downstream_rq_time,downstream_cx_tx_bytes_total,downstream_cx_rx_bytes_total,downstream_cx_total",
 };
 
 /** Reads `key: value, ...` where each side is a sum of quoted strings and names. */
@@ -36,7 +38,11 @@ function readMap(source = ""): Record<string, string> {
       [key, value, side] = ["", "", 0];
     } else if (token === ":") side = 1;
     else if (token !== "+") {
-      const text = token.startsWith('"') ? (JSON.parse(token) as string) : token.startsWith("`") ? token.slice(1, -1) : CONSTANTS[token]!;
+      const text = token.startsWith('"')
+        ? (JSON.parse(token) as string)
+        : token.startsWith("`")
+          ? token.slice(1, -1)
+          : CONSTANTS[token]!;
       if (side === 0) key += text;
       else value += text;
     }
@@ -55,7 +61,8 @@ function asRecorded(bootstrap: JsonObject, locality: boolean): JsonObject {
 describe("Envoy's bootstrap equals the reference's", () => {
   const cases = existsSync(folder) ? (JSON.parse(readFileSync(new URL("cases.json", folder), "utf8")) as Case[]) : [];
   let equal = 0;
-  it("in cases that are there", ({ skip }) => skip(cases.length === 0, "no ../shared/peer/bootstrap beside the repository"));
+  it("in cases that are there", ({ skip }) =>
+    skip(cases.length === 0, "no ../shared/peer/bootstrap beside the repository"));
   afterAll(() => console.log(`bootstrap cases equal to the reference: ${equal} of ${cases.length}`));
 
   it.each(cases.map((one) => [one.base, one] as const))("%s", (base, one) => {
@@ -64,7 +71,10 @@ describe("Envoy's bootstrap equals the reference's", () => {
     const proxyConfig = overlay(create(ProxyConfigSchema), JSON.stringify(recorded.PROXY_CONFIG), base);
     const addresses = ["10.3.3.3", "10.4.4.4", "10.5.5.5", "10.6.6.6", "10.4.4.4"];
     const { ISTIO_META_GLOBAL_DOWNSTREAM_MAX_CONNECTIONS: _, ...given } = readMap(one.envVars);
-    const env: Record<string, string> = { ...given, ...(one.annotations ? { ISTIO_METAJSON_ANNOTATIONS: JSON.stringify(readMap(one.annotations)) } : {}) };
+    const env: Record<string, string> = {
+      ...given,
+      ...(one.annotations ? { ISTIO_METAJSON_ANNOTATIONS: JSON.stringify(readMap(one.annotations)) } : {}),
+    };
     const node = nodeMetadata({
       env,
       proxyConfig,

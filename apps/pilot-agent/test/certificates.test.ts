@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
-import { type Secret as EnvoySecret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  type Secret as EnvoySecret,
+  SecretSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { FakeClock } from "@istiod/ca/testing";
 import { afterAll, describe, expect, it } from "vitest";
@@ -28,7 +31,10 @@ const RSA = { eccAlgorithm: "", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: fa
 const EC = { ...RSA, eccAlgorithm: "ECDSA" };
 const CART = "spiffe://cluster.local/ns/shop/sa/cart";
 
-async function authorityClient(istiod: FakeIstiod, more: Partial<AuthorityClientOptions> = {}): Promise<AuthorityClientOptions> {
+async function authorityClient(
+  istiod: FakeIstiod,
+  more: Partial<AuthorityClientOptions> = {},
+): Promise<AuthorityClientOptions> {
   const directory = await scratch();
   await put(join(directory, "root.pem"), istiod.root);
   await put(join(directory, "token"), TOKEN);
@@ -78,16 +84,47 @@ describe("the certificate authority", () => {
   });
 
   it.each<[string, (options: AuthorityClientOptions) => Promise<AuthorityClientOptions>, RegExp]>([
-    ["there is no token", async (o) => ({ ...o, tokenFile: "/none/token" }), /does not know this workload: there is no token in \/none\/token/],
-    ["the token is wrong", async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o), /does not accept the token in/],
-    ["its root is another", async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o), /certificate authority 127\.0\.0\.1:\d+: .*certificate/],
-    ["its root is missing", async (o) => ({ ...o, tls: { rootFile: "/none/root.pem" } }), /root certificate of the control plane cannot be read/],
-    ["its name is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }), /certificate authority 127\.0\.0\.1:\d+: the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected elsewhere\.example; ISTIOD_SAN says which name to expect$/],
-    ["its address is another", async (o) => ({ ...o, tls: { ...o.tls!, serverName: "127.0.0.9" } }), /the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected 127\.0\.0\.9; ISTIOD_SAN/],
-    ["it is not there", async (o) => ({ ...o, address: "127.0.0.1:1" }), /certificate authority 127\.0\.0\.1:1: .*ECONNREFUSED/],
+    [
+      "there is no token",
+      async (o) => ({ ...o, tokenFile: "/none/token" }),
+      /does not know this workload: there is no token in \/none\/token/,
+    ],
+    [
+      "the token is wrong",
+      async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o),
+      /does not accept the token in/,
+    ],
+    [
+      "its root is another",
+      async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o),
+      /certificate authority 127\.0\.0\.1:\d+: .*certificate/,
+    ],
+    [
+      "its root is missing",
+      async (o) => ({ ...o, tls: { rootFile: "/none/root.pem" } }),
+      /root certificate of the control plane cannot be read/,
+    ],
+    [
+      "its name is another",
+      async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }),
+      /certificate authority 127\.0\.0\.1:\d+: the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected elsewhere\.example; ISTIOD_SAN says which name to expect$/,
+    ],
+    [
+      "its address is another",
+      async (o) => ({ ...o, tls: { ...o.tls!, serverName: "127.0.0.9" } }),
+      /the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected 127\.0\.0\.9; ISTIOD_SAN/,
+    ],
+    [
+      "it is not there",
+      async (o) => ({ ...o, address: "127.0.0.1:1" }),
+      /certificate authority 127\.0\.0\.1:1: .*ECONNREFUSED/,
+    ],
   ])("is complained of in a sentence when %s", async (_, change, words) => {
     const istiod = await FakeIstiod.start();
-    const failure = await issueFromAuthority(await change(await authorityClient(istiod))).then(() => expect.fail("it worked"), (error: unknown) => error);
+    const failure = await issueFromAuthority(await change(await authorityClient(istiod))).then(
+      () => expect.fail("it worked"),
+      (error: unknown) => error,
+    );
     expect(failure).toMatchObject({ name: "AgentError" });
     expect((failure as Error).message).toMatch(words);
     expect((failure as Error).message).not.toContain("\n");
@@ -97,7 +134,11 @@ describe("the certificate authority", () => {
     const istiod = await FakeIstiod.start();
     const options = await authorityClient(istiod);
     await issueFromAuthority({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
-    await issueFromAuthority({ ...options, address: `localhost:${istiod.port}`, tls: { ...options.tls!, serverName: "127.0.0.1" } });
+    await issueFromAuthority({
+      ...options,
+      address: `localhost:${istiod.port}`,
+      tls: { ...options.tls!, serverName: "127.0.0.1" },
+    });
   });
 
   it.each([
@@ -113,12 +154,16 @@ describe("the certificate authority", () => {
     const istiod = await FakeIstiod.start();
     const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
     const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
-    await expect(failed).rejects.toThrow(`istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; ISTIOD_SAN`);
+    await expect(failed).rejects.toThrow(
+      `istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; ISTIOD_SAN`,
+    );
   });
 
   it("is reached as localhost through a forwarded port", async () => {
     const istiod = await FakeIstiod.start();
-    expect((await issueFromAuthority({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots).toBe(istiod.root);
+    expect(
+      (await issueFromAuthority({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots,
+    ).toBe(istiod.root);
   });
 });
 
@@ -184,7 +229,9 @@ describe("the workload's certificate", () => {
   });
 
   it("that is issued expired does not make the agent ask without pause", async () => {
-    const { clock, certificate, given } = keeper({ issue: async () => ({ key: "k", chain: "c", roots: "r", notAfter: 0 }) });
+    const { clock, certificate, given } = keeper({
+      issue: async () => ({ key: "k", chain: "c", roots: "r", notAfter: 0 }),
+    });
     certificate.start();
     await expect.poll(() => given.length).toBe(1);
     expect(clock.pending).toEqual([1000]);
@@ -211,10 +258,15 @@ const sharedIstiod = FakeIstiod.start();
 
 describe("a secret in files", () => {
   it("is named by its paths", () => {
-    expect(secretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({ kind: "certificate", chain: "/a/c.pem", key: "/a/k.pem" });
+    expect(secretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({
+      kind: "certificate",
+      chain: "/a/c.pem",
+      key: "/a/k.pem",
+    });
     expect(secretFiles("file-root:/a/r.pem")).toEqual({ kind: "roots", path: "/a/r.pem" });
     expect(secretFiles("file-root:system")).toEqual({ kind: "system roots" });
-    for (const name of ["default", "file-cert:/a", "file-cert:a~b~c", "file-root:", "kubernetes://x"]) expect(secretFiles(name)).toBeUndefined();
+    for (const name of ["default", "file-cert:/a", "file-cert:a~b~c", "file-root:", "kubernetes://x"])
+      expect(secretFiles(name)).toBeUndefined();
   });
 
   it("is given only when key and certificate belong together, and again when they change", async () => {
@@ -238,7 +290,10 @@ describe("a secret in files", () => {
     const directory = join(await scratch(), "later", "volume");
     const [first, second] = [await pair(), await (await FakeIstiod.start()).root];
     const given: string[] = [];
-    const stop = watchSecret({ paths: { kind: "roots", path: join(directory, "root.pem") }, quiet: 10 }, (secret) => secret.kind === "roots" && given.push(secret.roots));
+    const stop = watchSecret(
+      { paths: { kind: "roots", path: join(directory, "root.pem") }, quiet: 10 },
+      (secret) => secret.kind === "roots" && given.push(secret.roots),
+    );
     await mkdir(join(directory, "..v1"), { recursive: true });
     await mkdir(join(directory, "..v2"));
     await writeFile(join(directory, "..v1", "root.pem"), first.roots);
@@ -274,7 +329,10 @@ describe("SDS", () => {
       for (const session of sessions) session.destroy();
       server.close();
     });
-    const transport = createGrpcTransport({ baseUrl: "http://agent", nodeOptions: { createConnection: () => connect(socket) } });
+    const transport = createGrpcTransport({
+      baseUrl: "http://agent",
+      nodeOptions: { createConnection: () => connect(socket) },
+    });
     return { client: createClient(SecretDiscoveryService, transport), socket };
   }
 
@@ -284,9 +342,15 @@ describe("SDS", () => {
     const abort = new AbortController();
     let acknowledge: (answer: { versionInfo: string; nonce: string }) => void = () => undefined;
     async function* requests() {
-      yield { resourceNames: names, node: { id: "sidecar~1~a.b~c" }, typeUrl: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret" };
+      yield {
+        resourceNames: names,
+        node: { id: "sidecar~1~a.b~c" },
+        typeUrl: "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret",
+      };
       for (;;) {
-        const { versionInfo, nonce } = await new Promise<{ versionInfo: string; nonce: string }>((resolve) => (acknowledge = resolve));
+        const { versionInfo, nonce } = await new Promise<{ versionInfo: string; nonce: string }>(
+          (resolve) => (acknowledge = resolve),
+        );
         yield { resourceNames: names, versionInfo, responseNonce: nonce };
       }
     }
@@ -320,9 +384,19 @@ describe("SDS", () => {
     release({ key: "K3", chain: "C3", roots: "R2", notAfter: clock.now() + 10_000 });
     await expect.poll(() => own.received.length).toBe(3);
     await expect.poll(() => roots.received.length).toBe(2);
-    const text = (source: { specifier: { value?: unknown } } | undefined): string => Buffer.from(source?.specifier.value as Uint8Array).toString();
-    expect(own.received.map(({ name, type }) => [name, type.case, type.case === "tlsCertificate" && text(type.value.privateKey)])).toEqual([1, 2, 3].map((n) => ["default", "tlsCertificate", `K${n}`]));
-    expect(roots.received.map(({ type }) => type.case === "validationContext" && text(type.value.trustedCa))).toEqual(["R1", "R2"]);
+    const text = (source: { specifier: { value?: unknown } } | undefined): string =>
+      Buffer.from(source?.specifier.value as Uint8Array).toString();
+    expect(
+      own.received.map(({ name, type }) => [
+        name,
+        type.case,
+        type.case === "tlsCertificate" && text(type.value.privateKey),
+      ]),
+    ).toEqual([1, 2, 3].map((n) => ["default", "tlsCertificate", `K${n}`]));
+    expect(roots.received.map(({ type }) => type.case === "validationContext" && text(type.value.trustedCa))).toEqual([
+      "R1",
+      "R2",
+    ]);
     own.leave();
     roots.leave();
   });
@@ -330,9 +404,22 @@ describe("SDS", () => {
   it("serves files by name and the workload's own from a directory where they are given", async () => {
     const directory = await scratch();
     const { key, chain, roots } = await pair();
-    for (const [name, text] of [["key.pem", key], ["cert-chain.pem", chain], ["root-cert.pem", roots]] as const) await put(join(directory, "etc/certs", name), text);
+    for (const [name, text] of [
+      ["key.pem", key],
+      ["cert-chain.pem", chain],
+      ["root-cert.pem", roots],
+    ] as const)
+      await put(join(directory, "etc/certs", name), text);
     const { client } = await serve(workloadSecrets({ directory, quiet: 10, log: silentLog }));
-    for (const [name, kind] of [["default", "tlsCertificate"], ["ROOTCA", "validationContext"], ["file-root:etc/certs/root-cert.pem", "validationContext"], [`file-cert:${join(directory, "etc/certs/cert-chain.pem")}~${join(directory, "etc/certs/key.pem")}`, "tlsCertificate"]] as const) {
+    for (const [name, kind] of [
+      ["default", "tlsCertificate"],
+      ["ROOTCA", "validationContext"],
+      ["file-root:etc/certs/root-cert.pem", "validationContext"],
+      [
+        `file-cert:${join(directory, "etc/certs/cert-chain.pem")}~${join(directory, "etc/certs/key.pem")}`,
+        "tlsCertificate",
+      ],
+    ] as const) {
       const { received, leave } = await subscribe(client, [name]);
       await expect.poll(() => received.map((secret) => [secret.name, secret.type.case])).toEqual([[name, kind]]);
       leave();
@@ -341,7 +428,9 @@ describe("SDS", () => {
 
   it("says that it has no such secret", async () => {
     const { client } = await serve(workloadSecrets({ directory: await scratch(), quiet: 10, log: silentLog }));
-    await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('"kubernetes://x" is not the name of a secret that the agent has');
+    await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow(
+      '"kubernetes://x" is not the name of a secret that the agent has',
+    );
     await expect((await subscribe(client, ["default"])).done).rejects.toThrow("no workload certificate");
   });
 });
@@ -360,6 +449,8 @@ describe("a socket", () => {
   });
 
   it("whose path is too long for the system is named", async () => {
-    await expect(listenOnSocket(createServer(), `/tmp/${"x".repeat(120)}/s`)).rejects.toThrow("its path is longer than the 107 bytes");
+    await expect(listenOnSocket(createServer(), `/tmp/${"x".repeat(120)}/s`)).rejects.toThrow(
+      "its path is longer than the 107 bytes",
+    );
   });
 });

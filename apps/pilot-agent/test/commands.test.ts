@@ -20,9 +20,14 @@ const built = existsSync(fileURLToPath(new URL("../dist/main.js", import.meta.ur
 /** Runs the command as a user does. */
 function run(args: string[], env: Record<string, string> = {}): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, ...args], { env: { PATH: process.env["PATH"] ?? "", ...env }, timeout: 20_000 }, (error, out, err) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
-    });
+    execFile(
+      process.execPath,
+      [BIN, ...args],
+      { env: { PATH: process.env["PATH"] ?? "", ...env }, timeout: 20_000 },
+      (error, out, err) => {
+        resolve({ code: typeof error?.code === "number" ? error.code : error ? -1 : 0, out, err });
+      },
+    );
   });
 }
 
@@ -32,16 +37,37 @@ describe("the command line", () => {
   it("explains itself from the same table that is read", async () => {
     const { code, out } = await run(["proxy", "--help"]);
     expect(code).toBe(0);
-    for (const option of Object.values(allOptions)) expect(out).toContain(option.flag !== undefined ? `--${option.flag}` : (option.env ?? "?"));
+    for (const option of Object.values(allOptions))
+      expect(out).toContain(option.flag !== undefined ? `--${option.flag}` : (option.env ?? "?"));
     expect((await run(["version"])).out).toBe(`${ISTIO_VERSION}\n`);
   });
 
   it.each<[string, string[], Record<string, string>, RegExp]>([
-    ["the type is not known", ["proxy", "waypoint"], {}, /^pilot-agent: proxy type "waypoint" is not known; expected sidecar or router\n$/],
+    [
+      "the type is not known",
+      ["proxy", "waypoint"],
+      {},
+      /^pilot-agent: proxy type "waypoint" is not known; expected sidecar or router\n$/,
+    ],
     ["a variable is wrong", ["proxy"], { SECRET_TTL: "soon" }, /^pilot-agent: SECRET_TTL: "soon" is not a duration/],
-    ["a flag is wrong", ["proxy", "--concurrency", "many"], {}, /^pilot-agent: --concurrency: "many" is not a whole number\n$/],
-    ["istiod's root is missing", ["proxy", "sidecar", "--log_output_level", "silent"], {}, /^pilot-agent: the root certificate that istiod is verified against is missing: .*root-cert\.pem/],
-    ["a compliance policy is not supported", ["proxy"], { COMPLIANCE_POLICY: "pqc" }, /^pilot-agent: COMPLIANCE_POLICY: "pqc" is not supported; expected fips-140-2 or fips-140-3\n$/],
+    [
+      "a flag is wrong",
+      ["proxy", "--concurrency", "many"],
+      {},
+      /^pilot-agent: --concurrency: "many" is not a whole number\n$/,
+    ],
+    [
+      "istiod's root is missing",
+      ["proxy", "sidecar", "--log_output_level", "silent"],
+      {},
+      /^pilot-agent: the root certificate that istiod is verified against is missing: .*root-cert\.pem/,
+    ],
+    [
+      "a compliance policy is not supported",
+      ["proxy"],
+      { COMPLIANCE_POLICY: "pqc" },
+      /^pilot-agent: COMPLIANCE_POLICY: "pqc" is not supported; expected fips-140-2 or fips-140-3\n$/,
+    ],
     ["a command is not known", ["dance"], {}, /unknown command/],
   ])("says in a sentence when %s", async (_, args, env, words) => {
     const { code, err } = await run(args, { AGENT_DIRECTORY: await scratch(), ...env });
@@ -52,13 +78,35 @@ describe("the command line", () => {
 
   it("waits for the proxy at the address that the agent binds to", async () => {
     const { code, err } = await run(["wait", "--timeoutSeconds", "0"], { AGENT_BIND_ADDRESS: "127.0.0.2" });
-    expect({ code, err }).toEqual({ code: 1, err: "pilot-agent: the proxy did not become ready within 0 s (http://127.0.0.2:15021/healthz/ready: it was never asked)\n" });
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: "pilot-agent: the proxy did not become ready within 0 s (http://127.0.0.2:15021/healthz/ready: it was never asked)\n",
+    });
   });
 
   it("accepts flags and variables of Istio's that have no effect, and names them once, with the reason", async () => {
-    const args = ["proxy", "--controlPlaneBootstrap=false", "--stsPort", "15463", "sidecar", "--templateFile", "x.json", "--proxyLogLevell=debug"];
-    const { err } = await run(args, { AGENT_DIRECTORY: await scratch(), WASM_PURGE_INTERVAL: "1h", JWT_POLICY: "third-party-jwt", ISTIO_META_OWNER: "x", ISTIO_CPU_LIMITS: "1", PILOT_TRACE_SAMPLING: "1" });
-    const lines = err.split("\n").filter((line) => line.includes("\twarn\t")).map((line) => line.split("\t")[2]);
+    const args = [
+      "proxy",
+      "--controlPlaneBootstrap=false",
+      "--stsPort",
+      "15463",
+      "sidecar",
+      "--templateFile",
+      "x.json",
+      "--proxyLogLevell=debug",
+    ];
+    const { err } = await run(args, {
+      AGENT_DIRECTORY: await scratch(),
+      WASM_PURGE_INTERVAL: "1h",
+      JWT_POLICY: "third-party-jwt",
+      ISTIO_META_OWNER: "x",
+      ISTIO_CPU_LIMITS: "1",
+      PILOT_TRACE_SAMPLING: "1",
+    });
+    const lines = err
+      .split("\n")
+      .filter((line) => line.includes("\twarn\t"))
+      .map((line) => line.split("\t")[2]);
     expect(lines).toEqual([
       "--stsPort 15463 has no effect: tokens are not exchanged yet",
       "--templateFile x.json has no effect: Envoy's bootstrap is not made from a template; use ISTIO_BOOTSTRAP_OVERRIDE",
@@ -67,7 +115,12 @@ describe("the command line", () => {
       "environment variables without effect, because what they configure is not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
       "environment variable ISTIO_CPU_LIMITS is not known; did you mean ISTIO_CPU_LIMIT?",
     ]);
-    expect((await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"])).err).toBe("pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --log_output_level default:info has no effect: the command writes no log\npilot-agent: --no-such-flag has no effect: the flag is not known\n");
+    expect(
+      (await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"]))
+        .err,
+    ).toBe(
+      "pilot-agent: --cni-mode true has no effect: nothing depends on it\npilot-agent: --log_output_level default:info has no effect: the command writes no log\npilot-agent: --no-such-flag has no effect: the flag is not known\n",
+    );
   });
 });
 
@@ -81,7 +134,9 @@ describe("pilot-agent wait and request", () => {
     await waitUntilReady({ url, timeout: 5000, requestTimeout: 500, period: 5 });
     expect(count).toBe(3);
     const closed = await freePort();
-    await expect(waitUntilReady({ url: `http://127.0.0.1:${closed}/`, timeout: 30, requestTimeout: 500, period: 5 })).rejects.toThrow(/did not become ready within 0.03 s .*ECONNREFUSED/);
+    await expect(
+      waitUntilReady({ url: `http://127.0.0.1:${closed}/`, timeout: 30, requestTimeout: 500, period: 5 }),
+    ).rejects.toThrow(/did not become ready within 0.03 s .*ECONNREFUSED/);
     expect(await requestAdmin("get", "stats", (server.address() as AddressInfo).port)).toBe("");
   });
 
@@ -91,11 +146,14 @@ describe("pilot-agent wait and request", () => {
     afterAll(() => server.close());
     const { port } = server.address() as AddressInfo;
     expect(await requestAdmin("GET", "/stats", port, "127.0.0.2")).toBe(`127.0.0.2:${port} /stats`);
-    expect(await requestAdmin("GET", `http://127.0.0.2:${port}/ready`, port, "127.0.0.2")).toBe(`127.0.0.2:${port} /ready`);
+    expect(await requestAdmin("GET", `http://127.0.0.2:${port}/ready`, port, "127.0.0.2")).toBe(
+      `127.0.0.2:${port} /ready`,
+    );
   });
 
   it("ask nothing but the proxy's ports on this machine", async () => {
-    for (const path of ["http://example.com:15000/", "http://localhost:80/", "https://10.0.0.1:15020/"]) expect(() => requestAdmin("GET", path, 15000)).toThrow("is not a port of the proxy");
+    for (const path of ["http://example.com:15000/", "http://localhost:80/", "https://10.0.0.1:15020/"])
+      expect(() => requestAdmin("GET", path, 15000)).toThrow("is not a port of the proxy");
     expect(() => requestAdmin("DELETE", "/", 15000)).toThrow("expected GET or POST");
   });
 });
@@ -103,11 +161,25 @@ describe("pilot-agent wait and request", () => {
 describe("variables", () => {
   it("that are read anywhere are in a table of options", () => {
     const root = fileURLToPath(new URL("../src", import.meta.url));
-    const sources = readdirSync(root, { withFileTypes: true, recursive: true }).filter((entry) => entry.isFile()).map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
-    const found = new Set(sources.flatMap((text) => [...text.matchAll(/\benv(?:\?\.)?\["([A-Z][A-Z0-9_]+)"/g)].map(([, name = ""]) => name)));
-    const known = new Set([...Object.values(allOptions), ...Object.values(captureTable)].flatMap(({ env }: { readonly env?: string }) => env ?? []));
+    const sources = readdirSync(root, { withFileTypes: true, recursive: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"));
+    const found = new Set(
+      sources.flatMap((text) =>
+        [...text.matchAll(/\benv(?:\?\.)?\["([A-Z][A-Z0-9_]+)"/g)].map(([, name = ""]) => name),
+      ),
+    );
+    const known = new Set(
+      [...Object.values(allOptions), ...Object.values(captureTable)].flatMap(
+        ({ env }: { readonly env?: string }) => env ?? [],
+      ),
+    );
     // Another name of DROP_INVALID, what becomes node metadata by its prefix, and the system's own.
-    expect([...found].filter((name) => !known.has(name)).sort()).toEqual(["INVALID_DROP", "ISTIO_METAJSON_LABELS", "PATH"]);
+    expect([...found].filter((name) => !known.has(name)).sort()).toEqual([
+      "INVALID_DROP",
+      "ISTIO_METAJSON_LABELS",
+      "PATH",
+    ]);
   });
 });
 

@@ -11,10 +11,19 @@ import { NameLookup } from "../src/dns/name-table.js";
 import { parseResolvConf } from "../src/dns/resolv-conf.js";
 import { askByTcp, askByUdp, type UpstreamServer } from "../src/dns/upstream.js";
 
-const scope = { namespace: "shop", domain: "shop.svc.cluster.local", search: ["shop.svc.cluster.local", "svc.cluster.local"] };
+const scope = {
+  namespace: "shop",
+  domain: "shop.svc.cluster.local",
+  search: ["shop.svc.cluster.local", "svc.cluster.local"],
+};
 const table = create(NameTableSchema, {
   table: {
-    "cart.shop.svc.cluster.local": { ips: ["10.0.0.1", "fd00::1"], registry: "Kubernetes", shortname: "cart", namespace: "shop" },
+    "cart.shop.svc.cluster.local": {
+      ips: ["10.0.0.1", "fd00::1"],
+      registry: "Kubernetes",
+      shortname: "cart",
+      namespace: "shop",
+    },
     "pay.bank.svc.cluster.local": { ips: ["10.0.0.2"], registry: "Kubernetes", shortname: "pay", namespace: "bank" },
     "api.example.com": { ips: ["240.240.0.1"], registry: "External" },
     "*.wild.example.com": { ips: ["240.240.0.2"], registry: "External" },
@@ -31,7 +40,12 @@ async function nameServer(answers: boolean): Promise<UpstreamServer & { asked: s
     const query = decode(message);
     asked.push(query.questions![0]!.name);
     if (!answers) return undefined;
-    return encode({ type: "response", id: query.id!, questions: query.questions!, answers: [{ type: "A", name: query.questions![0]!.name, ttl: 5, data: "192.0.2.9" }] });
+    return encode({
+      type: "response",
+      id: query.id!,
+      questions: query.questions!,
+      answers: [{ type: "A", name: query.questions![0]!.name, ttl: 5, data: "192.0.2.9" }],
+    });
   };
   const udp = createSocket("udp4");
   udp.on("message", (message, from) => {
@@ -40,17 +54,28 @@ async function nameServer(answers: boolean): Promise<UpstreamServer & { asked: s
   });
   await new Promise<void>((resolve) => udp.bind(0, "127.0.0.1", resolve));
   const { port } = udp.address();
-  const tcp = createServer((socket) => socket.on("error", () => undefined).on("data", (bytes) => {
-    const answer = respond(bytes.subarray(2));
-    if (answer) socket.write(Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]));
-  }));
+  const tcp = createServer((socket) =>
+    socket
+      .on("error", () => undefined)
+      .on("data", (bytes) => {
+        const answer = respond(bytes.subarray(2));
+        if (answer) socket.write(Buffer.concat([Buffer.from([answer.length >> 8, answer.length & 255]), answer]));
+      }),
+  );
   await new Promise<void>((resolve) => tcp.listen(port, "127.0.0.1", resolve));
   afterAll(() => (udp.close(), tcp.close()));
   return { address: "127.0.0.1", port, asked };
 }
 
-async function serve(more: Partial<DnsServerOptions["forwarding"]> = {}, names: NameLookup | undefined = new NameLookup(table, scope)) {
-  const server = new DnsServer({ addresses: ["127.0.0.1"], port: 0, forwarding: { servers: [], timeout: 200, parallel: false, ...more } });
+async function serve(
+  more: Partial<DnsServerOptions["forwarding"]> = {},
+  names: NameLookup | undefined = new NameLookup(table, scope),
+) {
+  const server = new DnsServer({
+    addresses: ["127.0.0.1"],
+    port: 0,
+    forwarding: { servers: [], timeout: 200, parallel: false, ...more },
+  });
   await server.start();
   if (names) server.use(names);
   afterAll(() => server.close());
@@ -60,14 +85,31 @@ async function serve(more: Partial<DnsServerOptions["forwarding"]> = {}, names: 
     id: Math.floor(Math.random() * 65536),
     flags: 0x0100,
     questions: [{ type, name }],
-    additionals: udpSize === undefined ? [] : [{ type: "OPT", name: ".", udpPayloadSize: udpSize, extendedRcode: 0, ednsVersion: 0, flags: 0, flag_do: false, options: [] }],
+    additionals:
+      udpSize === undefined
+        ? []
+        : [
+            {
+              type: "OPT",
+              name: ".",
+              udpPayloadSize: udpSize,
+              extendedRcode: 0,
+              ednsVersion: 0,
+              flags: 0,
+              flag_do: false,
+              options: [],
+            },
+          ],
   });
-  const udp = async (name: string, type: "A" | "AAAA" | "MX" = "A", udpSize?: number) => decode(await askByUdp(at, encode(packet(name, type, udpSize)), 2000));
-  const tcp = async (name: string, type: "A" | "AAAA" | "MX" = "A") => decode(await askByTcp(at, encode(packet(name, type)), 2000));
+  const udp = async (name: string, type: "A" | "AAAA" | "MX" = "A", udpSize?: number) =>
+    decode(await askByUdp(at, encode(packet(name, type, udpSize)), 2000));
+  const tcp = async (name: string, type: "A" | "AAAA" | "MX" = "A") =>
+    decode(await askByTcp(at, encode(packet(name, type)), 2000));
   return { server, at, udp, tcp };
 }
 
-const addresses = (packet: ReturnType<typeof decode>): unknown[] => (packet.answers ?? []).map((answer) => [answer.type, answer.name, "data" in answer ? answer.data : undefined]);
+const addresses = (packet: ReturnType<typeof decode>): unknown[] =>
+  (packet.answers ?? []).map((answer) => [answer.type, answer.name, "data" in answer ? answer.data : undefined]);
 const code = (packet: ReturnType<typeof decode>): number => packet.flags! & 15;
 
 describe("the agent's DNS", () => {
@@ -83,7 +125,9 @@ describe("the agent's DNS", () => {
       expect(answer).toMatchObject({ flag_aa: true, flag_qr: true, flag_rd: true, flag_tc: false });
       expect(code(answer)).toBe(0);
       expect(answer.answers![0]).toMatchObject({ ttl: 30 });
-      expect(addresses(await ask("cart.shop.svc.cluster.local", "AAAA"))).toEqual([["AAAA", "cart.shop.svc.cluster.local", "fd00::1"]]);
+      expect(addresses(await ask("cart.shop.svc.cluster.local", "AAAA"))).toEqual([
+        ["AAAA", "cart.shop.svc.cluster.local", "fd00::1"],
+      ]);
     }
   });
 
@@ -132,7 +176,9 @@ describe("the agent's DNS", () => {
   });
 
   it("gives many addresses in changing order", async () => {
-    const orders = await Promise.all(Array.from({ length: 5 }, async () => JSON.stringify(addresses(await mesh.tcp("many.example.com")))));
+    const orders = await Promise.all(
+      Array.from({ length: 5 }, async () => JSON.stringify(addresses(await mesh.tcp("many.example.com")))),
+    );
     expect(new Set(orders).size).toBeGreaterThan(1);
   });
 
@@ -144,24 +190,43 @@ describe("the agent's DNS", () => {
     await udp("cart.shop", "MX");
     await udp("nothing.example.com");
     await udp("pay");
-    expect(upstream.asked).toEqual(["elsewhere.example", "elsewhere.example", "cart.shop", "nothing.example.com", "pay"]);
+    expect(upstream.asked).toEqual([
+      "elsewhere.example",
+      "elsewhere.example",
+      "cart.shop",
+      "nothing.example.com",
+      "pay",
+    ]);
   });
 
-  it.each([false, true])("asks the next name server when one is silent (at once: %s), and says so when all are", async (parallel) => {
-    const [silent, good] = [await nameServer(false), await nameServer(true)];
-    const two = await serve({ servers: [silent, good], parallel });
-    expect(addresses(await two.udp("a.example"))).toHaveLength(1);
-    const none = await serve({ servers: [silent], parallel });
-    expect(code(await none.udp("a.example"))).toBe(2);
-    expect(code(await (await serve({ parallel })).udp("a.example"))).toBe(2);
-  });
+  it.each([false, true])(
+    "asks the next name server when one is silent (at once: %s), and says so when all are",
+    async (parallel) => {
+      const [silent, good] = [await nameServer(false), await nameServer(true)];
+      const two = await serve({ servers: [silent, good], parallel });
+      expect(addresses(await two.udp("a.example"))).toHaveLength(1);
+      const none = await serve({ servers: [silent], parallel });
+      expect(code(await none.udp("a.example"))).toBe(2);
+      expect(code(await (await serve({ parallel })).udp("a.example"))).toBe(2);
+    },
+  );
 
   it("answers nothing before istiod has sent the names", async () => {
     const early = await serve({}, undefined);
     early.server.use(new NameLookup(table, scope));
-    const server = new DnsServer({ addresses: ["127.0.0.1"], port: 0, forwarding: { servers: [], timeout: 100, parallel: false } });
+    const server = new DnsServer({
+      addresses: ["127.0.0.1"],
+      port: 0,
+      forwarding: { servers: [], timeout: 100, parallel: false },
+    });
     await server.start();
-    const answer = decode(await askByUdp({ address: "127.0.0.1", port: server.ports[0]! }, encode({ type: "query", id: 7, questions: [{ type: "A", name: "cart.shop" }] }), 1000));
+    const answer = decode(
+      await askByUdp(
+        { address: "127.0.0.1", port: server.ports[0]! },
+        encode({ type: "query", id: 7, questions: [{ type: "A", name: "cart.shop" }] }),
+        1000,
+      ),
+    );
     expect(code(answer)).toBe(2);
     await server.close();
   });
@@ -171,7 +236,9 @@ describe("the agent's DNS", () => {
     const socket = connect(mesh.at.port, mesh.at.address);
     const received: Buffer[] = [];
     socket.on("data", (bytes: Buffer) => received.push(bytes));
-    const questions = Buffer.concat([1, 2].map((id) => streamEncode({ type: "query", id, questions: [{ type: "A", name: "cart" }] })));
+    const questions = Buffer.concat(
+      [1, 2].map((id) => streamEncode({ type: "query", id, questions: [{ type: "A", name: "cart" }] })),
+    );
     socket.write(questions.subarray(0, 5));
     socket.write(questions.subarray(5));
     await expect.poll(() => Buffer.concat(received).length).toBeGreaterThan(60);
@@ -194,9 +261,14 @@ describe("the agent's DNS", () => {
 });
 
 it("reads resolv.conf", () => {
-  const text = "# comment\nnameserver 10.0.0.10\nnameserver fe80::1%eth0\nnameserver 127.0.0.1:5353 ; local\nsearch Shop.svc.cluster.local. svc.cluster.local\noptions ndots:5\n";
+  const text =
+    "# comment\nnameserver 10.0.0.10\nnameserver fe80::1%eth0\nnameserver 127.0.0.1:5353 ; local\nsearch Shop.svc.cluster.local. svc.cluster.local\noptions ndots:5\n";
   expect(parseResolvConf(text)).toEqual({
-    servers: [{ address: "10.0.0.10", port: 53 }, { address: "fe80::1%eth0", port: 53 }, { address: "127.0.0.1", port: 5353 }],
+    servers: [
+      { address: "10.0.0.10", port: 53 },
+      { address: "fe80::1%eth0", port: 53 },
+      { address: "127.0.0.1", port: 5353 },
+    ],
     search: ["shop.svc.cluster.local", "svc.cluster.local"],
   });
 });

@@ -21,58 +21,101 @@ const envoyPath = await findEnvoy();
 
 const registry = createRegistry(envoyTypes);
 const log = process.env["AGENT_TEST_LOG"] ? stderrLog("debug", false) : silentLog;
-const sds = { api_config_source: { api_type: "GRPC", transport_api_version: "V3", grpc_services: [{ envoy_grpc: { cluster_name: "sds-grpc" } }] }, resource_api_version: "V3" };
+const sds = {
+  api_config_source: {
+    api_type: "GRPC",
+    transport_api_version: "V3",
+    grpc_services: [{ envoy_grpc: { cluster_name: "sds-grpc" } }],
+  },
+  resource_api_version: "V3",
+};
 
 /** An inbound listener with mutual TLS in front of an application. */
 function inbound(address: string, port: number): Listener {
-  return fromJson(ListenerSchema, {
-    name: "virtualInbound",
-    trafficDirection: "INBOUND",
-    address: { socketAddress: { address, portValue: port } },
-    filterChains: [
-      {
-        transportSocket: {
-          name: "envoy.transport_sockets.tls",
-          typedConfig: {
-            "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
-            requireClientCertificate: true,
-            commonTlsContext: {
-              tlsCertificateSdsSecretConfigs: [{ name: "default", sdsConfig: sds }],
-              combinedValidationContext: { defaultValidationContext: {}, validationContextSdsSecretConfig: { name: "ROOTCA", sdsConfig: sds } },
-            },
-          },
-        },
-        filters: [
-          {
-            name: "envoy.filters.network.http_connection_manager",
+  return fromJson(
+    ListenerSchema,
+    {
+      name: "virtualInbound",
+      trafficDirection: "INBOUND",
+      address: { socketAddress: { address, portValue: port } },
+      filterChains: [
+        {
+          transportSocket: {
+            name: "envoy.transport_sockets.tls",
             typedConfig: {
-              "@type": "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-              statPrefix: "inbound",
-              routeConfig: { virtualHosts: [{ name: "app", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "app" } }] }] },
-              httpFilters: [{ name: "envoy.filters.http.router", typedConfig: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" } }],
+              "@type": "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+              requireClientCertificate: true,
+              commonTlsContext: {
+                tlsCertificateSdsSecretConfigs: [{ name: "default", sdsConfig: sds }],
+                combinedValidationContext: {
+                  defaultValidationContext: {},
+                  validationContextSdsSecretConfig: { name: "ROOTCA", sdsConfig: sds },
+                },
+              },
             },
           },
-        ],
-      },
-    ],
-  }, { registry });
+          filters: [
+            {
+              name: "envoy.filters.network.http_connection_manager",
+              typedConfig: {
+                "@type":
+                  "type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+                statPrefix: "inbound",
+                routeConfig: {
+                  virtualHosts: [
+                    { name: "app", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "app" } }] },
+                  ],
+                },
+                httpFilters: [
+                  {
+                    name: "envoy.filters.http.router",
+                    typedConfig: { "@type": "type.googleapis.com/envoy.extensions.filters.http.router.v3.Router" },
+                  },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    },
+    { registry },
+  );
 }
 
 function application(port: number): Cluster {
   const address = { socketAddress: { address: "127.0.0.1", portValue: port } };
-  return fromJson(ClusterSchema, { name: "app", type: "STATIC", connectTimeout: "1s", loadAssignment: { clusterName: "app", endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] } });
+  return fromJson(ClusterSchema, {
+    name: "app",
+    type: "STATIC",
+    connectTimeout: "1s",
+    loadAssignment: { clusterName: "app", endpoints: [{ lbEndpoints: [{ endpoint: { address } }] }] },
+  });
 }
 
 /** Discovery of one cluster and one listener; notes what Envoy says that it has. */
-function discovery(cluster: () => Cluster, listener: () => Listener, seen: { known: Record<string, string>[]; refused: string[] }): Ads {
+function discovery(
+  cluster: () => Cluster,
+  listener: () => Listener,
+  seen: { known: Record<string, string>[]; refused: string[] },
+): Ads {
   return {
     async *deltaAggregatedResources(requests) {
       for await (const { typeUrl, responseNonce, initialResourceVersions, errorDetail } of requests) {
         if (errorDetail) seen.refused.push(errorDetail.message);
         if (responseNonce !== "") continue;
         seen.known.push(initialResourceVersions);
-        if (typeUrl.endsWith("Cluster")) yield { typeUrl, nonce: "c", resources: [{ name: "app", version: "1", resource: anyPack(ClusterSchema, cluster()) }] };
-        if (typeUrl.endsWith("Listener")) yield { typeUrl, nonce: "l", resources: [{ name: "virtualInbound", version: "1", resource: anyPack(ListenerSchema, listener()) }] };
+        if (typeUrl.endsWith("Cluster"))
+          yield {
+            typeUrl,
+            nonce: "c",
+            resources: [{ name: "app", version: "1", resource: anyPack(ClusterSchema, cluster()) }],
+          };
+        if (typeUrl.endsWith("Listener"))
+          yield {
+            typeUrl,
+            nonce: "l",
+            resources: [{ name: "virtualInbound", version: "1", resource: anyPack(ListenerSchema, listener()) }],
+          };
       }
     },
   };
@@ -108,19 +151,31 @@ describe("an agent with a real Envoy", () => {
       concurrency: 1,
       terminationDrainDuration: "0.5s",
     }),
-    ISTIO_PROMETHEUS_ANNOTATIONS: JSON.stringify({ scrape: "true", port: String((app.address() as AddressInfo).port), path: "/metrics" }),
+    ISTIO_PROMETHEUS_ANNOTATIONS: JSON.stringify({
+      scrape: "true",
+      port: String((app.address() as AddressInfo).port),
+      path: "/metrics",
+    }),
   });
 
   beforeAll(async () => {
     if (!envoyPath) return;
     directory = await scratch();
     for (const name of Object.keys(ports) as (keyof typeof ports)[]) ports[name] = await freePort(address);
-    app = http.createServer((request, response) => response.end(request.url === "/metrics" ? "app_requests 1\n" : "hello"));
+    app = http.createServer((request, response) =>
+      response.end(request.url === "/metrics" ? "app_requests 1\n" : "hello"),
+    );
     await new Promise<void>((resolve) => app.listen(0, address, resolve));
     const appOnLoopback = http.createServer((_, response) => response.end("hello"));
     await new Promise<void>((resolve) => appOnLoopback.listen(0, "127.0.0.1", resolve));
     afterAll(() => (appOnLoopback.close(), app.close()));
-    istiod = await FakeIstiod.start(discovery(() => application((appOnLoopback.address() as AddressInfo).port), () => inbound(address, ports.inbound), seen));
+    istiod = await FakeIstiod.start(
+      discovery(
+        () => application((appOnLoopback.address() as AddressInfo).port),
+        () => inbound(address, ports.inbound),
+        seen,
+      ),
+    );
     await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
     await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
     await put(join(directory, "etc/istio/pod/labels"), 'app="cart"\nversion="v1"\n');
@@ -137,7 +192,12 @@ describe("an agent with a real Envoy", () => {
   /** A client with a certificate of another workload of the mesh. */
   const client = async (): Promise<tls.SecureContextOptions> => {
     const { makeKeyAndRequest } = await import("../src/certificates/key-and-request.js");
-    const { key, request } = await makeKeyAndRequest("spiffe://x/ns/y/sa/z", { eccAlgorithm: "ECDSA", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: false });
+    const { key, request } = await makeKeyAndRequest("spiffe://x/ns/y/sa/z", {
+      eccAlgorithm: "ECDSA",
+      eccCurve: "P256",
+      rsaKeySize: 2048,
+      pkcs8Key: false,
+    });
     const issued = await istiod.authority.sign({ request, names: ["spiffe://cluster.local/ns/shop/sa/web"] });
     return { key, cert: issued.certificate, ca: issued.roots };
   };
@@ -145,10 +205,13 @@ describe("an agent with a real Envoy", () => {
   const call = (options: https.RequestOptions): Promise<{ body: string; peer: tls.PeerCertificate }> =>
     new Promise((resolve, reject) => {
       https
-        .get({ host: address, port: ports.inbound, path: "/", checkServerIdentity: () => undefined, ...options }, (response) => {
-          const peer = (response.socket as tls.TLSSocket).getPeerCertificate();
-          response.setEncoding("utf8").on("data", (body: string) => resolve({ body, peer }));
-        })
+        .get(
+          { host: address, port: ports.inbound, path: "/", checkServerIdentity: () => undefined, ...options },
+          (response) => {
+            const peer = (response.socket as tls.TLSSocket).getPeerCertificate();
+            response.setEncoding("utf8").on("data", (body: string) => resolve({ body, peer }));
+          },
+        )
         .on("error", reject);
     });
 
@@ -167,17 +230,35 @@ describe("an agent with a real Envoy", () => {
   });
 
   it("tells istiod who the proxy is", async () => {
-    const dump = JSON.parse((await get(`http://${address}:${ports.admin}/config_dump?resource=&mask=bootstrap.node`)).body) as { configs: { bootstrap?: { node: { id: string; cluster: string; metadata: Record<string, unknown> } } }[] };
+    const dump = JSON.parse(
+      (await get(`http://${address}:${ports.admin}/config_dump?resource=&mask=bootstrap.node`)).body,
+    ) as { configs: { bootstrap?: { node: { id: string; cluster: string; metadata: Record<string, unknown> } } }[] };
     const node = dump.configs.find(({ bootstrap }) => bootstrap)!.bootstrap!.node;
     expect(node.id).toBe(`sidecar~${address}~cart-1.shop~shop.svc.cluster.local`);
     expect(node.cluster).toBe("cart.shop");
-    expect(node.metadata).toMatchObject({ NAME: "cart-1", NAMESPACE: "shop", SERVICE_ACCOUNT: "cart", INSTANCE_IPS: address, LABELS: { app: "cart", version: "v1" }, CLUSTER_ID: "Kubernetes" });
+    expect(node.metadata).toMatchObject({
+      NAME: "cart-1",
+      NAMESPACE: "shop",
+      SERVICE_ACCOUNT: "cart",
+      INSTANCE_IPS: address,
+      LABELS: { app: "cart", version: "v1" },
+      CLUSTER_ID: "Kubernetes",
+    });
   });
 
   it("merges its metrics, Envoy's and the application's", async () => {
     const { body } = await get(`http://${address}:${ports.status}/stats/prometheus`);
-    for (const name of ["istio_agent_xds_proxy_requests", "istio_agent_cert_expiry_seconds", "istio_agent_startup_duration_seconds", "envoy_server_live", "app_requests 1"]) expect(body).toContain(name);
-    expect((await get(`http://${address}:${ports.prometheus}/stats/prometheus`)).body).toContain("envoy_cluster_manager_cds_update_success");
+    for (const name of [
+      "istio_agent_xds_proxy_requests",
+      "istio_agent_cert_expiry_seconds",
+      "istio_agent_startup_duration_seconds",
+      "envoy_server_live",
+      "app_requests 1",
+    ])
+      expect(body).toContain(name);
+    expect((await get(`http://${address}:${ports.prometheus}/stats/prometheus`)).body).toContain(
+      "envoy_cluster_manager_cds_update_success",
+    );
   });
 
   it("renews the certificate while traffic flows, without one failed request and without a restart", async () => {
@@ -219,7 +300,9 @@ describe("an agent with a real Envoy", () => {
     const second = { ...env(), AGENT_DIRECTORY: await scratch() };
     await put(join(second.AGENT_DIRECTORY, "var/run/secrets/istio/root-cert.pem"), istiod.root);
     const start = startAgent({ type: "sidecar", options: readOptions({}, second), env: second, log: silentLog });
-    await expect(start).rejects.toThrow(`statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${process.pid} (`);
+    await expect(start).rejects.toThrow(
+      `statusPort of PROXY_CONFIG ${address}:${ports.status}: address already in use by pid ${process.pid} (`,
+    );
     await expect(start).rejects.toBeInstanceOf(AgentError);
   });
 
@@ -229,29 +312,52 @@ describe("an agent with a real Envoy", () => {
     expect(await agent.ended).toBeUndefined();
     expect(Date.now() - before).toBeGreaterThanOrEqual(500);
     await expect(get(`http://${address}:${ports.admin}/ready`)).rejects.toThrow();
-    for (const path of ["etc/istio/proxy/envoy-rev.json", "etc/istio/proxy/XDS", "var/run/secrets/workload-spiffe-uds/socket"]) expect(existsSync(join(directory, path))).toBe(false);
+    for (const path of [
+      "etc/istio/proxy/envoy-rev.json",
+      "etc/istio/proxy/XDS",
+      "var/run/secrets/workload-spiffe-uds/socket",
+    ])
+      expect(existsSync(join(directory, path))).toBe(false);
   });
 
   it("ends when Envoy ends by itself", async () => {
     const again = await startAgent({ type: "sidecar", options: readOptions({}, env()), env: env(), log });
-    await expect.poll(() => get(`http://${address}:${ports.admin}/quitquitquit`).then(() => true, () => false), { timeout: 10_000 }).toBe(true);
+    await expect
+      .poll(
+        () =>
+          get(`http://${address}:${ports.admin}/quitquitquit`).then(
+            () => true,
+            () => false,
+          ),
+        { timeout: 10_000 },
+      )
+      .toBe(true);
     void fetch(`http://${address}:${ports.admin}/quitquitquit`, { method: "POST" }).catch(() => undefined);
     expect(await again.ended).toEqual({ code: 0, signal: null });
   }, 20_000);
 
   it("says where it looked for an Envoy", async () => {
     const other = { ...env(), ENVOY_PATH: "/nope/envoy" };
-    await expect(startAgent({ type: "sidecar", options: readOptions({}, other), env: other, log: silentLog })).rejects.toThrow("Envoy is not at /nope/envoy");
+    await expect(
+      startAgent({ type: "sidecar", options: readOptions({}, other), env: other, log: silentLog }),
+    ).rejects.toThrow("Envoy is not at /nope/envoy");
   });
 
   it("is run by the command, and ends with it on SIGTERM", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
     skip(!existsSync(main), "not built: npm run build");
-    const child = spawn(process.execPath, [main, "proxy", "sidecar", "--directory", directory, "--proxyLogLevel", "error"], { env: env(), stdio: ["ignore", "inherit", "pipe"] });
+    const child = spawn(
+      process.execPath,
+      [main, "proxy", "sidecar", "--directory", directory, "--proxyLogLevel", "error"],
+      { env: env(), stdio: ["ignore", "inherit", "pipe"] },
+    );
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
     const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    await vi.waitFor(async () => expect((await fetch(`http://${address}:${ports.health}/healthz/ready`)).status).toBe(200), { timeout: 20_000, interval: 100 });
+    await vi.waitFor(
+      async () => expect((await fetch(`http://${address}:${ports.health}/healthz/ready`)).status).toBe(200),
+      { timeout: 20_000, interval: 100 },
+    );
     child.kill("SIGTERM");
     expect(await exited).toBe(0);
     await expect(get(`http://${address}:${ports.admin}/ready`)).rejects.toThrow();
@@ -262,12 +368,17 @@ describe("an agent with a real Envoy", () => {
   it("is missed by the command, which ends with exit code 1", async ({ skip }) => {
     const main = fileURLToPath(new URL("../dist/main.js", import.meta.url));
     skip(!existsSync(main), "not built: npm run build");
-    const child = spawn(process.execPath, [main, "proxy", "sidecar", "--directory", directory], { env: env(), stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(process.execPath, [main, "proxy", "sidecar", "--directory", directory], {
+      env: env(),
+      stdio: ["ignore", "ignore", "pipe"],
+    });
     const exited = new Promise<number | null>((resolve) => child.once("exit", resolve));
-    const pid = await new Promise<number>((resolve) => child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      const found = /Envoy started with process ID (\d+)/.exec(text)?.[1];
-      if (found) resolve(Number(found));
-    }));
+    const pid = await new Promise<number>((resolve) =>
+      child.stderr.setEncoding("utf8").on("data", (text: string) => {
+        const found = /Envoy started with process ID (\d+)/.exec(text)?.[1];
+        if (found) resolve(Number(found));
+      }),
+    );
     process.kill(pid, "SIGKILL");
     expect(await exited).toBe(1);
   }, 40_000);

@@ -5,7 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ConnectRouter, ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { CertificateAuthority, certificateRoutes, clientCertificate, connectionValues, issueServingCertificate, makeSelfSignedRoot, selfSignedBundle, staticTokens } from "@istiod/ca";
+import {
+  CertificateAuthority,
+  certificateRoutes,
+  clientCertificate,
+  connectionValues,
+  issueServingCertificate,
+  makeSelfSignedRoot,
+  selfSignedBundle,
+  staticTokens,
+} from "@istiod/ca";
 import { AggregatedDiscoveryService } from "@istiod/envoy-api/envoy/service/discovery/v3/ads";
 import { afterAll } from "vitest";
 
@@ -35,7 +44,9 @@ export type Ads = Partial<ServiceImpl<typeof AggregatedDiscoveryService>>;
 
 export const TOKEN = "token-of-shop-cart";
 
-/** An istiod of which each part may be left out: a certificate authority that knows one token, and discovery as given. */
+/**
+ * An istiod of which each part may be left out: a certificate authority that knows one token, and discovery as given.
+ */
 export class FakeIstiod {
   readonly sessions = new Set<http2.ServerHttp2Session>();
   readonly headers: http2.IncomingHttpHeaders[] = [];
@@ -48,9 +59,18 @@ export class FakeIstiod {
     private readonly tls: boolean,
   ) {}
 
-  static async start(ads: Ads = {}, { tls = true, lifetime = undefined as number | undefined } = {}): Promise<FakeIstiod> {
-    const root = await makeSelfSignedRoot({ organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
-    const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()), ...(lifetime ? { defaultLifetime: lifetime } : {}) });
+  static async start(
+    ads: Ads = {},
+    { tls = true, lifetime = undefined as number | undefined } = {},
+  ): Promise<FakeIstiod> {
+    const root = await makeSelfSignedRoot(
+      { organization: "cluster.local", key: { type: "ecdsa", curve: "P-256" } },
+      Date.now(),
+    );
+    const authority = new CertificateAuthority({
+      bundle: selfSignedBundle(root, "test", Date.now()),
+      ...(lifetime ? { defaultLifetime: lifetime } : {}),
+    });
     const istiod = new FakeIstiod(authority, ads, tls);
     await istiod.listen();
     afterAll(() => istiod.stop());
@@ -63,15 +83,27 @@ export class FakeIstiod {
 
   async listen(): Promise<void> {
     const tokens = staticTokens([[TOKEN, { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "cart" }]]);
-    const ca = certificateRoutes({ authority: this.authority, authenticators: [clientCertificate, tokens], plaintext: !this.tls });
+    const ca = certificateRoutes({
+      authority: this.authority,
+      authenticators: [clientCertificate, tokens],
+      plaintext: !this.tls,
+    });
     const routes = (router: ConnectRouter): void => {
       ca(router);
       router.service(AggregatedDiscoveryService, this.ads);
     };
     const handler = connectNodeAdapter({ routes, contextValues: connectionValues });
-    const serving = await issueServingCertificate(this.authority, ["istiod.istio-system.svc", "127.0.0.1"], 3600_000, Date.now());
+    const serving = await issueServingCertificate(
+      this.authority,
+      ["istiod.istio-system.svc", "127.0.0.1"],
+      3600_000,
+      Date.now(),
+    );
     this.#server = this.tls
-      ? http2.createSecureServer({ key: serving.key, cert: serving.cert, ca: this.root, requestCert: true, rejectUnauthorized: false }, handler)
+      ? http2.createSecureServer(
+          { key: serving.key, cert: serving.cert, ca: this.root, requestCert: true, rejectUnauthorized: false },
+          handler,
+        )
       : http2.createServer(handler);
     this.#server.on("session", (session: http2.ServerHttp2Session) => {
       this.sessions.add(session);

@@ -23,7 +23,9 @@ describe("peer metadata discovery", () => {
   });
 
   it("is not supported by an Envoy that does not know the extension", async () => {
-    const { path, directory } = await program(`echo "Didn't find a registered implementation for 'metadata_discovery' with type URL: 'x'" >&2; exit 1`);
+    const { path, directory } = await program(
+      `echo "Didn't find a registered implementation for 'metadata_discovery' with type URL: 'x'" >&2; exit 1`,
+    );
     expect(await supportsMetadataDiscovery(path, directory)).toBe(false);
   });
 

@@ -41,7 +41,13 @@ async function grpcHealth(status: number, code = "0"): Promise<{ port: number; a
 
 describe("a kubelet's probes", () => {
   const probes = (all: Record<string, JsonValue>, localAddress?: string) => {
-    const answer = appProbes({ text: JSON.stringify(all), host: "127.0.0.1", statusPort: 15020, ...(localAddress ? { localAddress } : {}), log: silentLog });
+    const answer = appProbes({
+      text: JSON.stringify(all),
+      host: "127.0.0.1",
+      statusPort: 15020,
+      ...(localAddress ? { localAddress } : {}),
+      log: silentLog,
+    });
     return (path: string, headers: IncomingHttpHeaders = { host: "10.0.0.1:15020" }) => answer(path, headers);
   };
   const PATH = "/app-health/app/readyz";
@@ -52,7 +58,10 @@ describe("a kubelet's probes", () => {
       seen = request;
       response.writeHead(418).end("teapot");
     });
-    const answer = await probes({ [PATH]: { httpGet: { path: "ready?x=1", port }, timeoutSeconds: 1 } }, "127.0.0.6")(PATH, { host: "10.0.0.1:15020", "x-probe": "1" });
+    const answer = await probes({ [PATH]: { httpGet: { path: "ready?x=1", port }, timeoutSeconds: 1 } }, "127.0.0.6")(
+      PATH,
+      { host: "10.0.0.1:15020", "x-probe": "1" },
+    );
     expect(answer).toEqual({ status: 418, body: "teapot" });
     expect(seen).toMatchObject({ url: "/ready?x=1", headers: { host: `10.0.0.1:${port}`, "x-probe": "1" } });
     expect(seen!.socket.remoteAddress ?? "127.0.0.6").toBe("127.0.0.6");
@@ -77,7 +86,9 @@ describe("a kubelet's probes", () => {
     const server = https.createServer({ key, cert }, (_, response) => response.end("ok"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     afterAll(() => server.close());
-    expect(await probes({ [PATH]: { httpGet: { port: (server.address() as AddressInfo).port, scheme: "HTTPS" } } })(PATH)).toEqual({ status: 200, body: "ok" });
+    expect(
+      await probes({ [PATH]: { httpGet: { port: (server.address() as AddressInfo).port, scheme: "HTTPS" } } })(PATH),
+    ).toEqual({ status: 200, body: "ok" });
   });
 
   it("open a connection, or ask a gRPC service for its health", async () => {
@@ -98,14 +109,23 @@ describe("a kubelet's probes", () => {
 
   it("are given up after their time", async () => {
     const port = await web(() => undefined);
-    expect(await probes({ [PATH]: { httpGet: { port }, timeoutSeconds: 0.05 } })(PATH)).toEqual({ status: 500, body: "" });
+    expect(await probes({ [PATH]: { httpGet: { port }, timeoutSeconds: 0.05 } })(PATH)).toEqual({
+      status: 500,
+      body: "",
+    });
   });
 
   it("are only those that are configured", async () => {
     const ask = probes({});
     expect((await ask("/app-health/app/livez"))?.status).toBe(400);
     expect(ask("/other")).toBeUndefined();
-    for (const bad of ["{", '{"/x": {}}', '{"/app-health/a/livez": {}}', '{"/app-health/a/livez": {"tcpSocket": {"port": "http"}}}', '{"/app-health/a/livez": {"tcpSocket": {"port": 1}, "grpc": {"port": 1}}}']) {
+    for (const bad of [
+      "{",
+      '{"/x": {}}',
+      '{"/app-health/a/livez": {}}',
+      '{"/app-health/a/livez": {"tcpSocket": {"port": "http"}}}',
+      '{"/app-health/a/livez": {"tcpSocket": {"port": 1}, "grpc": {"port": 1}}}',
+    ]) {
       expect(() => appProbes({ text: bad, host: "", statusPort: 1, log: silentLog })).toThrow("ISTIO_KUBE_APP_PROBERS");
     }
   });
@@ -115,7 +135,13 @@ describe("the health of an application without a kubelet", () => {
   function check(probe: JsonValue, more: { proxyReady?: () => Promise<void> } = {}) {
     const clock = new FakeClock();
     const reports: Health[] = [];
-    const health = new HealthCheck({ probe: fromJson(ReadinessProbeSchema, probe), host: "127.0.0.1", report: (state) => reports.push(state), clock, ...more });
+    const health = new HealthCheck({
+      probe: fromJson(ReadinessProbeSchema, probe),
+      host: "127.0.0.1",
+      report: (state) => reports.push(state),
+      clock,
+      ...more,
+    });
     health.start();
     const tick = async (): Promise<void> => {
       await expect.poll(() => clock.pending.length).toBe(1);
@@ -127,8 +153,16 @@ describe("the health of an application without a kubelet", () => {
 
   it("is reported when it is first known and when it changes, after as many results in a row as are asked for", async () => {
     let status = 200;
-    const port = await web((request, response) => response.writeHead(request.headers["x-a"] === "b" ? status : 400).end());
-    const { clock, reports, health, tick } = check({ initialDelaySeconds: 3, periodSeconds: 7, failureThreshold: 2, successThreshold: 1, httpGet: { path: "/ok", port, httpHeaders: [{ name: "X-A", value: "b" }] } });
+    const port = await web((request, response) =>
+      response.writeHead(request.headers["x-a"] === "b" ? status : 400).end(),
+    );
+    const { clock, reports, health, tick } = check({
+      initialDelaySeconds: 3,
+      periodSeconds: 7,
+      failureThreshold: 2,
+      successThreshold: 1,
+      httpGet: { path: "/ok", port, httpHeaders: [{ name: "X-A", value: "b" }] },
+    });
     expect(clock.pending).toEqual([3000]);
     await tick();
     expect(reports).toEqual([{ healthy: true }]);
@@ -149,7 +183,14 @@ describe("the health of an application without a kubelet", () => {
 
   it("depends on the proxy, too", async () => {
     let ready = false;
-    const { reports, tick } = check({ exec: { command: ["true"] } }, { proxyReady: async () => { if (!ready) throw new Error("Envoy is not live"); } });
+    const { reports, tick } = check(
+      { exec: { command: ["true"] } },
+      {
+        proxyReady: async () => {
+          if (!ready) throw new Error("Envoy is not live");
+        },
+      },
+    );
     await tick();
     ready = true;
     await tick();
@@ -158,7 +199,10 @@ describe("the health of an application without a kubelet", () => {
 
   it("may be found by a command or a gRPC service", async () => {
     const { port } = await grpcHealth(1);
-    for (const [probe, healthy] of [[{ exec: { command: ["sh", "-c", "echo no >&2; exit 3"] } }, false], [{ grpc: { port } }, true]] as [JsonValue, boolean][]) {
+    for (const [probe, healthy] of [
+      [{ exec: { command: ["sh", "-c", "echo no >&2; exit 3"] } }, false],
+      [{ grpc: { port } }, true],
+    ] as [JsonValue, boolean][]) {
       const { reports, tick } = check(probe);
       await tick();
       expect(reports[0]?.healthy).toBe(healthy);

@@ -12,12 +12,17 @@ const library = fileURLToPath(new URL("../dist/processes/index.js", import.meta.
 const within = { timeout: 8000, interval: 50 };
 
 /** Starts a Node process that guards a shell command, and waits until the command has written a line. */
-async function startParent(script: string, graceSeconds: number): Promise<{ parent: ChildProcess; tree: SeenProcess[] }> {
+async function startParent(
+  script: string,
+  graceSeconds: number,
+): Promise<{ parent: ChildProcess; tree: SeenProcess[] }> {
   const program = `
     const { spawnGuarded } = await import(${JSON.stringify(library)});
     spawnGuarded({ command: "sh", args: ["-c", ${JSON.stringify(script)}], directory: "/", env: process.env, stdout: "inherit", stderr: "inherit", graceSeconds: ${graceSeconds} });
     setInterval(() => {}, 1000);`;
-  const parent = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const parent = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   await new Promise((resolve) => parent.stdout?.once("data", resolve));
   return { parent, tree: listTree(parent.pid!) };
 }
@@ -43,7 +48,15 @@ describe("a guarded process", () => {
   });
 
   it("leaves no guard when it ends by itself, and keeps its exit status", async () => {
-    const { child, guarded } = spawnGuarded({ command: "sh", args: ["-c", "read -r _; exit 7"], directory: "/", env: process.env, stdout: "inherit", stderr: "inherit", graceSeconds: 1 });
+    const { child, guarded } = spawnGuarded({
+      command: "sh",
+      args: ["-c", "read -r _; exit 7"],
+      directory: "/",
+      env: process.env,
+      stdout: "inherit",
+      stderr: "inherit",
+      graceSeconds: 1,
+    });
     expect(guarded).toBe(true);
     tree = listTree(child.pid!);
     expect(await new Promise((resolve) => child.once("exit", resolve))).toBe(7);
@@ -53,7 +66,15 @@ describe("a guarded process", () => {
   it("is given environment variables whose names no shell knows", async () => {
     const env = { PATH: process.env["PATH"], "example.com/a-b": "1 2", PLAIN: "'3'" };
     const script = "process.stdout.write(JSON.stringify([process.env['example.com/a-b'], process.env.PLAIN]))";
-    const { child } = spawnGuarded({ command: process.execPath, args: ["-e", script], directory: "/", env, stdout: "pipe", stderr: "inherit", graceSeconds: 1 });
+    const { child } = spawnGuarded({
+      command: process.execPath,
+      args: ["-e", script],
+      directory: "/",
+      env,
+      stdout: "pipe",
+      stderr: "inherit",
+      graceSeconds: 1,
+    });
     const text = await new Promise<string>((resolve) => child.stdout?.setEncoding("utf8").once("data", resolve));
     expect(JSON.parse(text)).toEqual(["1 2", "'3'"]);
   });
@@ -81,9 +102,15 @@ describe("an output that a child opens by its path", () => {
     await chmod(directory, 0o777);
     const run = (as: string): { stdout: string; stderr: string } => {
       const shell = `${as} "$0" --input-type=module -e "$1" | cat`;
-      return spawnSync("sh", ["-c", shell, process.execPath, program(directory)], { encoding: "utf8", timeout: 20_000 });
+      return spawnSync("sh", ["-c", shell, process.execPath, program(directory)], {
+        encoding: "utf8",
+        timeout: 20_000,
+      });
     };
-    expect(run("setpriv --reuid 65534 --clear-groups")).toMatchObject({ stdout: "line 1\nline 2\nline 3\nunfinished", stderr: "copied\n" });
+    expect(run("setpriv --reuid 65534 --clear-groups")).toMatchObject({
+      stdout: "line 1\nline 2\nline 3\nunfinished",
+      stderr: "copied\n",
+    });
     expect(run("")).toMatchObject({ stdout: "line 1\nline 2\nline 3\nunfinished", stderr: "inherited\n" });
     expect(await readdir(directory)).toEqual([]);
   });

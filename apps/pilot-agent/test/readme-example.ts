@@ -1,7 +1,12 @@
 import { readOptions, startAgent, stderrLog } from "@istiod/pilot-agent";
 
 /** Runs the proxy of a workload whose files are in `directory`, on an address of its own. */
-export async function runProxy(directory: string, address: string, istiod: string, env: Record<string, string>): Promise<() => Promise<void>> {
+export async function runProxy(
+  directory: string,
+  address: string,
+  istiod: string,
+  env: Record<string, string>,
+): Promise<() => Promise<void>> {
   const proxyConfig = JSON.stringify({ discoveryAddress: istiod, concurrency: 1, terminationDrainDuration: "0s" });
   const settings = { ...env, INSTANCE_IP: address, AGENT_BIND_ADDRESS: address, PROXY_CONFIG: proxyConfig };
   const options = readOptions({ directory }, settings);

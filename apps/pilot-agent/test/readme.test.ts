@@ -15,7 +15,14 @@ it("the README's example runs a proxy", async ({ skip }) => {
   });
   await put(join(directory, "var/run/secrets/istio/root-cert.pem"), istiod.root);
   await put(join(directory, "var/run/secrets/tokens/istio-token"), TOKEN);
-  const end = await runProxy(directory, "127.0.77.9", `127.0.0.1:${istiod.port}`, { ENVOY_PATH: envoy ?? "", POD_NAME: "cart-1", POD_NAMESPACE: "shop" });
-  await vi.waitFor(async () => expect((await fetch("http://127.0.77.9:15021/healthz/ready")).status).toBe(200), { timeout: 20_000, interval: 100 });
+  const end = await runProxy(directory, "127.0.77.9", `127.0.0.1:${istiod.port}`, {
+    ENVOY_PATH: envoy ?? "",
+    POD_NAME: "cart-1",
+    POD_NAMESPACE: "shop",
+  });
+  await vi.waitFor(async () => expect((await fetch("http://127.0.77.9:15021/healthz/ready")).status).toBe(200), {
+    timeout: 20_000,
+    interval: 100,
+  });
   await end();
 });

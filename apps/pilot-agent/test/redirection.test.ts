@@ -2,7 +2,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { captureOf, iptablesCommand, readCaptureOptions } from "../src/commands/iptables.js";
 
 /** What the command prints, and its exit code. */
-async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<{ readonly code: number; readonly out: string }> {
+async function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly code: number; readonly out: string }> {
   let out = "";
   let code = -1;
   vi.spyOn(process.stdout, "write").mockImplementation((text) => ((out += String(text)), true));
@@ -14,16 +17,43 @@ describe("pilot-agent istio-iptables", () => {
   afterEach(() => void vi.restoreAllMocks());
 
   it("takes the flags that Istio's injection gives, and prints what they would do", async () => {
-    const given = ["-p", "15001", "-z", "15006", "-u", "1337", "-m", "REDIRECT", "-i", "*", "-x", "", "-b", "*", "-d", "15090,15021,15020", "--log_output_level=default:info"];
+    const given = [
+      "-p",
+      "15001",
+      "-z",
+      "15006",
+      "-u",
+      "1337",
+      "-m",
+      "REDIRECT",
+      "-i",
+      "*",
+      "-x",
+      "",
+      "-b",
+      "*",
+      "-d",
+      "15090,15021,15020",
+      "--log_output_level=default:info",
+    ];
     const { code, out } = await run([...given, "--dry-run"]);
     expect(code).toBe(0);
-    expect(out).toContain("-A ISTIO_INBOUND -p tcp --dport 15020 -j RETURN\n-A ISTIO_INBOUND -p tcp -j ISTIO_IN_REDIRECT\n");
+    expect(out).toContain(
+      "-A ISTIO_INBOUND -p tcp --dport 15020 -j RETURN\n-A ISTIO_INBOUND -p tcp -j ISTIO_IN_REDIRECT\n",
+    );
     expect(out).toContain("-A ISTIO_OUTPUT -m owner --gid-owner 1337 -j RETURN\n");
     expect(out).toContain("-A ISTIO_OUTPUT -j ISTIO_REDIRECT\n");
   });
 
   it("takes variables where flags say nothing", async () => {
-    const { out } = await run(["-b", "80", "-n"], { ISTIO_INBOUND_PORTS: "81", INBOUND_CAPTURE_PORT: "16006", ISTIO_OUTBOUND_OWNER_GROUPS: "java", ISTIO_META_DNS_CAPTURE: "true", CAPTURE_ALL_DNS: "true", INVALID_DROP: "true" });
+    const { out } = await run(["-b", "80", "-n"], {
+      ISTIO_INBOUND_PORTS: "81",
+      INBOUND_CAPTURE_PORT: "16006",
+      ISTIO_OUTBOUND_OWNER_GROUPS: "java",
+      ISTIO_META_DNS_CAPTURE: "true",
+      CAPTURE_ALL_DNS: "true",
+      INVALID_DROP: "true",
+    });
     expect(out).toContain("-A ISTIO_INBOUND -p tcp --dport 80 -j ISTIO_IN_REDIRECT\n");
     expect(out).not.toContain("--dport 81");
     expect(out).toContain("-A ISTIO_IN_REDIRECT -p tcp -j REDIRECT --to-ports 16006\n");
@@ -33,7 +63,8 @@ describe("pilot-agent istio-iptables", () => {
   });
 
   it("makes rules for IPv6 where the pod's first address is one, or any in dual stack", async () => {
-    const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> => (await captureOf(readCaptureOptions({}, env), addresses)).ipv6;
+    const of = async (env: Readonly<Record<string, string>>, ...addresses: string[]): Promise<boolean> =>
+      (await captureOf(readCaptureOptions({}, env), addresses)).ipv6;
     expect(await of({}, "10.0.0.1", "fd00::1")).toBe(false);
     expect(await of({}, "fd00::1", "10.0.0.1")).toBe(true);
     expect(await of({ ISTIO_DUAL_STACK: "true" }, "10.0.0.1", "fd00::1")).toBe(true);

@@ -36,7 +36,12 @@ class FakeEnvoy {
   constructor(socket: string, path: string) {
     this.#session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
     this.#session.on("error", () => undefined);
-    this.#stream = this.#session.request({ ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" });
+    this.#stream = this.#session.request({
+      ":method": "POST",
+      ":path": path,
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
     const reader = new FrameReader();
     this.#stream.on("data", (bytes: Buffer) => this.messages.push(...reader.push(bytes).map(({ message }) => message)));
     this.#stream.on("trailers", (trailers) => (this.trailers = trailers));
@@ -45,7 +50,9 @@ class FakeEnvoy {
   }
 
   ask(request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void {
-    this.#stream.write(encodeFrame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request))));
+    this.#stream.write(
+      encodeFrame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, request))),
+    );
   }
 
   askAll(request: MessageInitShape<typeof DiscoveryRequestSchema>): void {
@@ -68,7 +75,10 @@ class FakeEnvoy {
 
 const connectUnix = (path: string) => connect(path);
 
-async function relayTo(istiod: FakeIstiod, more: Partial<RelayOptions> = {}): Promise<{ relay: Relay; socket: string }> {
+async function relayTo(
+  istiod: FakeIstiod,
+  more: Partial<RelayOptions> = {},
+): Promise<{ relay: Relay; socket: string }> {
   const directory = await scratch();
   const socket = join(directory, "proxy", "XDS");
   await put(join(directory, "root.pem"), istiod.root);
@@ -88,7 +98,11 @@ async function relayTo(istiod: FakeIstiod, more: Partial<RelayOptions> = {}): Pr
   return { relay, socket };
 }
 
-const cluster = (name: string, padding = 0) => ({ name, version: "v1", resource: anyPack(ClusterSchema, create(ClusterSchema, { name, altStatName: "x".repeat(padding) })) });
+const cluster = (name: string, padding = 0) => ({
+  name,
+  version: "v1",
+  resource: anyPack(ClusterSchema, create(ClusterSchema, { name, altStatName: "x".repeat(padding) })),
+});
 
 describe("the relay", () => {
   it("carries delta streams both ways, with the workload's token", async () => {
@@ -97,27 +111,44 @@ describe("the relay", () => {
       async *deltaAggregatedResources(requests) {
         for await (const request of requests) {
           seen.push(request);
-          if (request.responseNonce === "") yield { typeUrl: request.typeUrl, nonce: "n1", resources: [cluster("a"), cluster("b")] };
+          if (request.responseNonce === "")
+            yield { typeUrl: request.typeUrl, nonce: "n1", resources: [cluster("a"), cluster("b")] };
         }
       },
     });
     const { relay, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, DELTA);
-    envoy.ask({ typeUrl: CLUSTER_TYPE, node: { id: "sidecar~1~a.b~c" }, initialResourceVersions: { a: "v0" }, resourceNamesSubscribe: ["*"] });
+    envoy.ask({
+      typeUrl: CLUSTER_TYPE,
+      node: { id: "sidecar~1~a.b~c" },
+      initialResourceVersions: { a: "v0" },
+      resourceNamesSubscribe: ["*"],
+    });
     await expect.poll(() => envoy.messages.length).toBe(1);
     const response = fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[0]!);
     expect(response.resources.map(({ name }) => name)).toEqual(["a", "b"]);
     envoy.ask({ typeUrl: CLUSTER_TYPE, responseNonce: "n1" });
     await expect.poll(() => seen.length).toBe(2);
-    expect(seen[0]).toMatchObject({ initialResourceVersions: { a: "v0" }, resourceNamesSubscribe: ["*"], node: { id: "sidecar~1~a.b~c" } });
-    expect(istiod.headers[0]).toMatchObject({ authorization: `Bearer ${TOKEN}`, clusterid: "Kubernetes", "x-tenant": "blue" });
+    expect(seen[0]).toMatchObject({
+      initialResourceVersions: { a: "v0" },
+      resourceNamesSubscribe: ["*"],
+      node: { id: "sidecar~1~a.b~c" },
+    });
+    expect(istiod.headers[0]).toMatchObject({
+      authorization: `Bearer ${TOKEN}`,
+      clusterid: "Kubernetes",
+      "x-tenant": "blue",
+    });
     envoy.leave();
     await expect.poll(() => istiod.sessions.size).toBe(0);
     await relay.close();
   });
 
   it("passes bytes on as they are, also fields that it does not know", async () => {
-    const original = toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl: CLUSTER_TYPE, responseNonce: "" }));
+    const original = toBinary(
+      DeltaDiscoveryRequestSchema,
+      create(DeltaDiscoveryRequestSchema, { typeUrl: CLUSTER_TYPE, responseNonce: "" }),
+    );
     const withUnknown = Buffer.concat([original, Buffer.from([0xfa, 0x3e, 3, 1, 2, 3])]);
     const received: Buffer[] = [];
     const server = http2.createServer().on("stream", (stream) => {
@@ -127,10 +158,19 @@ describe("the relay", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const socket = join(await scratch(), "XDS");
-    const relay = new Relay({ socket, upstream: { address: `127.0.0.1:${(server.address() as { port: number }).port}`, tokenFile: "/none", clusterId: "" } });
+    const relay = new Relay({
+      socket,
+      upstream: {
+        address: `127.0.0.1:${(server.address() as { port: number }).port}`,
+        tokenFile: "/none",
+        clusterId: "",
+      },
+    });
     await relay.start();
     const session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
-    session.request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" }).write(encodeFrame(withUnknown));
+    session
+      .request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" })
+      .write(encodeFrame(withUnknown));
     await expect.poll(() => received.length).toBe(1);
     expect(received[0]!.equals(withUnknown)).toBe(true);
     session.destroy();
@@ -152,7 +192,9 @@ describe("the relay", () => {
     });
     const ended: string[] = [];
     let failures = 0;
-    const { relay, socket } = await relayTo(istiod, { events: { terminated: (side, how) => ended.push(`${side} ${how}`), connectionFailed: () => failures++ } });
+    const { relay, socket } = await relayTo(istiod, {
+      events: { terminated: (side, how) => ended.push(`${side} ${how}`), connectionFailed: () => failures++ },
+    });
     const first = new FakeEnvoy(socket, DELTA);
     first.ask({ typeUrl: CLUSTER_TYPE });
     await expect.poll(() => first.messages.length).toBe(1);
@@ -163,7 +205,9 @@ describe("the relay", () => {
     const second = new FakeEnvoy(socket, DELTA);
     second.ask({ typeUrl: CLUSTER_TYPE });
     await expect.poll(() => second.trailers?.["grpc-status"]).toBe("14");
-    expect(decodeURIComponent(String(second.trailers?.["grpc-message"]))).toContain(`istiod 127.0.0.1:${istiod.port} cannot be reached`);
+    expect(decodeURIComponent(String(second.trailers?.["grpc-message"]))).toContain(
+      `istiod 127.0.0.1:${istiod.port} cannot be reached`,
+    );
     expect(failures).toBe(1);
 
     await istiod.listen();
@@ -193,39 +237,55 @@ describe("the relay", () => {
   it.each([
     ["delta", DELTA],
     ["state of the world", SOTW],
-  ])("asks for names itself after Envoy asked for listeners, takes them, and tells Envoy nothing (%s)", async (_, path) => {
-    const asked: string[] = [];
-    const answers: (DeltaDiscoveryRequest | DiscoveryRequest)[] = [];
-    const table = anyPack(NameTableSchema, create(NameTableSchema, { table: { "a.example": { ips: ["10.0.0.1"] } } }));
-    const note = (request: DeltaDiscoveryRequest | DiscoveryRequest): boolean => {
-      asked.push(request.typeUrl);
-      if (request.typeUrl !== nameTableType) return false;
-      if (request.responseNonce !== "") answers.push(request);
-      return request.responseNonce === "";
-    };
-    const istiod = await FakeIstiod.start({
-      async *deltaAggregatedResources(requests) {
-        for await (const request of requests) if (note(request)) yield { typeUrl: nameTableType, nonce: "n7", systemVersionInfo: "v7", resources: [{ name: "", resource: table }] };
-      },
-      async *streamAggregatedResources(requests) {
-        for await (const request of requests) if (note(request)) yield { typeUrl: nameTableType, nonce: "n7", versionInfo: "v7", resources: [table] };
-      },
-    });
-    const taken: string[] = [];
-    const { relay, socket } = await relayTo(istiod, { handlers: { [nameTableType]: (resource) => taken.push(resource.typeUrl) } });
-    const envoy = new FakeEnvoy(socket, path);
-    const ask = (typeUrl: string): void => (path === DELTA ? envoy.ask({ typeUrl }) : envoy.askAll({ typeUrl }));
-    ask(CLUSTER_TYPE);
-    await expect.poll(() => asked).toEqual([CLUSTER_TYPE]);
-    ask(listenerType);
-    await expect.poll(() => answers.length).toBe(1);
-    expect(asked).toEqual([CLUSTER_TYPE, listenerType, nameTableType, nameTableType]);
-    expect(answers[0]).toMatchObject({ responseNonce: "n7" });
-    expect(answers[0]!.errorDetail).toBeUndefined();
-    expect(taken).toEqual([nameTableType]);
-    expect(envoy.messages).toEqual([]);
-    await relay.close();
-  });
+  ])(
+    "asks for names itself after Envoy asked for listeners, takes them, and tells Envoy nothing (%s)",
+    async (_, path) => {
+      const asked: string[] = [];
+      const answers: (DeltaDiscoveryRequest | DiscoveryRequest)[] = [];
+      const table = anyPack(
+        NameTableSchema,
+        create(NameTableSchema, { table: { "a.example": { ips: ["10.0.0.1"] } } }),
+      );
+      const note = (request: DeltaDiscoveryRequest | DiscoveryRequest): boolean => {
+        asked.push(request.typeUrl);
+        if (request.typeUrl !== nameTableType) return false;
+        if (request.responseNonce !== "") answers.push(request);
+        return request.responseNonce === "";
+      };
+      const istiod = await FakeIstiod.start({
+        async *deltaAggregatedResources(requests) {
+          for await (const request of requests)
+            if (note(request))
+              yield {
+                typeUrl: nameTableType,
+                nonce: "n7",
+                systemVersionInfo: "v7",
+                resources: [{ name: "", resource: table }],
+              };
+        },
+        async *streamAggregatedResources(requests) {
+          for await (const request of requests)
+            if (note(request)) yield { typeUrl: nameTableType, nonce: "n7", versionInfo: "v7", resources: [table] };
+        },
+      });
+      const taken: string[] = [];
+      const { relay, socket } = await relayTo(istiod, {
+        handlers: { [nameTableType]: (resource) => taken.push(resource.typeUrl) },
+      });
+      const envoy = new FakeEnvoy(socket, path);
+      const ask = (typeUrl: string): void => (path === DELTA ? envoy.ask({ typeUrl }) : envoy.askAll({ typeUrl }));
+      ask(CLUSTER_TYPE);
+      await expect.poll(() => asked).toEqual([CLUSTER_TYPE]);
+      ask(listenerType);
+      await expect.poll(() => answers.length).toBe(1);
+      expect(asked).toEqual([CLUSTER_TYPE, listenerType, nameTableType, nameTableType]);
+      expect(answers[0]).toMatchObject({ responseNonce: "n7" });
+      expect(answers[0]!.errorDetail).toBeUndefined();
+      expect(taken).toEqual([nameTableType]);
+      expect(envoy.messages).toEqual([]);
+      await relay.close();
+    },
+  );
 
   it("refuses what the agent cannot use, and leaves out what is for nobody", async () => {
     const answers: DiscoveryRequest[] = [];
@@ -233,7 +293,12 @@ describe("the relay", () => {
       async *streamAggregatedResources(requests) {
         for await (const request of requests) {
           if (request.responseNonce !== "") answers.push(request);
-          else if (request.typeUrl === nameTableType) yield { typeUrl: nameTableType, nonce: "n", resources: [anyPack(NameTableSchema, create(NameTableSchema))] };
+          else if (request.typeUrl === nameTableType)
+            yield {
+              typeUrl: nameTableType,
+              nonce: "n",
+              resources: [anyPack(NameTableSchema, create(NameTableSchema))],
+            };
           else yield { typeUrl: "type.googleapis.com/istio.something.Else", nonce: "x", resources: [] };
         }
       },
@@ -257,7 +322,8 @@ describe("the relay", () => {
     const reports: (string | undefined)[] = [];
     const istiod = await FakeIstiod.start({
       async *deltaAggregatedResources(requests) {
-        for await (const request of requests) if (request.typeUrl === HEALTH_TYPE) reports.push(request.errorDetail?.message);
+        for await (const request of requests)
+          if (request.typeUrl === HEALTH_TYPE) reports.push(request.errorDetail?.message);
       },
     });
     const { relay, socket } = await relayTo(istiod);
@@ -279,7 +345,8 @@ describe("the relay", () => {
     const istiod = await FakeIstiod.start({
       async *deltaAggregatedResources(requests) {
         for await (const request of requests) {
-          for (; sent < count; sent++) yield { typeUrl: request.typeUrl, nonce: String(sent), resources: [cluster(`c${sent}`, 200_000)] };
+          for (; sent < count; sent++)
+            yield { typeUrl: request.typeUrl, nonce: String(sent), resources: [cluster(`c${sent}`, 200_000)] };
           return;
         }
       },
@@ -290,11 +357,22 @@ describe("the relay", () => {
     envoy.ask({ typeUrl: CLUSTER_TYPE });
     await expect.poll(() => sent).toBeGreaterThan(5);
     let before = -1;
-    await expect.poll(() => { const same = before === sent; before = sent; return same; }, { interval: 300 }).toBe(true);
+    await expect
+      .poll(
+        () => {
+          const same = before === sent;
+          before = sent;
+          return same;
+        },
+        { interval: 300 },
+      )
+      .toBe(true);
     expect(sent).toBeLessThan(count / 2);
     envoy.resume();
     await expect.poll(() => envoy.messages.length, { timeout: 20_000 }).toBe(count);
-    expect(fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[count - 1]!).resources[0]!.name).toBe(`c${count - 1}`);
+    expect(fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[count - 1]!).resources[0]!.name).toBe(
+      `c${count - 1}`,
+    );
     await relay.close();
   });
 
@@ -310,22 +388,37 @@ describe("the relay", () => {
 describe("gRPC messages", () => {
   it("come out as they went in, however the bytes are cut", () => {
     fc.assert(
-      fc.property(fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 8 }), fc.infiniteStream(fc.integer({ min: 1, max: 40 })), (messages, cuts) => {
-        const all = Buffer.concat(messages.map((message) => encodeFrame(message)));
-        const reader = new FrameReader();
-        const out: Buffer[] = [];
-        for (let at = 0; at < all.length; ) {
-          const size = cuts.next().value as number;
-          out.push(...reader.push(all.subarray(at, at + size)).map(({ message }) => message));
-          at += size;
-        }
-        expect(out.map((message) => message.toString("hex"))).toEqual(messages.map((message) => Buffer.from(message).toString("hex")));
-      }),
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 70 }), { maxLength: 8 }),
+        fc.infiniteStream(fc.integer({ min: 1, max: 40 })),
+        (messages, cuts) => {
+          const all = Buffer.concat(messages.map((message) => encodeFrame(message)));
+          const reader = new FrameReader();
+          const out: Buffer[] = [];
+          for (let at = 0; at < all.length;) {
+            const size = cuts.next().value as number;
+            out.push(...reader.push(all.subarray(at, at + size)).map(({ message }) => message));
+            at += size;
+          }
+          expect(out.map((message) => message.toString("hex"))).toEqual(
+            messages.map((message) => Buffer.from(message).toString("hex")),
+          );
+        },
+      ),
     );
   });
 
   it("have their type found without being decoded", () => {
-    const message = toBinary(DiscoveryResponseSchema, create(DiscoveryResponseSchema, { versionInfo: "1", resources: [cluster("a").resource], canary: true, typeUrl: CLUSTER_TYPE, nonce: "n" }));
+    const message = toBinary(
+      DiscoveryResponseSchema,
+      create(DiscoveryResponseSchema, {
+        versionInfo: "1",
+        resources: [cluster("a").resource],
+        canary: true,
+        typeUrl: CLUSTER_TYPE,
+        nonce: "n",
+      }),
+    );
     expect(typeUrlIn(Buffer.from(message), 4)).toBe(CLUSTER_TYPE);
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {

@@ -26,8 +26,25 @@ import { put, scratch } from "./fakes.js";
 
 describe("settings", () => {
   it("come from flags, then the environment, then defaults", () => {
-    const options = readOptions({ domain: "a.b" }, { POD_NAME: "cart-1", SECRET_TTL: "1h30m", EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "T", SECRET_GRACE_PERIOD_RATIO: "0.25", ENVOY_STATUS_PORT: "" });
-    expect(options).toMatchObject({ domain: "a.b", podName: "cart-1", secretTtl: 5400_000, exitOnZeroConnections: true, graceRatio: 0.25, statusPort: 15021, proxyLogLevel: "warning" });
+    const options = readOptions(
+      { domain: "a.b" },
+      {
+        POD_NAME: "cart-1",
+        SECRET_TTL: "1h30m",
+        EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "T",
+        SECRET_GRACE_PERIOD_RATIO: "0.25",
+        ENVOY_STATUS_PORT: "",
+      },
+    );
+    expect(options).toMatchObject({
+      domain: "a.b",
+      podName: "cart-1",
+      secretTtl: 5400_000,
+      exitOnZeroConnections: true,
+      graceRatio: 0.25,
+      statusPort: 15021,
+      proxyLogLevel: "warning",
+    });
     expect(readOptions({ directory: "/x" }, { AGENT_DIRECTORY: "/y" }).directory).toBe("/x");
   });
 
@@ -51,7 +68,15 @@ describe("settings", () => {
   });
 
   it("of durations are read as Go writes them", () => {
-    for (const [text, milliseconds] of [["0", 0], ["300ms", 300], ["1.5h", 5400_000], ["24h0m0s", 86_400_000], ["-2s", -2000], ["1h30m5s", 5405_000]] as const) expect(parseDuration(text)).toBe(milliseconds);
+    for (const [text, milliseconds] of [
+      ["0", 0],
+      ["300ms", 300],
+      ["1.5h", 5400_000],
+      ["24h0m0s", 86_400_000],
+      ["-2s", -2000],
+      ["1h30m5s", 5405_000],
+    ] as const)
+      expect(parseDuration(text)).toBe(milliseconds);
     for (const text of ["", "5", "s", "1 s", "1d"]) expect(parseDuration(text)).toBeUndefined();
     fc.assert(fc.property(fc.nat(1e9), (ms) => parseDuration(formatDuration(ms)) === ms));
   });
@@ -60,22 +85,48 @@ describe("settings", () => {
 describe("the proxy configuration", () => {
   it("lays mesh file, environment and annotation one over the other", async () => {
     const directory = await scratch();
-    await put(join(directory, "mesh"), "enableTracing: true\ndefaultConfig:\n  discoveryAddress: mesh:15012\n  drainDuration: 10s\n  proxyMetadata: { A: mesh, B: mesh }\n");
+    await put(
+      join(directory, "mesh"),
+      "enableTracing: true\ndefaultConfig:\n  discoveryAddress: mesh:15012\n  drainDuration: 10s\n  proxyMetadata: { A: mesh, B: mesh }\n",
+    );
     const options = readOptions({}, { PROXY_CONFIG: "drainDuration: 20s\nproxyMetadata:\n  B: env\nstatusPort: 0\n" });
-    const config = await loadProxyConfig(options, join(directory, "mesh"), { "proxy.istio.io/config": "concurrency: 3", "status.sidecar.istio.io/port": "15099" });
-    expect(config).toMatchObject({ discoveryAddress: "mesh:15012", statusPort: 15099, concurrency: 3, proxyMetadata: { A: "mesh", B: "env" } });
+    const config = await loadProxyConfig(options, join(directory, "mesh"), {
+      "proxy.istio.io/config": "concurrency: 3",
+      "status.sidecar.istio.io/port": "15099",
+    });
+    expect(config).toMatchObject({
+      discoveryAddress: "mesh:15012",
+      statusPort: 15099,
+      concurrency: 3,
+      proxyMetadata: { A: "mesh", B: "env" },
+    });
     expect(durationMs(config.drainDuration!)).toBe(20_000);
     expect(durationMs(config.terminationDrainDuration!)).toBe(5_000);
     expect((await loadProxyConfig(options, "/none", {})).statusPort).toBe(0);
   });
 
   it("keeps what an overlay does not name and takes zeroes that it does", () => {
-    const config = overlay(defaultProxyConfig(), "controlPlaneAuthPolicy: NONE\nproxyAdminPort: 0\ntracingServiceName: CANONICAL_NAME_ONLY\n", "x");
-    expect(config).toMatchObject({ controlPlaneAuthPolicy: AuthenticationPolicy.NONE, proxyAdminPort: 0, statusPort: 15020, clusterName: { case: "tracingServiceName" } });
+    const config = overlay(
+      defaultProxyConfig(),
+      "controlPlaneAuthPolicy: NONE\nproxyAdminPort: 0\ntracingServiceName: CANONICAL_NAME_ONLY\n",
+      "x",
+    );
+    expect(config).toMatchObject({
+      controlPlaneAuthPolicy: AuthenticationPolicy.NONE,
+      proxyAdminPort: 0,
+      statusPort: 15020,
+      clusterName: { case: "tracingServiceName" },
+    });
     expect(overlayMesh(defaultProxyConfig(), "trustDomain: x", "m")).toMatchObject({ statusPort: 15020 });
     expect(overlay(defaultProxyConfig(), "", "x")).toEqual(defaultProxyConfig());
-    const headers = overlay(overlay(defaultProxyConfig(), "proxyHeaders: { server: { disabled: true }, requestId: { disabled: true } }", "x"), "proxyHeaders: { server: { value: a } }", "x");
-    expect(toJson(ProxyConfigSchema, headers)).toMatchObject({ proxyHeaders: { server: { value: "a" }, requestId: { disabled: true } } });
+    const headers = overlay(
+      overlay(defaultProxyConfig(), "proxyHeaders: { server: { disabled: true }, requestId: { disabled: true } }", "x"),
+      "proxyHeaders: { server: { value: a } }",
+      "x",
+    );
+    expect(toJson(ProxyConfigSchema, headers)).toMatchObject({
+      proxyHeaders: { server: { value: "a" }, requestId: { disabled: true } },
+    });
   });
 
   it.each([
@@ -98,42 +149,93 @@ describe("the proxy configuration", () => {
 describe("the node", () => {
   it("has the addresses of the machine behind its own, but none beside a loopback one", () => {
     const interfaces = {
-      lo: [{ address: "127.0.0.1", internal: true }, { address: "::1", internal: true }],
-      eth0: [{ address: "10.0.0.5", internal: false }, { address: "fe80::1", internal: false }, { address: "10.0.0.6", internal: false }],
+      lo: [
+        { address: "127.0.0.1", internal: true },
+        { address: "::1", internal: true },
+      ],
+      eth0: [
+        { address: "10.0.0.5", internal: false },
+        { address: "fe80::1", internal: false },
+        { address: "10.0.0.6", internal: false },
+      ],
     } as unknown as NodeJS.Dict<NetworkInterfaceInfo[]>;
     expect(workloadAddresses("10.0.0.6", interfaces)).toEqual(["10.0.0.6", "10.0.0.5"]);
     expect(workloadAddresses("127.0.1.7", interfaces)).toEqual(["127.0.1.7"]);
     expect(workloadAddresses("", interfaces)).toEqual(["10.0.0.5", "10.0.0.6"]);
-    expect(workloadAddresses("10.0.0.5", { eth0: [{ address: "10.0.0.5", internal: false }] as NetworkInterfaceInfo[] })).toEqual(["10.0.0.5"]);
+    expect(
+      workloadAddresses("10.0.0.5", { eth0: [{ address: "10.0.0.5", internal: false }] as NetworkInterfaceInfo[] }),
+    ).toEqual(["10.0.0.5"]);
     expect(workloadAddresses("10.0.0.5", {})).toEqual(["10.0.0.5"]);
     expect(workloadAddresses("", {})).toEqual(["127.0.0.1", "::1"]);
-    expect([ipFamilies(["1.2.3.4"]), ipFamilies(["::1"]), ipFamilies(["::1", "1.2.3.4"])]).toEqual(["v4", "v6", "both"]);
+    expect([ipFamilies(["1.2.3.4"]), ipFamilies(["::1"]), ipFamilies(["::1", "1.2.3.4"])]).toEqual([
+      "v4",
+      "v6",
+      "both",
+    ]);
   });
 
   it("listens by the versions of IP that it has", () => {
     expect(networksOf(["::1"], false, "")).toEqual({ localhost: "::1", wildcard: "::", dnsLookupFamily: "V6_ONLY" });
-    expect(networksOf(["1.2.3.4", "fd00::1"], false, "")).toMatchObject({ wildcard: "0.0.0.0", dnsLookupFamily: "V4_ONLY" });
-    expect(networksOf(["fd00::1", "1.2.3.4"], true, "")).toEqual({ localhost: "::1", wildcard: "::", additionalLocalhost: "127.0.0.1", additionalWildcard: "0.0.0.0", dnsLookupFamily: "ALL" });
-    expect(networksOf(["127.0.1.7"], false, "127.0.1.7")).toMatchObject({ localhost: "127.0.1.7", wildcard: "127.0.1.7" });
+    expect(networksOf(["1.2.3.4", "fd00::1"], false, "")).toMatchObject({
+      wildcard: "0.0.0.0",
+      dnsLookupFamily: "V4_ONLY",
+    });
+    expect(networksOf(["fd00::1", "1.2.3.4"], true, "")).toEqual({
+      localhost: "::1",
+      wildcard: "::",
+      additionalLocalhost: "127.0.0.1",
+      additionalWildcard: "0.0.0.0",
+      dnsLookupFamily: "ALL",
+    });
+    expect(networksOf(["127.0.1.7"], false, "127.0.1.7")).toMatchObject({
+      localhost: "127.0.1.7",
+      wildcard: "127.0.1.7",
+    });
   });
 
   it("reads labels as the downward API quotes them", async () => {
-    expect(parseDownwardApi('app="cart"\nnote="a \\"b\\" \\\\ \\u00e9\\n\\x41\\101"\n\n', "f")).toEqual({ app: "cart", note: 'a "b" \\ é\nAA' });
-    expect(() => parseDownwardApi("a=\"x\"\napp=cart", "labels")).toThrow("labels:2: the value of app is not a quoted string");
+    expect(parseDownwardApi('app="cart"\nnote="a \\"b\\" \\\\ \\u00e9\\n\\x41\\101"\n\n', "f")).toEqual({
+      app: "cart",
+      note: 'a "b" \\ é\nAA',
+    });
+    expect(() => parseDownwardApi('a="x"\napp=cart', "labels")).toThrow(
+      "labels:2: the value of app is not a quoted string",
+    );
     expect(await readDownwardApi("/none")).toBeUndefined();
-    fc.assert(fc.property(fc.string({ unit: "grapheme" }), (value) => parseDownwardApi(`k=${JSON.stringify(value)}`, "f")["k"] === value));
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "grapheme" }),
+        (value) => parseDownwardApi(`k=${JSON.stringify(value)}`, "f")["k"] === value,
+      ),
+    );
   });
 
   it("has a locality from its labels", () => {
-    expect(parseLocality(localityLabel({ "istio-locality": "a.b.c" }))).toEqual({ region: "a", zone: "b", subZone: "c" });
-    expect(parseLocality(localityLabel({ "istio-locality": "a.b", "topology.istio.io/locality": "x/y.z" }))).toEqual({ region: "x", zone: "y.z" });
+    expect(parseLocality(localityLabel({ "istio-locality": "a.b.c" }))).toEqual({
+      region: "a",
+      zone: "b",
+      subZone: "c",
+    });
+    expect(parseLocality(localityLabel({ "istio-locality": "a.b", "topology.istio.io/locality": "x/y.z" }))).toEqual({
+      region: "x",
+      zone: "y.z",
+    });
     expect(parseLocality(localityLabel({}))).toEqual({});
   });
 
   it("has metadata of the environment; the pod's labels win, and a rollout's hash is left out", () => {
     const { metadata, labels } = nodeMetadata({
-      env: { ISTIO_META_MESH_ID: "m", ISTIO_META_DNS_CAPTURE: "1", ISTIO_META_ENABLE_HBONE: "false", ISTIO_METAJSON_LABELS: '{"app":"a","team":"t"}', ISTIO_METAJSON_BAD: "[]", POD_NAME: "p" },
-      proxyConfig: create(ProxyConfigSchema, { proxyMetadata: { ISTIO_META_MESH_ID: "config", ISTIO_META_X: "y", OTHER: "z" } }),
+      env: {
+        ISTIO_META_MESH_ID: "m",
+        ISTIO_META_DNS_CAPTURE: "1",
+        ISTIO_META_ENABLE_HBONE: "false",
+        ISTIO_METAJSON_LABELS: '{"app":"a","team":"t"}',
+        ISTIO_METAJSON_BAD: "[]",
+        POD_NAME: "p",
+      },
+      proxyConfig: create(ProxyConfigSchema, {
+        proxyMetadata: { ISTIO_META_MESH_ID: "config", ISTIO_META_X: "y", OTHER: "z" },
+      }),
       addresses: ["1.1.1.1", "1.1.1.1"],
       podLabels: { app: "b", "pod-template-hash": "123" },
       version: "1.2.3",
@@ -142,7 +244,17 @@ describe("the node", () => {
       exitOnZeroConnections: true,
     });
     expect(labels).toEqual({ app: "b", team: "t" });
-    expect(metadata).toMatchObject({ MESH_ID: "m", X: "y", DNS_CAPTURE: "true", ENABLE_HBONE: "false", STATIC_LABELS: { app: "a", team: "t" }, INSTANCE_IPS: "1.1.1.1", NAME: "p", EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "true", METADATA_DISCOVERY: "false" });
+    expect(metadata).toMatchObject({
+      MESH_ID: "m",
+      X: "y",
+      DNS_CAPTURE: "true",
+      ENABLE_HBONE: "false",
+      STATIC_LABELS: { app: "a", team: "t" },
+      INSTANCE_IPS: "1.1.1.1",
+      NAME: "p",
+      EXIT_ON_ZERO_ACTIVE_CONNECTIONS: "true",
+      METADATA_DISCOVERY: "false",
+    });
     for (const absent of ["OTHER", "ENVOY_PROMETHEUS_PORT", "NAMESPACE"]) expect(metadata).not.toHaveProperty(absent);
   });
 
@@ -156,14 +268,21 @@ describe("the node", () => {
     ["tracingServiceName: CANONICAL_NAME_AND_NAMESPACE", "shop", {}, "cart-v1", "cart-v1.shop"],
     ["tracingServiceName: APP_LABEL_AND_NAMESPACE", "shop", { app: "cart" }, "", "cart.shop"],
   ])("counts itself to a cluster (%s, %s, %j)", (yaml, namespace, labels, workloadName, expected) => {
-    expect(serviceCluster(overlay(defaultProxyConfig(), yaml, "x"), { labels, namespace, workloadName })).toBe(expected);
+    expect(serviceCluster(overlay(defaultProxyConfig(), yaml, "x"), { labels, namespace, workloadName })).toBe(
+      expected,
+    );
   });
 
   it("has an ID of its type, address, name and domain", async () => {
     const directory = await scratch();
-    const options = readOptions({}, { AGENT_DIRECTORY: directory, INSTANCE_IP: "127.0.1.7", POD_NAME: "cart-1", POD_NAMESPACE: "shop" });
+    const options = readOptions(
+      {},
+      { AGENT_DIRECTORY: directory, INSTANCE_IP: "127.0.1.7", POD_NAME: "cart-1", POD_NAMESPACE: "shop" },
+    );
     expect((await readProxy("router", options)).nodeId).toBe("router~127.0.1.7~cart-1.shop~shop.svc.cluster.local");
-    expect((await readProxy("sidecar", { ...options, domain: "x.example" })).nodeId).toBe("sidecar~127.0.1.7~cart-1.shop~x.example");
+    expect((await readProxy("sidecar", { ...options, domain: "x.example" })).nodeId).toBe(
+      "sidecar~127.0.1.7~cart-1.shop~x.example",
+    );
   });
 });
 
@@ -172,9 +291,29 @@ describe("Envoy is started", () => {
     const config = overlay(defaultProxyConfig(), "concurrency: 2\nfileFlushInterval: 0.5s\nfileFlushMinSizeKb: 8", "x");
     const options = readOptions({ proxyLogLevel: "info,misc:error,upstream:debug" }, {});
     expect(envoyArguments("/b.json", config, options, ["10.0.0.1"], '{"a":1}')).toEqual([
-      "-c", "/b.json", "--drain-time-s", "45", "--drain-strategy", "immediate", "--local-address-ip-version", "v4", "--file-flush-interval-msec", "500",
-      "--disable-hot-restart", "--allow-unknown-static-fields", "--file-flush-min-size-kb", "8", "-l", "info", "--component-log-level", "misc:error,upstream:debug",
-      "--skip-deprecated-logs", "--config-yaml", '{"a":1}', "--concurrency", "2",
+      "-c",
+      "/b.json",
+      "--drain-time-s",
+      "45",
+      "--drain-strategy",
+      "immediate",
+      "--local-address-ip-version",
+      "v4",
+      "--file-flush-interval-msec",
+      "500",
+      "--disable-hot-restart",
+      "--allow-unknown-static-fields",
+      "--file-flush-min-size-kb",
+      "8",
+      "-l",
+      "info",
+      "--component-log-level",
+      "misc:error,upstream:debug",
+      "--skip-deprecated-logs",
+      "--config-yaml",
+      '{"a":1}',
+      "--concurrency",
+      "2",
     ]);
     expect(splitLogLevel("warning")).toEqual({ level: "warning", components: "" });
   });
@@ -182,7 +321,9 @@ describe("Envoy is started", () => {
   it("with an override in YAML or JSON", async () => {
     const directory = await scratch();
     await put(join(directory, "o.yaml"), 'admin:\n  address: "$(HOST_IP):1"\n');
-    expect(await readBootstrapOverride(join(directory, "o.yaml"), "fd00::1")).toBe('{"admin":{"address":"[fd00::1]:1"}}');
+    expect(await readBootstrapOverride(join(directory, "o.yaml"), "fd00::1")).toBe(
+      '{"admin":{"address":"[fd00::1]:1"}}',
+    );
     await expect(readBootstrapOverride(join(directory, "none"), "")).rejects.toThrow("cannot be read");
   });
 });
@@ -192,13 +333,22 @@ describe("the control plane is verified", () => {
     const directory = await scratch();
     const at = (env: Record<string, string> = {}) => readOptions({}, { AGENT_DIRECTORY: directory, ...env });
     const config = defaultProxyConfig();
-    expect(() => discoveryTls(at(), config)).toThrow(`the root certificate that istiod is verified against is missing: ${directory}/var/run/secrets/istio/root-cert.pem`);
+    expect(() => discoveryTls(at(), config)).toThrow(
+      `the root certificate that istiod is verified against is missing: ${directory}/var/run/secrets/istio/root-cert.pem`,
+    );
     await put(join(directory, "var/run/secrets/istio/root-cert.pem"), "x");
-    expect(discoveryTls(at({ ISTIOD_SAN: "istiod" }), config)).toEqual({ rootFile: join(directory, "var/run/secrets/istio/root-cert.pem"), serverName: "istiod" });
+    expect(discoveryTls(at({ ISTIOD_SAN: "istiod" }), config)).toEqual({
+      rootFile: join(directory, "var/run/secrets/istio/root-cert.pem"),
+      serverName: "istiod",
+    });
     await put(join(directory, "etc/certs/root-cert.pem"), "x");
     expect(discoveryTls(at(), config)).toEqual({ rootFile: join(directory, "etc/certs/root-cert.pem") });
     expect(discoveryTls(at({ XDS_ROOT_CA: "SYSTEM" }), config)).toEqual({ rootFile: "SYSTEM" });
-    expect(discoveryTls(at({ PROV_CERT: "prov" }), config)).toEqual({ rootFile: join(directory, "prov/root-cert.pem"), certificateFile: join(directory, "prov/cert-chain.pem"), keyFile: join(directory, "prov/key.pem") });
+    expect(discoveryTls(at({ PROV_CERT: "prov" }), config)).toEqual({
+      rootFile: join(directory, "prov/root-cert.pem"),
+      certificateFile: join(directory, "prov/cert-chain.pem"),
+      keyFile: join(directory, "prov/key.pem"),
+    });
     expect(discoveryTls(at(), overlay(config, "controlPlaneAuthPolicy: NONE", "x"))).toBeUndefined();
     await mkdir(join(directory, "x"));
   });
@@ -210,10 +360,18 @@ describe("the control plane is verified", () => {
     const tls = { rootFile: join(directory, "var/run/secrets/istio/root-cert.pem") };
     expect(authorityEndpoint(at(), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls });
     expect(authorityEndpoint(at({ CA_ADDR: "ca:1" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
-    expect(authorityEndpoint(at({ ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls: { ...tls, serverName: "istiod" } });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
+    expect(authorityEndpoint(at({ ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
+      address: "istiod.istio-system.svc:15012",
+      tls: { ...tls, serverName: "istiod" },
+    });
+    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
+      address: "ca:1",
+      tls,
+    });
     expect(authorityEndpoint(at({ CA_ADDR: "ca:15010" }), defaultProxyConfig())).toEqual({ address: "ca:15010" });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", CA_PLAINTEXT: "true" }), defaultProxyConfig())).toEqual({ address: "ca:1" });
+    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", CA_PLAINTEXT: "true" }), defaultProxyConfig())).toEqual({
+      address: "ca:1",
+    });
   });
 });
 
@@ -223,7 +381,11 @@ describe("the application's metrics", () => {
     expect(scrapeTargets('{"scrape":"false"}', 15020)).toEqual([]);
     expect(scrapeTargets('{"scrape":"true"}', 15020)).toEqual([{ port: 80, path: "/metrics" }]);
     expect(scrapeTargets('{"scrape":"true","port":"8080","path":"m"}', 15020)).toEqual([{ port: 8080, path: "/m" }]);
-    expect(scrapeTargets('{"targets":[{"port":"1"},{"port":"2","path":"/x"}]}', 15020)).toEqual([{ port: 1, path: "/metrics" }, { port: 2, path: "/x" }]);
-    for (const text of ["{", '{"port":"015020"}', '{"port":"15090"}', '{"port":"x"}', '{"port":"8888"}']) expect(() => scrapeTargets(text, 8888)).toThrow("ISTIO_PROMETHEUS_ANNOTATIONS");
+    expect(scrapeTargets('{"targets":[{"port":"1"},{"port":"2","path":"/x"}]}', 15020)).toEqual([
+      { port: 1, path: "/metrics" },
+      { port: 2, path: "/x" },
+    ]);
+    for (const text of ["{", '{"port":"015020"}', '{"port":"15090"}', '{"port":"x"}', '{"port":"8888"}'])
+      expect(() => scrapeTargets(text, 8888)).toThrow("ISTIO_PROMETHEUS_ANNOTATIONS");
   });
 });

@@ -10,7 +10,9 @@ import { silentLog } from "../src/log.js";
 import { agentMetrics } from "../src/status/metrics.js";
 import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
 
-async function web(answer: (path: string, method: string) => string | number): Promise<{ address: string; port: number; asked: string[] }> {
+async function web(
+  answer: (path: string, method: string) => string | number,
+): Promise<{ address: string; port: number; asked: string[] }> {
   const asked: string[] = [];
   const server = http.createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
@@ -25,7 +27,18 @@ async function web(answer: (path: string, method: string) => string | number): P
 
 async function status(more: Partial<StatusServerOptions> = {}) {
   const metrics = agentMetrics(() => 42);
-  const server = new StatusServer({ port: 0, address: "127.0.0.1", ready: async () => undefined, quit: () => undefined, drain: () => undefined, metrics, applications: [], applicationHost: "127.0.0.1", log: silentLog, ...more });
+  const server = new StatusServer({
+    port: 0,
+    address: "127.0.0.1",
+    ready: async () => undefined,
+    quit: () => undefined,
+    drain: () => undefined,
+    metrics,
+    applications: [],
+    applicationHost: "127.0.0.1",
+    log: silentLog,
+    ...more,
+  });
   await server.start();
   afterAll(() => server.close());
   const ask = async (path: string, init?: RequestInit, at = "127.0.0.1") => {
@@ -38,7 +51,11 @@ async function status(more: Partial<StatusServerOptions> = {}) {
 describe("the agent's port", () => {
   it("says whether the proxy is ready, and why not", async () => {
     let missing: string | undefined = "no configuration from istiod yet";
-    const { ask } = await status({ ready: async () => { if (missing) throw new Error(missing); } });
+    const { ask } = await status({
+      ready: async () => {
+        if (missing) throw new Error(missing);
+      },
+    });
     expect(await ask("/healthz/ready")).toEqual({ status: 503, body: "no configuration from istiod yet\n" });
     missing = undefined;
     expect((await ask("/healthz/ready")).status).toBe(200);
@@ -59,7 +76,10 @@ describe("the agent's port", () => {
     const [good, bad] = [await web(() => "app_a 1\n# EOF\n"), await web(() => 500)];
     const { ask, metrics } = await status({
       envoyMetrics: `http://127.0.0.1:${envoy.port}/stats/prometheus`,
-      applications: [{ port: good.port, path: "/m" }, { port: bad.port, path: "/m" }],
+      applications: [
+        { port: good.port, path: "/m" },
+        { port: bad.port, path: "/m" },
+      ],
     });
     const { body } = await ask("/stats/prometheus?usedonly");
     expect(body).toContain('istio_agent_cert_expiry_seconds{resource_name="default"} 42');
@@ -70,7 +90,9 @@ describe("the agent's port", () => {
   });
 
   it("gives metrics to this machine only where METRICS_LOCALHOST_ACCESS_ONLY says so", async ({ skip }) => {
-    const address = Object.values(networkInterfaces()).flat().find((each) => each !== undefined && !each.internal && each.family === "IPv4")?.address;
+    const address = Object.values(networkInterfaces())
+      .flat()
+      .find((each) => each !== undefined && !each.internal && each.family === "IPv4")?.address;
     if (address === undefined) return skip("this machine has no address beside loopback");
     const { ask } = await status({ address: "0.0.0.0", localMetricsOnly: true });
     expect((await ask("/stats/prometheus")).status).toBe(200);
@@ -89,12 +111,22 @@ describe("the agent's port", () => {
 describe("readiness", () => {
   it("needs clusters and listeners from istiod, a live server and its workers, in words", async () => {
     let stats: Record<string, number> = {};
-    const admin = await web(() => Object.entries(stats).map(([name, value]) => `${name}: ${value}\n`).join(""));
+    const admin = await web(() =>
+      Object.entries(stats)
+        .map(([name, value]) => `${name}: ${value}\n`)
+        .join(""),
+    );
     const readiness = new EnvoyReadiness(admin);
-    const check = () => readiness.check().then(() => "ready", (error: Error) => error.message);
+    const check = () =>
+      readiness.check().then(
+        () => "ready",
+        (error: Error) => error.message,
+      );
     expect(await check()).toContain("no configuration from istiod yet; is it running?");
     stats = { "cluster_manager.cds.update_success": 1 };
-    expect(await check()).toContain("only a part of the configuration from istiod yet (clusters: 1 accepted, 0 refused; listeners: 0 accepted, 0 refused)");
+    expect(await check()).toContain(
+      "only a part of the configuration from istiod yet (clusters: 1 accepted, 0 refused; listeners: 0 accepted, 0 refused)",
+    );
     stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_rejected": 2 };
     expect(await check()).toContain("Envoy refuses the configuration from istiod");
     stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_success": 1 };
@@ -108,7 +140,9 @@ describe("readiness", () => {
     const asked = admin.asked.length;
     expect(await check()).toBe("ready");
     expect(admin.asked.length).toBe(asked);
-    expect(await new EnvoyReadiness({ address: "127.0.0.1", port: 1 }).check().catch((error: Error) => error.message)).toContain("ECONNREFUSED");
+    expect(
+      await new EnvoyReadiness({ address: "127.0.0.1", port: 1 }).check().catch((error: Error) => error.message),
+    ).toContain("ECONNREFUSED");
   });
 });
 
@@ -130,8 +164,20 @@ describe("the end of an Envoy", () => {
       },
     };
   }
-  const options = (envoy: ReturnType<typeof fakeEnvoy>, admin: { address: string; port: number }, clock: FakeClock, more: Partial<TerminationOptions> = {}): TerminationOptions => ({
-    envoy: envoy.process, admin, inboundOnly: true, drain: 5000, ownPorts: [15021], clock, log: silentLog, ...more,
+  const options = (
+    envoy: ReturnType<typeof fakeEnvoy>,
+    admin: { address: string; port: number },
+    clock: FakeClock,
+    more: Partial<TerminationOptions> = {},
+  ): TerminationOptions => ({
+    envoy: envoy.process,
+    admin,
+    inboundOnly: true,
+    drain: 5000,
+    ownPorts: [15021],
+    clock,
+    log: silentLog,
+    ...more,
   });
 
   it("begins with draining, and comes after the time for it", async () => {
@@ -150,7 +196,12 @@ describe("the end of an Envoy", () => {
     const [envoy, admin, clock] = [fakeEnvoy(), await web(() => "OK"), new FakeClock()];
     const done = terminateEnvoy(options(envoy, admin, clock, { inboundOnly: false, drain: 0 }), false);
     await expect.poll(() => admin.asked).toEqual(["POST /drain_listeners?graceful"]);
-    await expect.poll(() => { clock.advance(1); return envoy.signals; }).toEqual(["SIGTERM"]);
+    await expect
+      .poll(() => {
+        clock.advance(1);
+        return envoy.signals;
+      })
+      .toEqual(["SIGTERM"]);
     await done;
   });
 

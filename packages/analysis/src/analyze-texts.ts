@@ -52,7 +52,10 @@ export interface TextsToAnalyze {
   readonly suppressions?: readonly Suppression[];
   /** Names of the only analyzers that run. Default: all but those that run on request. */
   readonly analyzers?: readonly string[];
-  /** The time at which certificates have to be valid, in milliseconds since the Unix epoch, to the hour. Default: the present. */
+  /**
+   * The time at which certificates have to be valid, in milliseconds since the Unix epoch, to the hour. Default: the
+   * present.
+   */
   readonly time?: number;
 }
 
@@ -66,8 +69,9 @@ const kinds = [...allKinds, ...analysisKinds];
 const kindsOfRemoteClusters = [...remoteKinds, ...analysisKinds];
 
 /**
- * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Where the mesh
- * configuration does not turn Ingress off, an ingress gateway is assumed to be installed, as Istio's analysis does.
+ * Analyzes configuration that is not running anywhere. Objects that validation rejects are analyzed as well. Where the
+ * mesh configuration does not turn Ingress off, an ingress gateway is assumed to be installed, as Istio's analysis
+ * does.
  *
  * @throws Error that names an analyzer that does not exist.
  */
@@ -85,9 +89,18 @@ export function analyzeTexts(input: TextsToAnalyze): Analysis {
     for (const ledger of ledgers.values()) applyChanges(tx, ledger.takeChanges());
   });
   const lines = new FileLines(new Map(files.map(({ file, text }) => [file, text])));
-  const places = { kinds, ledgers: [...ledgers.values()], lines, inMesh: (kind: string, path: FieldPath) => placeInMesh(input, kind, path) };
-  const found = database.view(undefined).call(asked).filter((finding) => !isSuppressedByObject(database, finding));
-  const reported = input.analyzers === undefined ? problems : problems.filter((problem) => isReported(problem, input.analyzers ?? []));
+  const places = {
+    kinds,
+    ledgers: [...ledgers.values()],
+    lines,
+    inMesh: (kind: string, path: FieldPath) => placeInMesh(input, kind, path),
+  };
+  const found = database
+    .view(undefined)
+    .call(asked)
+    .filter((finding) => !isSuppressedByObject(database, finding));
+  const reported =
+    input.analyzers === undefined ? problems : problems.filter((problem) => isReported(problem, input.analyzers ?? []));
   const messages = [...reported.map(messageOfProblem), ...found.flatMap((finding) => messageAt(finding, places) ?? [])];
   return {
     messages: sortMessages(messages.filter((message) => !isSuppressed(message, suppressions))),
@@ -136,7 +149,11 @@ function readMesh<T>(
   return read(parsed.value, { error: report("error"), warning: report("warning") });
 }
 
-function placeInMesh(input: TextsToAnalyze, kind: string, path: FieldPath): { readonly file: string; readonly line: number } | undefined {
+function placeInMesh(
+  input: TextsToAnalyze,
+  kind: string,
+  path: FieldPath,
+): { readonly file: string; readonly line: number } | undefined {
   const given = kind === "MeshConfig" ? input.meshConfig : input.meshNetworks;
   if (given === undefined) return undefined;
   const parsed = parseYaml({ text: given.text, line: 1 });

@@ -19,7 +19,9 @@ export interface AnalysisContext {
   report(code: Code, path: FieldPath, message: string): void;
 }
 
-/** A kind of object, as far as analysis needs it. Mesh configuration is one too, although no document declares its kind. */
+/**
+ * A kind of object, as far as analysis needs it. Mesh configuration is one too, although no document declares its kind.
+ */
 export type AnalyzedKind = Pick<Kind, "kind" | "group"> & { readonly collection: Collection<unknown> };
 
 /** Analyzes the objects of one kind, one at a time. */
@@ -49,7 +51,8 @@ export function rule<O extends ConfigObject<unknown, unknown>>(
   of: Collection<O>,
   analyze: (object: O, context: AnalysisContext) => void,
 ): Rule {
-  if (kind.collection.id !== of.id) throw new Error(`${kind.kind}: its collection is ${kind.collection.name}, not ${of.name}`);
+  if (kind.collection.id !== of.id)
+    throw new Error(`${kind.kind}: its collection is ${kind.collection.name}, not ${of.name}`);
   return {
     kind: { kind: kind.kind, group: kind.group, collection: of },
     nameOf: (object) => object as O,

@@ -53,7 +53,10 @@ export function analyzersNamed(names: readonly string[]): readonly Analyzer[] {
   return names.map((name) => {
     const found = analyzers.find((analyzer) => analyzer.name === name);
     if (found !== undefined) return found;
-    const nearest = nearestNames(name, analyzers.map((analyzer) => analyzer.name));
+    const nearest = nearestNames(
+      name,
+      analyzers.map((analyzer) => analyzer.name),
+    );
     throw new Error(`analyzer ${name} does not exist${quotedNearest(nearest)}`);
   });
 }

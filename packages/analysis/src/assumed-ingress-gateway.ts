@@ -14,9 +14,9 @@ const ports = [
 ];
 
 /**
- * Writes the ingress gateway that an installation usually has: a Service and a pod of it. So files that do not contain the
- * installation get no findings about its absence. Nothing is written where `ingressControllerMode` is `OFF`. An object that the files
- * contain takes the place of the assumed one.
+ * Writes the ingress gateway that an installation usually has: a Service and a pod of it. So files that do not contain
+ * the installation get no findings about its absence. Nothing is written where `ingressControllerMode` is `OFF`. An
+ * object that the files contain takes the place of the assumed one.
  */
 export function assumeIngressGateway(tx: Transaction, config: MeshConfig, cluster: string): void {
   if (config.ingressControllerMode === MeshConfig_IngressControllerMode.OFF) return;
@@ -38,6 +38,9 @@ export function assumeIngressGateway(tx: Transaction, config: MeshConfig, cluste
   ];
   for (const document of documents) {
     const readings = readText(JSON.stringify(document), "assumed ingress gateway", { cluster });
-    setObjects(tx, readings.flatMap((reading) => reading.objects));
+    setObjects(
+      tx,
+      readings.flatMap((reading) => reading.objects),
+    );
   }
 }

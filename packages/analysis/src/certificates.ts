@@ -15,17 +15,25 @@ const keyPairs = [
   ["tls.crt", "tls.key"],
 ] as const;
 
-/** Explains why the Secret of a key in its collection holds no valid certificate; undefined if it does, or if there is no Secret. */
+/**
+ * Explains why the Secret of a key in its collection holds no valid certificate; undefined if it does, or if there is
+ * no Secret.
+ */
 export function certificateFault(q: QueryContext, key: string): string | undefined {
   const found = q.call(certificate, key);
   if (found === undefined || typeof found === "string") return found;
   const time = q.read(now, nowKey);
   if (time === undefined) return undefined;
   if (found.to < time) return `its certificate expired at ${new Date(found.to).toISOString()}`;
-  return found.from > time + nowPrecision ? `its certificate is not valid before ${new Date(found.from).toISOString()}` : undefined;
+  return found.from > time + nowPrecision
+    ? `its certificate is not valid before ${new Date(found.from).toISOString()}`
+    : undefined;
 }
 
-/** The validity of a Secret's certificate, or why there is none; undefined: there is no Secret. Parsed once for all that refer to it. */
+/**
+ * The validity of a Secret's certificate, or why there is none; undefined: there is no Secret. Parsed once for all that
+ * refer to it.
+ */
 const certificate = query("certificateOfSecret", (q, key: string): Validity | string | undefined => {
   const secret = q.read(secrets, key);
   return secret && readCertificate(secret);

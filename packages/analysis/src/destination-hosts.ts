@@ -1,4 +1,12 @@
-import { configCluster, nearestNames, serviceEntries, serviceEntriesByHost, type ServiceEntryObject, type ServiceObject, servicesByNamespace } from "@istiod/config-ingestion";
+import {
+  configCluster,
+  nearestNames,
+  serviceEntries,
+  serviceEntriesByHost,
+  type ServiceEntryObject,
+  type ServiceObject,
+  servicesByNamespace,
+} from "@istiod/config-ingestion";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, resolveHost } from "@istiod/push-context";
 import { kubernetesServicesByName } from "@istiod/service-discovery";
@@ -20,29 +28,39 @@ export interface DestinationHost {
   readonly serviceEntries: readonly string[];
 }
 
-const wildcardServiceEntries = index(serviceEntries, "byWildcardHost", ({ spec }) => spec.hosts.filter((host) => host.startsWith("*")));
+const wildcardServiceEntries = index(serviceEntries, "byWildcardHost", ({ spec }) =>
+  spec.hosts.filter((host) => host.startsWith("*")),
+);
 
 /**
- * The service behind a host; undefined if none is visible. A Service precedes ServiceEntries, and one of the very host precedes
- * wildcards, of which the longest counts.
+ * The service behind a host; undefined if none is visible. A Service precedes ServiceEntries, and one of the very host
+ * precedes wildcards, of which the longest counts.
  */
-export const destinationHost = query("destinationHost", (q, { host, namespace, exportTo }: HostReference): DestinationHost | undefined => {
-  const { services, entries } = declarations(q, resolveHost(host, { namespace, domain: features.domainSuffix(q) }));
-  const scopes = exportTo.length === 0 ? [namespace] : exportTo.map((scope) => (scope === "." ? namespace : scope));
-  for (const scope of ["*", ...scopes]) {
-    const service = preferOwnCluster(q, services.filter((s) => scopesOfService(s).includes(scope)));
-    if (service !== undefined) return { ports: service.spec.ports.map(({ port }) => port), serviceEntries: [] };
-    const visible = entries.filter((entry) => scopesOfEntry(entry).includes(scope));
-    if (visible.length > 0) return serviceOfEntries(visible);
-  }
-  return byWildcard(q, host, namespace);
-});
+export const destinationHost = query(
+  "destinationHost",
+  (q, { host, namespace, exportTo }: HostReference): DestinationHost | undefined => {
+    const { services, entries } = declarations(q, resolveHost(host, { namespace, domain: features.domainSuffix(q) }));
+    const scopes = exportTo.length === 0 ? [namespace] : exportTo.map((scope) => (scope === "." ? namespace : scope));
+    for (const scope of ["*", ...scopes]) {
+      const service = preferOwnCluster(
+        q,
+        services.filter((s) => scopesOfService(s).includes(scope)),
+      );
+      if (service !== undefined) return { ports: service.spec.ports.map(({ port }) => port), serviceEntries: [] };
+      const visible = entries.filter((entry) => scopesOfEntry(entry).includes(scope));
+      if (visible.length > 0) return serviceOfEntries(visible);
+    }
+    return byWildcard(q, host, namespace);
+  },
+);
 
 function byWildcard(q: QueryContext, host: string, namespace: string): DestinationHost | undefined {
   const suffix = host.startsWith("*") ? host.slice(1) : host;
   const wildcards = q.keys(wildcardServiceEntries).filter((wildcard) => suffix.endsWith(wildcard.slice(1)));
   for (const wildcard of wildcards.sort((a, b) => b.length - a.length)) {
-    const visible = q.read(wildcardServiceEntries, wildcard).filter((entry) => scopesOfEntry(entry).some((scope) => scope === "*" || scope === namespace));
+    const visible = q
+      .read(wildcardServiceEntries, wildcard)
+      .filter((entry) => scopesOfEntry(entry).some((scope) => scope === "*" || scope === namespace));
     if (visible.length > 0) return serviceOfEntries(visible);
   }
   return undefined;
@@ -58,12 +76,20 @@ function declarations(q: QueryContext, hostname: string): Declarations {
   const entries = q.read(serviceEntriesByHost, hostname);
   const named = kubernetesName(hostname, features.domainSuffix(q));
   if (named === undefined) return { services: [], entries };
-  const short = named.name.includes(".") ? [] : q.read(serviceEntriesByHost, named.name).filter(({ namespace }) => namespace === named.namespace);
-  return { services: q.read(kubernetesServicesByName, `${named.namespace}/${named.name}`), entries: [...entries, ...short] };
+  const short = named.name.includes(".")
+    ? []
+    : q.read(serviceEntriesByHost, named.name).filter(({ namespace }) => namespace === named.namespace);
+  return {
+    services: q.read(kubernetesServicesByName, `${named.namespace}/${named.name}`),
+    entries: [...entries, ...short],
+  };
 }
 
 /** Returns the name and namespace in a host `name.namespace.svc.<domain>`; undefined for any other. */
-export function kubernetesName(host: string, domain: string): { readonly name: string; readonly namespace: string } | undefined {
+export function kubernetesName(
+  host: string,
+  domain: string,
+): { readonly name: string; readonly namespace: string } | undefined {
   const suffix = `.svc.${domain}`;
   if (!host.endsWith(suffix)) return undefined;
   const dot = host.lastIndexOf(".", host.length - suffix.length - 1);
@@ -71,7 +97,9 @@ export function kubernetesName(host: string, domain: string): { readonly name: s
 }
 
 function preferOwnCluster(q: QueryContext, services: readonly ServiceObject[]): ServiceObject | undefined {
-  return services.length < 2 ? services[0] : (services.find(({ cluster }) => cluster === configCluster(q)) ?? services[0]);
+  return services.length < 2
+    ? services[0]
+    : (services.find(({ cluster }) => cluster === configCluster(q)) ?? services[0]);
 }
 
 function serviceOfEntries(entries: readonly ServiceEntryObject[]): DestinationHost {
@@ -100,15 +128,22 @@ export function explainMissingHost(q: QueryContext, { host, namespace }: HostRef
   const hostname = resolveHost(host, { namespace, domain });
   const { services, entries } = declarations(q, hostname);
   const declared = [...services, ...entries].map((object) => `${object.kind} ${object.namespace}/${object.name}`);
-  if (declared.length > 0) return `${listNames(declared)} is not exported to namespace ${namespace}; add the namespace to its exportTo`;
+  if (declared.length > 0)
+    return `${listNames(declared)} is not exported to namespace ${namespace}; add the namespace to its exportTo`;
   return `no Service or ServiceEntry declares it${quotedNearest(nearestHosts(q, { host, namespace }, kubernetesName(hostname, domain), domain))}`;
 }
 
-function nearestHosts(q: QueryContext, at: Pick<HostReference, "host" | "namespace">, named: ReturnType<typeof kubernetesName>, domain: string): readonly string[] {
+function nearestHosts(
+  q: QueryContext,
+  at: Pick<HostReference, "host" | "namespace">,
+  named: ReturnType<typeof kubernetesName>,
+  domain: string,
+): readonly string[] {
   if (named === undefined) return nearestNames(at.host, q.keys(serviceEntriesByHost));
   const { name, namespace } = named;
   const near = nearestNames(name, q.call(serviceNamesIn, namespace));
-  if (near.length > 0) return near.map((other) => (at.host.includes(".") ? `${other}.${namespace}.svc.${domain}` : other));
+  if (near.length > 0)
+    return near.map((other) => (at.host.includes(".") ? `${other}.${namespace}.svc.${domain}` : other));
   const elsewhere = q.keys(kubernetesServicesByName).filter((key) => key.endsWith(`/${name}`));
   return elsewhere.slice(0, 3).map((key) => `${name}.${key.slice(0, key.indexOf("/"))}.svc.${domain}`);
 }

@@ -1,19 +1,25 @@
 /**
- * Fields that are accepted although nothing reads them, by the name of their message and of the field, with the reason. A test
- * compares this table with the sources of the packages that read messages.
+ * Fields that are accepted although nothing reads them, by the name of their message and of the field, with the reason.
+ * A test compares this table with the sources of the packages that read messages.
  */
 export const fieldsWithoutEffect: Readonly<Record<string, string>> = {
   "istio.networking.v1alpha3.HTTPFaultInjection.Abort.http2Error": "Istio does not implement it either; set httpStatus",
-  "istio.networking.v1alpha3.HTTPFaultInjection.Delay.exponentialDelay": "Istio does not implement it either; set fixedDelay",
-  "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet": "Istio does not implement it either; match sourceLabels or sourceNamespace",
-  "istio.networking.v1alpha3.LoadBalancerSettings.backendUtilization": "load balancing by utilization is not supported yet; set simple",
-  "istio.networking.v1alpha3.OutlierDetection.consecutiveErrors": "Istio does not read it any more; set consecutive5xxErrors",
+  "istio.networking.v1alpha3.HTTPFaultInjection.Delay.exponentialDelay":
+    "Istio does not implement it either; set fixedDelay",
+  "istio.networking.v1alpha3.L4MatchAttributes.sourceSubnet":
+    "Istio does not implement it either; match sourceLabels or sourceNamespace",
+  "istio.networking.v1alpha3.LoadBalancerSettings.backendUtilization":
+    "load balancing by utilization is not supported yet; set simple",
+  "istio.networking.v1alpha3.OutlierDetection.consecutiveErrors":
+    "Istio does not read it any more; set consecutive5xxErrors",
   "istio.security.v1beta1.JWTRule.presence": "it is not supported yet; require a token by an AuthorizationPolicy",
   "istio.mesh.v1alpha1.MeshConfig.configSources": "objects are read from --configDir only",
   "istio.mesh.v1alpha1.MeshConfig.serviceScopeConfigs": "ambient mode is not supported yet",
-  "istio.mesh.v1alpha1.MeshConfig.verifyCertificateAtClient": "Istio does not implement it any more; set caCertificates in DestinationRules",
+  "istio.mesh.v1alpha1.MeshConfig.verifyCertificateAtClient":
+    "Istio does not implement it any more; set caCertificates in DestinationRules",
   "istio.mesh.v1alpha1.MeshConfig.CA.istiodSide": "an external certificate authority is not supported yet",
   "istio.mesh.v1alpha1.MeshConfig.CertificateData.certSigners": "Kubernetes signers are not supported yet",
   "istio.mesh.v1alpha1.MeshConfig.CertificateData.spiffeBundleUrl": "bundles are not fetched yet; set pem",
-  "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.opencensus": "Envoy has no OpenCensus tracer any more; set opentelemetry",
+  "istio.mesh.v1alpha1.MeshConfig.ExtensionProvider.opencensus":
+    "Envoy has no OpenCensus tracer any more; set opentelemetry",
 };

@@ -1,4 +1,12 @@
-import { type Collection, CycleError, type Database, query, type Query, type QueryContext, type View } from "@istiod/incremental";
+import {
+  type Collection,
+  CycleError,
+  type Database,
+  query,
+  type Query,
+  type QueryContext,
+  type View,
+} from "@istiod/incremental";
 import type { AnalyzedKind, Analyzer, Rule } from "./analyzer.js";
 import { analyzers, analyzersNamed } from "./analyzers.js";
 import type { Finding, Origin } from "./finding.js";
@@ -26,7 +34,9 @@ function findingsOfKind(kind: AnalyzedKind, rules: readonly BoundRule[]): Findin
     const object = q.read(kind.collection, key);
     return object === undefined ? [] : rules.flatMap((bound) => apply(q, key, object, bound));
   });
-  const ofAll = query(`findings of every ${kind.kind}`, (q) => q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)));
+  const ofAll = query(`findings of every ${kind.kind}`, (q) =>
+    q.keys(kind.collection).flatMap((key) => q.call(ofObject, key)),
+  );
   return { kind, ofObject, ofAll };
 }
 
@@ -75,7 +85,10 @@ function findingsByKind(of: readonly Analyzer[]): readonly FindingsOfKind[] {
   return byKind(of).map(([kind, rules]) => findingsOfKind(kind, rules));
 }
 
-/** Declares a query for the findings about several kinds, by kind and in order of keys. It asks nothing about the client. */
+/**
+ * Declares a query for the findings about several kinds, by kind and in order of keys. It asks nothing about the
+ * client.
+ */
 function concatenated(kinds: readonly FindingsOfKind[]): Query<void, readonly Finding[]> {
   return query("findings", (q) => kinds.flatMap(({ ofAll }) => q.call(ofAll)));
 }

@@ -20,7 +20,10 @@ export interface LiveAnalysisOptions<C> {
   readonly problems: () => readonly Problem[];
   /** Told of findings that are new and of those that are gone, some time after a commit. */
   readonly changed?: (found: readonly Finding[], gone: readonly Finding[]) => void;
-  /** Gives others a turn: between slices of the first analysis, and before a commit is analyzed. Default: `setImmediate`. */
+  /**
+   * Gives others a turn: between slices of the first analysis, and before a commit is analyzed. Default:
+   * `setImmediate`.
+   */
   readonly turn?: () => Promise<unknown>;
   /** The time in milliseconds since the Unix epoch. Default: `Date.now`. */
   readonly time?: () => number;
@@ -32,8 +35,8 @@ export interface LiveAnalysisOptions<C> {
 const sliceMs = 8;
 
 /**
- * The findings about a database that changes. They are followed: a commit that cannot change a finding costs nothing, and any other
- * costs the findings that read what it changed.
+ * The findings about a database that changes. They are followed: a commit that cannot change a finding costs nothing,
+ * and any other costs the findings that read what it changed.
  */
 export class LiveAnalysis<C> {
   readonly #options: LiveAnalysisOptions<C>;
@@ -56,7 +59,10 @@ export class LiveAnalysis<C> {
     this.#stopObserving = options.database.observe({ after: (commit) => this.#committed(commit) });
   }
 
-  /** Analyzes everything for the first time, in slices, and reports what it finds. Once started it only waits for the end of that. */
+  /**
+   * Analyzes everything for the first time, in slices, and reports what it finds. Once started it only waits for the
+   * end of that.
+   */
   start(): Promise<void> {
     return (this.#started ??= this.#analyzeAll());
   }
@@ -134,7 +140,9 @@ export class LiveAnalysis<C> {
   async place(of: readonly Finding[]): Promise<readonly Message[]> {
     const { kinds, sources } = this.#options;
     const files = new Set(of.flatMap(({ origin }) => this.#fileOf(origin) ?? []));
-    const texts = await Promise.all([...files].map(async (file) => [file, await readFile(file, "utf8").catch(() => "")] as const));
+    const texts = await Promise.all(
+      [...files].map(async (file) => [file, await readFile(file, "utf8").catch(() => "")] as const),
+    );
     const places = { kinds, ledgers: sources, lines: new FileLines(new Map(texts)), inMesh: () => undefined };
     return of.map((finding) => messageAt(finding, places) ?? messageOfFinding(finding));
   }

@@ -16,8 +16,8 @@ const injectionKey = "sidecar.istio.io/inject";
 export const proxyContainer = "istio-proxy";
 
 /**
- * Reports whether a pod has a sidecar or will be injected one: by its containers, else by its label, else by its annotation,
- * else by the label of its namespace.
+ * Reports whether a pod has a sidecar or will be injected one: by its containers, else by its label, else by its
+ * annotation, else by the label of its namespace.
  */
 export function isInMesh(q: QueryContext, pod: PodLike): boolean {
   if (hasProxy(pod.containers)) return true;

@@ -6,5 +6,7 @@ export function quotedNearest(names: readonly string[]): string {
 /** Lists names, the first five if there are more: `a, b, c, d, e and 3 more`. */
 export function listNames(names: readonly string[]): string {
   const shown = 5;
-  return names.length <= shown ? names.join(", ") : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
+  return names.length <= shown
+    ? names.join(", ")
+    : `${names.slice(0, shown).join(", ")} and ${names.length - shown} more`;
 }

@@ -9,7 +9,10 @@ const hasNamespaces = query("hasNamespaces", (q) => q.keys(namespacesByName).len
 /** Namespaces that Kubernetes and an installation of Istio create, which files need not contain. */
 const alwaysThere = new Set(["default", "kube-system", "kube-public", "kube-node-lease", "istio-system"]);
 
-/** Returns the sentence about a namespace that does not exist, with the nearest that does; undefined if it exists or cannot be told. */
+/**
+ * Returns the sentence about a namespace that does not exist, with the nearest that does; undefined if it exists or
+ * cannot be told.
+ */
 export function faultOfNamespace(q: QueryContext, name: string): string | undefined {
   if (!q.call(hasNamespaces) || alwaysThere.has(name) || q.read(namespacesByName, name).length > 0) return undefined;
   return `namespace ${JSON.stringify(name)} does not exist${didYouMean(name, q.keys(namespacesByName))}`;

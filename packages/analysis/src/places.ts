@@ -2,7 +2,10 @@ import { FieldLines, type FieldPath, type Kind, type Ledger } from "@istiod/conf
 import type { Finding } from "./finding.js";
 import { type Message, messageOfFinding, type Reference } from "./report.js";
 
-/** The lines of fields in several files. A file is split when it is first asked for, and its documents parsed when a field is. */
+/**
+ * The lines of fields in several files. A file is split when it is first asked for, and its documents parsed when a
+ * field is.
+ */
 export class FileLines {
   readonly #lines = new Map<string, FieldLines>();
 
@@ -29,7 +32,10 @@ export interface Places {
   inMesh(kind: string, path: FieldPath): Reference | undefined;
 }
 
-/** Returns the message of a finding with its place; none for an object that no file defines, because it was only assumed. */
+/**
+ * Returns the message of a finding with its place; none for an object that no file defines, because it was only
+ * assumed.
+ */
 export function messageAt(finding: Finding, { kinds, ledgers, lines, inMesh }: Places): Message | undefined {
   const { origin, path } = finding;
   const kind = kinds.find(({ kind: name, group }) => name === origin.kind && group === origin.group);

@@ -1,6 +1,13 @@
 import { nodes } from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
-import { hasLabels, NODE_LABEL, REGION_LABEL, SUBZONE_LABEL, withTopology, ZONE_LABEL } from "@istiod/service-discovery";
+import {
+  hasLabels,
+  NODE_LABEL,
+  REGION_LABEL,
+  SUBZONE_LABEL,
+  withTopology,
+  ZONE_LABEL,
+} from "@istiod/service-discovery";
 import { podsOfProfile, selectedPods } from "./pods.js";
 
 type Labels = Readonly<Record<string, string>>;

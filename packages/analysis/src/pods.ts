@@ -6,7 +6,10 @@ import { quotedNearest } from "./messages.js";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Pods that analysis does not tell apart, such as those of one Deployment. A pod that is replaced by one like it changes no finding. */
+/**
+ * Pods that analysis does not tell apart, such as those of one Deployment. A pod that is replaced by one like it
+ * changes no finding.
+ */
 export interface PodProfile {
   readonly namespace: string;
   readonly cluster: string;
@@ -60,9 +63,14 @@ const bucketsByNamespace = query("podProfilesByNamespace", (q): ReadonlyMap<stri
 });
 
 /** The part of one namespace, so that pods of others do not matter to those who read it. */
-const bucketsIn = query("podProfileBucketsIn", (q, namespace: string): readonly string[] => q.call(bucketsByNamespace).get(namespace) ?? []);
+const bucketsIn = query(
+  "podProfileBucketsIn",
+  (q, namespace: string): readonly string[] => q.call(bucketsByNamespace).get(namespace) ?? [],
+);
 
-const namespacesWithPods = query("namespacesWithPods", (q): readonly string[] => [...q.call(bucketsByNamespace).keys()]);
+const namespacesWithPods = query("namespacesWithPods", (q): readonly string[] => [
+  ...q.call(bucketsByNamespace).keys(),
+]);
 
 interface ProfileTable {
   readonly profiles: readonly PodProfile[];
@@ -71,7 +79,9 @@ interface ProfileTable {
 }
 
 const profilesIn = query("podProfilesIn", (q, namespace: string): ProfileTable => {
-  return tableOf(q.call(bucketsIn, namespace).map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile));
+  return tableOf(
+    q.call(bucketsIn, namespace).map((bucket) => JSON.parse(bucket.slice(namespace.length + 1)) as PodProfile),
+  );
 });
 
 function tableOf(profiles: readonly PodProfile[]): ProfileTable {
@@ -87,18 +97,21 @@ function tableOf(profiles: readonly PodProfile[]): ProfileTable {
 }
 
 /** The profiles of the pods that a selector selects. */
-export const selectedPods: Query<PodSelector, readonly PodProfile[]> = query("selectedPods", (q, { namespace, labels }) => {
-  if (namespace === undefined) {
-    return q.call(namespacesWithPods).flatMap((each) => q.call(selectedPods, { namespace: each, labels }));
-  }
-  const { profiles, byLabel } = q.call(profilesIn, namespace);
-  let fewest = profiles;
-  for (const [name, value] of Object.entries(labels)) {
-    const having = byLabel.get(`${name}=${value}`) ?? [];
-    if (having.length < fewest.length) fewest = having;
-  }
-  return fewest.filter((profile) => hasLabels(profile.labels, labels));
-});
+export const selectedPods: Query<PodSelector, readonly PodProfile[]> = query(
+  "selectedPods",
+  (q, { namespace, labels }) => {
+    if (namespace === undefined) {
+      return q.call(namespacesWithPods).flatMap((each) => q.call(selectedPods, { namespace: each, labels }));
+    }
+    const { profiles, byLabel } = q.call(profilesIn, namespace);
+    let fewest = profiles;
+    for (const [name, value] of Object.entries(labels)) {
+      const having = byLabel.get(`${name}=${value}`) ?? [];
+      if (having.length < fewest.length) fewest = having;
+    }
+    return fewest.filter((profile) => hasLabels(profile.labels, labels));
+  },
+);
 
 /** Returns the pods of a profile, whose replacement the caller then does notice. */
 export function podsOfProfile(q: QueryContext, profile: PodProfile): readonly PodObject[] {
@@ -118,12 +131,16 @@ function isInjected(q: QueryContext, { namespace, cluster, sidecar, inject }: Po
 
 /** Explains why a selector selects no pod: a label that no pod has, and the values of it that are near. */
 export function explainMissingPods(q: QueryContext, { namespace, labels }: PodSelector): string {
-  const tables = (namespace === undefined ? q.call(namespacesWithPods) : [namespace]).map((each) => q.call(profilesIn, each));
+  const tables = (namespace === undefined ? q.call(namespacesWithPods) : [namespace]).map((each) =>
+    q.call(profilesIn, each),
+  );
   const known = new Set(tables.flatMap(({ byLabel }) => [...byLabel.keys()]));
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   for (const [name, value] of Object.entries(labels).sort()) {
     if (known.has(`${name}=${value}`)) continue;
-    const values = [...known].filter((label) => label.startsWith(`${name}=`)).map((label) => label.slice(name.length + 1));
+    const values = [...known]
+      .filter((label) => label.startsWith(`${name}=`))
+      .map((label) => label.slice(name.length + 1));
     const near = nearestNames(value, values).map((other) => `${name}=${other}`);
     return `no pod${where} has the label ${name}=${value}${quotedNearest(near)}`;
   }

@@ -33,7 +33,12 @@ export function messageOfFinding({ code, origin, message }: Finding, reference?:
 /** Returns the message of a document's problem: a validation error or warning, or a file that cannot be read. */
 export function messageOfProblem(problem: Problem): Message {
   const { subject, file, line } = problem;
-  return messageOf(codeOfProblem(problem), subject && formatSubject(subject), { file, line }, formatProblemMessage(problem));
+  return messageOf(
+    codeOfProblem(problem),
+    subject && formatSubject(subject),
+    { file, line },
+    formatProblemMessage(problem),
+  );
 }
 
 function messageOf(code: Code, origin: string | undefined, reference: Reference | undefined, message: string): Message {
@@ -41,7 +46,9 @@ function messageOf(code: Code, origin: string | undefined, reference: Reference 
     code,
     level: messageTypes[code].level,
     ...(origin !== undefined && { origin }),
-    ...(reference !== undefined && { reference: reference.line === 0 ? reference.file : `${reference.file}:${reference.line}` }),
+    ...(reference !== undefined && {
+      reference: reference.line === 0 ? reference.file : `${reference.file}:${reference.line}`,
+    }),
     message,
     ...(code.startsWith("IST") && { documentationUrl: `${documentation}/${code.toLowerCase()}/` }),
   };

@@ -7,7 +7,9 @@ import type { Message } from "./report.js";
 /** Messages of one code about objects whose origins match a pattern are left out. */
 export interface Suppression {
   readonly code: string;
-  /** `Kind namespace/name` or, as the help of `istioctl analyze` has it, `Kind name.namespace`; `*` stands for any text. */
+  /**
+   * `Kind namespace/name` or, as the help of `istioctl analyze` has it, `Kind name.namespace`; `*` stands for any text.
+   */
   readonly origin: string;
 }
 
@@ -24,9 +26,14 @@ export function parseSuppression(value: string): Suppression {
 }
 
 /** Reports whether a message is suppressed. */
-export function isSuppressed({ code, origin }: Pick<Message, "code" | "origin">, suppressions: readonly Suppression[]): boolean {
+export function isSuppressed(
+  { code, origin }: Pick<Message, "code" | "origin">,
+  suppressions: readonly Suppression[],
+): boolean {
   if (origin === undefined) return false;
-  return suppressions.some((s) => s.code === code && (matchesGlob(s.origin, origin) || matchesGlob(s.origin, dotted(origin))));
+  return suppressions.some(
+    (s) => s.code === code && (matchesGlob(s.origin, origin) || matchesGlob(s.origin, dotted(origin))),
+  );
 }
 
 /** Returns `Kind name.namespace` for `Kind namespace/name`. */

@@ -32,12 +32,19 @@ function workloadSource<O extends { readonly namespace: string; readonly name: s
   of: Collection<O>,
   labels: (object: O) => Labels,
 ): WorkloadSource {
-  const byLabel = index(of, "byLabel", (object) => Object.entries(labels(object)).map(([key, value]) => bucketOf(object.namespace, key, value)));
+  const byLabel = index(of, "byLabel", (object) =>
+    Object.entries(labels(object)).map(([key, value]) => bucketOf(object.namespace, key, value)),
+  );
   const byNamespace = index(of, "byNamespaceName", (object) => [object.namespace]);
   return {
     byLabel: byLabel as Index<unknown>,
     byNamespace: byNamespace as Index<unknown>,
-    workload: (object) => ({ kind, namespace: (object as O).namespace, name: (object as O).name, labels: labels(object as O) }),
+    workload: (object) => ({
+      kind,
+      namespace: (object as O).namespace,
+      name: (object as O).name,
+      labels: labels(object as O),
+    }),
   };
 }
 
@@ -50,14 +57,17 @@ export function workloadsWith(q: QueryContext, namespace: string, labels: Labels
   const pairs = Object.entries(labels);
   const key = distinguishing.find((name) => name in labels) ?? pairs[0]?.[0];
   return sources.flatMap(({ byLabel, byNamespace, workload }) => {
-    const found = key === undefined ? q.read(byNamespace, namespace) : q.read(byLabel, bucketOf(namespace, key, labels[key] ?? ""));
+    const found =
+      key === undefined ? q.read(byNamespace, namespace) : q.read(byLabel, bucketOf(namespace, key, labels[key] ?? ""));
     return found.map(workload).filter((candidate) => pairs.every(([name, value]) => candidate.labels[name] === value));
   });
 }
 
 /** Reports whether a namespace has a workload with all of these labels. */
-export const hasWorkload = query("hasWorkload", (q, { namespace, labels }: { readonly namespace: string; readonly labels: Labels }): boolean =>
-  workloadsWith(q, namespace, labels).length > 0,
+export const hasWorkload = query(
+  "hasWorkload",
+  (q, { namespace, labels }: { readonly namespace: string; readonly labels: Labels }): boolean =>
+    workloadsWith(q, namespace, labels).length > 0,
 );
 
 /** Returns the namespaces that have workloads, sorted. */
@@ -71,7 +81,9 @@ export const hasWorkloadAnywhere = query("hasWorkloadAnywhere", (q, labels: Labe
 );
 
 /**
- * Reports whether the configuration contains workloads other than those of the installation. Files often hold configuration alone, and
- * then no workload can be missed.
+ * Reports whether the configuration contains workloads other than those of the installation. Files often hold
+ * configuration alone, and then no workload can be missed.
  */
-export const describesWorkloads = query("describesWorkloads", (q): boolean => q.call(namespacesWithWorkloads).some((namespace) => namespace !== rootNamespace(q)));
+export const describesWorkloads = query("describesWorkloads", (q): boolean =>
+  q.call(namespacesWithWorkloads).some((namespace) => namespace !== rootNamespace(q)),
+);

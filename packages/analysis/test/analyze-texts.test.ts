@@ -10,7 +10,9 @@ spec:
   - {name: ${port}, port: 80}
 `;
 const shown = (text: string): string[] =>
-  analyzeTexts({ files: [{ file: "a.yaml", text }] }).messages.map(({ code, origin, reference }) => `${code} ${origin} ${reference}`);
+  analyzeTexts({ files: [{ file: "a.yaml", text }] }).messages.map(
+    ({ code, origin, reference }) => `${code} ${origin} ${reference}`,
+  );
 
 describe("analyzeTexts", () => {
   test("gives the line of the field in its document, and in an item of a List", () => {
@@ -25,7 +27,10 @@ items:
     ports:
     - {name: web, port: 80}
 `;
-    expect(shown(service("a", "web") + list)).toEqual(["IST0118 Service shop/a a.yaml:7", "IST0118 Service shop/b a.yaml:17"]);
+    expect(shown(service("a", "web") + list)).toEqual([
+      "IST0118 Service shop/a a.yaml:7",
+      "IST0118 Service shop/b a.yaml:17",
+    ]);
   });
 
   test("reports rejected documents, those that are no YAML, and kinds that do not exist", () => {
@@ -52,7 +57,8 @@ a: [
   });
 
   test("an annotation of the object suppresses codes", () => {
-    const suppressing = (codes: string): string => service("a", "web", `, annotations: {galley.istio.io/analyze-suppress: "${codes}"}`);
+    const suppressing = (codes: string): string =>
+      service("a", "web", `, annotations: {galley.istio.io/analyze-suppress: "${codes}"}`);
     expect(shown(suppressing("IST0102,IST0118"))).toEqual([]);
     expect(shown(suppressing("*"))).toEqual([]);
     expect(shown(suppressing("IST0102"))).toEqual(["IST0118 Service shop/a a.yaml:7"]);
@@ -60,8 +66,11 @@ a: [
 });
 
 describe("selectMessages", () => {
-  const { messages } = analyzeTexts({ files: [{ file: "a.yaml", text: `${service("a", "web")}---${service("b", "web")}` }] });
-  const origins = (selection: Parameters<typeof selectMessages>[1]): (string | undefined)[] => selectMessages(messages, selection).map(({ origin }) => origin);
+  const { messages } = analyzeTexts({
+    files: [{ file: "a.yaml", text: `${service("a", "web")}---${service("b", "web")}` }],
+  });
+  const origins = (selection: Parameters<typeof selectMessages>[1]): (string | undefined)[] =>
+    selectMessages(messages, selection).map(({ origin }) => origin);
 
   test.each([
     ["IST0118=Service shop/a", ["Service shop/b"]],
@@ -89,7 +98,9 @@ describe("formatMessages", () => {
   const { messages } = analyzeTexts({ files: [{ file: "a.yaml", text: service("a", "web") }] });
 
   test("as a line of istioctl's, colored in a terminal", () => {
-    expect(formatMessages(messages, "log")).toMatch(/^Info \[IST0118\] \(Service shop\/a a\.yaml:7\) port 80 is named "web"/);
+    expect(formatMessages(messages, "log")).toMatch(
+      /^Info \[IST0118\] \(Service shop\/a a\.yaml:7\) port 80 is named "web"/,
+    );
     const [error] = messages.map((message) => ({ ...message, level: "Error" as const }));
     expect(formatMessages(error ? [error] : [], "log", true)).toMatch(/^\u001b\[1;31mError\u001b\[0m \[IST0118\]/);
   });

@@ -5,7 +5,14 @@ import { messagesOf, placesOf } from "./messages-of.js";
 const annotations = "annotations.K8sAnalyzer";
 
 const object = (kind: string, lines: readonly string[], apiVersion = "v1"): string =>
-  [`apiVersion: ${apiVersion}`, `kind: ${kind}`, "metadata:", "  name: a", "  annotations:", ...lines.map((line) => `    ${line}`)].join("\n");
+  [
+    `apiVersion: ${apiVersion}`,
+    `kind: ${kind}`,
+    "metadata:",
+    "  name: a",
+    "  annotations:",
+    ...lines.map((line) => `    ${line}`),
+  ].join("\n");
 
 describe("annotations", () => {
   it("reports unknown annotations of Istio's domain with the nearest ones", () => {
@@ -15,7 +22,12 @@ describe("annotations", () => {
   });
 
   it("leaves other domains and Istio's own marks alone", () => {
-    const lines = ["example.com/istio.io: x", "sidecar.istio.io/status: '{}'", "gateway.istio.io/controller-version: '5'", "istio.io/rev: a"];
+    const lines = [
+      "example.com/istio.io: x",
+      "sidecar.istio.io/status: '{}'",
+      "gateway.istio.io/controller-version: '5'",
+      "istio.io/rev: a",
+    ];
     expect(messagesOf(annotations, object("Service", lines))).toEqual([]);
   });
 
@@ -27,7 +39,11 @@ describe("annotations", () => {
     expect(messagesOf(annotations, object("Namespace", ["kubernetes.io/ingress.class: istio"]))).toEqual([
       "IST0107 Namespace a 6: annotation kubernetes.io/ingress.class is misplaced: it has no effect on a Namespace, it applies to Ingress",
     ]);
-    const deployment = object("Deployment", ["proxy.istio.io/config: '{}'", "galley.istio.io/analyze-suppress: IST9999"], "apps/v1");
+    const deployment = object(
+      "Deployment",
+      ["proxy.istio.io/config: '{}'", "galley.istio.io/analyze-suppress: IST9999"],
+      "apps/v1",
+    );
     expect(placesOf(annotations, deployment)).toEqual(["IST0107 Deployment default/a 6"]);
   });
 
@@ -41,13 +57,18 @@ describe("annotations", () => {
 });
 
 describe("values of annotations", () => {
-  const on = (name: string, value: string): readonly string[] => placesOf(annotations, object("Pod", [`${name}: ${JSON.stringify(value)}`]));
+  const on = (name: string, value: string): readonly string[] =>
+    placesOf(annotations, object("Pod", [`${name}: ${JSON.stringify(value)}`]));
 
   it.each([
     ["sidecar.istio.io/interceptionMode", ["REDIRECT", "TPROXY", "NONE"], ["redirect", ""]],
     ["status.sidecar.istio.io/port", ["0", " 15021 ", "65535"], ["65536", "-1", ""]],
     ["readiness.status.sidecar.istio.io/periodSeconds", ["0", "4294967295"], ["4294967296", "1s", " 1"]],
-    ["traffic.sidecar.istio.io/includeOutboundIPRanges", ["*", "", "10.0.0.0/8,fd00::/8"], ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/8, *"]],
+    [
+      "traffic.sidecar.istio.io/includeOutboundIPRanges",
+      ["*", "", "10.0.0.0/8,fd00::/8"],
+      ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/8, *"],
+    ],
     ["traffic.sidecar.istio.io/excludeOutboundIPRanges", ["10.1.2.3/8"], ["*"]],
     ["traffic.sidecar.istio.io/includeInboundPorts", ["*", "", "80, 443"], ["80,", "http"]],
     ["traffic.sidecar.istio.io/excludeOutboundPorts", ["80"], ["*", "70000"]],
@@ -55,14 +76,20 @@ describe("values of annotations", () => {
     ["prometheus.istio.io/merge-metrics", ["true", "F", "1"], ["yes", "tRUE", ""]],
     ["sidecar.istio.io/proxyCPU", ["100m", "0.5", "2", "1e3", ".5"], ["100 m", "m", "1Kb", "1\u0007"]],
     ["sidecar.istio.io/proxyMemoryLimit", ["128Mi", "1G", "1E"], ["128MB", ""]],
-    ["proxy.istio.io/config", ["concurrency: 2", "drainDuration: 45s"], ["drainDuration: 1.5s", "concurrency: many", "a: [", "statusPort: 70000"]],
+    [
+      "proxy.istio.io/config",
+      ["concurrency: 2", "drainDuration: 45s"],
+      ["drainDuration: 1.5s", "concurrency: many", "a: [", "statusPort: 70000"],
+    ],
   ])("checks %s", (name, valid, invalid) => {
     expect(valid.map((value) => on(name, value))).toEqual(valid.map(() => []));
     expect(invalid.map((value) => on(name, value))).toEqual(invalid.map(() => ["IST0125 Pod default/a 6"]));
   });
 
   it("names the value and what is expected", () => {
-    expect(messagesOf(annotations, object("Pod", ["proxy.istio.io/config: 'statusPort: 70000'"]))[0]).toContain("statusPort is 70000");
+    expect(messagesOf(annotations, object("Pod", ["proxy.istio.io/config: 'statusPort: 70000'"]))[0]).toContain(
+      "statusPort is 70000",
+    );
     expect(messagesOf(annotations, object("Pod", ["traffic.sidecar.istio.io/excludeInboundPorts: '80,web'"]))).toEqual([
       'IST0125 Pod default/a 6: annotation traffic.sidecar.istio.io/excludeInboundPorts is invalid: it has "web", expected port numbers separated by commas',
     ]);
@@ -71,13 +98,19 @@ describe("values of annotations", () => {
 
 describe("alpha annotations", () => {
   const alpha = "annotations.AlphaAnalyzer";
-  const pod = object("Pod", ["sidecar.istio.io/logLevel: debug", "sidecar.istio.io/interceptionMode: REDIRECT", "proxy.istio.io/config: '{}'"]);
+  const pod = object("Pod", [
+    "sidecar.istio.io/logLevel: debug",
+    "sidecar.istio.io/interceptionMode: REDIRECT",
+    "proxy.istio.io/config: '{}'",
+  ]);
 
   it("are reported on request only", () => {
     expect(messagesOf(alpha, pod)).toEqual([
       "IST0136 Pod default/a 6: annotation sidecar.istio.io/logLevel is part of an alpha feature, which may change or be removed",
     ]);
-    expect(analyzeTexts({ files: [{ file: "a", text: pod }] }).messages.filter(({ code }) => code === "IST0136")).toEqual([]);
+    expect(
+      analyzeTexts({ files: [{ file: "a", text: pod }] }).messages.filter(({ code }) => code === "IST0136"),
+    ).toEqual([]);
   });
 
   it("count those of the CNI plugin where an init container redirects traffic", () => {
@@ -102,12 +135,19 @@ describe("named analyzers", () => {
 
   it("have the problems of their kinds only, and those of kinds without an analyzer of schemas", () => {
     expect(placesOf(annotations, invalid)).toEqual(["IST0106 Service default/a 8", "IST0108 Service default/a 7"]);
-    expect(placesOf("schema.ValidationAnalyzer.Sidecar", invalid)).toEqual(["IST0106 Service default/a 8", "IST0106 Sidecar default/a 1"]);
+    expect(placesOf("schema.ValidationAnalyzer.Sidecar", invalid)).toEqual([
+      "IST0106 Service default/a 8",
+      "IST0106 Sidecar default/a 1",
+    ]);
   });
 
   it("must exist", () => {
-    expect(() => messagesOf("anotations.K8sAnalyzer", "")).toThrow('analyzer anotations.K8sAnalyzer does not exist; did you mean "annotations.K8sAnalyzer"');
-    expect(analyzers.filter(({ onRequest }) => onRequest).map(({ name }) => name)).toEqual(["annotations.AlphaAnalyzer"]);
+    expect(() => messagesOf("anotations.K8sAnalyzer", "")).toThrow(
+      'analyzer anotations.K8sAnalyzer does not exist; did you mean "annotations.K8sAnalyzer"',
+    );
+    expect(analyzers.filter(({ onRequest }) => onRequest).map(({ name }) => name)).toEqual([
+      "annotations.AlphaAnalyzer",
+    ]);
     expect(new Set(analyzers.map(({ name }) => name)).size).toBe(analyzers.length);
   });
 });

@@ -18,17 +18,28 @@ describe("registries of mesh networks", () => {
       'IST0126 MeshNetworks istio-system/meshnetworks networks.yaml:5: network north names an unknown service registry "kubernetes": no cluster with that ID is known, so that none of its endpoints are in the network; did you mean "Kubernetes"?',
     ]);
     expect(messagesOf(registries, "", networks("Kubernetes"))).toEqual([]);
-    expect(messagesOf(registries, "", { ...networks("cluster-1"), environment: { CLUSTER_ID: "cluster-1" } })).toEqual([]);
+    expect(messagesOf(registries, "", { ...networks("cluster-1"), environment: { CLUSTER_ID: "cluster-1" } })).toEqual(
+      [],
+    );
     expect(messagesOf(registries, secret('"true"'), networks("cluster-2"))).toEqual([]);
     expect(messagesOf(registries, secret('"false"'), networks("cluster-2"))).toHaveLength(1);
   });
 });
 
 describe("a service of several clusters", () => {
-  const service = (spec: string): string => `apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec:\n  ${spec}\n`;
+  const service = (spec: string): string =>
+    `apiVersion: v1\nkind: Service\nmetadata: {name: cart, namespace: shop}\nspec:\n  ${spec}\n`;
   const found = (...specs: readonly string[]): readonly string[] => {
-    const files = specs.map((spec, i) => ({ file: `c${i}.yaml`, text: service(spec), ...(i > 0 && { cluster: `c${i}` }) }));
-    const { messages } = analyzeTexts({ files, environment: { CLUSTER_ID: "c0" }, analyzers: ["services.MultiClusterServiceAnalyzer"] });
+    const files = specs.map((spec, i) => ({
+      file: `c${i}.yaml`,
+      text: service(spec),
+      ...(i > 0 && { cluster: `c${i}` }),
+    }));
+    const { messages } = analyzeTexts({
+      files,
+      environment: { CLUSTER_ID: "c0" },
+      analyzers: ["services.MultiClusterServiceAnalyzer"],
+    });
     return messages.map(({ code, origin, reference, message }) => `${code} ${origin} ${reference}: ${message}`);
   };
 
@@ -36,19 +47,31 @@ describe("a service of several clusters", () => {
     const ports = "ports: [{name: http, port: 80}]";
     expect(found(ports, ports)).toEqual([]);
     expect(found(ports, "ports: [{name: http, port: 80, nodePort: 30080}]")).toEqual([]);
-    const [first, second, ...others] = found(`${ports}`, `{${ports}, type: LoadBalancer}`.slice(1, -1).replace(", type", "\n  type"));
+    const [first, second, ...others] = found(
+      `${ports}`,
+      `{${ports}, type: LoadBalancer}`.slice(1, -1).replace(", type", "\n  type"),
+    );
     const text =
       "service shop/cart is inconsistent between clusters: type ClusterIP in c0 and LoadBalancer in c1; make them the same, because clients of every cluster use one configuration for it";
-    expect([first, second, others]).toEqual([`IST0170 Service shop/cart c0.yaml:4: ${text}`, `IST0170 Service shop/cart c1.yaml:4: ${text}`, []]);
+    expect([first, second, others]).toEqual([
+      `IST0170 Service shop/cart c0.yaml:4: ${text}`,
+      `IST0170 Service shop/cart c1.yaml:4: ${text}`,
+      [],
+    ]);
   });
 
   it.each([
     ["clusterIP: None", "cluster IP with an address in c0, c2 and headless in c1"],
     ["ports: [{name: web, port: 80, protocol: UDP}]", "ports none in c0, c2 and web:80/UDP in c1"],
-    ["ports: [{name: web, port: 80, targetPort: 8080, appProtocol: http}]", "ports none in c0, c2 and web:80->8080/TCP(http) in c1"],
+    [
+      "ports: [{name: web, port: 80, targetPort: 8080, appProtocol: http}]",
+      "ports none in c0, c2 and web:80->8080/TCP(http) in c1",
+    ],
   ])("is told apart by %s", (spec, fault) => {
     const findings = found("type: ClusterIP", spec, "type: ClusterIP");
-    expect(findings.map((finding) => finding.slice(0, finding.indexOf(": ")))).toEqual(["c0.yaml:4", "c1.yaml:4", "c2.yaml:4"].map((at) => `IST0170 Service shop/cart ${at}`));
+    expect(findings.map((finding) => finding.slice(0, finding.indexOf(": ")))).toEqual(
+      ["c0.yaml:4", "c1.yaml:4", "c2.yaml:4"].map((at) => `IST0170 Service shop/cart ${at}`),
+    );
     expect(findings[0]).toContain(`between clusters: ${fault};`);
   });
 });

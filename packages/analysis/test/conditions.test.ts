@@ -3,9 +3,11 @@ import { messagesOf, placesOf } from "./messages-of.js";
 
 const conditions = "conditions.ConditionAnalyzer";
 
-const object = (apiVersion: string, kind: string, status: string): string => `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nstatus:\n${status}\n`;
+const object = (apiVersion: string, kind: string, status: string): string =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nstatus:\n${status}\n`;
 
-const condition = (type: string, status: string, reason = "Why"): string => `  - {type: ${type}, status: "${status}", reason: ${reason}, message: because}`;
+const condition = (type: string, status: string, reason = "Why"): string =>
+  `  - {type: ${type}, status: "${status}", reason: ${reason}, message: because}`;
 
 const found = (apiVersion: string, kind: string, status: string): readonly string[] =>
   placesOf(conditions, object(apiVersion, kind, status)).filter((place) => place.startsWith("IST0171"));
@@ -18,8 +20,12 @@ describe("negative conditions", () => {
     ["security.istio.io/v1", "AuthorizationPolicy", "ZtunnelAccepted"],
     ["gateway.networking.k8s.io/v1", "Gateway", "Programmed"],
   ])("%s %s has %s", (apiVersion, kind, type) => {
-    expect(found(apiVersion, kind, `  conditions:\n${condition("Other", "False")}\n${condition(type, "False")}`)).toEqual([`IST0171 ${kind} default/a 7`]);
-    expect(found(apiVersion, kind, `  conditions:\n${condition(type, "True")}\n${condition(type, "Unknown")}`)).toEqual([]);
+    expect(
+      found(apiVersion, kind, `  conditions:\n${condition("Other", "False")}\n${condition(type, "False")}`),
+    ).toEqual([`IST0171 ${kind} default/a 7`]);
+    expect(found(apiVersion, kind, `  conditions:\n${condition(type, "True")}\n${condition(type, "Unknown")}`)).toEqual(
+      [],
+    );
   });
 
   it.each(["HTTPRoute", "GRPCRoute"])("a parent of %s has", (kind) => {
@@ -28,15 +34,21 @@ describe("negative conditions", () => {
   });
 
   it("are told with their reasons", () => {
-    expect(messagesOf(conditions, object("v1", "Service", `  conditions:\n${condition("istio.io/WaypointBound", "False")}`))).toEqual([
+    expect(
+      messagesOf(conditions, object("v1", "Service", `  conditions:\n${condition("istio.io/WaypointBound", "False")}`)),
+    ).toEqual([
       "IST0171 Service default/a 6: the status has the negative condition istio.io/WaypointBound=False with reason Why: because",
     ]);
   });
 
   it("may be true where a policy is partially invalid", () => {
     const status = (type: string, reason: string): string => `  conditions:\n${condition(type, "True", reason)}`;
-    expect(found("security.istio.io/v1", "AuthorizationPolicy", status("WaypointAccepted", "PartiallyInvalid"))).toEqual(["IST0171 AuthorizationPolicy default/a 6"]);
-    expect(found("security.istio.io/v1", "AuthorizationPolicy", status("ZtunnelAccepted", "PartiallyInvalid"))).toEqual([]);
+    expect(
+      found("security.istio.io/v1", "AuthorizationPolicy", status("WaypointAccepted", "PartiallyInvalid")),
+    ).toEqual(["IST0171 AuthorizationPolicy default/a 6"]);
+    expect(found("security.istio.io/v1", "AuthorizationPolicy", status("ZtunnelAccepted", "PartiallyInvalid"))).toEqual(
+      [],
+    );
   });
 });
 

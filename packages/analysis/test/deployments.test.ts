@@ -43,7 +43,9 @@ describe("services of a deployment", () => {
 
   it("are those of its namespace that select it", () => {
     const tcp = service("a", "{port: 53, protocol: TCP}");
-    const others = ["{app: other}", "{app: cart, tier: db}", "{}"].map((selector, i) => service(`o${i}`, "{port: 53, protocol: UDP}", selector));
+    const others = ["{app: other}", "{app: cart, tier: db}", "{}"].map((selector, i) =>
+      service(`o${i}`, "{port: 53, protocol: UDP}", selector),
+    );
     const elsewhere = service("b", "{port: 53, protocol: UDP}", "{app: cart}", "other");
     expect(placesOf(services, deployment(app) + injected + tcp + others.join("") + elsewhere)).toEqual([]);
   });
@@ -51,8 +53,12 @@ describe("services of a deployment", () => {
   it("do not matter outside of the mesh and to waypoints", () => {
     const both = service("a", "{port: 53, protocol: TCP}, {port: 53, protocol: UDP}");
     expect(placesOf(services, deployment(app) + both)).toEqual([]);
-    expect(placesOf(services, deployment(app, "gateway.istio.io/managed: istio.io-mesh-controller") + injected + both)).toEqual([]);
-    expect(placesOf(services, deployment("{containers: [{name: istio-proxy, image: proxy}]}") + both)).toEqual(["IST0116 Deployment shop/cart 4"]);
+    expect(
+      placesOf(services, deployment(app, "gateway.istio.io/managed: istio.io-mesh-controller") + injected + both),
+    ).toEqual([]);
+    expect(placesOf(services, deployment("{containers: [{name: istio-proxy, image: proxy}]}") + both)).toEqual([
+      "IST0116 Deployment shop/cart 4",
+    ]);
     const optedOut = deployment(app).replace("tier: web", 'sidecar.istio.io/inject: "false"');
     expect(placesOf(services, optedOut + injected + both)).toEqual([]);
   });
@@ -62,12 +68,15 @@ describe("user of an application", () => {
   const users = "applicationUID.Analyzer";
 
   it("must not be the proxy's", () => {
-    const spec = "{securityContext: {runAsUser: 1337}, containers: [{name: app, image: a}, {name: b, securityContext: {runAsUser: 1337}}]}";
+    const spec =
+      "{securityContext: {runAsUser: 1337}, containers: [{name: app, image: a}, {name: b, securityContext: {runAsUser: 1337}}]}";
     expect(messagesOf(users, deployment(spec)).map((message) => message.slice(0, 70))).toEqual([
       "IST0144 Deployment shop/cart 11: container b runs as user ID 1337, whi",
       "IST0144 Deployment shop/cart 11: the pod runs as user ID 1337, which i",
     ]);
-    expect(placesOf(users, `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  securityContext:\n    runAsUser: 1337`)).toEqual(["IST0144 Pod default/a 6"]);
+    expect(
+      placesOf(users, `apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  securityContext:\n    runAsUser: 1337`),
+    ).toEqual(["IST0144 Pod default/a 6"]);
   });
 
   it("may be it in Istio's containers, in init containers and in the control plane", () => {
@@ -80,14 +89,18 @@ describe("user of an application", () => {
 
 describe("JWKS", () => {
   const jwks = "authn.BlockedCIDRsAnalyzer";
-  const policy = "apiVersion: security.istio.io/v1\nkind: RequestAuthentication\nmetadata: {name: jwt, namespace: shop}\nspec: {}\n---\n";
-  const istiod = (env: string): string => deployment(`{containers: [{name: discovery, env: [${env}]}]}`, "app: istiod", "istiod");
+  const policy =
+    "apiVersion: security.istio.io/v1\nkind: RequestAuthentication\nmetadata: {name: jwt, namespace: shop}\nspec: {}\n---\n";
+  const istiod = (env: string): string =>
+    deployment(`{containers: [{name: discovery, env: [${env}]}]}`, "app: istiod", "istiod");
 
   it("are fetched from restricted addresses", () => {
     expect(messagesOf(jwks, istiod("") + policy)).toEqual([
       "IST0175 Deployment shop/istiod 11: istiod fetches JWKS URIs of 1 RequestAuthentication(s) (shop/jwt) without restriction; set BLOCKED_CIDRS_IN_JWKS_URIS to the address ranges that it must not reach",
     ]);
-    expect(placesOf(jwks, istiod("{name: BLOCKED_CIDRS_IN_JWKS_URIS}") + policy)).toEqual(["IST0175 Deployment shop/istiod 11"]);
+    expect(placesOf(jwks, istiod("{name: BLOCKED_CIDRS_IN_JWKS_URIS}") + policy)).toEqual([
+      "IST0175 Deployment shop/istiod 11",
+    ]);
   });
 
   it("do not matter without RequestAuthentications", () => {

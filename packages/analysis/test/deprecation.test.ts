@@ -3,18 +3,26 @@ import { messagesOf, placesOf } from "./messages-of.js";
 
 const deprecated = "deprecation.DeprecationAnalyzer";
 
-const object = (apiVersion: string, kind: string, spec: string): string => `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec:\n${spec}\n`;
+const object = (apiVersion: string, kind: string, spec: string): string =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec:\n${spec}\n`;
 
 describe("deprecated", () => {
   it("percentages of delays", () => {
     const delay = (field: string): string =>
-      object("networking.istio.io/v1", "VirtualService", `  hosts: [a]\n  http:\n  - route: [{destination: {host: a}}]\n    fault: {delay: {fixedDelay: 1s, ${field}}}`);
-    expect(messagesOf(deprecated, delay("percent: 5"))).toEqual(["IST0002 VirtualService default/a 8: fault.delay.percent is deprecated; use fault.delay.percentage instead"]);
+      object(
+        "networking.istio.io/v1",
+        "VirtualService",
+        `  hosts: [a]\n  http:\n  - route: [{destination: {host: a}}]\n    fault: {delay: {fixedDelay: 1s, ${field}}}`,
+      );
+    expect(messagesOf(deprecated, delay("percent: 5"))).toEqual([
+      "IST0002 VirtualService default/a 8: fault.delay.percent is deprecated; use fault.delay.percentage instead",
+    ]);
     expect(placesOf(deprecated, delay("percentage: {value: 5}"))).toEqual([]);
   });
 
   it("egress proxies of Sidecars", () => {
-    const policy = (proxy: string): string => object("networking.istio.io/v1", "Sidecar", `  outboundTrafficPolicy:\n    mode: ALLOW_ANY\n${proxy}`);
+    const policy = (proxy: string): string =>
+      object("networking.istio.io/v1", "Sidecar", `  outboundTrafficPolicy:\n    mode: ALLOW_ANY\n${proxy}`);
     expect(messagesOf(deprecated, policy("    egressProxy: {host: a.b}"))).toEqual([
       "IST0002 Sidecar default/a 7: outboundTrafficPolicy.egressProxy is deprecated and ignored; remove it",
     ]);

@@ -21,30 +21,52 @@ test("TLS to a destination needs roots to verify its certificate", () => {
   expect(messagesIn(withTls("{mode: SIMPLE, credentialName: c}"), tlsCodes)).toEqual([
     `IST0128 DestinationRule shop/reviews 7: TLS mode SIMPLE is set for "reviews" but no caCertificates to validate the server's identity; set caCertificates, or add a workloadSelector, without which credentialName is not read`,
   ]);
-  expect(messagesIn(withTls("{mode: SIMPLE, credentialName: c}", "workloadSelector: {matchLabels: {app: cart}}"), tlsCodes)).toEqual([]);
-  expect(placesIn(withTls("{mode: MUTUAL, clientCertificate: /c, privateKey: /k}"), tlsCodes)).toEqual(["IST0128 DestinationRule shop/reviews 7"]);
+  expect(
+    messagesIn(withTls("{mode: SIMPLE, credentialName: c}", "workloadSelector: {matchLabels: {app: cart}}"), tlsCodes),
+  ).toEqual([]);
+  expect(placesIn(withTls("{mode: MUTUAL, clientCertificate: /c, privateKey: /k}"), tlsCodes)).toEqual([
+    "IST0128 DestinationRule shop/reviews 7",
+  ]);
   expect(messagesIn(withTls("{mode: SIMPLE, caCertificates: /ca}"), tlsCodes)).toEqual([]);
   expect(messagesIn(withTls("{mode: ISTIO_MUTUAL}"), tlsCodes)).toEqual([]);
   expect(messagesIn(withTls("{mode: DISABLE}"), tlsCodes)).toEqual([]);
 });
 
 test("so does TLS to one port", () => {
-  expect(messagesIn(rule("trafficPolicy:\n  portLevelSettings:\n  - {port: {number: 80}}\n  - port: {number: 443}\n    tls: {mode: SIMPLE}"), tlsCodes)).toEqual([
+  expect(
+    messagesIn(
+      rule(
+        "trafficPolicy:\n  portLevelSettings:\n  - {port: {number: 80}}\n  - port: {number: 443}\n    tls: {mode: SIMPLE}",
+      ),
+      tlsCodes,
+    ),
+  ).toEqual([
     `IST0129 DestinationRule shop/reviews 10: TLS mode SIMPLE is set for port 443 of "reviews" but no caCertificates to validate the server's identity; set caCertificates`,
   ]);
-  expect(placesIn(rule("trafficPolicy:\n  portLevelSettings:\n  - tls: {mode: SIMPLE}"), tlsCodes)).toEqual(["IST0129 DestinationRule shop/reviews 8"]);
+  expect(placesIn(rule("trafficPolicy:\n  portLevelSettings:\n  - tls: {mode: SIMPLE}"), tlsCodes)).toEqual([
+    "IST0129 DestinationRule shop/reviews 8",
+  ]);
 });
 
-const service = object("Service", "shop/reviews", { spec: { selector: { app: "reviews" }, ports: [{ name: "http", port: 80 }] } });
-const pod = (labels: Readonly<Record<string, string>>, spec = {}): string => object("Pod", "shop/reviews-1", { spec: { containers: [], ...spec } }, { labels });
+const service = object("Service", "shop/reviews", {
+  spec: { selector: { app: "reviews" }, ports: [{ name: "http", port: 80 }] },
+});
+const pod = (labels: Readonly<Record<string, string>>, spec = {}): string =>
+  object("Pod", "shop/reviews-1", { spec: { containers: [], ...spec } }, { labels });
 const subset = (labels: string): string => rule(`subsets:\n- name: v2\n  labels: ${labels}`);
 
 test("the host of a DestinationRule must be a service", () => {
-  expect(messagesIn(rule("") + object("Service", "shop/review", { spec: { ports: [{ name: "http", port: 80 }] } }), subsetCodes)).toEqual([
+  expect(
+    messagesIn(
+      rule("") + object("Service", "shop/review", { spec: { ports: [{ name: "http", port: 80 }] } }),
+      subsetCodes,
+    ),
+  ).toEqual([
     'IST0174 DestinationRule shop/reviews 5: unknown destination host "reviews", so the DestinationRule has no effect: no Service or ServiceEntry declares it; did you mean "review"?',
   ]);
   expect(messagesIn(rule("") + service, subsetCodes)).toEqual([]);
-  const wildcard = (host: string): readonly string[] => placesIn(rule("").replace("host: reviews", `host: "${host}"`) + service, subsetCodes);
+  const wildcard = (host: string): readonly string[] =>
+    placesIn(rule("").replace("host: reviews", `host: "${host}"`) + service, subsetCodes);
   expect(wildcard("*.shop.svc.cluster.local")).toEqual([]);
   expect(wildcard("*.books.svc.cluster.local")).toEqual(["IST0174 DestinationRule shop/reviews 5"]);
 });
@@ -53,12 +75,16 @@ test("a subset must select a pod", () => {
   expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v1" }), subsetCodes)).toEqual([
     'IST0173 DestinationRule shop/reviews 8: subset "v2" does not select any pods, so requests for it fail: no pod has the label version=v2; did you mean "version=v1"?',
   ]);
-  expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v2" }), subsetCodes)).toEqual([]);
+  expect(messagesIn(subset("{version: v2}") + service + pod({ app: "reviews", version: "v2" }), subsetCodes)).toEqual(
+    [],
+  );
 });
 
 test("a subset by topology selects pods by the labels of their nodes", () => {
-  const node = (labels: Readonly<Record<string, string>>): string => object("Node", "", { metadata: { name: "n1", labels } });
-  const found = (labels: string, ...nodes: readonly string[]): readonly string[] => placesIn(subset(labels) + service + pod({ app: "reviews" }, { nodeName: "n1" }) + nodes.join(""), subsetCodes);
+  const node = (labels: Readonly<Record<string, string>>): string =>
+    object("Node", "", { metadata: { name: "n1", labels } });
+  const found = (labels: string, ...nodes: readonly string[]): readonly string[] =>
+    placesIn(subset(labels) + service + pod({ app: "reviews" }, { nodeName: "n1" }) + nodes.join(""), subsetCodes);
   const missing = ["IST0173 DestinationRule shop/reviews 8"];
   const zoned = node({ "topology.kubernetes.io/region": "r1", "topology.kubernetes.io/zone": "z1" });
   expect(found("{topology.kubernetes.io/zone: z1, app: reviews}", zoned)).toEqual([]);
@@ -70,13 +96,34 @@ test("a subset by topology selects pods by the labels of their nodes", () => {
 
 test("subsets of ServiceEntries select endpoints and WorkloadEntries too", () => {
   const entry = (spec: object): string =>
-    object("ServiceEntry", "shop/reviews", { spec: { hosts: ["reviews"], ports: [{ number: 80, name: "http", protocol: "HTTP" }], resolution: "STATIC", ...spec } });
+    object("ServiceEntry", "shop/reviews", {
+      spec: {
+        hosts: ["reviews"],
+        ports: [{ number: 80, name: "http", protocol: "HTTP" }],
+        resolution: "STATIC",
+        ...spec,
+      },
+    });
   const machine = (labels: object): string =>
     `${JSON.stringify({ apiVersion: "networking.istio.io/v1", kind: "WorkloadEntry", metadata: { name: "vm", namespace: "shop" }, spec: { address: "10.0.0.1", labels } })}\n---\n`;
   const missing = ["IST0173 DestinationRule shop/reviews 8"];
-  expect(messagesIn(subset("{version: v2}") + entry({ endpoints: [{ address: "10.0.0.1", labels: { version: "v2" } }] }), subsetCodes)).toEqual([]);
-  expect(placesIn(subset("{version: v2}") + entry({ endpoints: [{ address: "10.0.0.1", labels: { version: "v1" } }] }), subsetCodes)).toEqual(missing);
+  expect(
+    messagesIn(
+      subset("{version: v2}") + entry({ endpoints: [{ address: "10.0.0.1", labels: { version: "v2" } }] }),
+      subsetCodes,
+    ),
+  ).toEqual([]);
+  expect(
+    placesIn(
+      subset("{version: v2}") + entry({ endpoints: [{ address: "10.0.0.1", labels: { version: "v1" } }] }),
+      subsetCodes,
+    ),
+  ).toEqual(missing);
   const selecting = entry({ workloadSelector: { labels: { app: "vm" } } });
-  expect(messagesIn(subset("{version: v2}") + selecting + machine({ app: "vm", version: "v2" }), subsetCodes)).toEqual([]);
-  expect(placesIn(subset("{version: v2}") + selecting + machine({ app: "other", version: "v2" }), subsetCodes)).toEqual(missing);
+  expect(messagesIn(subset("{version: v2}") + selecting + machine({ app: "vm", version: "v2" }), subsetCodes)).toEqual(
+    [],
+  );
+  expect(placesIn(subset("{version: v2}") + selecting + machine({ app: "other", version: "v2" }), subsetCodes)).toEqual(
+    missing,
+  );
 });

@@ -23,10 +23,19 @@ const versioned = "proxy: {proxyVersion: ^1.27}";
 
 describe("patches of EnvoyFilters", () => {
   it("should not depend on the order of filters without a priority", () => {
-    const relative = ["INSERT_BEFORE", "INSERT_AFTER", "REMOVE", "REPLACE"].map((operation) => patch("HTTP_FILTER", operation));
-    expect(placesOf(patches, filter("a", relative))).toEqual([7, 8, 9, 10].map((line) => `IST0151 EnvoyFilter shop/a ${line}`));
+    const relative = ["INSERT_BEFORE", "INSERT_AFTER", "REMOVE", "REPLACE"].map((operation) =>
+      patch("HTTP_FILTER", operation),
+    );
+    expect(placesOf(patches, filter("a", relative))).toEqual(
+      [7, 8, 9, 10].map((line) => `IST0151 EnvoyFilter shop/a ${line}`),
+    );
     expect(placesOf(patches, filter("a", relative, 1))).toEqual([]);
-    expect(placesOf(patches, filter("a", [patch("HTTP_FILTER", "INSERT_FIRST"), patch("CLUSTER", "ADD"), patch("LISTENER", "MERGE")]))).toEqual([]);
+    expect(
+      placesOf(
+        patches,
+        filter("a", [patch("HTTP_FILTER", "INSERT_FIRST"), patch("CLUSTER", "ADD"), patch("LISTENER", "MERGE")]),
+      ),
+    ).toEqual([]);
   });
 
   it("should not depend on those for certain proxy versions", () => {
@@ -35,10 +44,19 @@ describe("patches of EnvoyFilters", () => {
       "IST0151 EnvoyFilter shop/a 7: operation INSERT_AFTER is relative to another filter, and the EnvoyFilter has no priority, so that it may not be applied; set spec.priority, or use an absolute operation such as INSERT_FIRST",
       "IST0155 EnvoyFilter shop/a 8: operation INSERT_AFTER is relative to another filter, and the EnvoyFilter has no priority although another patch of the same filter depends on the proxy version, so that it may not be applied; set spec.priority",
     ]);
-    expect(placesOf(patches, filter("a", both.slice(0, 1)) + filter("b", both.slice(1)))).toEqual(["IST0151 EnvoyFilter shop/a 7", "IST0155 EnvoyFilter shop/b 15"]);
-    expect(placesOf(patches, filter("b", both.slice(0, 1)) + filter("a", both.slice(1)))).toEqual(["IST0151 EnvoyFilter shop/a 15", "IST0151 EnvoyFilter shop/b 7"]);
+    expect(placesOf(patches, filter("a", both.slice(0, 1)) + filter("b", both.slice(1)))).toEqual([
+      "IST0151 EnvoyFilter shop/a 7",
+      "IST0155 EnvoyFilter shop/b 15",
+    ]);
+    expect(placesOf(patches, filter("b", both.slice(0, 1)) + filter("a", both.slice(1)))).toEqual([
+      "IST0151 EnvoyFilter shop/a 15",
+      "IST0151 EnvoyFilter shop/b 7",
+    ]);
     const other = patch("HTTP_FILTER", "INSERT_AFTER", "{name: wasm}");
-    expect(placesOf(patches, filter("a", [...both.slice(0, 1), other]))).toEqual(["IST0151 EnvoyFilter shop/a 7", "IST0151 EnvoyFilter shop/a 8"]);
+    expect(placesOf(patches, filter("a", [...both.slice(0, 1), other]))).toEqual([
+      "IST0151 EnvoyFilter shop/a 7",
+      "IST0151 EnvoyFilter shop/a 8",
+    ]);
   });
 
   it("count the matched filter where the value has no name", () => {
@@ -51,16 +69,24 @@ describe("patches of EnvoyFilters", () => {
 
   it("must have an effect on what they apply to", () => {
     const replaced = ["CLUSTER", "LISTENER", "HTTP_ROUTE"].map((applyTo) => patch(applyTo, "REPLACE"));
-    expect(placesOf(patches, filter("a", replaced, 1))).toEqual([7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`));
+    expect(placesOf(patches, filter("a", replaced, 1))).toEqual(
+      [7, 8, 9].map((line) => `IST0152 EnvoyFilter shop/a ${line}`),
+    );
     const routes = ["ROUTE_CONFIGURATION", "HTTP_ROUTE"];
-    expect(placesOf(patches, filter("a", [...routes.map((r) => patch(r, "ADD")), ...routes.map((r) => patch(r, "REMOVE"))]))).toEqual([
+    expect(
+      placesOf(patches, filter("a", [...routes.map((r) => patch(r, "ADD")), ...routes.map((r) => patch(r, "REMOVE"))])),
+    ).toEqual([
       "IST0153 EnvoyFilter shop/a 7",
       "IST0153 EnvoyFilter shop/a 8",
       "IST0154 EnvoyFilter shop/a 9",
       "IST0154 EnvoyFilter shop/a 10",
     ]);
-    expect(messagesOf(patches, filter("a", [patch("HTTP_ROUTE", "ADD")]))[0]).toContain("operation ADD has no effect where applyTo is HTTP_ROUTE");
-    expect(placesOf(patches, filter("a", [patch("VIRTUAL_HOST", "REPLACE"), patch("CLUSTER", "REMOVE")], 1))).toEqual([]);
+    expect(messagesOf(patches, filter("a", [patch("HTTP_ROUTE", "ADD")]))[0]).toContain(
+      "operation ADD has no effect where applyTo is HTTP_ROUTE",
+    );
+    expect(placesOf(patches, filter("a", [patch("VIRTUAL_HOST", "REPLACE"), patch("CLUSTER", "REMOVE")], 1))).toEqual(
+      [],
+    );
   });
 
   it("are not read after one without an operation", () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { messagesOf, placesOf } from "./messages-of.js";
 
-const namespace = (name: string, labels: string): string => `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${name}\n  labels: {${labels}}\n---\n`;
+const namespace = (name: string, labels: string): string =>
+  `apiVersion: v1\nkind: Namespace\nmetadata:\n  name: ${name}\n  labels: {${labels}}\n---\n`;
 
 const pod = (name: string, containers: string, extra = ""): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: shop${extra}}\nspec: {containers: [${containers}]}\n---\n`;
@@ -32,7 +33,9 @@ describe("labels of namespaces", () => {
     expect(messagesOf(labels, namespace("shop", "istio-injection: enabled, istio.io/rev: canary"))).toEqual([
       "IST0123 Namespace shop 5: namespace shop has more than one injection label (istio-injection=enabled, istio.io/rev=canary), which may conflict; keep one of them",
     ]);
-    expect(placesOf(labels, namespace("shop", "istio.io/rev: canary, istio.io/dataplane-mode: ambient"))).toEqual(["IST0123 Namespace shop 5"]);
+    expect(placesOf(labels, namespace("shop", "istio.io/rev: canary, istio.io/dataplane-mode: ambient"))).toEqual([
+      "IST0123 Namespace shop 5",
+    ]);
     expect(placesOf(labels, namespace("shop", "istio-injection: disabled, istio.io/rev: canary"))).toEqual([]);
   });
 });
@@ -56,7 +59,11 @@ describe("pods without a sidecar", () => {
       pod("d", app).replace("spec: {", "spec: {hostNetwork: true, "),
     ];
     expect(others.flatMap((text) => placesOf(sidecars, shop + text))).toEqual([]);
-    const overridden = pod("e", app, ', labels: {sidecar.istio.io/inject: "true"}, annotations: {sidecar.istio.io/inject: "false"}');
+    const overridden = pod(
+      "e",
+      app,
+      ', labels: {sidecar.istio.io/inject: "true"}, annotations: {sidecar.istio.io/inject: "false"}',
+    );
     expect(placesOf(sidecars, shop + overridden)).toEqual(["IST0103 Pod shop/e 9"]);
   });
 });
@@ -65,14 +72,22 @@ describe("images of proxies", () => {
   const images = "injection.ImageAnalyzer";
   const shop = namespace("shop", "istio-injection: enabled");
   const values = { global: { hub: "docker.io/istio", tag: "1.27.0", proxy: { image: "proxyv2" } } };
-  const running = (name: string, image: string, extra?: string): string => pod(name, `{name: istio-proxy, image: ${image}}`, extra);
+  const running = (name: string, image: string, extra?: string): string =>
+    pod(name, `{name: istio-proxy, image: ${image}}`, extra);
 
   it("are those that injection gives", () => {
     const text = shop + injector("istio-sidecar-injector", values);
-    expect(messagesOf(images, text + running("old", "docker.io/istio/proxyv2:1.26.0") + running("new", "docker.io/istio/proxyv2:1.27.0"))).toEqual([
+    expect(
+      messagesOf(
+        images,
+        text + running("old", "docker.io/istio/proxyv2:1.26.0") + running("new", "docker.io/istio/proxyv2:1.27.0"),
+      ),
+    ).toEqual([
       "IST0158 Namespace shop 1: pods in namespace shop run another proxy image than injection gives them (docker.io/istio/proxyv2:1.27.0): old; restart them to update their sidecars",
     ]);
-    expect(placesOf(images, text + running("own", "mine", ", annotations: {sidecar.istio.io/proxyImage: mine}"))).toEqual([]);
+    expect(
+      placesOf(images, text + running("own", "mine", ", annotations: {sidecar.istio.io/proxyImage: mine}")),
+    ).toEqual([]);
     expect(placesOf(images, shop + running("unknown", "docker.io/istio/proxyv2:1.26.0"))).toEqual([]);
   });
 
@@ -80,11 +95,14 @@ describe("images of proxies", () => {
     const canary = injector("istio-sidecar-injector-canary", { global: { proxy: { image: "mirror/proxyv2:2" } } });
     const text = namespace("shop", "istio.io/rev: canary") + injector("istio-sidecar-injector", values) + canary;
     expect(placesOf(images, text + running("a", "mirror/proxyv2:2"))).toEqual([]);
-    expect(placesOf(images, text + running("a", "docker.io/istio/proxyv2:1.27.0"))).toEqual(["IST0158 Namespace shop 1"]);
+    expect(placesOf(images, text + running("a", "docker.io/istio/proxyv2:1.27.0"))).toEqual([
+      "IST0158 Namespace shop 1",
+    ]);
   });
 
   it("may have the type that the mesh, a ProxyConfig or the pod asks for", () => {
-    const text = shop + injector("istio-sidecar-injector", values) + running("a", "docker.io/istio/proxyv2:1.27.0-distroless");
+    const text =
+      shop + injector("istio-sidecar-injector", values) + running("a", "docker.io/istio/proxyv2:1.27.0-distroless");
     const config = (namespaceOf: string, type: string, selector = ""): string =>
       `apiVersion: networking.istio.io/v1beta1\nkind: ProxyConfig\nmetadata: {name: a, namespace: ${namespaceOf}}\nspec: {${selector}image: {imageType: ${type}}}\n---\n`;
     const meshConfig = { file: "mesh.yaml", text: "defaultConfig: {image: {imageType: distroless}}" };
@@ -92,8 +110,13 @@ describe("images of proxies", () => {
     expect(placesOf(images, text, { meshConfig })).toEqual([]);
     expect(placesOf(images, text + config("shop", "default"), { meshConfig })).toEqual(["IST0158 Namespace shop 1"]);
     expect(placesOf(images, text + config("istio-system", "distroless"))).toEqual([]);
-    expect(placesOf(images, text + config("shop", "distroless", "selector: {matchLabels: {app: a}}, "))).toEqual(["IST0158 Namespace shop 1"]);
-    const annotated = text.replace("namespace: shop}\nspec: {cont", "namespace: shop, annotations: {proxy.istio.io/config: '{image: {imageType: distroless}}'}}\nspec: {cont");
+    expect(placesOf(images, text + config("shop", "distroless", "selector: {matchLabels: {app: a}}, "))).toEqual([
+      "IST0158 Namespace shop 1",
+    ]);
+    const annotated = text.replace(
+      "namespace: shop}\nspec: {cont",
+      "namespace: shop, annotations: {proxy.istio.io/config: '{image: {imageType: distroless}}'}}\nspec: {cont",
+    );
     expect(placesOf(images, annotated)).toEqual([]);
   });
 });
@@ -125,7 +148,11 @@ spec:
       'IST0146 Deployment shop/gateway 10: deployment gateway has "image: auto" but no injection webhook selects its pods; enable injection for namespace shop or for the pods',
     ]);
     expect(placesOf(auto, deployment + webhook("a.istio.io", "operator: In, values: ['yes']"))).toEqual([]);
-    for (const other of [webhook("a.example.com", "operator: Exists"), webhook("a.istio.io", "operator: Exists, values: [a]"), webhook("a.istio.io", "operator: NotIn, values: []")])
+    for (const other of [
+      webhook("a.example.com", "operator: Exists"),
+      webhook("a.istio.io", "operator: Exists, values: [a]"),
+      webhook("a.istio.io", "operator: NotIn, values: []"),
+    ])
       expect(placesOf(auto, deployment + other)).toEqual(["IST0146 Deployment shop/gateway 10"]);
   });
 });

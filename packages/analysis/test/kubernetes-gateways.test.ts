@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
 import { messagesIn, object } from "./messages-in.js";
 
-const gatewayPod = object("Pod", "shop/public-istio", { spec: { containers: [] } }, { labels: { app: "edge", "gateway.networking.k8s.io/gateway-name": "public" } });
+const gatewayPod = object(
+  "Pod",
+  "shop/public-istio",
+  { spec: { containers: [] } },
+  { labels: { app: "edge", "gateway.networking.k8s.io/gateway-name": "public" } },
+);
 
 test.each([
   ["AuthorizationPolicy", {}],
@@ -16,7 +21,12 @@ test.each([
   ]);
   expect(found(policy({ selector: { matchLabels: { app: "cart" } } }), gatewayPod)).toEqual([]);
   expect(found(policy({}), gatewayPod)).toEqual([]);
-  expect(found(policy({ selector: { matchLabels: { app: "edge" } } }), gatewayPod.replace('"gateway.networking.k8s.io/gateway-name"', '"gateway"'))).toEqual([]);
+  expect(
+    found(
+      policy({ selector: { matchLabels: { app: "edge" } } }),
+      gatewayPod.replace('"gateway.networking.k8s.io/gateway-name"', '"gateway"'),
+    ),
+  ).toEqual([]);
   const targetRef = { group: "gateway.networking.k8s.io", kind: "Gateway", name: "public" };
   expect(found(policy({ selector: { matchLabels: { app: "edge" } }, targetRef }), gatewayPod)).toEqual([]);
 });
@@ -24,7 +34,10 @@ test.each([
 test("CRDs of the Gateway API must be of a release that is read", () => {
   const found = (name: string, version?: string): readonly string[] => {
     const annotations = version === undefined ? {} : { "gateway.networking.k8s.io/bundle-version": version };
-    return messagesIn(object("CustomResourceDefinition", "", { metadata: { name: `${name}.gateway.networking.k8s.io`, annotations } }), ["IST0176"]);
+    return messagesIn(
+      object("CustomResourceDefinition", "", { metadata: { name: `${name}.gateway.networking.k8s.io`, annotations } }),
+      ["IST0176"],
+    );
   };
   expect(found("tlsroutes", "v1.4.1")).toEqual([
     "IST0176 CustomResourceDefinition tlsroutes.gateway.networking.k8s.io 1: CRD tlsroutes.gateway.networking.k8s.io of the Gateway API has version v1.4.1, but v1.5.0 is the minimum, so its objects are ignored; install a newer release of the Gateway API",

@@ -1,5 +1,16 @@
 import { type Finding, LiveAnalysis } from "@istiod/analysis";
-import { applyChanges, type Change, defaultMeshConfig, gatewayKind, meshConfig, meshConfigKey, podKind, readText, secretKind, serviceKind } from "@istiod/config-ingestion";
+import {
+  applyChanges,
+  type Change,
+  defaultMeshConfig,
+  gatewayKind,
+  meshConfig,
+  meshConfigKey,
+  podKind,
+  readText,
+  secretKind,
+  serviceKind,
+} from "@istiod/config-ingestion";
 import { FakeClock } from "@istiod/config-ingestion/testing";
 import { Database } from "@istiod/incremental";
 import { expect, test } from "vitest";
@@ -12,7 +23,8 @@ const service = (name: string, port: string): Change[] => {
 test("reports what a commit changes, and recomputes only the objects that it concerns", async () => {
   const database = new Database<undefined>();
   const reports: string[][] = [];
-  const named = (sign: string, findings: readonly Finding[]): string[] => findings.map(({ code, origin }) => `${sign}${code} ${origin.name}`);
+  const named = (sign: string, findings: readonly Finding[]): string[] =>
+    findings.map(({ code, origin }) => `${sign}${code} ${origin.name}`);
   const turns: (() => void)[] = [];
   const analysis = new LiveAnalysis({
     database,
@@ -72,19 +84,42 @@ const certificate = [
 
 test("a certificate that expires is reported within the hour", async () => {
   const objects = [
-    { apiVersion: "v1", kind: "Pod", metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } }, spec: { containers: [] } },
-    { apiVersion: "v1", kind: "Secret", metadata: { name: "cert", namespace: "edge" }, stringData: { cert: `-----BEGIN CERTIFICATE-----${certificate}-----END CERTIFICATE-----`, key: "k" } },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "gw", namespace: "edge", labels: { app: "gw" } },
+      spec: { containers: [] },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "cert", namespace: "edge" },
+      stringData: { cert: `-----BEGIN CERTIFICATE-----${certificate}-----END CERTIFICATE-----`, key: "k" },
+    },
     {
       apiVersion: "networking.istio.io/v1",
       kind: "Gateway",
       metadata: { name: "gw", namespace: "edge" },
-      spec: { selector: { app: "gw" }, servers: [{ hosts: ["*"], port: { number: 443, name: "https", protocol: "HTTPS" }, tls: { mode: "SIMPLE", credentialName: "cert" } }] },
+      spec: {
+        selector: { app: "gw" },
+        servers: [
+          {
+            hosts: ["*"],
+            port: { number: 443, name: "https", protocol: "HTTPS" },
+            tls: { mode: "SIMPLE", credentialName: "cert" },
+          },
+        ],
+      },
     },
   ];
   const database = new Database<undefined>();
   database.commit((tx) => {
     tx.set(meshConfig, meshConfigKey, defaultMeshConfig());
-    for (const object of objects) applyChanges(tx, readText(JSON.stringify(object), "a.yaml").flatMap((reading) => reading.objects));
+    for (const object of objects)
+      applyChanges(
+        tx,
+        readText(JSON.stringify(object), "a.yaml").flatMap((reading) => reading.objects),
+      );
   });
   const clock = new FakeClock();
   const start = Date.UTC(2026, 11, 22, 16, 30);
@@ -120,8 +155,16 @@ test("answers with all findings while the first analysis is under way, and with 
   const turns: (() => void)[] = [];
   let started = false;
   const turn = (): Promise<void> => (started ? new Promise<void>((resolve) => turns.push(resolve)) : Promise.resolve());
-  const analysis = new LiveAnalysis({ database, client: undefined, kinds: [serviceKind], sources: [], problems: () => [], turn });
-  const named = async (): Promise<string[]> => (await analysis.findings()).map(({ code, origin }) => `${code} ${origin.name}`);
+  const analysis = new LiveAnalysis({
+    database,
+    client: undefined,
+    kinds: [serviceKind],
+    sources: [],
+    problems: () => [],
+    turn,
+  });
+  const named = async (): Promise<string[]> =>
+    (await analysis.findings()).map(({ code, origin }) => `${code} ${origin.name}`);
   expect(await named()).toEqual(["IST0118 a"]);
   started = true;
   database.commit((tx) => applyChanges(tx, service("b", "web")));

@@ -1,10 +1,16 @@
 import { analyzeTexts, type TextsToAnalyze } from "@istiod/analysis";
 
 /** Analyzes a text. Returns `code origin line: message` for each message with one of the codes. */
-export function messagesIn(text: string, codes: readonly string[], options: Omit<TextsToAnalyze, "files"> = {}): readonly string[] {
+export function messagesIn(
+  text: string,
+  codes: readonly string[],
+  options: Omit<TextsToAnalyze, "files"> = {},
+): readonly string[] {
   const { messages } = analyzeTexts({ files: [{ file: "in.yaml", text }], ...options });
   const found = messages.filter(({ code }) => code === "IST0001" || codes.includes(code));
-  return found.map(({ code, origin, reference, message }) => `${code} ${origin} ${reference?.replace("in.yaml:", "")}: ${message}`);
+  return found.map(
+    ({ code, origin, reference, message }) => `${code} ${origin} ${reference?.replace("in.yaml:", "")}: ${message}`,
+  );
 }
 
 /** Returns the messages without their text: code, origin and line. */
@@ -13,7 +19,12 @@ export function placesIn(...args: Parameters<typeof messagesIn>): readonly strin
 }
 
 /** A document of one line. */
-export function object(kind: string, name: string, content: Readonly<Record<string, unknown>>, metadata: Readonly<Record<string, unknown>> = {}): string {
+export function object(
+  kind: string,
+  name: string,
+  content: Readonly<Record<string, unknown>>,
+  metadata: Readonly<Record<string, unknown>> = {},
+): string {
   const groups: Readonly<Record<string, string>> = {
     VirtualService: "networking.istio.io/v1",
     DestinationRule: "networking.istio.io/v1",

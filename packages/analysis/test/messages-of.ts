@@ -1,9 +1,15 @@
 import { analyzeTexts, type TextsToAnalyze } from "@istiod/analysis";
 
 /** Analyzes one text with one analyzer. Returns `code origin line: message` for each message. */
-export function messagesOf(analyzer: string, text: string, options: Omit<TextsToAnalyze, "files" | "analyzers"> = {}): readonly string[] {
+export function messagesOf(
+  analyzer: string,
+  text: string,
+  options: Omit<TextsToAnalyze, "files" | "analyzers"> = {},
+): readonly string[] {
   const { messages } = analyzeTexts({ files: [{ file: "in.yaml", text }], analyzers: [analyzer], ...options });
-  return messages.map(({ code, origin, reference, message }) => `${code} ${origin} ${reference?.replace("in.yaml:", "")}: ${message}`);
+  return messages.map(
+    ({ code, origin, reference, message }) => `${code} ${origin} ${reference?.replace("in.yaml:", "")}: ${message}`,
+  );
 }
 
 /** Returns the messages up to the colon: code, origin and line. */

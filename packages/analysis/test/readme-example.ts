@@ -11,6 +11,7 @@ spec:
   - {name: web, port: 80}
 `;
 const { messages } = analyzeTexts({ files: [{ file: "cart.yaml", text }] });
-deepEqual(messages.map(({ code, level, origin, reference }) => [code, level, origin, reference]), [
-  ["IST0118", "Info", "Service shop/cart", "cart.yaml:8"],
-]);
+deepEqual(
+  messages.map(({ code, level, origin, reference }) => [code, level, origin, reference]),
+  [["IST0118", "Info", "Service shop/cart", "cart.yaml:8"]],
+);

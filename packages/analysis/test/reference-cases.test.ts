@@ -24,7 +24,8 @@ interface Case {
 const folder = fileURLToPath(new URL("../../../../shared/peer/analyzers/", import.meta.url));
 const cases = existsSync(folder) ? (JSON.parse(readFileSync(`${folder}cases.json`, "utf8")) as Case[]) : [];
 const input = (file: string): TextFile => ({ file, text: readFileSync(`${folder}input/${file}`, "utf8") });
-const shown = ({ code, kind, namespace, name }: Expected): string => `${code} ${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+const shown = ({ code, kind, namespace, name }: Expected): string =>
+  `${code} ${kind} ${namespace ? `${namespace}/` : ""}${name}`;
 const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort();
 
 describe("analysis of the reference's own cases", () => {
@@ -33,15 +34,20 @@ describe("analysis of the reference's own cases", () => {
     expect(cases).not.toEqual([]);
   });
 
-  it.each(cases.map((c) => [c.id, c] as const))("%s", (_, { files, meshConfig, meshNetworks, codes, expected, unregistered }) => {
-    const requested = analyzers.filter((a) => a.onRequest && a.codes.some((code) => codes.includes(code))).map(({ name }) => name);
-    const { messages } = analyzeTexts({
-      files: files.map(input),
-      ...(meshConfig && { meshConfig: input(meshConfig) }),
-      ...(meshNetworks && { meshNetworks: input(meshNetworks) }),
-      ...(unregistered && { analyzers: requested }),
-    });
-    const found = messages.filter(({ code }) => codes.includes(code)).map(({ code, origin }) => `${code} ${origin}`);
-    expect(distinct(found)).toEqual(distinct(expected.map(shown)));
-  });
+  it.each(cases.map((c) => [c.id, c] as const))(
+    "%s",
+    (_, { files, meshConfig, meshNetworks, codes, expected, unregistered }) => {
+      const requested = analyzers
+        .filter((a) => a.onRequest && a.codes.some((code) => codes.includes(code)))
+        .map(({ name }) => name);
+      const { messages } = analyzeTexts({
+        files: files.map(input),
+        ...(meshConfig && { meshConfig: input(meshConfig) }),
+        ...(meshNetworks && { meshNetworks: input(meshNetworks) }),
+        ...(unregistered && { analyzers: requested }),
+      });
+      const found = messages.filter(({ code }) => codes.includes(code)).map(({ code, origin }) => `${code} ${origin}`);
+      expect(distinct(found)).toEqual(distinct(expected.map(shown)));
+    },
+  );
 });

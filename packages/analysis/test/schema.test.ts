@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { messagesOf, placesOf } from "./messages-of.js";
 
-const object = (kind: string, spec: string, group = "networking.istio.io/v1"): string => `apiVersion: ${group}\nkind: ${kind}\nmetadata: {name: a}\n${spec}\n`;
+const object = (kind: string, spec: string, group = "networking.istio.io/v1"): string =>
+  `apiVersion: ${group}\nkind: ${kind}\nmetadata: {name: a}\n${spec}\n`;
 
 describe("validation", () => {
   it("warns about every EnvoyFilter", () => {
@@ -13,9 +14,17 @@ describe("validation", () => {
   });
 
   it("tells errors from warnings", () => {
-    const entry = (port: string): string => object("ServiceEntry", `spec:\n  hosts: [a.example.com]\n  resolution: NONE\n  ports: [{number: ${port}, name: tcp, protocol: TCP}]`);
-    expect(placesOf("schema.ValidationAnalyzer.ServiceEntry", entry("80"))).toEqual(["IST0133 ServiceEntry default/a 7"]);
-    expect(placesOf("schema.ValidationAnalyzer.ServiceEntry", entry("80000"))).toEqual(["IST0106 ServiceEntry default/a 7"]);
+    const entry = (port: string): string =>
+      object(
+        "ServiceEntry",
+        `spec:\n  hosts: [a.example.com]\n  resolution: NONE\n  ports: [{number: ${port}, name: tcp, protocol: TCP}]`,
+      );
+    expect(placesOf("schema.ValidationAnalyzer.ServiceEntry", entry("80"))).toEqual([
+      "IST0133 ServiceEntry default/a 7",
+    ]);
+    expect(placesOf("schema.ValidationAnalyzer.ServiceEntry", entry("80000"))).toEqual([
+      "IST0106 ServiceEntry default/a 7",
+    ]);
   });
 });
 
@@ -23,7 +32,10 @@ describe("an object that validation rejects", () => {
   const deprecated = "deprecation.DeprecationAnalyzer";
 
   it("is analyzed apart from its unknown fields", () => {
-    const sidecar = object("Sidecar", "spec:\n  outboundTrafficPolicy:\n    egressProxy: {host: a.b}\n  unknownField: 1");
+    const sidecar = object(
+      "Sidecar",
+      "spec:\n  outboundTrafficPolicy:\n    egressProxy: {host: a.b}\n  unknownField: 1",
+    );
     expect(placesOf("schema.ValidationAnalyzer.Sidecar", sidecar)).toEqual(["IST0106 Sidecar default/a 7"]);
     expect(placesOf(deprecated, sidecar)).toEqual(["IST0002 Sidecar default/a 6"]);
   });

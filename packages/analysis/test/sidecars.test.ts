@@ -4,9 +4,16 @@ import { messagesIn, object, placesIn } from "./messages-in.js";
 const codes = ["IST0101", "IST0110", "IST0111", "IST0167"];
 
 const sidecar = (name: string, labels?: Readonly<Record<string, string>>, metadata = {}): string =>
-  object("Sidecar", name, { spec: { ...(labels && { workloadSelector: { labels } }), egress: [{ hosts: ["./*"] }] } }, metadata);
-const pod = (name: string, labels: Readonly<Record<string, string>>, annotations = {}): string => object("Pod", name, { spec: { containers: [] } }, { labels, annotations });
-const namespace = (labels: Readonly<Record<string, string>>): string => object("Namespace", "", { metadata: { name: "shop", labels } });
+  object(
+    "Sidecar",
+    name,
+    { spec: { ...(labels && { workloadSelector: { labels } }), egress: [{ hosts: ["./*"] }] } },
+    metadata,
+  );
+const pod = (name: string, labels: Readonly<Record<string, string>>, annotations = {}): string =>
+  object("Pod", name, { spec: { containers: [] } }, { labels, annotations });
+const namespace = (labels: Readonly<Record<string, string>>): string =>
+  object("Namespace", "", { metadata: { name: "shop", labels } });
 
 test("the selector of a Sidecar must select a pod of its namespace", () => {
   const text = `apiVersion: networking.istio.io/v1
@@ -48,14 +55,20 @@ test("a namespace has one Sidecar without selector", () => {
 
 test("a Sidecar is ineffective in ambient mode", () => {
   const ambient = { "istio.io/dataplane-mode": "ambient" };
-  expect(messagesIn(sidecar("shop/a") + sidecar("shop/b") + namespace(ambient), codes).map((message) => message.slice(0, 72))).toEqual([
+  expect(
+    messagesIn(sidecar("shop/a") + sidecar("shop/b") + namespace(ambient), codes).map((message) =>
+      message.slice(0, 72),
+    ),
+  ).toEqual([
     "IST0167 Sidecar shop/a 1: the Sidecar is ineffective: namespace shop is ",
     "IST0167 Sidecar shop/b 3: the Sidecar is ineffective: namespace shop is ",
   ]);
   expect(messagesIn(sidecar("shop/a") + namespace({ ...ambient, "istio-injection": "enabled" }), codes)).toEqual([]);
   expect(messagesIn(sidecar("shop/a") + namespace({ ...ambient, "istio.io/rev": "canary" }), codes)).toEqual([]);
   const redirected = pod("shop/cart", { app: "cart" }, { "ambient.istio.io/redirection": "enabled" });
-  expect(messagesIn(sidecar("shop/a", { app: "cart" }) + sidecar("shop/b", { app: "cart" }) + redirected, codes)).toEqual([
+  expect(
+    messagesIn(sidecar("shop/a", { app: "cart" }) + sidecar("shop/b", { app: "cart" }) + redirected, codes),
+  ).toEqual([
     "IST0167 Sidecar shop/a 1: the Sidecar is ineffective: a selected workload is in ambient mode, which has no sidecar",
     "IST0167 Sidecar shop/b 3: the Sidecar is ineffective: a selected workload is in ambient mode, which has no sidecar",
   ]);

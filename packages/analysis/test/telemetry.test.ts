@@ -7,7 +7,9 @@ const telemetry = (name: string, spec: string, namespace = "shop"): string =>
 const pod = (name: string, labels: string, namespace = "shop"): string =>
   `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: ${namespace}, labels: {${labels}}}\nspec: {containers: [{name: a, image: b}]}\n---\n`;
 
-const mesh = (text: string): { readonly meshConfig: { readonly file: string; readonly text: string } } => ({ meshConfig: { file: "mesh.yaml", text } });
+const mesh = (text: string): { readonly meshConfig: { readonly file: string; readonly text: string } } => ({
+  meshConfig: { file: "mesh.yaml", text },
+});
 
 describe("access logging", () => {
   const providers = "telemetry.ProviderAnalyzer";
@@ -17,12 +19,16 @@ describe("access logging", () => {
     expect(messagesOf(providers, logging)).toEqual([
       "IST0157 Telemetry shop/logs 5: Telemetry shop/logs has access logging without a provider, which is ignored because the mesh has no default providers; set providers, or meshConfig.defaultProviders.accessLogging",
     ]);
-    expect(placesOf(providers, telemetry("logs", "accessLogging: [{providers: [{name: envoy}]}, {disabled: true}]"))).toEqual([]);
+    expect(
+      placesOf(providers, telemetry("logs", "accessLogging: [{providers: [{name: envoy}]}, {disabled: true}]")),
+    ).toEqual([]);
   });
 
   it("may use that of the mesh", () => {
     expect(placesOf(providers, logging, mesh("defaultProviders: {accessLogging: [envoy]}"))).toEqual([]);
-    expect(placesOf(providers, logging, mesh("defaultProviders: {metrics: [prometheus]}"))).toEqual(["IST0157 Telemetry shop/logs 5"]);
+    expect(placesOf(providers, logging, mesh("defaultProviders: {metrics: [prometheus]}"))).toEqual([
+      "IST0157 Telemetry shop/logs 5",
+    ]);
   });
 });
 
@@ -31,11 +37,18 @@ describe("selectors of Telemetry objects", () => {
   const selecting = (name: string, labels: string): string => telemetry(name, `selector: {matchLabels: {${labels}}}`);
 
   it("must select a pod of the namespace", () => {
-    expect(messagesOf(selectors, selecting("a", "app: revews") + pod("r", "app: reviews") + pod("s", "app: revews", "other"))).toEqual([
+    expect(
+      messagesOf(
+        selectors,
+        selecting("a", "app: revews") + pod("r", "app: reviews") + pod("s", "app: revews", "other"),
+      ),
+    ).toEqual([
       'IST0101 Telemetry shop/a 5: referenced selector not found: app=revews selects no pod, so that the object has no effect: no pod in namespace shop has the label app=revews; did you mean "app=reviews"?',
     ]);
     expect(placesOf(selectors, selecting("a", "app: reviews") + pod("r", "app: reviews, version: v1"))).toEqual([]);
-    expect(placesOf(selectors, telemetry("a", "selector: {matchLabels: {}}") + telemetry("b", "tracing: []"))).toEqual([]);
+    expect(placesOf(selectors, telemetry("a", "selector: {matchLabels: {}}") + telemetry("b", "tracing: []"))).toEqual(
+      [],
+    );
   });
 
   it("must not select the same pod", () => {
@@ -67,10 +80,13 @@ describe("Lightstep", () => {
     "extensionProviders:\n- {name: old, lightstep: {service: a.b, port: 80, accessToken: t}}\n- {name: new, opentelemetry: {service: a.b, port: 80}}",
   );
   const tracing = (provider: string): string => telemetry("t", `tracing: [{providers: [{name: ${provider}}]}]`);
-  const found = (provider: string): readonly string[] => messagesOf(lightstep, tracing(provider), config).filter((message) => message.startsWith("IST0002"));
+  const found = (provider: string): readonly string[] =>
+    messagesOf(lightstep, tracing(provider), config).filter((message) => message.startsWith("IST0002"));
 
   it("is deprecated", () => {
-    expect(found("old")).toEqual(["IST0002 Telemetry shop/t 5: the Lightstep provider old is deprecated; migrate to an OpenTelemetry provider"]);
+    expect(found("old")).toEqual([
+      "IST0002 Telemetry shop/t 5: the Lightstep provider old is deprecated; migrate to an OpenTelemetry provider",
+    ]);
     expect(found("new")).toEqual([]);
   });
 });

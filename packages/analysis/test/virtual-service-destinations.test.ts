@@ -28,11 +28,16 @@ test("a destination host that nothing declares is reported at its line, with wha
   ]);
   expect(messagesIn(route("host: reviews") + "---\n" + services, codes)).toEqual([]);
   expect(messagesIn(route("host: ratings.books.svc.cluster.local") + "---\n" + services, codes)).toEqual([]);
-  expect(messagesIn(route("host: ratings.books.svc.example.org") + "---\n" + services, codes, { environment: { DOMAIN_SUFFIX: "example.org" } })).toEqual([]);
+  expect(
+    messagesIn(route("host: ratings.books.svc.example.org") + "---\n" + services, codes, {
+      environment: { DOMAIN_SUFFIX: "example.org" },
+    }),
+  ).toEqual([]);
 });
 
 test("a service that is not exported to the namespace is not found", () => {
-  const exported = (to: string): string => service("books/ratings", [80], { annotations: { "networking.istio.io/exportTo": to } });
+  const exported = (to: string): string =>
+    service("books/ratings", [80], { annotations: { "networking.istio.io/exportTo": to } });
   const text = route("host: ratings.books.svc.cluster.local") + "---\n";
   expect(messagesIn(text + exported("."), codes)).toEqual([
     'IST0101 VirtualService shop/cart 10: referenced host "ratings.books.svc.cluster.local" not found: Service books/ratings is not exported to namespace shop; add the namespace to its exportTo',
@@ -42,7 +47,9 @@ test("a service that is not exported to the namespace is not found", () => {
 
 test("hosts of ServiceEntries count, of wildcards too, where they are exported", () => {
   const entry = (hosts: readonly string[], exportTo: readonly string[]): string =>
-    object("ServiceEntry", "books/out", { spec: { hosts, exportTo, resolution: "DNS", ports: [{ number: 443, name: "https", protocol: "HTTPS" }] } });
+    object("ServiceEntry", "books/out", {
+      spec: { hosts, exportTo, resolution: "DNS", ports: [{ number: 443, name: "https", protocol: "HTTPS" }] },
+    });
   const text = route("host: api.example.com") + "---\n";
   expect(messagesIn(text + entry(["api.example.com"], []), codes)).toEqual([]);
   expect(messagesIn(text + entry(["*.example.com"], ["*"]), codes)).toEqual([]);
@@ -71,12 +78,23 @@ test("mirrors, TCP and TLS routes are checked, and routes without content do not
     tcp: [{ route: [{ destination: { host: "c" } }] }],
     tls: [{ route: [{ destination: { host: "d" } }] }],
   };
-  const messages = messagesIn(object("VirtualService", "shop/cart", { spec }), codes).map((message) => /referenced (.*) not found/.exec(message)?.[1]);
-  expect(messages.sort()).toEqual(['host ""', 'host "c"', 'host "d"', 'mirror host ""', 'mirror host "a"', 'mirror host "b"']);
+  const messages = messagesIn(object("VirtualService", "shop/cart", { spec }), codes).map(
+    (message) => /referenced (.*) not found/.exec(message)?.[1],
+  );
+  expect(messages.sort()).toEqual([
+    'host ""',
+    'host "c"',
+    'host "d"',
+    'mirror host ""',
+    'mirror host "a"',
+    'mirror host "b"',
+  ]);
 });
 
 const subsets = (name: string, host: string, names: readonly string[]): string =>
-  object("DestinationRule", name, { spec: { host, subsets: names.map((subset) => ({ name: subset, labels: { version: subset } })) } });
+  object("DestinationRule", name, {
+    spec: { host, subsets: names.map((subset) => ({ name: subset, labels: { version: subset } })) },
+  });
 
 test("a subset must be defined by a DestinationRule of the host", () => {
   const others = "---\n" + service("shop/reviews", [80]) + service("books/reviews", [80]);
@@ -87,18 +105,34 @@ test("a subset must be defined by a DestinationRule of the host", () => {
   expect(messagesIn(text + subsets("shop/a", "reviews", ["v1", "v3"]), codes)).toEqual([
     'IST0101 VirtualService shop/cart 10: referenced host+subset in destinationrule "reviews+v2" not found: the DestinationRules of the host define v1, v3; did you mean "v1" or "v3"?',
   ]);
-  expect(placesIn(text + subsets("books/a", "reviews", ["v2"]), codes)).toEqual(["IST0101 VirtualService shop/cart 10"]);
+  expect(placesIn(text + subsets("books/a", "reviews", ["v2"]), codes)).toEqual([
+    "IST0101 VirtualService shop/cart 10",
+  ]);
   expect(messagesIn(text + subsets("shop/a", "reviews", ["v2"]), codes)).toEqual([]);
   expect(messagesIn(text + subsets("books/a", "reviews.shop.svc.cluster.local", ["v2"]), codes)).toEqual([]);
-  expect(messagesIn(route("{host: reviews.shop.svc.cluster.local, subset: v2}") + others + subsets("shop/a", "reviews", ["v2"]), codes)).toEqual([]);
+  expect(
+    messagesIn(
+      route("{host: reviews.shop.svc.cluster.local, subset: v2}") + others + subsets("shop/a", "reviews", ["v2"]),
+      codes,
+    ),
+  ).toEqual([]);
 });
 
 test("a route from a gateway without a subset, beside a VirtualService that selects subsets of the host", () => {
-  const gateway = object("Gateway", "shop/gw", { spec: { selector: { istio: "ingressgateway" }, servers: [{ hosts: ["*"], port: { number: 80, name: "http", protocol: "HTTP" } }] } });
-  const inner = object("VirtualService", "shop/reviews", { spec: { hosts: ["reviews"], http: [{ route: [{ destination: { host: "reviews", subset: "v1" } }] }] } });
+  const gateway = object("Gateway", "shop/gw", {
+    spec: {
+      selector: { istio: "ingressgateway" },
+      servers: [{ hosts: ["*"], port: { number: 80, name: "http", protocol: "HTTP" } }],
+    },
+  });
+  const inner = object("VirtualService", "shop/reviews", {
+    spec: { hosts: ["reviews"], http: [{ route: [{ destination: { host: "reviews", subset: "v1" } }] }] },
+  });
   const others = gateway + inner + service("shop/reviews", [80]) + subsets("shop/reviews", "reviews", ["v1"]);
   const outer = (gateways: readonly string[], subset?: string): string =>
-    object("VirtualService", "shop/outer", { spec: { hosts: ["a.example"], gateways, http: [{ route: [{ destination: { host: "reviews", subset } }] }] } });
+    object("VirtualService", "shop/outer", {
+      spec: { hosts: ["a.example"], gateways, http: [{ route: [{ destination: { host: "reviews", subset } }] }] },
+    });
   expect(messagesIn(outer(["gw"]) + others, codes)).toEqual([
     'IST0140 VirtualService shop/outer 1: the subsets that VirtualService shop/reviews selects for "reviews" have no effect on requests that this route takes from a gateway; set the subset here',
   ]);

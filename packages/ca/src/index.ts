@@ -1,4 +1,9 @@
-export { CertificateAuthority, type CertificateAuthorityOptions, type IssuedCertificate, type LeafRequest } from "./authority/certificate-authority.js";
+export {
+  CertificateAuthority,
+  type CertificateAuthorityOptions,
+  type IssuedCertificate,
+  type LeafRequest,
+} from "./authority/certificate-authority.js";
 export { type SigningBundle, signingBundle, type SigningBundlePem } from "./authority/signing-bundle.js";
 export { makeSelfSignedRoot, renewSelfSignedRoot, type SelfSignedRootOptions } from "./authority/self-signed-root.js";
 export {
@@ -10,10 +15,21 @@ export {
   type ServingCertificate,
 } from "./authority/serving-certificate.js";
 export { readRootsFile, readServingFiles, type ServingFiles } from "./authority/serving-files.js";
-export { keepServingTls, type KeepServingTlsOptions, type KeptServingTls, type ServingTls } from "./authority/serving-tls.js";
+export {
+  keepServingTls,
+  type KeepServingTlsOptions,
+  type KeptServingTls,
+  type ServingTls,
+} from "./authority/serving-tls.js";
 export { type Clock, systemClock } from "./clock.js";
 export { CaError, type CaErrorCode } from "./errors.js";
-export { authenticate, type Authenticator, bearerToken, type Caller, type Credentials } from "./identity/authenticator.js";
+export {
+  authenticate,
+  type Authenticator,
+  bearerToken,
+  type Caller,
+  type Credentials,
+} from "./identity/authenticator.js";
 export { clientCertificate } from "./identity/client-certificate.js";
 export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
 export { identityOfSubject, parseSpiffeUri, type SpiffeIdentity, spiffeUri } from "./identity/spiffe-identity.js";

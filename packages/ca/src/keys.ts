@@ -3,9 +3,13 @@ import { promisify } from "node:util";
 import { CaError } from "./errors.js";
 
 /** The kinds of key that the CA makes for itself. */
-export type KeyKind = { readonly type: "rsa"; readonly bits: number } | { readonly type: "ecdsa"; readonly curve: "P-256" | "P-384" };
+export type KeyKind =
+  { readonly type: "rsa"; readonly bits: number } | { readonly type: "ecdsa"; readonly curve: "P-256" | "P-384" };
 
-/** RSA keys below 2048 bits are refused (NIST SP 800-57), above 8192 too: verifying one costs too much to be offered to callers. */
+/**
+ * RSA keys below 2048 bits are refused (NIST SP 800-57), above 8192 too: verifying one costs too much to be offered to
+ * callers.
+ */
 const RSA_BITS = { least: 2048, most: 8192 } as const;
 
 const CURVES: Readonly<Record<string, "P-256" | "P-384">> = { prime256v1: "P-256", secp384r1: "P-384" };
@@ -68,7 +72,9 @@ export function privateKeyPem(key: KeyObject): string {
 }
 
 /** The same key for WebCrypto, fit to sign certificates: SHA-256, or SHA-384 with P-384. */
-export async function signingKey(key: KeyObject): Promise<{ key: webcrypto.CryptoKey; algorithm: webcrypto.EcdsaParams | webcrypto.RsaHashedImportParams }> {
+export async function signingKey(
+  key: KeyObject,
+): Promise<{ key: webcrypto.CryptoKey; algorithm: webcrypto.EcdsaParams | webcrypto.RsaHashedImportParams }> {
   const kind = kindOf(createPublicKey(key), "malformed");
   const der = key.export({ type: "pkcs8", format: "der" });
   if (kind.type === "rsa") {
@@ -76,6 +82,8 @@ export async function signingKey(key: KeyObject): Promise<{ key: webcrypto.Crypt
     return { key: await webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]), algorithm };
   }
   const hash = kind.curve === "P-384" ? "SHA-384" : "SHA-256";
-  const key_ = await webcrypto.subtle.importKey("pkcs8", der, { name: "ECDSA", namedCurve: kind.curve }, false, ["sign"]);
+  const key_ = await webcrypto.subtle.importKey("pkcs8", der, { name: "ECDSA", namedCurve: kind.curve }, false, [
+    "sign",
+  ]);
   return { key: key_, algorithm: { name: "ECDSA", hash } };
 }

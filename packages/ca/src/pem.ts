@@ -3,7 +3,10 @@ import { CaError } from "./errors.js";
 
 const CERTIFICATE_BLOCK = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
-/** The certificates of a PEM text in order, each re-encoded as one PEM block with a newline at its end. Text between blocks is skipped. */
+/**
+ * The certificates of a PEM text in order, each re-encoded as one PEM block with a newline at its end. Text between
+ * blocks is skipped.
+ */
 export function splitCertificates(pem: string): string[] {
   return (pem.match(CERTIFICATE_BLOCK) ?? []).map((block) => `${block.replaceAll("\r\n", "\n")}\n`);
 }

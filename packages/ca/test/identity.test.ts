@@ -3,22 +3,50 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { exportJWK, exportSPKI, generateKeyPair, type JSONWebKeySet, SignJWT } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
-import { authenticate, CaError, type Credentials, identityOfSubject, parseSpiffeUri, readTokenKeys, signedTokens, spiffeUri, staticTokens, tokenDirectory } from "@istiod/ca";
+import {
+  authenticate,
+  CaError,
+  type Credentials,
+  identityOfSubject,
+  parseSpiffeUri,
+  readTokenKeys,
+  signedTokens,
+  spiffeUri,
+  staticTokens,
+  tokenDirectory,
+} from "@istiod/ca";
 import { FakeClock } from "@istiod/ca/testing";
 import { scratch } from "./openssl.js";
 
-const bearer = (token: string): Credentials => ({ encrypted: true, peer: "10.0.0.1:1", header: (name) => (name === "authorization" ? `Bearer ${token}` : undefined) });
+const bearer = (token: string): Credentials => ({
+  encrypted: true,
+  peer: "10.0.0.1:1",
+  header: (name) => (name === "authorization" ? `Bearer ${token}` : undefined),
+});
 const nobody: Credentials = { encrypted: true, header: () => undefined };
 
 describe("a SPIFFE identity", () => {
   it("reads as Istio writes it", () => {
-    expect(spiffeUri({ trustDomain: "me@corp", namespace: "shop", serviceAccount: "cart.v1" })).toBe("spiffe://me.corp/ns/shop/sa/cart.v1");
-    expect(parseSpiffeUri("spiffe://td/ns/shop/sa/cart")).toEqual({ trustDomain: "td", namespace: "shop", serviceAccount: "cart" });
-    expect(identityOfSubject("system:serviceaccount:shop:cart", "td")).toEqual({ trustDomain: "td", namespace: "shop", serviceAccount: "cart" });
+    expect(spiffeUri({ trustDomain: "me@corp", namespace: "shop", serviceAccount: "cart.v1" })).toBe(
+      "spiffe://me.corp/ns/shop/sa/cart.v1",
+    );
+    expect(parseSpiffeUri("spiffe://td/ns/shop/sa/cart")).toEqual({
+      trustDomain: "td",
+      namespace: "shop",
+      serviceAccount: "cart",
+    });
+    expect(identityOfSubject("system:serviceaccount:shop:cart", "td")).toEqual({
+      trustDomain: "td",
+      namespace: "shop",
+      serviceAccount: "cart",
+    });
   });
 
   it("survives writing and reading, and no part can stand in for another", () => {
-    const part = fc.string({ unit: fc.constantFrom("a", "9", "-", ".", "/", ":", "%", "@", "A", "\n", ","), maxLength: 8 });
+    const part = fc.string({
+      unit: fc.constantFrom("a", "9", "-", ".", "/", ":", "%", "@", "A", "\n", ","),
+      maxLength: 8,
+    });
     fc.assert(
       fc.property(part, part, part, (trustDomain, namespace, serviceAccount) => {
         let uri: string;
@@ -28,7 +56,11 @@ describe("a SPIFFE identity", () => {
           expect(error).toMatchObject({ name: "CaError", code: "identity" });
           return;
         }
-        expect(parseSpiffeUri(uri)).toEqual({ trustDomain: trustDomain.replaceAll("@", "."), namespace, serviceAccount });
+        expect(parseSpiffeUri(uri)).toEqual({
+          trustDomain: trustDomain.replaceAll("@", "."),
+          namespace,
+          serviceAccount,
+        });
         expect(uri.split("/")).toHaveLength(7);
       }),
       { numRuns: 2000 },
@@ -36,10 +68,23 @@ describe("a SPIFFE identity", () => {
   });
 
   it("is refused in any other form", () => {
-    for (const text of ["", "spiffe://td", "spiffe://td/ns/a/sa/b/c", "https://td/ns/a/sa/b", "spiffe:///ns/a/sa/b", "spiffe://td/ns//sa/b"]) {
+    for (const text of [
+      "",
+      "spiffe://td",
+      "spiffe://td/ns/a/sa/b/c",
+      "https://td/ns/a/sa/b",
+      "spiffe:///ns/a/sa/b",
+      "spiffe://td/ns//sa/b",
+    ]) {
       expect(() => parseSpiffeUri(text)).toThrow(CaError);
     }
-    for (const subject of ["", "cart", "system:serviceaccount:shop", "system:serviceaccount:shop:cart:x", "system:serviceaccount:shop:cart/sa/admin"]) {
+    for (const subject of [
+      "",
+      "cart",
+      "system:serviceaccount:shop",
+      "system:serviceaccount:shop:cart:x",
+      "system:serviceaccount:shop:cart/sa/admin",
+    ]) {
       expect(() => identityOfSubject(subject, "td")).toThrow(CaError);
     }
   });
@@ -54,15 +99,37 @@ describe("a signed token", () => {
     keys = await generateKeyPair("RS256");
     jwks = { keys: [{ ...(await exportJWK(keys.publicKey)), kid: "k1" }] };
   });
-  const make = (claims: Record<string, unknown> = {}, key: Parameters<SignJWT["sign"]>[0] = keys.privateKey, alg = "RS256"): Promise<string> => {
-    const all = { iss: "https://issuer", aud: ["istio-ca"], sub: "system:serviceaccount:shop:cart", exp: seconds + 60, ...claims };
+  const make = (
+    claims: Record<string, unknown> = {},
+    key: Parameters<SignJWT["sign"]>[0] = keys.privateKey,
+    alg = "RS256",
+  ): Promise<string> => {
+    const all = {
+      iss: "https://issuer",
+      aud: ["istio-ca"],
+      sub: "system:serviceaccount:shop:cart",
+      exp: seconds + 60,
+      ...claims,
+    };
     return new SignJWT(all).setProtectedHeader({ alg, kid: "k1" }).sign(key);
   };
-  const check = (token: string) => signedTokens({ issuer: "https://issuer", audiences: ["istio-ca"], keys: () => jwks, trustDomain: "td", clock }).authenticate(bearer(token));
+  const check = (token: string) =>
+    signedTokens({
+      issuer: "https://issuer",
+      audiences: ["istio-ca"],
+      keys: () => jwks,
+      trustDomain: "td",
+      clock,
+    }).authenticate(bearer(token));
 
   it("proves its subject", async () => {
-    expect(await check(await make())).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"], by: "signed token" });
-    expect(await signedTokens({ issuer: "i", audiences: [], keys: () => jwks, trustDomain: "td" }).authenticate(nobody)).toBeUndefined();
+    expect(await check(await make())).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/cart"],
+      by: "signed token",
+    });
+    expect(
+      await signedTokens({ issuer: "i", audiences: [], keys: () => jwks, trustDomain: "td" }).authenticate(nobody),
+    ).toBeUndefined();
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
@@ -72,9 +139,16 @@ describe("a signed token", () => {
     ["that is not valid yet", { nbf: seconds + 100 }, /nbf/],
     ["that never expires", { exp: undefined }, /exp/],
     ["of a user", { sub: "jane" }, /subject "jane" is not of the form/],
-    ["whose name would change the path", { sub: "system:serviceaccount:shop:a/sa/b" }, /not valid in a SPIFFE identity/],
+    [
+      "whose name would change the path",
+      { sub: "system:serviceaccount:shop:a/sa/b" },
+      /not valid in a SPIFFE identity/,
+    ],
   ])("%s is refused", async (_, claims, words) => {
-    await expect(check(await make(claims))).rejects.toMatchObject({ code: "unauthenticated", message: expect.stringMatching(words) });
+    await expect(check(await make(claims))).rejects.toMatchObject({
+      code: "unauthenticated",
+      message: expect.stringMatching(words),
+    });
   });
 
   it("with another signature is refused: another key, none, and the public key as a shared secret", async () => {
@@ -101,11 +175,20 @@ describe("a signed token", () => {
     const directory = await scratch();
     await writeFile(join(directory, "jwks.json"), JSON.stringify(jwks));
     const another = await generateKeyPair("RS256");
-    await writeFile(join(directory, "keys.pem"), (await exportSPKI(another.publicKey)) + (await exportSPKI(keys.publicKey)));
+    await writeFile(
+      join(directory, "keys.pem"),
+      (await exportSPKI(another.publicKey)) + (await exportSPKI(keys.publicKey)),
+    );
     await writeFile(join(directory, "bad"), '{"keys": 1}');
     for (const name of ["jwks.json", "keys.pem"]) {
       const set = await readTokenKeys(join(directory, name));
-      const caller = await signedTokens({ issuer: "https://issuer", audiences: ["istio-ca"], keys: () => set, trustDomain: "td", clock }).authenticate(bearer(await make()));
+      const caller = await signedTokens({
+        issuer: "https://issuer",
+        audiences: ["istio-ca"],
+        keys: () => set,
+        trustDomain: "td",
+        clock,
+      }).authenticate(bearer(await make()));
       expect(caller?.identities).toEqual(["spiffe://td/ns/shop/sa/cart"]);
     }
     await expect(readTokenKeys(join(directory, "bad"))).rejects.toMatchObject({ code: "malformed" });
@@ -115,14 +198,20 @@ describe("a signed token", () => {
 
 describe("a fixed token", () => {
   it("proves its identity", async () => {
-    const tokens = staticTokens([["0123456789abcdef", { trustDomain: "td", namespace: "shop", serviceAccount: "cart" }]]);
-    expect(await tokens.authenticate(bearer("0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    const tokens = staticTokens([
+      ["0123456789abcdef", { trustDomain: "td", namespace: "shop", serviceAccount: "cart" }],
+    ]);
+    expect(await tokens.authenticate(bearer("0123456789abcdef"))).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/cart"],
+    });
     await expect(tokens.authenticate(bearer("0123456789abcdeg"))).rejects.toMatchObject({ code: "unauthenticated" });
     expect(await tokens.authenticate(nobody)).toBeUndefined();
   });
 
   it("is long enough not to be guessed", () => {
-    expect(() => staticTokens([["short", { trustDomain: "td", namespace: "a", serviceAccount: "b" }]])).toThrow(/shorter than 16/);
+    expect(() => staticTokens([["short", { trustDomain: "td", namespace: "a", serviceAccount: "b" }]])).toThrow(
+      /shorter than 16/,
+    );
   });
 });
 
@@ -134,13 +223,19 @@ describe("a directory of tokens", () => {
     await mkdir(join(directory, "shop"));
     await writeFile(join(directory, "shop", "cart"), "cart-0123456789abcdef\n");
     await writeFile(join(directory, "shop", "empty"), "");
-    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/cart"],
+    });
     await writeFile(join(directory, "shop", "web"), "web-0123456789abcdef");
     await expect(tokens.authenticate(bearer("web-0123456789abcdef"))).rejects.toThrow();
     clock.advance(1000);
-    expect(await tokens.authenticate(bearer("web-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/web"] });
+    expect(await tokens.authenticate(bearer("web-0123456789abcdef"))).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/web"],
+    });
     await rm(join(directory, "shop", "cart"));
-    await expect(tokens.authenticate(bearer("cart-0123456789abcdef"))).rejects.toMatchObject({ code: "unauthenticated" });
+    await expect(tokens.authenticate(bearer("cart-0123456789abcdef"))).rejects.toMatchObject({
+      code: "unauthenticated",
+    });
     expect(await tokens.authenticate(bearer(""))).toBeUndefined();
   });
 
@@ -148,9 +243,21 @@ describe("a directory of tokens", () => {
     const directory = await scratch();
     const clock = new FakeClock();
     const reported: string[] = [];
-    const tokens = tokenDirectory({ directory, trustDomain: "td", clock, onUnusable: ({ path, reason }) => reported.push(`${path.replace(directory, "DIR")} ${reason}`) });
+    const tokens = tokenDirectory({
+      directory,
+      trustDomain: "td",
+      clock,
+      onUnusable: ({ path, reason }) => reported.push(`${path.replace(directory, "DIR")} ${reason}`),
+    });
     await mkdir(join(directory, "shop", "folder"), { recursive: true });
-    const files = { cart: "cart-0123456789abcdef", short: "hunter2", empty: "\n", "two-lines": "0123456789abcdef\nhunter2", Wrong_Name: "wrong-0123456789abcdef", web: "cart-0123456789abcdef" };
+    const files = {
+      cart: "cart-0123456789abcdef",
+      short: "hunter2",
+      empty: "\n",
+      "two-lines": "0123456789abcdef\nhunter2",
+      Wrong_Name: "wrong-0123456789abcdef",
+      web: "cart-0123456789abcdef",
+    };
     for (const [name, text] of Object.entries(files)) await writeFile(join(directory, "shop", name), text);
     await writeFile(join(directory, "cart"), "cart-0123456789abcdef");
     await tokens.check();
@@ -163,7 +270,9 @@ describe("a directory of tokens", () => {
       "DIR/shop/two-lines holds a token with spaces, line breaks or characters that are not ASCII, which no header can carry",
       `DIR/shop/web holds the same token as ${directory}/shop/cart, which is the one that counts`,
     ]);
-    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/cart"],
+    });
     await expect(tokens.authenticate(bearer("hunter2"))).rejects.toMatchObject({ code: "unauthenticated" });
 
     reported.length = 0;
@@ -177,13 +286,20 @@ describe("a directory of tokens", () => {
     const directory = join(await scratch(), "tokens");
     const reported: string[] = [];
     const clock = new FakeClock();
-    const tokens = tokenDirectory({ directory, trustDomain: "td", clock, onUnusable: ({ path, reason }) => reported.push(`${path} ${reason}`) });
+    const tokens = tokenDirectory({
+      directory,
+      trustDomain: "td",
+      clock,
+      onUnusable: ({ path, reason }) => reported.push(`${path} ${reason}`),
+    });
     await tokens.check();
     expect(reported).toEqual([`${directory} does not exist`]);
     await mkdir(join(directory, "shop"), { recursive: true });
     await writeFile(join(directory, "shop", "cart"), "cart-0123456789abcdef");
     clock.advance(1000);
-    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({ identities: ["spiffe://td/ns/shop/sa/cart"] });
+    expect(await tokens.authenticate(bearer("cart-0123456789abcdef"))).toMatchObject({
+      identities: ["spiffe://td/ns/shop/sa/cart"],
+    });
   });
 
   it("is read once for all who call at the same time", async () => {
@@ -201,7 +317,9 @@ describe("several authenticators", () => {
   it("are asked in order, and a refusal names each reason", async () => {
     const a = staticTokens([["aaaaaaaaaaaaaaaa", { trustDomain: "td", namespace: "n", serviceAccount: "a" }]]);
     const b = staticTokens([["bbbbbbbbbbbbbbbb", { trustDomain: "td", namespace: "n", serviceAccount: "b" }]]);
-    expect(await authenticate([a, b], bearer("bbbbbbbbbbbbbbbb"))).toMatchObject({ identities: ["spiffe://td/ns/n/sa/b"] });
+    expect(await authenticate([a, b], bearer("bbbbbbbbbbbbbbbb"))).toMatchObject({
+      identities: ["spiffe://td/ns/n/sa/b"],
+    });
     await expect(authenticate([a, b], bearer("cccccccccccccccc"))).rejects.toMatchObject({
       code: "unauthenticated",
       message: "10.0.0.1:1 is not authenticated (fixed token: token not known; fixed token: token not known)",

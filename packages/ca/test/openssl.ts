@@ -19,7 +19,10 @@ export async function openssl(...args: string[]): Promise<string> {
 }
 
 /** Verifies leaf → chain → root with openssl at a time in seconds; throws openssl's words. */
-export async function verify(chain: readonly string[], options: { at?: number; purpose?: "sslserver" | "sslclient" } = {}): Promise<void> {
+export async function verify(
+  chain: readonly string[],
+  options: { at?: number; purpose?: "sslserver" | "sslclient" } = {},
+): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), "istiod-ca-verify-"));
   try {
     const [leaf, root] = [join(directory, "leaf.pem"), join(directory, "root.pem")];
@@ -29,7 +32,17 @@ export async function verify(chain: readonly string[], options: { at?: number; p
     await writeFile(join(directory, "chain.pem"), between);
     const untrusted = between === "" ? [] : ["-untrusted", join(directory, "chain.pem")];
     const at = options.at === undefined ? [] : ["-attime", String(Math.floor(options.at))];
-    await openssl("verify", "-x509_strict", "-purpose", options.purpose ?? "sslserver", ...at, "-CAfile", root, ...untrusted, leaf);
+    await openssl(
+      "verify",
+      "-x509_strict",
+      "-purpose",
+      options.purpose ?? "sslserver",
+      ...at,
+      "-CAfile",
+      root,
+      ...untrusted,
+      leaf,
+    );
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -40,7 +53,15 @@ export async function show(pem: string): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "istiod-ca-show-"));
   try {
     await writeFile(join(directory, "c.pem"), pem);
-    return await openssl("x509", "-in", join(directory, "c.pem"), "-noout", "-text", "-certopt", "no_pubkey,no_sigdump");
+    return await openssl(
+      "x509",
+      "-in",
+      join(directory, "c.pem"),
+      "-noout",
+      "-text",
+      "-certopt",
+      "no_pubkey,no_sigdump",
+    );
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -51,7 +72,18 @@ export async function request(key: readonly string[], ...more: string[]): Promis
   const directory = await mkdtemp(join(tmpdir(), "istiod-ca-csr-"));
   try {
     const keyFile = join(directory, "key.pem");
-    const csr = await openssl("req", "-new", "-nodes", "-newkey", ...key, "-keyout", keyFile, "-subj", "/O=anything", ...more);
+    const csr = await openssl(
+      "req",
+      "-new",
+      "-nodes",
+      "-newkey",
+      ...key,
+      "-keyout",
+      keyFile,
+      "-subj",
+      "/O=anything",
+      ...more,
+    );
     const { readFile } = await import("node:fs/promises");
     return { request: csr, key: await readFile(keyFile, "utf8") };
   } finally {

@@ -27,7 +27,9 @@ describe.each<[string, () => Promise<RootStore>]>([
   it("is made once", async () => {
     const store = await make();
     const now = Date.now();
-    const roots = await Promise.all(Array.from({ length: 4 }, () => keepRoot(store, { organization: "cluster.local", key: EC }, now)));
+    const roots = await Promise.all(
+      Array.from({ length: 4 }, () => keepRoot(store, { organization: "cluster.local", key: EC }, now)),
+    );
     expect(new Set(roots.map((root) => root.certificate)).size).toBe(1);
     expect(await keepRoot(store, { organization: "other", key: EC }, now)).toEqual(roots[0]);
     const text = await show(roots[0]!.certificate);
@@ -39,7 +41,10 @@ describe.each<[string, () => Promise<RootStore>]>([
   it("is replaced only by who knows what is kept", async () => {
     const store = await make();
     const first = await keepRoot(store, { organization: "td", key: EC }, Date.now());
-    const renewed = { ...first, certificate: (await makeSelfSignedRoot({ organization: "td", key: EC }, Date.now())).certificate };
+    const renewed = {
+      ...first,
+      certificate: (await makeSelfSignedRoot({ organization: "td", key: EC }, Date.now())).certificate,
+    };
     expect(await store.replace(first, renewed)).toBe(true);
     expect(await store.replace(first, renewed)).toBe(false);
     expect(await store.load()).toEqual(renewed);
@@ -55,13 +60,19 @@ describe("a root's directory", () => {
     expect((await stat(directory)).mode & 0o777).toBe(0o700);
   });
 
-  it.each(["ca-cert.pem", "ca-key.pem"])("that lost %s is an error and not a reason to make another root", async (lost) => {
-    const directory = join(await scratch(), "ca");
-    const store = new DirectoryRootStore(directory);
-    await keepRoot(store, { organization: "td", key: EC }, Date.now());
-    await rm(join(directory, lost));
-    await expect(keepRoot(store, { organization: "td", key: EC }, Date.now())).rejects.toMatchObject({ code: "incomplete", message: expect.stringContaining(`${lost} is missing`) });
-  });
+  it.each(["ca-cert.pem", "ca-key.pem"])(
+    "that lost %s is an error and not a reason to make another root",
+    async (lost) => {
+      const directory = join(await scratch(), "ca");
+      const store = new DirectoryRootStore(directory);
+      await keepRoot(store, { organization: "td", key: EC }, Date.now());
+      await rm(join(directory, lost));
+      await expect(keepRoot(store, { organization: "td", key: EC }, Date.now())).rejects.toMatchObject({
+        code: "incomplete",
+        message: expect.stringContaining(`${lost} is missing`),
+      });
+    },
+  );
 });
 
 describe("rotation of a self-signed root", () => {
@@ -131,7 +142,13 @@ describe("rotation of a self-signed root", () => {
     const { clock, replica } = await mesh();
     const { authority } = await replica();
     const errors: unknown[] = [];
-    const broken = new RootRotation({ authority, store: new MemoryRootStore(), clock, random: () => 0, onError: (error) => errors.push(error) });
+    const broken = new RootRotation({
+      authority,
+      store: new MemoryRootStore(),
+      clock,
+      random: () => 0,
+      onError: (error) => errors.push(error),
+    });
     broken.start();
     clock.advance(3600 * 1000);
     await expect.poll(() => errors).toMatchObject([{ code: "store", message: "memory: the root is gone" }]);
@@ -143,16 +160,67 @@ describe("rotation of a self-signed root", () => {
 async function pluggedIn(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const at = (name: string): string => join(directory, name);
-  await openssl("req", "-x509", "-new", "-nodes", "-newkey", ...P256, "-keyout", at("root-key"), "-out", at("root-cert.pem"), "-subj", "/O=Acme/CN=Root", "-days", "30", "-addext", "keyUsage=critical,keyCertSign");
+  await openssl(
+    "req",
+    "-x509",
+    "-new",
+    "-nodes",
+    "-newkey",
+    ...P256,
+    "-keyout",
+    at("root-key"),
+    "-out",
+    at("root-cert.pem"),
+    "-subj",
+    "/O=Acme/CN=Root",
+    "-days",
+    "30",
+    "-addext",
+    "keyUsage=critical,keyCertSign",
+  );
   await intermediate(directory);
 }
 
-async function intermediate(directory: string, extensions = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign"): Promise<void> {
+async function intermediate(
+  directory: string,
+  extensions = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign",
+): Promise<void> {
   const at = (name: string): string => join(directory, name);
   await writeFile(at("ext"), extensions);
-  await openssl("req", "-new", "-nodes", "-newkey", ...P256, "-keyout", at("ca-key.pem"), "-out", at("csr"), "-subj", "/O=Acme/CN=Mesh");
-  await openssl("x509", "-req", "-in", at("csr"), "-CA", at("root-cert.pem"), "-CAkey", at("root-key"), "-CAcreateserial", "-out", at("ca-cert.pem"), "-days", "20", "-extfile", at("ext"));
-  await writeFile(at("cert-chain.pem"), (await readFile(at("ca-cert.pem"), "utf8")) + (await readFile(at("root-cert.pem"), "utf8")));
+  await openssl(
+    "req",
+    "-new",
+    "-nodes",
+    "-newkey",
+    ...P256,
+    "-keyout",
+    at("ca-key.pem"),
+    "-out",
+    at("csr"),
+    "-subj",
+    "/O=Acme/CN=Mesh",
+  );
+  await openssl(
+    "x509",
+    "-req",
+    "-in",
+    at("csr"),
+    "-CA",
+    at("root-cert.pem"),
+    "-CAkey",
+    at("root-key"),
+    "-CAcreateserial",
+    "-out",
+    at("ca-cert.pem"),
+    "-days",
+    "20",
+    "-extfile",
+    at("ext"),
+  );
+  await writeFile(
+    at("cert-chain.pem"),
+    (await readFile(at("ca-cert.pem"), "utf8")) + (await readFile(at("root-cert.pem"), "utf8")),
+  );
 }
 
 describe("a plugged-in CA", () => {
@@ -170,14 +238,22 @@ describe("a plugged-in CA", () => {
   it("may come from a Secret of type kubernetes.io/tls", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
-    for (const [from, to] of [["ca-cert.pem", "tls.crt"], ["ca-key.pem", "tls.key"], ["root-cert.pem", "ca.crt"]] as const) await rename(join(directory, from), join(directory, to));
+    for (const [from, to] of [
+      ["ca-cert.pem", "tls.crt"],
+      ["ca-key.pem", "tls.key"],
+      ["root-cert.pem", "ca.crt"],
+    ] as const)
+      await rename(join(directory, from), join(directory, to));
     await rm(join(directory, "cert-chain.pem"));
     const ca = new CertificateAuthority({ bundle: (await readPluggedInCa(directory, Date.now()))! });
     const issued = await ca.sign({ request: (await request(P256)).request, names: [CART] });
     expect(issued.chain).toHaveLength(1);
     await verify([issued.certificate, ...issued.chain, issued.roots]);
     await rm(join(directory, "ca.crt"));
-    await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({ code: "incomplete", message: expect.stringContaining("ca.crt missing") });
+    await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({
+      code: "incomplete",
+      message: expect.stringContaining("ca.crt missing"),
+    });
   });
 
   it("is absent where there is no file of it", async () => {
@@ -186,31 +262,108 @@ describe("a plugged-in CA", () => {
     expect(await readPluggedInCa(join(directory, "none"), Date.now())).toBeUndefined();
   });
 
-  it.each(["ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"])("without %s is refused by that name", async (missing) => {
-    const directory = await scratch();
-    await pluggedIn(directory);
-    await rm(join(directory, missing));
-    await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({ code: "incomplete", message: expect.stringContaining(`: ${missing} missing although`) });
-  });
+  it.each(["ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"])(
+    "without %s is refused by that name",
+    async (missing) => {
+      const directory = await scratch();
+      await pluggedIn(directory);
+      await rm(join(directory, missing));
+      await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({
+        code: "incomplete",
+        message: expect.stringContaining(`: ${missing} missing although`),
+      });
+    },
+  );
 
   it.each<[string, string, string, (directory: string) => Promise<unknown>]>([
-    ["a key of another certificate", "key-mismatch", "does not belong", (d) => openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", join(d, "ca-key.pem"))],
-    ["a root of somebody else", "untrusted", "does not lead to a root", (d) => openssl("req", "-x509", "-new", "-nodes", "-newkey", ...P256, "-keyout", join(d, "x"), "-out", join(d, "root-cert.pem"), "-subj", "/CN=Other")],
-    ["a certificate that may not sign", "untrusted", "is not a CA certificate", (d) => intermediate(d, "basicConstraints=critical,CA:FALSE")],
-    ["an encrypted key", "malformed", "private key", (d) => openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-aes256", "-pass", "pass:secret", "-out", join(d, "ca-key.pem"))],
-    ["no PEM", "malformed", 'certificate chain: no PEM block "CERTIFICATE" found', (d) => writeFile(join(d, "cert-chain.pem"), "hello")],
-    ["a broken PEM", "malformed", "cannot be read", (d) => writeFile(join(d, "ca-cert.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")],
+    [
+      "a key of another certificate",
+      "key-mismatch",
+      "does not belong",
+      (d) =>
+        openssl(
+          "genpkey",
+          "-algorithm",
+          "EC",
+          "-pkeyopt",
+          "ec_paramgen_curve:prime256v1",
+          "-out",
+          join(d, "ca-key.pem"),
+        ),
+    ],
+    [
+      "a root of somebody else",
+      "untrusted",
+      "does not lead to a root",
+      (d) =>
+        openssl(
+          "req",
+          "-x509",
+          "-new",
+          "-nodes",
+          "-newkey",
+          ...P256,
+          "-keyout",
+          join(d, "x"),
+          "-out",
+          join(d, "root-cert.pem"),
+          "-subj",
+          "/CN=Other",
+        ),
+    ],
+    [
+      "a certificate that may not sign",
+      "untrusted",
+      "is not a CA certificate",
+      (d) => intermediate(d, "basicConstraints=critical,CA:FALSE"),
+    ],
+    [
+      "an encrypted key",
+      "malformed",
+      "private key",
+      (d) =>
+        openssl(
+          "genpkey",
+          "-algorithm",
+          "EC",
+          "-pkeyopt",
+          "ec_paramgen_curve:prime256v1",
+          "-aes256",
+          "-pass",
+          "pass:secret",
+          "-out",
+          join(d, "ca-key.pem"),
+        ),
+    ],
+    [
+      "no PEM",
+      "malformed",
+      'certificate chain: no PEM block "CERTIFICATE" found',
+      (d) => writeFile(join(d, "cert-chain.pem"), "hello"),
+    ],
+    [
+      "a broken PEM",
+      "malformed",
+      "cannot be read",
+      (d) => writeFile(join(d, "ca-cert.pem"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
+    ],
   ])("with %s is refused", async (_, code, words, spoil) => {
     const directory = await scratch();
     await pluggedIn(directory);
     await spoil(directory);
-    await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({ code, message: expect.stringContaining(words) });
+    await expect(readPluggedInCa(directory, Date.now())).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(words),
+    });
   });
 
   it("that has expired is refused", async () => {
     const directory = await scratch();
     await pluggedIn(directory);
-    await expect(readPluggedInCa(directory, Date.now() + 21 * DAY)).rejects.toMatchObject({ code: "untrusted", message: expect.stringContaining("expired at") });
+    await expect(readPluggedInCa(directory, Date.now() + 21 * DAY)).rejects.toMatchObject({
+      code: "untrusted",
+      message: expect.stringContaining("expired at"),
+    });
   });
 
   it("is read again when its files change, and the last good one stays when they are bad", async () => {
@@ -218,7 +371,13 @@ describe("a plugged-in CA", () => {
     await pluggedIn(directory);
     const authority = new CertificateAuthority({ bundle: (await readPluggedInCa(directory, Date.now()))! });
     const events: string[] = [];
-    const stop = watchPluggedInCa({ directory, authority, debounce: 20, onReload: () => events.push("reload"), onError: (error) => events.push(error.code) });
+    const stop = watchPluggedInCa({
+      directory,
+      authority,
+      debounce: 20,
+      onReload: () => events.push("reload"),
+      onError: (error) => events.push(error.code),
+    });
     const first = authority.certificate;
     await writeFile(join(directory, "ca-key.pem"), "half");
     await expect.poll(() => events.at(-1)).toBe("malformed");
@@ -236,12 +395,14 @@ describe("a plugged-in CA", () => {
     const volume = join(directory, "volume");
     await pluggedIn(join(volume, "..v1"));
     await symlink("..v1", join(volume, "..data"));
-    for (const name of ["ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"]) await symlink(`..data/${name}`, join(volume, name));
+    for (const name of ["ca-cert.pem", "ca-key.pem", "root-cert.pem", "cert-chain.pem"])
+      await symlink(`..data/${name}`, join(volume, name));
     const authority = new CertificateAuthority({ bundle: (await readPluggedInCa(volume, Date.now()))! });
     const first = authority.certificate;
     const stop = watchPluggedInCa({ directory: volume, authority, debounce: 20 });
     await mkdir(join(volume, "..v2"));
-    for (const name of ["root-cert.pem", "root-key"]) await writeFile(join(volume, "..v2", name), await readFile(join(volume, "..v1", name)));
+    for (const name of ["root-cert.pem", "root-key"])
+      await writeFile(join(volume, "..v2", name), await readFile(join(volume, "..v1", name)));
     await intermediate(join(volume, "..v2"));
     await symlink("..v2", join(volume, "..tmp"));
     await rename(join(volume, "..tmp"), join(volume, "..data"));

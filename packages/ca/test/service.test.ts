@@ -38,10 +38,21 @@ async function makeAuthority(): Promise<CertificateAuthority> {
 /** The service on a TLS port, as istiod serves it, and clients of it. */
 async function serve(options: Partial<CertificateServiceOptions> = {}) {
   const authority = options.authority ?? (await makeAuthority());
-  const serving = await issueServingCertificate(authority, ["istiod.istio-system.svc", "127.0.0.1"], 3600_000, Date.now());
+  const serving = await issueServingCertificate(
+    authority,
+    ["istiod.istio-system.svc", "127.0.0.1"],
+    3600_000,
+    Date.now(),
+  );
   const routes = certificateRoutes({ authority, authenticators: [clientCertificate, tokens], ...options });
   const server = http2.createSecureServer(
-    { key: serving.key, cert: serving.cert, ca: authority.bundle.rootsPem, requestCert: true, rejectUnauthorized: false },
+    {
+      key: serving.key,
+      cert: serving.cert,
+      ca: authority.bundle.rootsPem,
+      requestCert: true,
+      rejectUnauthorized: false,
+    },
     connectNodeAdapter({ routes, contextValues: connectionValues }),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -63,10 +74,13 @@ async function serve(options: Partial<CertificateServiceOptions> = {}) {
   return { authority, client };
 }
 
-const bearer = (token: string): Interceptor => (next) => (call) => {
-  call.header.set("authorization", `Bearer ${token}`);
-  return next(call);
-};
+const bearer =
+  (token: string): Interceptor =>
+  (next) =>
+  (call) => {
+    call.header.set("authorization", `Bearer ${token}`);
+    return next(call);
+  };
 
 const failure = async (call: Promise<unknown>): Promise<{ code: Code; message: string }> => {
   const error = await call.then(
@@ -79,7 +93,10 @@ const failure = async (call: Promise<unknown>): Promise<{ code: Code; message: s
 describe("CreateCertificate", () => {
   it("answers with one PEM an element, each ending its line, the root last", async () => {
     const { authority, client } = await serve();
-    const { certChain } = await client(TOKEN).createCertificate({ csr: (await request(P256)).request, validityDuration: 3600n });
+    const { certChain } = await client(TOKEN).createCertificate({
+      csr: (await request(P256)).request,
+      validityDuration: 3600n,
+    });
     expect(certChain).toHaveLength(2);
     for (const pem of certChain) {
       expect(pem.match(/BEGIN CERTIFICATE/g)).toHaveLength(1);
@@ -96,7 +113,9 @@ describe("CreateCertificate", () => {
     const { client } = await serve();
     const csr = await request(P256);
     const first = await client(TOKEN).createCertificate({ csr: csr.request });
-    const again = await client(undefined, { key: csr.key, cert: first.certChain[0]! }).createCertificate({ csr: (await request(P256)).request });
+    const again = await client(undefined, { key: csr.key, cert: first.certChain[0]! }).createCertificate({
+      csr: (await request(P256)).request,
+    });
     expect(await show(again.certChain[0]!)).toContain(`URI:${CART}`);
   });
 
@@ -105,7 +124,11 @@ describe("CreateCertificate", () => {
     const stranger = await makeAuthority();
     const csr = await request(P256);
     const forged = await stranger.sign({ request: csr.request, names: [CART] });
-    expect(await failure(client(undefined, { key: csr.key, cert: forged.certificate }).createCertificate({ csr: csr.request }))).toEqual({
+    expect(
+      await failure(
+        client(undefined, { key: csr.key, cert: forged.certificate }).createCertificate({ csr: csr.request }),
+      ),
+    ).toEqual({
       code: Code.Unauthenticated,
       message: "request authenticate failure",
     });
@@ -116,7 +139,10 @@ describe("CreateCertificate", () => {
     const { client } = await serve({ events: { authenticationFailed: (error) => reasons.push(error.message) } });
     const csr = (await request(P256)).request;
     for (const caller of [client(), client("wrong-0123456789")]) {
-      expect(await failure(caller.createCertificate({ csr }))).toEqual({ code: Code.Unauthenticated, message: "request authenticate failure" });
+      expect(await failure(caller.createCertificate({ csr }))).toEqual({
+        code: Code.Unauthenticated,
+        message: "request authenticate failure",
+      });
     }
     expect(reasons[0]).toContain("no credential of this kind");
     expect(reasons[1]).toContain("token not known");
@@ -131,7 +157,9 @@ describe("CreateCertificate", () => {
     });
     const csr = (await request(P256)).request;
     for (const validityDuration of [90n * 24n * 3600n + 1n, 2n ** 63n - 1n]) {
-      expect(await failure(client(TOKEN).createCertificate({ csr, validityDuration }))).toMatchObject({ code: Code.InvalidArgument });
+      expect(await failure(client(TOKEN).createCertificate({ csr, validityDuration }))).toMatchObject({
+        code: Code.InvalidArgument,
+      });
     }
     await client(TOKEN).createCertificate({ csr, validityDuration: -(2n ** 63n) });
     expect(labels).toEqual(["CSR_ERROR", "TTL_ERROR", "TTL_ERROR"]);
@@ -156,12 +184,22 @@ describe("CreateCertificate", () => {
     const csr = (await request(P256)).request;
     const metadata = { ImpersonatedIdentity: CART };
     const nobody = await serve();
-    expect(await failure(nobody.client("ztunnel-0123456789").createCertificate({ csr, metadata }))).toMatchObject({ code: Code.Unauthenticated });
-    const node = await serve({ mayImpersonate: async (caller) => caller.identities[0] === "spiffe://td/ns/istio-system/sa/ztunnel" });
+    expect(await failure(nobody.client("ztunnel-0123456789").createCertificate({ csr, metadata }))).toMatchObject({
+      code: Code.Unauthenticated,
+    });
+    const node = await serve({
+      mayImpersonate: async (caller) => caller.identities[0] === "spiffe://td/ns/istio-system/sa/ztunnel",
+    });
     const { certChain } = await node.client("ztunnel-0123456789").createCertificate({ csr, metadata });
     expect(await show(certChain[0]!)).toContain(`URI:${CART}`);
-    expect(await failure(node.client(TOKEN).createCertificate({ csr, metadata }))).toMatchObject({ code: Code.Unauthenticated });
-    expect(await failure(node.client("ztunnel-0123456789").createCertificate({ csr, metadata: { ImpersonatedIdentity: "DNS:evil" } }))).toMatchObject({ code: Code.Unauthenticated });
+    expect(await failure(node.client(TOKEN).createCertificate({ csr, metadata }))).toMatchObject({
+      code: Code.Unauthenticated,
+    });
+    expect(
+      await failure(
+        node.client("ztunnel-0123456789").createCertificate({ csr, metadata: { ImpersonatedIdentity: "DNS:evil" } }),
+      ),
+    ).toMatchObject({ code: Code.Unauthenticated });
   });
 
   it.each([
@@ -174,10 +212,16 @@ describe("CreateCertificate", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const session = new Set<http2.ServerHttp2Session>();
     server.on("session", (open) => session.add(open));
-    const transport = createGrpcTransport({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, interceptors: [bearer(TOKEN)] });
+    const transport = createGrpcTransport({
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      interceptors: [bearer(TOKEN)],
+    });
     const outcome = await createClient(IstioCertificateService, transport)
       .createCertificate({ csr: (await request(P256)).request })
-      .then(() => undefined, (error: unknown) => ConnectError.from(error).code);
+      .then(
+        () => undefined,
+        (error: unknown) => ConnectError.from(error).code,
+      );
     expect(outcome).toBe(code);
     for (const open of session) open.destroy();
     server.close();
@@ -186,7 +230,12 @@ describe("CreateCertificate", () => {
 
 describe("istiod's own certificate", () => {
   it("carries the names by which istiod is reached", async () => {
-    const names = istiodNames({ namespace: "istio-system", revision: "canary", discoveryHost: "istiod-canary.istio-system.svc", customHosts: ["istiod.example.com"] });
+    const names = istiodNames({
+      namespace: "istio-system",
+      revision: "canary",
+      discoveryHost: "istiod-canary.istio-system.svc",
+      customHosts: ["istiod.example.com"],
+    });
     expect(names).toEqual([
       "istiod.example.com",
       "istiod-canary.istio-system.svc",
@@ -201,7 +250,9 @@ describe("istiod's own certificate", () => {
     expect(text).toContain("IP Address:127.0.0.1");
     expect(text).toContain("IP Address:0:0:0:0:0:0:0:1");
     await verify([serving.cert, authority.bundle.rootsPem]);
-    expect(new X509Certificate(serving.cert).checkPrivateKey((await import("node:crypto")).createPrivateKey(serving.key))).toBe(true);
+    expect(
+      new X509Certificate(serving.cert).checkPrivateKey((await import("node:crypto")).createPrivateKey(serving.key)),
+    ).toBe(true);
   });
 
   it("is renewed at half its life and when the CA changes", async () => {
@@ -214,14 +265,23 @@ describe("istiod's own certificate", () => {
       given.push(cert);
       due.push(renewalDue);
     };
-    const stop = await keepServingCertificate({ authority, names: ["istiod"], lifetime: 1000_000, clock, onCertificate });
+    const stop = await keepServingCertificate({
+      authority,
+      names: ["istiod"],
+      lifetime: 1000_000,
+      clock,
+      onCertificate,
+    });
     expect(given).toHaveLength(1);
     expect(due).toEqual([clock.now() + 500_000]);
     clock.advance(499_999);
     expect(given).toHaveLength(1);
     clock.advance(1);
     await expect.poll(() => given.length).toBe(2);
-    const other = await makeSelfSignedRoot({ organization: "td2", key: { type: "ecdsa", curve: "P-256" } }, clock.now());
+    const other = await makeSelfSignedRoot(
+      { organization: "td2", key: { type: "ecdsa", curve: "P-256" } },
+      clock.now(),
+    );
     authority.use(selfSignedBundle(other, "test", clock.now()));
     await expect.poll(() => given.length).toBe(3);
     await verify([given[2]!, authority.bundle.rootsPem], { at: clock.now() / 1000 });

@@ -3,7 +3,18 @@ import { join } from "node:path";
 import { createServer, connect, type TLSSocket } from "node:tls";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CaError, CertificateAuthority, keepServingTls, type KeepServingTlsOptions, type KeptServingTls, makeSelfSignedRoot, readRootsFile, readServingFiles, selfSignedBundle, type ServingTls } from "@istiod/ca";
+import {
+  type CaError,
+  CertificateAuthority,
+  keepServingTls,
+  type KeepServingTlsOptions,
+  type KeptServingTls,
+  makeSelfSignedRoot,
+  readRootsFile,
+  readServingFiles,
+  selfSignedBundle,
+  type ServingTls,
+} from "@istiod/ca";
 import { openssl, scratch } from "./openssl.js";
 
 const ends: (() => unknown)[] = [];
@@ -14,7 +25,24 @@ afterEach(async () => {
 /** Writes a self-signed certificate and its key. */
 async function writePair(directory: string, commonName: string, ...more: string[]): Promise<void> {
   const [cert, key] = [join(directory, "tls.crt.new"), join(directory, "tls.key.new")];
-  await openssl("req", "-x509", "-nodes", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-keyout", key, "-out", cert, "-subj", `/CN=${commonName}`, "-days", "10", ...more);
+  await openssl(
+    "req",
+    "-x509",
+    "-nodes",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-keyout",
+    key,
+    "-out",
+    cert,
+    "-subj",
+    `/CN=${commonName}`,
+    "-days",
+    "10",
+    ...more,
+  );
   await rename(key, join(directory, "tls.key"));
   await rename(cert, join(directory, "tls.crt"));
 }
@@ -27,7 +55,9 @@ async function authorityOf(organization: string): Promise<CertificateAuthority> 
 /** A TLS server that shows what is kept. */
 async function serve(options: Pick<KeepServingTlsOptions, "authority" | "files" | "rootsFile">) {
   const events: string[] = [];
-  const server = createServer({ requestCert: true, rejectUnauthorized: false }, (socket) => socket.on("error", () => undefined).pipe(socket));
+  const server = createServer({ requestCert: true, rejectUnauthorized: false }, (socket) =>
+    socket.on("error", () => undefined).pipe(socket),
+  );
   const context = ({ cert, key, clientCa }: ServingTls): void => server.setSecureContext({ cert, key, ca: clientCa });
   const kept: KeptServingTls = await keepServingTls({
     names: ["istiod.istio-system.svc"],
@@ -59,7 +89,9 @@ async function shown(port: number): Promise<unknown> {
 }
 
 async function echo(socket: TLSSocket, text: string): Promise<string> {
-  const answer = new Promise<string>((resolve, reject) => socket.once("data", (data: Buffer) => resolve(data.toString())).once("error", reject));
+  const answer = new Promise<string>((resolve, reject) =>
+    socket.once("data", (data: Buffer) => resolve(data.toString())).once("error", reject),
+  );
   socket.write(text);
   return answer;
 }
@@ -88,7 +120,9 @@ describe("a server's certificate from files", () => {
   it("stays where the new one is broken, and is reported once with the file's name", async () => {
     const { port, events } = await serve({ authority, files });
     await writeFile(files.certFile, "not a certificate");
-    await expect.poll(() => events, { timeout: 10_000 }).toEqual([`malformed: ${files.certFile}: no PEM block "CERTIFICATE" found`]);
+    await expect
+      .poll(() => events, { timeout: 10_000 })
+      .toEqual([`malformed: ${files.certFile}: no PEM block "CERTIFICATE" found`]);
     await writeFile(files.certFile, "not a certificate either");
     await writeFile(join(directory, "another"), "");
     expect(await shown(port)).toBe("first");
@@ -102,7 +136,9 @@ describe("a server's certificate from files", () => {
     await mkdir(join(directory, "next"));
     await writePair(join(directory, "next"), "second");
     await copyFile(join(directory, "next/tls.crt"), files.certFile);
-    await expect.poll(() => events, { timeout: 10_000 }).toEqual([`key-mismatch: ${files.keyFile}: the key does not belong to the certificate in ${files.certFile}`]);
+    await expect
+      .poll(() => events, { timeout: 10_000 })
+      .toEqual([`key-mismatch: ${files.keyFile}: the key does not belong to the certificate in ${files.certFile}`]);
     expect(await shown(port)).toBe("first");
     await copyFile(join(directory, "next/tls.key"), files.keyFile);
     await expect.poll(() => shown(port), { timeout: 10_000 }).toBe("second");
@@ -127,7 +163,10 @@ describe("a server's certificate from files", () => {
     await writePair(join(volume, "..v2"), "second");
     await symlink("..v1", join(volume, "..data"));
     for (const name of ["tls.crt", "tls.key"]) await symlink(`..data/${name}`, join(volume, name));
-    const { port } = await serve({ authority, files: { certFile: join(volume, "tls.crt"), keyFile: join(volume, "tls.key") } });
+    const { port } = await serve({
+      authority,
+      files: { certFile: join(volume, "tls.crt"), keyFile: join(volume, "tls.key") },
+    });
     expect(await shown(port)).toBe("first");
     await symlink("..v2", join(volume, "..tmp"));
     await rename(join(volume, "..tmp"), join(volume, "..data"));
@@ -135,9 +174,16 @@ describe("a server's certificate from files", () => {
   });
 
   it("is an error at startup where it cannot be used", async () => {
-    await expect(readServingFiles({ ...files, certFile: join(directory, "absent") }, Date.now())).rejects.toMatchObject({ code: "store", message: expect.stringContaining("absent cannot be read") as string });
-    await expect(readServingFiles({ ...files, keyFile: files.certFile }, Date.now())).rejects.toMatchObject({ code: "malformed" });
-    await expect(readServingFiles(files, Date.now() + 11 * 24 * 3600 * 1000)).rejects.toMatchObject({ code: "untrusted", message: expect.stringMatching(/tls\.crt: the certificate expired at /) as string });
+    await expect(readServingFiles({ ...files, certFile: join(directory, "absent") }, Date.now())).rejects.toMatchObject(
+      { code: "store", message: expect.stringContaining("absent cannot be read") as string },
+    );
+    await expect(readServingFiles({ ...files, keyFile: files.certFile }, Date.now())).rejects.toMatchObject({
+      code: "malformed",
+    });
+    await expect(readServingFiles(files, Date.now() + 11 * 24 * 3600 * 1000)).rejects.toMatchObject({
+      code: "untrusted",
+      message: expect.stringMatching(/tls\.crt: the certificate expired at /) as string,
+    });
     await expect(readRootsFile(files.keyFile)).rejects.toMatchObject({ code: "malformed" });
   });
 });
@@ -148,14 +194,20 @@ describe("the roots of clients", () => {
   it("follow their file, and keep the last good ones", async () => {
     const directory = await scratch();
     const rootsFile = join(directory, "roots.pem");
-    const [authority, second, third] = await Promise.all([authorityOf("mesh"), authorityOf("second"), authorityOf("third")]);
+    const [authority, second, third] = await Promise.all([
+      authorityOf("mesh"),
+      authorityOf("second"),
+      authorityOf("third"),
+    ]);
     await writeFile(rootsFile, second.bundle.rootsPem);
     const { kept, events } = await serve({ authority, rootsFile });
     expect(kept.current().clientCa).toBe(authority.bundle.rootsPem + second.bundle.rootsPem);
     await writeFile(rootsFile, second.bundle.rootsPem + third.bundle.rootsPem);
     await expect.poll(() => rootsIn(kept.current()), { timeout: 10_000 }).toBe(3);
     await writeFile(rootsFile, "");
-    await expect.poll(() => events.at(-1), { timeout: 10_000 }).toBe(`malformed: ${rootsFile}: no PEM block "CERTIFICATE" found`);
+    await expect
+      .poll(() => events.at(-1), { timeout: 10_000 })
+      .toBe(`malformed: ${rootsFile}: no PEM block "CERTIFICATE" found`);
     expect(rootsIn(kept.current())).toBe(3);
   });
 
@@ -164,7 +216,12 @@ describe("the roots of clients", () => {
     await writePair(directory, "first");
     const [authority, next] = await Promise.all([authorityOf("mesh"), authorityOf("next")]);
     const seen: string[] = [];
-    const kept = await keepServingTls({ authority, names: [], files: { certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") }, onChange: ({ clientCa }) => seen.push(clientCa) });
+    const kept = await keepServingTls({
+      authority,
+      names: [],
+      files: { certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") },
+      onChange: ({ clientCa }) => seen.push(clientCa),
+    });
     ends.push(() => kept.stop());
     authority.use(next.bundle);
     expect(seen).toEqual([next.bundle.rootsPem]);

@@ -1,7 +1,14 @@
 import { createPublicKey, X509Certificate } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { CaError, CertificateAuthority, type IssuedCertificate, type KeyKind, makeSelfSignedRoot, selfSignedBundle } from "@istiod/ca";
+import {
+  CaError,
+  CertificateAuthority,
+  type IssuedCertificate,
+  type KeyKind,
+  makeSelfSignedRoot,
+  selfSignedBundle,
+} from "@istiod/ca";
 import { FakeClock } from "@istiod/ca/testing";
 import { P256, P384, request, show, verify } from "./openssl.js";
 
@@ -42,7 +49,9 @@ describe.each<[string, KeyKind]>([
     expect(text).toContain("TLS Web Server Authentication, TLS Web Client Authentication");
     expect(text).toContain("CA:FALSE");
     const leaf = new X509Certificate(issued.certificate);
-    expect(leaf.publicKey.export({ type: "spki", format: "pem" })).toBe(createPublicKey(csr.key).export({ type: "spki", format: "pem" }));
+    expect(leaf.publicKey.export({ type: "spki", format: "pem" })).toBe(
+      createPublicKey(csr.key).export({ type: "spki", format: "pem" }),
+    );
   });
 });
 
@@ -56,9 +65,12 @@ describe("what a leaf says", () => {
   it("comes from the caller and never from the request", async () => {
     const { request: csr } = await request(
       P256,
-      "-addext", "subjectAltName=URI:spiffe://cluster.local/ns/istio-system/sa/admin,DNS:evil.example",
-      "-addext", "basicConstraints=critical,CA:TRUE",
-      "-addext", "keyUsage=keyCertSign",
+      "-addext",
+      "subjectAltName=URI:spiffe://cluster.local/ns/istio-system/sa/admin,DNS:evil.example",
+      "-addext",
+      "basicConstraints=critical,CA:TRUE",
+      "-addext",
+      "keyUsage=keyCertSign",
     );
     const text = await show((await ca.sign({ request: csr, names: [CART] })).certificate);
     expect(text).not.toMatch(/admin|evil|CA:TRUE|Certificate Sign|anything/);
@@ -77,7 +89,10 @@ describe("what a leaf says", () => {
   it("never outlives the CA", async () => {
     const { request: csr } = await request(P256);
     const near = new FakeClock(NOW);
-    const root = await makeSelfSignedRoot({ organization: "td", key: { type: "ecdsa", curve: "P-256" }, lifetime: 3 * HOUR }, NOW);
+    const root = await makeSelfSignedRoot(
+      { organization: "td", key: { type: "ecdsa", curve: "P-256" }, lifetime: 3 * HOUR },
+      NOW,
+    );
     const short = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", NOW), clock: near });
     expect((await short.sign({ request: csr, names: [CART] })).notAfter).toBe(NOW + 3 * HOUR);
     near.advance(3 * HOUR);
@@ -86,7 +101,9 @@ describe("what a leaf says", () => {
 
   it("has a common name, the identity, only where the request has one", async () => {
     const { request: csr } = await request(P256, "-subj", "/CN=whatever");
-    expect(await show((await ca.sign({ request: csr, names: [CART] })).certificate)).toMatch(new RegExp(`Subject: CN ?= ?${CART}`));
+    expect(await show((await ca.sign({ request: csr, names: [CART] })).certificate)).toMatch(
+      new RegExp(`Subject: CN ?= ?${CART}`),
+    );
     const long = `spiffe://cluster.local/ns/${"n".repeat(40)}/sa/cart`;
     const text = await show((await ca.sign({ request: csr, names: [long] })).certificate);
     expect(text).toMatch(/Subject: *\n/);
@@ -94,7 +111,12 @@ describe("what a leaf says", () => {
 
   it("has a serial number of 128 random bits", async () => {
     const { request: csr } = await request(P256);
-    const serials = await Promise.all(Array.from({ length: 20 }, async () => new X509Certificate((await ca.sign({ request: csr, names: [CART] })).certificate).serialNumber));
+    const serials = await Promise.all(
+      Array.from(
+        { length: 20 },
+        async () => new X509Certificate((await ca.sign({ request: csr, names: [CART] })).certificate).serialNumber,
+      ),
+    );
     expect(new Set(serials).size).toBe(20);
     expect(Math.max(...serials.map((serial) => serial.length))).toBe(32);
     void clock;
@@ -106,19 +128,33 @@ describe("what is refused", () => {
   beforeAll(async () => {
     ({ ca } = await authority({ type: "ecdsa", curve: "P-256" }));
   });
-  const sign = (csr: string, lifetime?: number): Promise<unknown> => ca.sign({ request: csr, names: [CART], ...(lifetime === undefined ? {} : { lifetime }) });
+  const sign = (csr: string, lifetime?: number): Promise<unknown> =>
+    ca.sign({ request: csr, names: [CART], ...(lifetime === undefined ? {} : { lifetime }) });
 
   it("a lifetime over 90 days", async () => {
     const { request: csr } = await request(P256);
-    await expect(sign(csr, 90 * 24 * HOUR + 1000)).rejects.toMatchObject({ code: "ttl", message: "requested lifetime of 7776001 s is longer than the 7776000 s allowed" });
+    await expect(sign(csr, 90 * 24 * HOUR + 1000)).rejects.toMatchObject({
+      code: "ttl",
+      message: "requested lifetime of 7776001 s is longer than the 7776000 s allowed",
+    });
     await expect(sign(csr, 90 * 24 * HOUR)).resolves.toBeDefined();
   });
 
   it("weak and foreign keys", async () => {
-    await expect(sign((await request(["rsa:1024"])).request)).rejects.toMatchObject({ code: "csr", message: "RSA key of 1024 bits: expected 2048 to 8192" });
-    await expect(sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"])).request)).rejects.toMatchObject({ code: "csr" });
-    await expect(sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"])).request)).rejects.toMatchObject({ code: "csr" });
-    await expect(sign((await request(["ed25519"])).request)).rejects.toMatchObject({ code: "csr", message: "key of type ed25519: expected RSA or ECDSA" });
+    await expect(sign((await request(["rsa:1024"])).request)).rejects.toMatchObject({
+      code: "csr",
+      message: "RSA key of 1024 bits: expected 2048 to 8192",
+    });
+    await expect(
+      sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp521r1"])).request),
+    ).rejects.toMatchObject({ code: "csr" });
+    await expect(
+      sign((await request(["ec", "-pkeyopt", "ec_paramgen_curve:secp256k1"])).request),
+    ).rejects.toMatchObject({ code: "csr" });
+    await expect(sign((await request(["ed25519"])).request)).rejects.toMatchObject({
+      code: "csr",
+      message: "key of type ed25519: expected RSA or ECDSA",
+    });
   });
 
   it("a request whose signature is not by its key", async () => {
@@ -127,25 +163,39 @@ describe("what is refused", () => {
     const at = der.indexOf("anything");
     der.write("ANYTHING", at);
     const forged = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString("base64")}\n-----END CERTIFICATE REQUEST-----\n`;
-    await expect(sign(forged)).rejects.toMatchObject({ code: "csr", message: "signing request: its signature does not fit its key" });
+    await expect(sign(forged)).rejects.toMatchObject({
+      code: "csr",
+      message: "signing request: its signature does not fit its key",
+    });
   });
 
   it("text that is no request", async () => {
-    for (const text of ["", "x", "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----", "-----END CERTIFICATE REQUEST-----\n-----BEGIN CERTIFICATE REQUEST-----"]) {
+    for (const text of [
+      "",
+      "x",
+      "-----BEGIN CERTIFICATE REQUEST-----\n-----END CERTIFICATE REQUEST-----",
+      "-----END CERTIFICATE REQUEST-----\n-----BEGIN CERTIFICATE REQUEST-----",
+    ]) {
       await expect(sign(text)).rejects.toMatchObject({ code: "csr" });
     }
-    await expect(sign("x".repeat(65537))).rejects.toMatchObject({ code: "csr", message: "signing request of 65537 characters: at most 65536 are accepted" });
+    await expect(sign("x".repeat(65537))).rejects.toMatchObject({
+      code: "csr",
+      message: "signing request of 65537 characters: at most 65536 are accepted",
+    });
   });
 
   it("any other bytes, with the code csr and no other error", async () => {
     const { request: csr, key } = await request(P256);
     const der = Buffer.from(csr.replace(/-----.*-----/g, ""), "base64");
-    const pem = (bytes: Uint8Array): string => `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(bytes).toString("base64")}\n-----END CERTIFICATE REQUEST-----`;
-    const mutated = fc.tuple(fc.nat(der.length - 1), fc.integer({ min: 1, max: 255 }), fc.nat(der.length)).map(([at, by, length]) => {
-      const bytes = Buffer.from(der);
-      bytes[at] = bytes[at]! ^ by;
-      return pem(length % 3 === 0 ? bytes.subarray(0, length) : bytes);
-    });
+    const pem = (bytes: Uint8Array): string =>
+      `-----BEGIN CERTIFICATE REQUEST-----\n${Buffer.from(bytes).toString("base64")}\n-----END CERTIFICATE REQUEST-----`;
+    const mutated = fc
+      .tuple(fc.nat(der.length - 1), fc.integer({ min: 1, max: 255 }), fc.nat(der.length))
+      .map(([at, by, length]) => {
+        const bytes = Buffer.from(der);
+        bytes[at] = bytes[at]! ^ by;
+        return pem(length % 3 === 0 ? bytes.subarray(0, length) : bytes);
+      });
     const anything = fc.oneof(fc.string(), fc.uint8Array({ maxLength: 300 }).map(pem), mutated);
     await fc.assert(
       fc.asyncProperty(anything, async (text) => {

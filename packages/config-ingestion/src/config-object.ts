@@ -18,7 +18,10 @@ export interface ConfigObject<S, T = undefined> {
   readonly creationTimestamp: number;
   readonly spec: S;
   readonly status?: T;
-  /** Conditions of the status that are negative, of the types that the kind declares as read; absent where there are none. */
+  /**
+   * Conditions of the status that are negative, of the types that the kind declares as read; absent where there are
+   * none.
+   */
   readonly conditions?: readonly NegativeCondition[];
   /** ID of the cluster that it was read from. */
   readonly cluster: string;
@@ -40,6 +43,12 @@ export function meshKey(object: { readonly namespace: string; readonly name: str
 }
 
 /** `cluster/ns/name`, or `cluster/name` for cluster-scoped kinds: the key of kinds that each cluster has of its own. */
-export function clusterKey(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string {
-  return object.namespace === "" ? `${object.cluster}/${object.name}` : `${object.cluster}/${object.namespace}/${object.name}`;
+export function clusterKey(object: {
+  readonly cluster: string;
+  readonly namespace: string;
+  readonly name: string;
+}): string {
+  return object.namespace === ""
+    ? `${object.cluster}/${object.name}`
+    : `${object.cluster}/${object.namespace}/${object.name}`;
 }

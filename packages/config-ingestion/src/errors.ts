@@ -1,4 +1,7 @@
-/** `unreadable`: a source does not exist or may not be read. `invalid`: configuration that is needed to start was refused. */
+/**
+ * `unreadable`: a source does not exist or may not be read. `invalid`: configuration that is needed to start was
+ * refused.
+ */
 export type IngestionErrorCode = "unreadable" | "invalid";
 
 /** The only kind of error that this package throws. What is wrong with documents is reported, not thrown. */

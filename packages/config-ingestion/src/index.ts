@@ -41,7 +41,13 @@ export * from "./kinds/wasm-plugin.js";
 export * from "./kinds/workload-entry.js";
 export * from "./kinds/workload-group.js";
 
-export { configCluster, isDiscovered, readDiscovered, undiscoveredNamespace, type ClusterNamespace } from "./mesh/discovered-namespaces.js";
+export {
+  configCluster,
+  isDiscovered,
+  readDiscovered,
+  undiscoveredNamespace,
+  type ClusterNamespace,
+} from "./mesh/discovered-namespaces.js";
 export { clusterIdVariable, environment } from "./mesh/environment.js";
 export { matchesLabelSelector } from "./mesh/label-selector.js";
 export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";

@@ -215,7 +215,9 @@ describe("following a directory", () => {
     await writeFile(path("deep", "deeper", "three.yaml"), entry("three"));
     await eventually(() => expect(host("three")).toBeDefined());
     await rename(path("deep"), path("moved"));
-    await eventually(() => expect(source.locate(kindOf("ServiceEntry"), "shop/two")?.file).toBe(path("moved", "deeper", "two.yaml")));
+    await eventually(() =>
+      expect(source.locate(kindOf("ServiceEntry"), "shop/two")?.file).toBe(path("moved", "deeper", "two.yaml")),
+    );
     await rm(path("moved"), { recursive: true });
     await eventually(() => expect(host("two")).toBeUndefined());
   });
@@ -224,7 +226,10 @@ describe("following a directory", () => {
     const names = ["one.yaml", "two.yaml", "note.txt", join("sub", "one.yaml"), "link.yaml"];
     const edits: ((name: string, i: number) => Promise<unknown>)[] = [
       (name, i) => writeFile(path(name), entry(`e${i % 3}`, `h${i}.example.com`)),
-      (name, i) => writeFile(path(`.${i}.tmp`), entry(`r${i % 3}`, `h${i}.example.com`)).then(() => rename(path(`.${i}.tmp`), path(name))),
+      (name, i) =>
+        writeFile(path(`.${i}.tmp`), entry(`r${i % 3}`, `h${i}.example.com`)).then(() =>
+          rename(path(`.${i}.tmp`), path(name)),
+        ),
       (name) => rm(path(name), { force: true }),
       () => mkdir(path("sub")),
       () => rm(path("sub"), { recursive: true, force: true }),
@@ -239,7 +244,8 @@ describe("following a directory", () => {
       if (next(4) === 0) await new Promise((resolve) => setTimeout(resolve, next(60)));
     }
     const fresh = new Database<unknown>();
-    const inForce = (of: Database<unknown>): unknown => of.all(serviceEntries).map((found) => [found.name, found.spec.hosts]);
+    const inForce = (of: Database<unknown>): unknown =>
+      of.all(serviceEntries).map((found) => [found.name, found.spec.hosts]);
     const other = new Ingestion(fresh, [new DirectorySource({ directory })]);
     await other.ready;
     await other.stop();

@@ -10,11 +10,27 @@ const object = (kind: string, spec: string, group = networking): string =>
 const route = "route: [{destination: {host: a.b}}]";
 
 test.each<[string, string, string]>([
-  ["a document that is no object", "just text", '1: is "just text", expected a Kubernetes object: apiVersion, kind, metadata'],
+  [
+    "a document that is no object",
+    "just text",
+    '1: is "just text", expected a Kubernetes object: apiVersion, kind, metadata',
+  ],
   ["no kind", "apiVersion: v1\nmetadata: {name: x}\n", "1: kind: is missing, expected a kind such as VirtualService"],
-  ["a mapping that is no object", "swagger: '2.0'\n", "1: has neither apiVersion nor kind, expected a Kubernetes object"],
-  ["no name", `${networking}kind: Gateway\nmetadata: {namespace: "n"}\n`, "3: metadata.name: is missing, expected a name"],
-  ["a name that is a number", `${networking}kind: Gateway\nmetadata:\n  name: 7\n`, "4: metadata.name: is 7, expected a name"],
+  [
+    "a mapping that is no object",
+    "swagger: '2.0'\n",
+    "1: has neither apiVersion nor kind, expected a Kubernetes object",
+  ],
+  [
+    "no name",
+    `${networking}kind: Gateway\nmetadata: {namespace: "n"}\n`,
+    "3: metadata.name: is missing, expected a name",
+  ],
+  [
+    "a name that is a number",
+    `${networking}kind: Gateway\nmetadata:\n  name: 7\n`,
+    "4: metadata.name: is 7, expected a name",
+  ],
   [
     "a version that is not served",
     object("VirtualService", "{}", "apiVersion: networking.istio.io/v2\n"),
@@ -206,7 +222,11 @@ test.each<[string, string, string]>([
     `apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: no}\n`,
     "6: metadata.name: is false, expected a name (no is a boolean in YAML 1.1; quote it)",
   ],
-  ["a key that is set twice", `${networking}kind: Gateway\nmetadata:\n  name: a\n  name: b\n`, '5: is not YAML: key "name" is already set on line 4'],
+  [
+    "a key that is set twice",
+    `${networking}kind: Gateway\nmetadata:\n  name: a\n  name: b\n`,
+    '5: is not YAML: key "name" is already set on line 4',
+  ],
   ["YAML", "# first\na: [b\n", "3: is not YAML: "],
 ])("%s", (_, text, expected) => {
   const readings = readText(text, "f.yaml");
@@ -217,20 +237,32 @@ test.each<[string, string, string]>([
 
 test("warnings do not set an object aside", () => {
   const [reading] = readText(object("VirtualService", `hosts: [a.b]\nhttp:\n- ${route}\n- ${route}`), "f.yaml");
-  expect(reading?.problems.map(formatProblem)).toEqual(["f.yaml:8: VirtualService n/x: http[1]: is never reached: #0 takes everything"]);
+  expect(reading?.problems.map(formatProblem)).toEqual([
+    "f.yaml:8: VirtualService n/x: http[1]: is never reached: #0 takes everything",
+  ]);
   expect(reading?.problems[0]?.severity).toBe("warning");
   expect(reading?.objects[0]?.object).toBeDefined();
 });
 
 test.each([
-  ["a number", 'stringData: {password: 1234567}', 'stringData.password: is a number, expected a string (quote it)'],
+  ["a number", "stringData: {password: 1234567}", "stringData.password: is a number, expected a string (quote it)"],
   ["a boolean", "stringData: {password: yes}", "stringData.password: is a boolean, expected a string (quote it)"],
   ["plain text in the place of a mapping", "stringData: 1234567", "stringData: is a number, expected a mapping"],
-  ["data that is not base64", 'data: {password: "1234567"}', "data.password: is not base64, as values of data are (plain text goes under stringData)"],
-  ["text that reads as an alias", "stringData: {password: *1234567}", "is not YAML: Unresolved alias (the anchor must be set before the alias)"],
+  [
+    "data that is not base64",
+    'data: {password: "1234567"}',
+    "data.password: is not base64, as values of data are (plain text goes under stringData)",
+  ],
+  [
+    "text that reads as an alias",
+    "stringData: {password: *1234567}",
+    "is not YAML: Unresolved alias (the anchor must be set before the alias)",
+  ],
   ["text that reads as a tag", "stringData: {password: !1234567 x}", undefined],
 ])("says nothing of what is secret: %s", (_, data, expected) => {
-  const problems = readText(`apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n${data}\n`, "f.yaml").flatMap((reading) => reading.problems);
+  const problems = readText(`apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n${data}\n`, "f.yaml").flatMap(
+    (reading) => reading.problems,
+  );
   const told = problems.map(formatProblem);
   if (expected !== undefined) expect(told).toEqual([expect.stringContaining(expected)]);
   expect(told.join()).not.toContain("1234567");

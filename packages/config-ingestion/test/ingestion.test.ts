@@ -1,5 +1,13 @@
 import { Database } from "@istiod/incremental";
-import { changesEndpointsAlone, endpointSlices, formatProblem, Ingestion, readText, services, type Source } from "@istiod/config-ingestion";
+import {
+  changesEndpointsAlone,
+  endpointSlices,
+  formatProblem,
+  Ingestion,
+  readText,
+  services,
+  type Source,
+} from "@istiod/config-ingestion";
 import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
 import { expect, test } from "vitest";
 
@@ -45,11 +53,20 @@ test("the state of a source is changed until it is read, and has the problems of
   one.set("a", service("a", 1));
   const { clock, ingestion } = await start(one, two);
   two.set("b", service("b", 0));
-  const states = () => ingestion.states().map(({ source, changed, problems }) => ({ source, changed, problems: problems.map(({ file }) => file) }));
-  expect(states()).toEqual([{ source: one, changed: false, problems: [] }, { source: two, changed: true, problems: [] }]);
+  const states = () =>
+    ingestion
+      .states()
+      .map(({ source, changed, problems }) => ({ source, changed, problems: problems.map(({ file }) => file) }));
+  expect(states()).toEqual([
+    { source: one, changed: false, problems: [] },
+    { source: two, changed: true, problems: [] },
+  ]);
   clock.advance(100);
   await ingestion.idle();
-  expect(states()).toEqual([{ source: one, changed: false, problems: [] }, { source: two, changed: false, problems: ["b"] }]);
+  expect(states()).toEqual([
+    { source: one, changed: false, problems: [] },
+    { source: two, changed: false, problems: ["b"] },
+  ]);
 });
 
 test("changes that never stop are committed after the longest wait", async () => {
@@ -122,7 +139,10 @@ test("who begins while somebody writes waits for the end of it, and for ten seco
   expect(first.over()).toBe(false);
   clock.advance(1);
   await settled();
-  expect([first.over(), first.commits]).toEqual([true, [["Kubernetes/default/a", "Kubernetes/default/b", "Kubernetes/default/c"]]]);
+  expect([first.over(), first.commits]).toEqual([
+    true,
+    [["Kubernetes/default/a", "Kubernetes/default/b", "Kubernetes/default/c"]],
+  ]);
 
   source.read = () => (source.set("b", service("b", 2)), (source.read = read), read());
   const second = await begin();
@@ -158,11 +178,18 @@ test("changes of endpoints need not wait for quiet, whatever waits beside them",
   const database = new Database<unknown>();
   const commits: { readonly keys: readonly string[]; readonly gathered: number }[] = [];
   const keysOf = new Map<number, readonly string[]>();
-  database.observe({ after: ({ revision, changed }) => keysOf.set(revision, changed.map(({ collection }) => collection.name)) });
+  database.observe({
+    after: ({ revision, changed }) =>
+      keysOf.set(
+        revision,
+        changed.map(({ collection }) => collection.name),
+      ),
+  });
   const ingestion = new Ingestion(database, [source], {
     clock,
     atOnce: changesEndpointsAlone,
-    onCommitTiming: ({ revision, gatheredMs }) => commits.push({ keys: keysOf.get(revision) ?? [], gathered: gatheredMs }),
+    onCommitTiming: ({ revision, gatheredMs }) =>
+      commits.push({ keys: keysOf.get(revision) ?? [], gathered: gatheredMs }),
   });
   await ingestion.ready;
   commits.splice(0);

@@ -21,4 +21,10 @@ const { rsa, ec, ec384, ed25519 } = {
 const jwk = ({ publicKey }: { publicKey: typeof rsa.publicKey }): Key => ({ ...publicKey.export({ format: "jwk" }) });
 
 /** A key of each type. */
-export const keys = { rsa: jwk(rsa), ec: jwk(ec), ec384: jwk(ec384), ed25519: jwk(ed25519), oct: { kty: "oct", k: "AAAA" } } as const;
+export const keys = {
+  rsa: jwk(rsa),
+  ec: jwk(ec),
+  ec384: jwk(ec384),
+  ed25519: jwk(ed25519),
+  oct: { kty: "oct", k: "AAAA" },
+} as const;

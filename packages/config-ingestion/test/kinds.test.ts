@@ -132,19 +132,27 @@ status: {phase: Running, podIP: 10.1.0.1, podIPs: [{ip: 10.1.0.1}, {ip: "fd00::1
       controller: { kind: "ReplicaSet", name: "web-5c6f" },
     });
     expect(pod?.status).toEqual({ phase: "Running", podIPs: ["10.1.0.1", "fd00::1"], ready: true });
-    const found = query("pods", (q) => [...q.read(podsByAddress, "fd00::1"), ...q.read(podsByNode, "Kubernetes/n1")].map((p) => p.name));
+    const found = query("pods", (q) =>
+      [...q.read(podsByAddress, "fd00::1"), ...q.read(podsByNode, "Kubernetes/n1")].map((p) => p.name),
+    );
     expect(ask(database, found)).toEqual(["web-0", "web-0"]);
   });
 
   test("others", () => {
-    expect(database.read(nodes, "Kubernetes/n1")?.spec.addresses).toEqual([{ type: "InternalIP", address: "10.9.0.1" }]);
+    expect(database.read(nodes, "Kubernetes/n1")?.spec.addresses).toEqual([
+      { type: "InternalIP", address: "10.9.0.1" },
+    ]);
     expect(database.read(namespaces, "Kubernetes/shop")).toMatchObject({
       namespace: "",
       labels: { "istio-injection": "enabled" },
       annotations: {},
     });
-    expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.crt"] ?? []).toString()).toBe("cert");
-    expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.key"] ?? []).toString()).toBe("key");
+    expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.crt"] ?? []).toString()).toBe(
+      "cert",
+    );
+    expect(Buffer.from(database.read(secrets, "Kubernetes/shop/tls")?.spec.data["tls.key"] ?? []).toString()).toBe(
+      "key",
+    );
     expect(database.read(secrets, "Kubernetes/shop/release")).toBeUndefined();
     expect(database.read(configMaps, "Kubernetes/shop/ca")?.spec.data).toEqual({ "ca.crt": "pem" });
   });
@@ -201,7 +209,9 @@ spec:
 {apiVersion: networking.istio.io/v1, kind: WorkloadEntry, metadata: {name: a, namespace: "n"}, spec: {address: 1.2.3.4}, status: {conditions: [{type: Healthy, status: "False"}]}}
 `,
     );
-    expect(database.read(serviceEntries, "n/a")?.status).toEqual({ addresses: [{ value: "240.240.0.1", host: "a.example.com" }] });
+    expect(database.read(serviceEntries, "n/a")?.status).toEqual({
+      addresses: [{ value: "240.240.0.1", host: "a.example.com" }],
+    });
     expect(database.read(workloadEntries, "Kubernetes/n/a")?.status).toEqual({ healthy: false });
   });
 });

@@ -1,7 +1,16 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { create, equals, fromBinary, toBinary, toJson, type DescField, type DescMessage, type Message } from "@bufbuild/protobuf";
+import {
+  create,
+  equals,
+  fromBinary,
+  toBinary,
+  toJson,
+  type DescField,
+  type DescMessage,
+  type Message,
+} from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { Database, query } from "@istiod/incremental";
 import {
@@ -126,7 +135,9 @@ describe("decoding what was encoded", () => {
       "telemetry.istio.io": "istio.telemetry.v1alpha1",
       "extensions.istio.io": "istio.extensions.v1alpha1",
     }[group];
-    const schema = registry.getMessage(kind === "ProxyConfig" ? "istio.networking.v1beta1.ProxyConfig" : `${name ?? ""}.${kind}`);
+    const schema = registry.getMessage(
+      kind === "ProxyConfig" ? "istio.networking.v1beta1.ProxyConfig" : `${name ?? ""}.${kind}`,
+    );
     if (schema === undefined) throw new Error(kind);
     return { kind, schema };
   });
@@ -136,12 +147,17 @@ describe("decoding what was encoded", () => {
       fc.property(fc.integer(), (seed) => {
         const message = randomMessage(schema, numbers(seed), 4);
         const reports: string[] = [];
-        const report: Report = { error: (path, text) => void reports.push(`${path.join(".")}: ${text}`), warning: () => undefined };
+        const report: Report = {
+          error: (path, text) => void reports.push(`${path.join(".")}: ${text}`),
+          warning: () => undefined,
+        };
         const yaml = stringify({ spec: toJson(schema, message) }, { version: "1.1" });
         const parsed = readBack(yaml);
         const decoded = decodeMessage(schema, parsed, ["spec"], report);
         expect(reports).toEqual([]);
-        expect(decoded !== undefined && equals(schema, decoded, fromBinary(schema, toBinary(schema, message)))).toBe(true);
+        expect(decoded !== undefined && equals(schema, decoded, fromBinary(schema, toBinary(schema, message)))).toBe(
+          true,
+        );
       }),
       { numRuns: 30 },
     );
@@ -151,21 +167,30 @@ describe("decoding what was encoded", () => {
 describe("following any sequence of edits ends where a fresh reading does", () => {
   const names = ["a", "b", "c"];
   const entry = fc
-    .record({ name: fc.constantFrom(...names), host: fc.constantFrom("x.example.com", "y.example.com"), bad: fc.boolean() })
+    .record({
+      name: fc.constantFrom(...names),
+      host: fc.constantFrom("x.example.com", "y.example.com"),
+      bad: fc.boolean(),
+    })
     .map(({ name, host, bad }) => ({
       bad,
       text: `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: ${name}, namespace: ns}, spec: {hosts: [${bad ? "'*'" : host}], ports: [{number: 80, name: http, protocol: HTTP}]}}\n`,
     }));
-  const service = fc.record({ name: fc.constantFrom(...names), port: fc.integer({ min: 1, max: 3 }) }).map(({ name, port }) => ({
-    bad: false,
-    text: `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`,
-  }));
+  const service = fc
+    .record({ name: fc.constantFrom(...names), port: fc.integer({ min: 1, max: 3 }) })
+    .map(({ name, port }) => ({
+      bad: false,
+      text: `{apiVersion: v1, kind: Service, metadata: {name: ${name}}, spec: {ports: [{port: ${port}}]}}\n`,
+    }));
   const garbage = fc.constant({ bad: true, text: "{apiVersion: v1, kind: [}\n" });
   const documents = fc.array(
     fc.oneof({ weight: 4, arbitrary: entry }, { weight: 4, arbitrary: service }, { weight: 1, arbitrary: garbage }),
     { maxLength: 4 },
   );
-  const edit = fc.record({ file: fc.constantFrom("one.yaml", "two.yaml", "d/three.yml"), documents: fc.option(documents, { freq: 4 }) });
+  const edit = fc.record({
+    file: fc.constantFrom("one.yaml", "two.yaml", "d/three.yml"),
+    documents: fc.option(documents, { freq: 4 }),
+  });
   const good = (list: readonly { bad: boolean; text: string }[]): string =>
     list
       .filter((d) => !d.bad)
@@ -184,35 +209,39 @@ describe("following any sequence of edits ends where a fresh reading does", () =
 
   test("in memory", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(edit, { maxLength: 12 }), fc.array(fc.nat(3), { minLength: 12, maxLength: 12 }), async (edits, pauses) => {
-        const clock = new FakeClock();
-        const database = new Database<unknown>();
-        const source = new MemorySource();
-        const ingestion = new Ingestion(database, [source], { clock });
-        await ingestion.ready;
-        const files = new Map<string, string>();
-        for (const [i, { file, documents: list }] of edits.entries()) {
-          if (list === null) {
-            source.remove(file);
-            files.delete(file);
-          } else {
-            source.set(file, list.map((d) => d.text).join("---\n"));
-            files.set(file, good(list));
+      fc.asyncProperty(
+        fc.array(edit, { maxLength: 12 }),
+        fc.array(fc.nat(3), { minLength: 12, maxLength: 12 }),
+        async (edits, pauses) => {
+          const clock = new FakeClock();
+          const database = new Database<unknown>();
+          const source = new MemorySource();
+          const ingestion = new Ingestion(database, [source], { clock });
+          await ingestion.ready;
+          const files = new Map<string, string>();
+          for (const [i, { file, documents: list }] of edits.entries()) {
+            if (list === null) {
+              source.remove(file);
+              files.delete(file);
+            } else {
+              source.set(file, list.map((d) => d.text).join("---\n"));
+              files.set(file, good(list));
+            }
+            if (pauses[i] === 0) {
+              clock.advance(200);
+              await ingestion.idle();
+            }
           }
-          if (pauses[i] === 0) {
-            clock.advance(200);
-            await ingestion.idle();
-          }
-        }
-        for (const [file, text] of files) source.set(file, text);
-        clock.advance(200);
-        await ingestion.idle();
-        const fresh = new Database<unknown>();
-        const freshSource = new MemorySource();
-        for (const [file, text] of files) freshSource.set(file, text);
-        await new Ingestion(fresh, [freshSource]).ready;
-        expect(contents(database)).toEqual(contents(fresh));
-      }),
+          for (const [file, text] of files) source.set(file, text);
+          clock.advance(200);
+          await ingestion.idle();
+          const fresh = new Database<unknown>();
+          const freshSource = new MemorySource();
+          for (const [file, text] of files) freshSource.set(file, text);
+          await new Ingestion(fresh, [freshSource]).ready;
+          expect(contents(database)).toEqual(contents(fresh));
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -231,7 +260,9 @@ describe("following any sequence of edits ends where a fresh reading does", () =
         async (edits) => {
           const directory = await mkdtemp(join(tmpdir(), "istiod-edits-"));
           const database = new Database<unknown>();
-          const ingestion = new Ingestion(database, [new DirectorySource({ directory, clock: quick })], { clock: quick });
+          const ingestion = new Ingestion(database, [new DirectorySource({ directory, clock: quick })], {
+            clock: quick,
+          });
           try {
             await ingestion.ready;
             const files = new Map<string, string>();
@@ -281,7 +312,9 @@ function readBack(yaml: string): unknown {
     key: () => "probe",
     decode: (manifest: { body: Record<string, unknown> }) => ((found = manifest.body["spec"]), undefined),
   };
-  readText(`apiVersion: v1\nkind: Probe\nmetadata: {name: x}\n${yaml}`, "f", { kinds: [probe as unknown as (typeof allKinds)[number]] });
+  readText(`apiVersion: v1\nkind: Probe\nmetadata: {name: x}\n${yaml}`, "f", {
+    kinds: [probe as unknown as (typeof allKinds)[number]],
+  });
   return found;
 }
 
@@ -301,7 +334,10 @@ function randomMessage(schema: DescMessage, random: () => number, depth: number)
   const message = create(schema);
   switch (schema.typeName) {
     case "google.protobuf.Duration":
-      return Object.assign(message, { seconds: BigInt(Math.floor(random() * 1000)), nanos: Math.floor(random() * 1000) * 1_000_000 });
+      return Object.assign(message, {
+        seconds: BigInt(Math.floor(random() * 1000)),
+        nanos: Math.floor(random() * 1000) * 1_000_000,
+      });
     case "google.protobuf.Timestamp":
       return Object.assign(message, { seconds: BigInt(Math.floor(random() * 1e9)) });
     case "google.protobuf.Struct":
@@ -320,16 +356,23 @@ function randomMessage(schema: DescMessage, random: () => number, depth: number)
       continue;
     const value = (): unknown => randomValue(field, random, depth);
     if (depth === 0 && field.message !== undefined) continue;
-    if (field.fieldKind === "list") for (let n = Math.floor(random() * 3); n > 0; n--) target.get(field).add(value() as never);
+    if (field.fieldKind === "list")
+      for (let n = Math.floor(random() * 3); n > 0; n--) target.get(field).add(value() as never);
     else if (field.fieldKind === "map")
-      target.get(field).set((field.mapKey === 9 ? `k${Math.floor(random() * 9)}` : Math.floor(random() * 99)) as never, value() as never);
+      target
+        .get(field)
+        .set(
+          (field.mapKey === 9 ? `k${Math.floor(random() * 9)}` : Math.floor(random() * 99)) as never,
+          value() as never,
+        );
     else target.set(field, value() as never);
   }
   return message;
 }
 
 function randomValue(field: DescField, random: () => number, depth: number): unknown {
-  if (field.message !== undefined) return reflect(field.message, randomMessage(field.message, random, depth - 1), false);
+  if (field.message !== undefined)
+    return reflect(field.message, randomMessage(field.message, random, depth - 1), false);
   if (field.enum !== undefined) return field.enum.values[Math.floor(random() * field.enum.values.length)]?.number;
   switch (field.scalar) {
     case 9:

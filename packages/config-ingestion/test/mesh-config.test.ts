@@ -1,6 +1,12 @@
 import { equals } from "@bufbuild/protobuf";
 import { MeshConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { applyMeshConfig, defaultMeshConfig, formatPath, readMeshNetworks, type Report } from "@istiod/config-ingestion";
+import {
+  applyMeshConfig,
+  defaultMeshConfig,
+  formatPath,
+  readMeshNetworks,
+  type Report,
+} from "@istiod/config-ingestion";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
@@ -42,7 +48,9 @@ describe("mesh configuration", () => {
   });
 
   test("the proxy configuration is merged field by field, its metadata entry by entry", () => {
-    const base = apply("defaultConfig: {concurrency: 2, proxyMetadata: {A: '1', B: '1'}, proxyHeaders: {server: {disabled: true}}}").mesh;
+    const base = apply(
+      "defaultConfig: {concurrency: 2, proxyMetadata: {A: '1', B: '1'}, proxyHeaders: {server: {disabled: true}}}",
+    ).mesh;
     const report = reports();
     const mesh = applyMeshConfig(
       parse("defaultConfig: {statusPort: 15021, proxyMetadata: {B: '2'}, proxyHeaders: {requestId: {disabled: true}}}"),
@@ -98,7 +106,10 @@ defaultProviders: {metrics: [prometheus]}`);
       "discoverySelectors: [{matchLabels: {a: b}}, {matchExpressions: [{key: mesh, operator: Within, values: [x]}]}]",
       'discoverySelectors[1].matchExpressions[0].operator: is "Within", expected one of In, NotIn, Exists, DoesNotExist',
     ],
-    ["discoverySelectors: [{matchExpressions: [{key: mesh, operator: In}]}]", "discoverySelectors[0].matchExpressions[0].values: is empty, expected values for operator In"],
+    [
+      "discoverySelectors: [{matchExpressions: [{key: mesh, operator: In}]}]",
+      "discoverySelectors[0].matchExpressions[0].values: is empty, expected values for operator In",
+    ],
     [
       "discoverySelectors: [{matchExpressions: [{key: mesh, operator: Exists, values: [x]}]}]",
       "discoverySelectors[0].matchExpressions[0].values: is set, expected none for operator Exists",
@@ -119,7 +130,10 @@ describe("mesh networks", () => {
       report,
     );
     expect(report.errors).toEqual([]);
-    expect(networks?.networks["n1"]?.gateways[0]).toMatchObject({ gw: { case: "address", value: "1.2.3.4" }, port: 15443 });
+    expect(networks?.networks["n1"]?.gateways[0]).toMatchObject({
+      gw: { case: "address", value: "1.2.3.4" },
+      port: 15443,
+    });
   });
 
   test("a bad gateway is refused", () => {

@@ -67,7 +67,9 @@ test("a file that was never there is no problem, however often its folder change
   await writeFile(path("mesh.yaml"), "trustDomain: late.example\n");
   expect((await source.read()).problems).toEqual([]);
   await unlink(path("mesh.yaml"));
-  expect((await source.read()).problems.map(formatProblem)).toEqual([expect.stringContaining("does not exist; the last good version stays in force")]);
+  expect((await source.read()).problems.map(formatProblem)).toEqual([
+    expect.stringContaining("does not exist; the last good version stays in force"),
+  ]);
   source.stop();
 });
 
@@ -114,10 +116,14 @@ test("a bad value later is reported, and the last good version stays; so it does
   ]);
   await writeFile(path("mesh.yaml"), "");
   await eventually(() =>
-    expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`),
+    expect(problems.at(-1)).toBe(
+      `${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`,
+    ),
   );
   await unlink(path("mesh.yaml"));
-  await eventually(() => expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays in force`));
+  await eventually(() =>
+    expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays in force`),
+  );
   expect(trustDomain()).toBe("good.example");
   await writeFile(path("mesh.yaml"), "{}\n");
   await eventually(() => expect(trustDomain()).toBe("cluster.local"));

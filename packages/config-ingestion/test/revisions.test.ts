@@ -16,7 +16,9 @@ function hosts(revision: string, ...texts: readonly string[]): unknown[] {
   const ledger = new Ledger({ revision });
   texts.forEach((text, i) => ledger.replaceFile(`${i}.yaml`, text));
   expect(ledger.problems()).toEqual([]);
-  return ledger.takeChanges().map(({ object }) => (object?.kind === "DestinationRule" ? (object.spec as { host: string }).host : object?.kind));
+  return ledger
+    .takeChanges()
+    .map(({ object }) => (object?.kind === "DestinationRule" ? (object.spec as { host: string }).host : object?.kind));
 }
 
 test("an istiod of a revision leaves out what is labelled as another revision's", () => {

@@ -6,7 +6,13 @@ const pod = (name: string, ip: string, version: number) =>
   JSON.stringify({
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name, namespace: "shop", resourceVersion: `${version}`, creationTimestamp: "2024-01-01T00:00:00Z", labels: { app: name } },
+    metadata: {
+      name,
+      namespace: "shop",
+      resourceVersion: `${version}`,
+      creationTimestamp: "2024-01-01T00:00:00Z",
+      labels: { app: name },
+    },
     spec: { serviceAccountName: name, containers: [{ name: "app" }] },
     status: { phase: "Running", podIP: ip, podIPs: [{ ip }] },
   });

@@ -77,7 +77,9 @@ describe("values", () => {
                 .join(", ")
         }]`,
     );
-    expect(parseYaml({ text: levels.join("\n"), line: 1 })).toMatchObject({ message: expect.stringMatching(/alias/i) as unknown });
+    expect(parseYaml({ text: levels.join("\n"), line: 1 })).toMatchObject({
+      message: expect.stringMatching(/alias/i) as unknown,
+    });
   });
 
   test.each([201, 399, 999, 50_000])("a document of %d levels is refused, however they are written", (levels) => {
@@ -100,15 +102,30 @@ describe("values", () => {
   });
 
   test("a duplicate key is refused at its line", () => {
-    expect(parseYaml({ text: "a: 1\nb: 2\na: 3\n", line: 10 })).toEqual({ line: 12, message: 'key "a" is already set on line 10' });
+    expect(parseYaml({ text: "a: 1\nb: 2\na: 3\n", line: 10 })).toEqual({
+      line: 12,
+      message: 'key "a" is already set on line 10',
+    });
   });
 
   test.each([
-    ["in a mapping below", "a:\n- b:\n    c: 1\n    d: 2\n    c: 3\n", { line: 14, message: 'key "c" is already set on line 12' }],
+    [
+      "in a mapping below",
+      "a:\n- b:\n    c: 1\n    d: 2\n    c: 3\n",
+      { line: 14, message: 'key "c" is already set on line 12' },
+    ],
     ["in a flow mapping", "a: {b: 1,\n  b: 2}\n", { line: 11, message: 'key "b" is already set on line 10' }],
     ["that are quoted", "'a b': 1\n\"a b\": 2\n", { line: 11, message: 'key "a b" is already set on line 10' }],
-    ["that mean the same", "y: 1\nyes: 2\n", { line: 11, message: 'key "yes", which means the same as "y", is already set on line 10' }],
-    ["of which the second has an anchor", "a: 1\n&x a: 2\n", { line: 11, message: 'key "a" is already set on line 10' }],
+    [
+      "that mean the same",
+      "y: 1\nyes: 2\n",
+      { line: 11, message: 'key "yes", which means the same as "y", is already set on line 10' },
+    ],
+    [
+      "of which the second has an anchor",
+      "a: 1\n&x a: 2\n",
+      { line: 11, message: 'key "a" is already set on line 10' },
+    ],
     ["three times", "a: 1\na: 2\na: 3\n", { line: 11, message: 'key "a" is already set on line 10' }],
   ])("duplicate keys %s are named, with the lines of both", (_, text, expected) => {
     expect(parseYaml({ text, line: 10 })).toEqual(expected);
@@ -182,7 +199,9 @@ describe("the two parsers", () => {
         { depthSize: "small" },
         scalar,
         fc.array(tie("value"), { maxLength: 4 }),
-        fc.dictionary(fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom("yes", "1", "a b", "x:")), tie("value"), { maxKeys: 4 }),
+        fc.dictionary(fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom("yes", "1", "a b", "x:")), tie("value"), {
+          maxKeys: 4,
+        }),
       ),
     })).value;
     fc.assert(
@@ -248,7 +267,10 @@ describe("the two parsers", () => {
     const differing = words.filter((word) => {
       const slow = parseWithPositions({ text: `a: ${word}`, line: 1 });
       const quick = readPlainly(`a: ${word}`);
-      return quick !== undefined && !Object.is(JSON.stringify(quick.value), JSON.stringify("value" in slow ? slow.value : slow));
+      return (
+        quick !== undefined &&
+        !Object.is(JSON.stringify(quick.value), JSON.stringify("value" in slow ? slow.value : slow))
+      );
     });
     expect(differing).toEqual([]);
   });

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { registry } from "@istiod/envoy-api/registry";
 import { withAdditions } from "../tool/additions.mjs";
 
-const number = (message: string, field: string): number | undefined => registry.getMessage(message)?.fields.find(({ name }) => name === field)?.number;
+const number = (message: string, field: string): number | undefined =>
+  registry.getMessage(message)?.fields.find(({ name }) => name === field)?.number;
 
 describe("fields newer than the published protos", () => {
   it.each([
@@ -20,7 +21,8 @@ describe("fields newer than the published protos", () => {
 
 describe("the table of additions", () => {
   const file = "envoy/type/tracing/v3/custom_tag.proto";
-  const source = 'syntax = "proto3";\npackage envoy.type.tracing.v3;\nmessage CustomTag {\n  message Literal { string value = 1; }\n  oneof type {\n    Literal literal = 2;\n  }\n}\n';
+  const source =
+    'syntax = "proto3";\npackage envoy.type.tracing.v3;\nmessage CustomTag {\n  message Literal { string value = 1; }\n  oneof type {\n    Literal literal = 2;\n  }\n}\n';
 
   it("adds a field where it belongs", () => {
     expect(withAdditions(file, source)).toMatch(/oneof type \{\s*string value = 6;/);
@@ -33,6 +35,8 @@ describe("the table of additions", () => {
   });
 
   it("fails loudly where there is nothing to add to", () => {
-    expect(() => withAdditions(file, source.replace("message CustomTag", "message Renamed"))).toThrow("message CustomTag is not there");
+    expect(() => withAdditions(file, source.replace("message CustomTag", "message Renamed"))).toThrow(
+      "message CustomTag is not there",
+    );
   });
 });

@@ -6,7 +6,10 @@ import { HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/extensions/up
 import { registry } from "@istiod/envoy-api/registry";
 
 const http2 = create(HttpProtocolOptionsSchema, {
-  upstreamProtocolOptions: { case: "explicitHttpConfig", value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } } },
+  upstreamProtocolOptions: {
+    case: "explicitHttpConfig",
+    value: { protocolConfig: { case: "http2ProtocolOptions", value: {} } },
+  },
 });
 const bytes = toBinary(
   ClusterSchema,
@@ -14,7 +17,9 @@ const bytes = toBinary(
     name: "cart",
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STRICT_DNS },
     dnsJitter: create(DurationSchema, { nanos: 100_000_000 }),
-    typedExtensionProtocolOptions: { "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": anyPack(HttpProtocolOptionsSchema, http2) },
+    typedExtensionProtocolOptions: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": anyPack(HttpProtocolOptionsSchema, http2),
+    },
   }),
 );
 // The registry opens every `Any`.

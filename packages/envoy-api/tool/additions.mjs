@@ -3,7 +3,11 @@
  * (envoyproxy/envoy, api/). An entry whose field the published proto has by now is left out. Whole files that are missing are in stubs/.
  */
 const additions = [
-  { file: "envoy/config/cluster/v3/cluster.proto", message: "Cluster", lines: ["google.protobuf.Duration dns_jitter = 58;"] },
+  {
+    file: "envoy/config/cluster/v3/cluster.proto",
+    message: "Cluster",
+    lines: ["google.protobuf.Duration dns_jitter = 58;"],
+  },
   {
     file: "envoy/config/cluster/v3/circuit_breaker.proto",
     message: "CircuitBreakers.Thresholds.RetryBudget",
@@ -15,7 +19,11 @@ const additions = [
     message: "ZipkinConfig",
     imports: ["envoy/config/core/v3/http_service.proto"],
     types: ["enum TraceContextOption { USE_B3 = 0; USE_B3_WITH_W3C_PROPAGATION = 1; }"],
-    lines: ["TraceContextOption trace_context_option = 8;", "core.v3.HttpService collector_service = 9;", "bool timestamp_trace_ids = 10;"],
+    lines: [
+      "TraceContextOption trace_context_option = 8;",
+      "core.v3.HttpService collector_service = 9;",
+      "bool timestamp_trace_ids = 10;",
+    ],
   },
   { file: "envoy/type/tracing/v3/custom_tag.proto", message: "CustomTag", oneof: "type", lines: ["string value = 6;"] },
   {
@@ -33,7 +41,11 @@ const additions = [
       "enum FailurePolicy { UNSPECIFIED = 0; FAIL_RELOAD = 1; FAIL_CLOSED = 2; FAIL_OPEN = 3; }",
       "message ReloadConfig { config.core.v3.BackoffStrategy backoff = 1; }",
     ],
-    lines: ["FailurePolicy failure_policy = 7;", "ReloadConfig reload_config = 8;", "google.protobuf.BoolValue allow_on_headers_stop_iteration = 9;"],
+    lines: [
+      "FailurePolicy failure_policy = 7;",
+      "ReloadConfig reload_config = 8;",
+      "google.protobuf.BoolValue allow_on_headers_stop_iteration = 9;",
+    ],
   },
   {
     file: "envoy/extensions/transport_sockets/tls/v3/common.proto",
@@ -58,16 +70,24 @@ export const extendedFiles = new Set(additions.map((addition) => addition.file))
 
 function extended(source, { file, message, oneof, imports = [], fileTypes = [], types = [], lines }) {
   let at = 0;
-  for (const name of message.split(".")) at = after(source, new RegExp(String.raw`\bmessage ${name} \{`), at, `${file}: message ${name}`);
+  for (const name of message.split("."))
+    at = after(source, new RegExp(String.raw`\bmessage ${name} \{`), at, `${file}: message ${name}`);
   const body = source.slice(at, closingBrace(source, at));
   const missing = lines.filter((line) => !new RegExp(String.raw`\b${nameAndNumber(line)}\b`).test(body));
   if (missing.length === 0) return source;
-  if (missing.length < lines.length) throw new Error(`${file}: ${message} has a part of the additions; remove these from the table`);
-  const into = oneof === undefined ? at : after(source, new RegExp(String.raw`\boneof ${oneof} \{`), at, `${file}: oneof ${oneof}`);
+  if (missing.length < lines.length)
+    throw new Error(`${file}: ${message} has a part of the additions; remove these from the table`);
+  const into =
+    oneof === undefined
+      ? at
+      : after(source, new RegExp(String.raw`\boneof ${oneof} \{`), at, `${file}: oneof ${oneof}`);
   const inserted = `\n${[...types, ...lines].map((line) => `  ${line}`).join("\n")}\n`;
   const text = source.slice(0, into) + inserted + source.slice(into);
   const absent = imports.filter((path) => !text.includes(`import "${path}";`)).map((path) => `import "${path}";\n`);
-  return text.replace(/^package [^;]+;\n/m, (line) => `${line}\n${absent.join("")}`) + fileTypes.map((type) => `\n${type}\n`).join("");
+  return (
+    text.replace(/^package [^;]+;\n/m, (line) => `${line}\n${absent.join("")}`) +
+    fileTypes.map((type) => `\n${type}\n`).join("")
+  );
 }
 
 function nameAndNumber(line) {

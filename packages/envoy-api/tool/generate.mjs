@@ -20,14 +20,18 @@ const roots = [
   ["googleapis", /^google\/(rpc\/status|api\/expr\/v1alpha1\/(syntax|checked))\.proto$/],
 ];
 /** Imports whose only content is options, which have no effect at run time. */
-const annotationImport = /^(validate|udpa\/annotations|xds\/annotations|envoy\/annotations)\/|^google\/api\/annotations\.proto$/;
+const annotationImport =
+  /^(validate|udpa\/annotations|xds\/annotations|envoy\/annotations)\/|^google\/api\/annotations\.proto$/;
 /** Imports that are in no package; a file that needs one of them is left out. */
 const absentImport = /^(opencensus|io\/prometheus)\//;
 
 /** Removes option statements and bracketed options of annotation packages from one proto file. */
 function withoutAnnotations(source) {
   const name = String.raw`\((?:validate|udpa\.annotations|xds\.annotations|envoy\.annotations|google\.api)\b[^)]*\)`;
-  const statement = new RegExp(String.raw`^[ \t]*option ${name}[\w.]*\s*=\s*(?:\{[\s\S]*?\n?[ \t]*\}|[^;{]*);[ \t]*\n`, "gm");
+  const statement = new RegExp(
+    String.raw`^[ \t]*option ${name}[\w.]*\s*=\s*(?:\{[\s\S]*?\n?[ \t]*\}|[^;{]*);[ \t]*\n`,
+    "gm",
+  );
   let text = source.replace(statement, "");
   text = stripBracketOptions(text, new RegExp(`^${name}`));
   return text;
@@ -104,7 +108,11 @@ function splitTop(text) {
 
 function protosUnder(dir, base = dir) {
   return readdirSync(dir, { withFileTypes: true }).flatMap((e) =>
-    e.isDirectory() ? protosUnder(join(dir, e.name), base) : e.name.endsWith(".proto") ? [relative(base, join(dir, e.name))] : [],
+    e.isDirectory()
+      ? protosUnder(join(dir, e.name), base)
+      : e.name.endsWith(".proto")
+        ? [relative(base, join(dir, e.name))]
+        : [],
   );
 }
 
@@ -122,21 +130,27 @@ for (const [root, wanted] of roots) {
       continue;
     }
     const text = withoutAnnotations(
-      source.replace(/^import (?:public |weak )?"([^"]+)";[^\n]*\n/gm, (line, i) => (annotationImport.test(i) ? "" : line)),
+      source.replace(/^import (?:public |weak )?"([^"]+)";[^\n]*\n/gm, (line, i) =>
+        annotationImport.test(i) ? "" : line,
+      ),
     );
     mkdirSync(dirname(join(proto, file)), { recursive: true });
     writeFileSync(join(proto, file), withAdditions(file, text));
     extendedFiles.delete(file);
   }
 }
-if (extendedFiles.size > 0) throw new Error(`no longer published, but to be extended: ${[...extendedFiles].join(", ")}`);
+if (extendedFiles.size > 0)
+  throw new Error(`no longer published, but to be extended: ${[...extendedFiles].join(", ")}`);
 const gone = new Set(left);
 for (const file of protosUnder(proto)) {
   const path = join(proto, file);
   const text = readFileSync(path, "utf8");
   const imports = [...text.matchAll(/^import (?:public |weak )?"([^"]+)";/gm)].map((m) => m[1]);
   if (imports.some((i) => gone.has(i))) {
-    writeFileSync(path, text.replace(/^import (?:public |weak )?"([^"]+)";[^\n]*\n/gm, (line, i) => (gone.has(i) ? "" : line)));
+    writeFileSync(
+      path,
+      text.replace(/^import (?:public |weak )?"([^"]+)";[^\n]*\n/gm, (line, i) => (gone.has(i) ? "" : line)),
+    );
   }
 }
 writeFileSync(join(here, "build", "buf.yaml"), "version: v2\nmodules:\n  - path: proto\n");
@@ -146,11 +160,16 @@ writeFileSync(
   JSON.stringify({
     version: "v2",
     inputs: [{ directory: "proto" }],
-    plugins: [{ local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
+    plugins: [
+      { local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] },
+    ],
   }),
 );
 const buf = require.resolve("@bufbuild/buf/bin/buf");
-execFileSync(process.execPath, [buf, "generate", "--template", "buf.gen.json"], { cwd: join(here, "build"), stdio: "inherit" });
+execFileSync(process.execPath, [buf, "generate", "--template", "buf.gen.json"], {
+  cwd: join(here, "build"),
+  stdio: "inherit",
+});
 writeRegistry(fresh);
 rmSync(join(here, "gen"), { recursive: true, force: true });
 renameSync(fresh, join(here, "gen"));
@@ -164,12 +183,19 @@ function writeRegistry(gen) {
     join(gen, "registry_pb.js"),
     `import { createRegistry } from "@bufbuild/protobuf";\n${imports}\nexport const registry = createRegistry(${files.map((_, i) => name(i)).join(", ")});\n`,
   );
-  writeFileSync(join(gen, "registry_pb.d.ts"), `import type { Registry } from "@bufbuild/protobuf";\n/** Every message type of this package. */\nexport declare const registry: Registry;\n`);
+  writeFileSync(
+    join(gen, "registry_pb.d.ts"),
+    `import type { Registry } from "@bufbuild/protobuf";\n/** Every message type of this package. */\nexport declare const registry: Registry;\n`,
+  );
 }
 
 function modulesUnder(dir, base = dir) {
   return readdirSync(dir, { withFileTypes: true }).flatMap((e) =>
-    e.isDirectory() ? modulesUnder(join(dir, e.name), base) : e.name.endsWith("_pb.js") ? [relative(base, join(dir, e.name))] : [],
+    e.isDirectory()
+      ? modulesUnder(join(dir, e.name), base)
+      : e.name.endsWith("_pb.js")
+        ? [relative(base, join(dir, e.name))]
+        : [],
   );
 }
 

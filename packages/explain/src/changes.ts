@@ -16,7 +16,10 @@ export interface ResourceChange {
   readonly type: string;
   readonly name: string;
   readonly change: "added" | "removed" | "changed";
-  /** Where the two differ; of a changed resource only, and never of a secret. Kind `missing`: it is no more; `extra`: it is new. */
+  /**
+   * Where the two differ; of a changed resource only, and never of a secret. Kind `missing`: it is no more; `extra`: it
+   * is new.
+   */
   readonly differences: readonly JsonDifference[];
   /** Node ids, sorted. */
   readonly proxies: readonly string[];
@@ -44,9 +47,17 @@ export function pairProxies(before: readonly Proxy[], after: readonly Proxy[]): 
 }
 
 /** Which proxies' which resources differ between two states of a mesh, and how. */
-export function meshChanges(before: Database<Proxy>, after: Database<Proxy>, pairs: readonly ProxyPair[], types: readonly ResourceType[] = resourceTypes): MeshChanges {
+export function meshChanges(
+  before: Database<Proxy>,
+  after: Database<Proxy>,
+  pairs: readonly ProxyPair[],
+  types: readonly ResourceType[] = resourceTypes,
+): MeshChanges {
   const changed = new Set<string>();
-  const found = new Map<string, { readonly change: SetChange; readonly type: ResourceType; readonly proxies: string[] }>();
+  const found = new Map<
+    string,
+    { readonly change: SetChange; readonly type: ResourceType; readonly proxies: string[] }
+  >();
   const memo = new Map<ResourceSet, Map<ResourceSet, readonly SetChange[]>>();
   const both = pairs.flatMap((pair) => (pair.before && pair.after ? [{ before: pair.before, after: pair.after }] : []));
   for (const pair of both) {
@@ -66,7 +77,9 @@ export function meshChanges(before: Database<Proxy>, after: Database<Proxy>, pai
     changed: [...changed].sort(),
     added: pairs.flatMap((pair) => (pair.before === undefined && pair.after ? [pair.after.nodeId] : [])).sort(),
     removed: pairs.flatMap((pair) => (pair.after === undefined && pair.before ? [pair.before.nodeId] : [])).sort(),
-    resources: alike([...found.values()].map(described)).sort((a, b) => order.indexOf(a.type) - order.indexOf(b.type) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)),
+    resources: alike([...found.values()].map(described)).sort(
+      (a, b) => order.indexOf(a.type) - order.indexOf(b.type) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0),
+    ),
   };
 }
 
@@ -98,24 +111,49 @@ function setOf(database: Database<Proxy>, proxy: Proxy, { typeUrl }: ResourceTyp
 }
 
 /** The changes between two sets; found once for all proxies that have the two. */
-function setChanges(before: ResourceSet | undefined, after: ResourceSet | undefined, memo: Map<ResourceSet, Map<ResourceSet, readonly SetChange[]>>): readonly SetChange[] {
+function setChanges(
+  before: ResourceSet | undefined,
+  after: ResourceSet | undefined,
+  memo: Map<ResourceSet, Map<ResourceSet, readonly SetChange[]>>,
+): readonly SetChange[] {
   if (before === undefined || after === undefined) return [];
   const byAfter = memo.get(before) ?? new Map<ResourceSet, readonly SetChange[]>();
   memo.set(before, byAfter);
   let changes = byAfter.get(after);
   if (changes === undefined) {
-    const gone = [...before].filter(({ name }) => !after.has(name)).map((resource): SetChange => ({ name: resource.name, before: resource }));
+    const gone = [...before]
+      .filter(({ name }) => !after.has(name))
+      .map((resource): SetChange => ({ name: resource.name, before: resource }));
     const others = [...after].flatMap((resource): readonly SetChange[] => {
       const old = before.get(resource.name);
-      return old?.version === resource.version ? [] : [{ name: resource.name, ...(old && { before: old }), after: resource }];
+      return old?.version === resource.version
+        ? []
+        : [{ name: resource.name, ...(old && { before: old }), after: resource }];
     });
     byAfter.set(after, (changes = [...gone, ...others]));
   }
   return changes;
 }
 
-function described({ change: { name, before, after }, type: { short, typeUrl }, proxies }: { readonly change: SetChange; readonly type: ResourceType; readonly proxies: string[] }): ResourceChange {
+function described({
+  change: { name, before, after },
+  type: { short, typeUrl },
+  proxies,
+}: {
+  readonly change: SetChange;
+  readonly type: ResourceType;
+  readonly proxies: string[];
+}): ResourceChange {
   const secret = short === "sds";
-  const differences = before && after && !secret ? jsonDifferences(resourceJson(typeUrl, before.bytes), resourceJson(typeUrl, after.bytes)) : [];
-  return { type: short, name, change: before === undefined ? "added" : after === undefined ? "removed" : "changed", differences, proxies: [...proxies].sort() };
+  const differences =
+    before && after && !secret
+      ? jsonDifferences(resourceJson(typeUrl, before.bytes), resourceJson(typeUrl, after.bytes))
+      : [];
+  return {
+    type: short,
+    name,
+    change: before === undefined ? "added" : after === undefined ? "removed" : "changed",
+    differences,
+    proxies: [...proxies].sort(),
+  };
 }

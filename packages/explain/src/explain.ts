@@ -40,10 +40,15 @@ export interface ResourceExplanation {
 }
 
 /** Explains what a client has, from the records of how it was computed. */
-export function explain(database: Database<Proxy>, view: View<Proxy>, { types = resourceTypes, name, tries = 0 }: ExplainOptions = {}): readonly ResourceExplanation[] {
+export function explain(
+  database: Database<Proxy>,
+  view: View<Proxy>,
+  { types = resourceTypes, name, tries = 0 }: ExplainOptions = {},
+): readonly ResourceExplanation[] {
   const budget: Budget = { tries };
   const inSets = types.flatMap((type) => made(view, type, name));
-  const found = inSets.length === 0 && name !== undefined ? types.flatMap((type) => lookedUp(view, type, name)) : inSets;
+  const found =
+    inSets.length === 0 && name !== undefined ? types.flatMap((type) => lookedUp(view, type, name)) : inSets;
   return found.map((each) => explanationOf(database, view, each, budget));
 }
 
@@ -73,11 +78,17 @@ function lookedUp(view: View<Proxy>, type: ResourceType, name: string): readonly
   return [{ type, resource, maker: walk(view.explain(lookup, name).tree) }];
 }
 
-function explanationOf(database: Database<Proxy>, view: View<Proxy>, { type, resource, maker }: Made, budget: Budget): ResourceExplanation {
+function explanationOf(
+  database: Database<Proxy>,
+  view: View<Proxy>,
+  { type, resource, maker }: Made,
+  budget: Budget,
+): ResourceExplanation {
   const read = objectsRead(maker.reads);
   const effects = new Map<ObjectRead, Effect | undefined>();
   for (const object of [...read].sort((a, b) => Number(isWritten(b)) - Number(isWritten(a)))) {
-    if (budget.tries > 0 && object.read !== "absent") effects.set(object, effectOf(database, view, maker, resource, object, budget));
+    if (budget.tries > 0 && object.read !== "absent")
+      effects.set(object, effectOf(database, view, maker, resource, object, budget));
   }
   const objects = read.map((object) => {
     const effect = effects.get(object);
@@ -102,5 +113,9 @@ function isWritten({ kind }: ObjectRead): boolean {
 }
 
 function asked({ fact, arg, answer }: ExplainedFact): AskedFact {
-  return { fact, ...(arg !== undefined && { arg }), answer: answer instanceof Error ? `error: ${answer.message}` : answer };
+  return {
+    fact,
+    ...(arg !== undefined && { arg }),
+    answer: answer instanceof Error ? `error: ${answer.message}` : answer,
+  };
 }

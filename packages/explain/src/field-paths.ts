@@ -6,7 +6,10 @@ import { messageRegistry } from "./resource-types.js";
 export interface Trial {
   /** The fields directly below a path. */
   below(path: readonly (string | number)[]): readonly (readonly (string | number)[])[];
-  /** The value without the field: a field of a message is unset, an element removed, a plain value emptied. Undefined where that gives no value. */
+  /**
+   * The value without the field: a field of a message is unset, an element removed, a plain value emptied. Undefined
+   * where that gives no value.
+   */
   without(path: readonly (string | number)[]): unknown;
 }
 
@@ -24,7 +27,11 @@ export function trialOf(value: unknown): Trial {
 
 /** `spec.http[0].route[1].weight`. */
 export function formatFieldPath(path: readonly (string | number)[]): string {
-  return path.map((part, i) => (typeof part === "number" ? `[${part}]` : /^[\w-]+$/.test(part) ? `${i === 0 ? "" : "."}${part}` : `["${part}"]`)).join("");
+  return path
+    .map((part, i) =>
+      typeof part === "number" ? `[${part}]` : /^[\w-]+$/.test(part) ? `${i === 0 ? "" : "."}${part}` : `["${part}"]`,
+    )
+    .join("");
 }
 
 const identity = ["kind", "namespace", "name", "cluster"];
@@ -44,7 +51,12 @@ function toPlain(value: unknown): Json {
     return schema === undefined ? {} : (toJson(schema, value, { registry: messageRegistry() }) as Json);
   }
   if (Array.isArray(value)) return value.map(toPlain);
-  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).filter(([, v]) => v !== undefined).map(([key, v]) => [key, toPlain(v)]));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([, v]) => v !== undefined)
+        .map(([key, v]) => [key, toPlain(v)]),
+    );
   return value as Json;
 }
 
@@ -55,12 +67,17 @@ function fromPlain(original: unknown, plain: Json | undefined): unknown {
     return schema && fromJson(schema, (plain ?? {}) as JsonValue, { registry: messageRegistry() });
   }
   if (isJsonObject(plain) && typeof original === "object" && original !== null) {
-    return Object.fromEntries(Object.entries(plain).map(([key, v]) => [key, fromPlain((original as Record<string, unknown>)[key], v)]));
+    return Object.fromEntries(
+      Object.entries(plain).map(([key, v]) => [key, fromPlain((original as Record<string, unknown>)[key], v)]),
+    );
   }
   return plain;
 }
 
-/** Whether a field may be absent: those of messages may, and keys of labels and annotations; others have a value that says nothing. */
+/**
+ * Whether a field may be absent: those of messages may, and keys of labels and annotations; others have a value that
+ * says nothing.
+ */
 function isOptional(original: unknown, path: readonly (string | number)[]): boolean {
   if (path[0] === "labels" || path[0] === "annotations") return path.length > 1;
   let at: unknown = original;
@@ -79,7 +96,8 @@ function blank(value: Json | undefined): Json {
 
 function remove(root: Json, path: readonly (string | number)[], optional: boolean): boolean {
   let at: Json | undefined = root;
-  for (const part of path.slice(0, -1)) at = Array.isArray(at) ? at[part as number] : isJsonObject(at) ? at[part] : undefined;
+  for (const part of path.slice(0, -1))
+    at = Array.isArray(at) ? at[part as number] : isJsonObject(at) ? at[part] : undefined;
   const last = path.at(-1);
   if (Array.isArray(at) && typeof last === "number") {
     at.splice(last, 1);

@@ -20,11 +20,18 @@ export interface Budget {
 }
 
 /**
- * Finds by trying, never by declaration, what of an object a resource was made from: the resource is computed as it would be if the object
- * were not there, and then without each of its fields, and compared. Nothing is changed by it. Two fields of which each alone makes no
- * difference are not found. Undefined where the budget is used up.
+ * Finds by trying, never by declaration, what of an object a resource was made from: the resource is computed as it
+ * would be if the object were not there, and then without each of its fields, and compared. Nothing is changed by it.
+ * Two fields of which each alone makes no difference are not found. Undefined where the budget is used up.
  */
-export function effectOf(database: Database<Proxy>, view: View<Proxy>, { query }: Maker, resource: Resource, object: ObjectRead, budget: Budget): Effect | undefined {
+export function effectOf(
+  database: Database<Proxy>,
+  view: View<Proxy>,
+  { query }: Maker,
+  resource: Resource,
+  object: ObjectRead,
+  budget: Budget,
+): Effect | undefined {
   const collection = collectionNamed(object.kind);
   const value = valueOf(database, object);
   if (collection === undefined || value === undefined) return undefined;
@@ -36,8 +43,12 @@ export function effectOf(database: Database<Proxy>, view: View<Proxy>, { query }
     }
     budget.tries--;
     try {
-      const dryRun = database.dryRun((tx) => (changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed)));
-      return versionIn(dryRun.call(view, query.definition, query.arg as never), resource.name) === resource.version ? "same" : "other";
+      const dryRun = database.dryRun((tx) =>
+        changed === undefined ? tx.delete(collection, object.key) : tx.set(collection, object.key, changed),
+      );
+      return versionIn(dryRun.call(view, query.definition, query.arg as never), resource.name) === resource.version
+        ? "same"
+        : "other";
     } catch {
       return "error";
     }
@@ -70,6 +81,7 @@ function attempt(make: () => unknown): unknown {
 function versionIn(result: unknown, name: string): string | undefined {
   if (isResource(result)) return result.name === name ? result.version : undefined;
   if (result instanceof ResourceSet) return result.get(name)?.version;
-  if (Array.isArray(result)) return (result as unknown[]).filter(isResource).find((each) => each.name === name)?.version;
+  if (Array.isArray(result))
+    return (result as unknown[]).filter(isResource).find((each) => each.name === name)?.version;
   return undefined;
 }

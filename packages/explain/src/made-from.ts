@@ -21,7 +21,14 @@ export interface ObjectRead {
 }
 
 const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
-  [...allKinds.map(({ collection }) => collection), environment, meshConfig, meshNetworks, resolvedHosts, fetchedJwks].map((of) => [of.name, of as Collection<unknown>]),
+  [
+    ...allKinds.map(({ collection }) => collection),
+    environment,
+    meshConfig,
+    meshNetworks,
+    resolvedHosts,
+    fetchedJwks,
+  ].map((of) => [of.name, of as Collection<unknown>]),
 );
 
 const clusterScoped = new Set(allKinds.filter(({ scope }) => scope === "cluster").map(({ kind }) => kind));
@@ -38,7 +45,8 @@ export function objectsRead(reads: readonly ExplainedRead[]): readonly ObjectRea
   const add = (kind: string, key: string, read: ObjectRead["read"], changedAt: number): void => {
     const id = `${kind} ${key}`;
     const known = found.get(id);
-    if (known === undefined || known.read === "candidate") found.set(id, { kind, ...nameOf(kind, key), key, read, changedAt });
+    if (known === undefined || known.read === "candidate")
+      found.set(id, { kind, ...nameOf(kind, key), key, read, changedAt });
   };
   for (const read of reads) {
     if (read.kind === "entry") add(read.collection, read.key, read.present ? "present" : "absent", read.changedAt);
@@ -62,7 +70,11 @@ function nameOf(kind: string, key: string): Pick<ObjectRead, "namespace" | "name
   const parts = key.split("/");
   if (ofEachCluster.has(kind)) {
     const [cluster = "", ...rest] = parts;
-    return clusterScoped.has(kind) ? { cluster, namespace: "", name: rest.join("/") } : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
+    return clusterScoped.has(kind)
+      ? { cluster, namespace: "", name: rest.join("/") }
+      : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
   }
-  return allKinds.some((each) => each.kind === kind) && !clusterScoped.has(kind) ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") } : { namespace: "", name: key };
+  return allKinds.some((each) => each.kind === kind) && !clusterScoped.has(kind)
+    ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") }
+    : { namespace: "", name: key };
 }

@@ -10,7 +10,10 @@ export interface Maker {
   readonly facts: readonly ExplainedFact[];
 }
 
-/** Finds by the records which query made a resource: the one that gave it, else the one that gave the smallest list with it. */
+/**
+ * Finds by the records which query made a resource: the one that gave it, else the one that gave the smallest list with
+ * it.
+ */
 export class Makers {
   readonly #direct = new Map<string, ExplainedQuery>();
   readonly #lists: { readonly query: ExplainedQuery; readonly size: number; has(resource: Resource): boolean }[] = [];
@@ -22,7 +25,11 @@ export class Makers {
         const id = identity(result);
         if (!this.#direct.has(id)) this.#direct.set(id, query);
       } else if (result instanceof ResourceSet) {
-        this.#lists.push({ query, size: result.size, has: ({ name, version }) => result.get(name)?.version === version });
+        this.#lists.push({
+          query,
+          size: result.size,
+          has: ({ name, version }) => result.get(name)?.version === version,
+        });
       } else if (Array.isArray(result) && isResource(result[0])) {
         const ids = new Set((result as readonly unknown[]).filter(isResource).map(identity));
         this.#lists.push({ query, size: ids.size, has: (resource) => ids.has(identity(resource)) });
@@ -67,7 +74,14 @@ function makesOthers(result: unknown, wanted: Resource): boolean {
 }
 
 export function isResource(value: unknown): value is Resource {
-  return typeof value === "object" && value !== null && "version" in value && "bytes" in value && "name" in value && value.bytes instanceof Uint8Array;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "version" in value &&
+    "bytes" in value &&
+    "name" in value &&
+    value.bytes instanceof Uint8Array
+  );
 }
 
 function identity({ name, version }: Resource): string {

@@ -1,5 +1,13 @@
 import { fromJson, type JsonObject, toJson } from "@bufbuild/protobuf";
-import { type GatewayObject, gateways, mergeProxyConfig, meshConfig, meshConfigKey, type PodObject, pods } from "@istiod/config-ingestion";
+import {
+  type GatewayObject,
+  gateways,
+  mergeProxyConfig,
+  meshConfig,
+  meshConfigKey,
+  type PodObject,
+  pods,
+} from "@istiod/config-ingestion";
 import { type Database, query } from "@istiod/incremental";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { type Node, type Proxy, proxyFromNode, selectorMatches } from "@istiod/push-context";
@@ -7,9 +15,9 @@ import { discoverySettings, podWorkload, type Workload } from "@istiod/service-d
 import { parse } from "yaml";
 
 /**
- * The proxies that the Pods of a mesh would have, as their agents would describe them: of each Pod with a sidecar, and of each gateway.
- * Sorted by id. A Pod has a sidecar if injection has left its marks on it; it is a gateway if it was injected as one, if it is one of the
- * Gateway API, or if a Gateway's selector selects it.
+ * The proxies that the Pods of a mesh would have, as their agents would describe them: of each Pod with a sidecar, and
+ * of each gateway. Sorted by id. A Pod has a sidecar if injection has left its marks on it; it is a gateway if it was
+ * injected as one, if it is one of the Gateway API, or if a Gateway's selector selects it.
  */
 export function podProxies(database: Database<Proxy>): readonly Proxy[] {
   return database
@@ -20,11 +28,14 @@ export function podProxies(database: Database<Proxy>): readonly Proxy[] {
 
 /** The proxy that one Pod would have; undefined where it would have none, as in {@link podProxies}. */
 export function podProxy(database: Database<Proxy>, pod: PodObject): Proxy | undefined {
-  return isAlive(pod) && (isInjected(pod) || typeOf(database, pod) !== "sidecar") ? proxyOfPod(database, pod) : undefined;
+  return isAlive(pod) && (isInjected(pod) || typeOf(database, pod) !== "sidecar")
+    ? proxyOfPod(database, pod)
+    : undefined;
 }
 
 /**
- * A proxy by `name.namespace` of a Pod, or by a node id; what the id does not say is taken from the Pod of its name, if there is one.
+ * A proxy by `name.namespace` of a Pod, or by a node id; what the id does not say is taken from the Pod of its name, if
+ * there is one.
  *
  * @throws ProxyNodeError where the id is none; Error where there is no such Pod.
  */
@@ -32,7 +43,10 @@ export function proxyNamed(database: Database<Proxy>, id: string): Proxy {
   const name = id.includes("~") ? (id.split("~")[2] ?? "") : id;
   const pod = database.all(pods).find((candidate) => `${candidate.name}.${candidate.namespace}` === name);
   if (!id.includes("~")) {
-    if (pod === undefined) throw new Error(`there is no Pod ${JSON.stringify(id)}: expected name.namespace of a Pod, or a node id such as sidecar~10.0.0.1~web.shop~shop.svc.cluster.local`);
+    if (pod === undefined)
+      throw new Error(
+        `there is no Pod ${JSON.stringify(id)}: expected name.namespace of a Pod, or a node id such as sidecar~10.0.0.1~web.shop~shop.svc.cluster.local`,
+      );
     if (!isAlive(pod)) throw new Error(`Pod ${id} has no address, or has ended`);
     return proxyOfPod(database, pod);
   }
@@ -49,7 +63,11 @@ function identityOf({ namespace, spec }: PodObject): NonNullable<Proxy["verified
 function proxyOfPod(database: Database<Proxy>, pod: PodObject): Proxy {
   const { namespace, name, status } = pod;
   const id = `${typeOf(database, pod)}~${status?.podIPs[0] ?? ""}~${name}.${namespace}~${namespace}.svc.${domainOf(database)}`;
-  const node: Node = { id, cluster: `${pod.labels["app"] ?? workloadOf(database, pod)?.workloadName ?? name}.${namespace}`, metadata: metadataOf(database, pod) };
+  const node: Node = {
+    id,
+    cluster: `${pod.labels["app"] ?? workloadOf(database, pod)?.workloadName ?? name}.${namespace}`,
+    metadata: metadataOf(database, pod),
+  };
   return { ...proxyFromNode(node), verifiedIdentity: identityOf(pod) };
 }
 
@@ -57,7 +75,9 @@ function metadataOf(database: Database<Proxy>, pod: PodObject): JsonObject {
   const { namespace, name, spec, status, cluster, annotations } = pod;
   const workload = workloadOf(database, pod);
   const config = proxyConfigOf(database, pod);
-  const stated = Object.entries(config?.proxyMetadata ?? {}).flatMap(([key, value]) => (key.startsWith(metadataPrefix) ? [[key.slice(metadataPrefix.length), value]] : []));
+  const stated = Object.entries(config?.proxyMetadata ?? {}).flatMap(([key, value]) =>
+    key.startsWith(metadataPrefix) ? [[key.slice(metadataPrefix.length), value]] : [],
+  );
   const interception = annotations["sidecar.istio.io/interceptionMode"];
   return {
     CLUSTER_ID: cluster,
@@ -71,7 +91,13 @@ function metadataOf(database: Database<Proxy>, pod: PodObject): JsonObject {
     NAMESPACE: namespace,
     ...(workload?.network ? { NETWORK: workload.network } : {}),
     ...(spec.nodeName === "" ? {} : { NODE_NAME: spec.nodeName }),
-    POD_PORTS: JSON.stringify(spec.ports.map(({ name: portName, containerPort, protocol }) => ({ ...(portName && { name: portName }), containerPort, protocol }))),
+    POD_PORTS: JSON.stringify(
+      spec.ports.map(({ name: portName, containerPort, protocol }) => ({
+        ...(portName && { name: portName }),
+        containerPort,
+        protocol,
+      })),
+    ),
     ...(config && { PROXY_CONFIG: asJson(config) }),
     SERVICE_ACCOUNT: spec.serviceAccountName,
     WORKLOAD_NAME: workload?.workloadName ?? name,
@@ -108,7 +134,8 @@ function typeOf(database: Database<Proxy>, { annotations, labels }: PodObject): 
   if (labels["gateway.networking.k8s.io/gateway-class-name"] === "istio-waypoint") return "waypoint";
   const templates = (annotations["inject.istio.io/templates"] ?? "").split(",");
   if (templates.includes("gateway") || labels["gateway.networking.k8s.io/gateway-name"] !== undefined) return "router";
-  const selects = ({ spec }: GatewayObject): boolean => Object.keys(spec.selector).length > 0 && selectorMatches(spec.selector, labels);
+  const selects = ({ spec }: GatewayObject): boolean =>
+    Object.keys(spec.selector).length > 0 && selectorMatches(spec.selector, labels);
   return database.all(gateways).some(selects) ? "router" : "sidecar";
 }
 
@@ -117,7 +144,12 @@ function isInjected({ annotations, labels }: PodObject): boolean {
 }
 
 function isAlive({ status, spec }: PodObject): boolean {
-  return status !== undefined && status.podIPs.length > 0 && !["Failed", "Succeeded"].includes(status.phase) && !spec.terminating;
+  return (
+    status !== undefined &&
+    status.podIPs.length > 0 &&
+    !["Failed", "Succeeded"].includes(status.phase) &&
+    !spec.terminating
+  );
 }
 
 /** Discovery asks nothing of the client for this. */

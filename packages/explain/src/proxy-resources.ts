@@ -13,8 +13,8 @@ const routeType = `${prefix}envoy.config.route.v3.RouteConfiguration`;
 const secretType = `${prefix}envoy.extensions.transport_sockets.tls.v3.Secret`;
 
 /**
- * The resources that a proxy would have once connected, by type URL: all clusters and listeners, and the endpoints, route configurations and secrets that these refer to.
- * Secrets that the proxy has from its agent are not among them.
+ * The resources that a proxy would have once connected, by type URL: all clusters and listeners, and the endpoints,
+ * route configurations and secrets that these refer to. Secrets that the proxy has from its agent are not among them.
  */
 export function proxyResources(database: Database<Proxy>, proxy: Proxy): ReadonlyMap<string, readonly Resource[]> {
   const view = database.view(proxy);
@@ -69,5 +69,8 @@ function allOf(view: View<Proxy>, type: string): readonly Resource[] {
 function named(view: View<Proxy>, type: string, names: ReadonlySet<string>): readonly Resource[] {
   const [generator, lookup] = [generators[type], lookups[type]];
   const set = generator && view.call(generator);
-  return [...names].sort().map((name) => set?.get(name) ?? (lookup && view.call(lookup, name))).filter((resource) => resource !== undefined);
+  return [...names]
+    .sort()
+    .map((name) => set?.get(name) ?? (lookup && view.call(lookup, name)))
+    .filter((resource) => resource !== undefined);
 }

@@ -16,7 +16,10 @@ export interface ResourceType {
 }
 
 /** Every type that there is a generator for. */
-export const resourceTypes: readonly ResourceType[] = Object.keys(generators).map((typeUrl) => ({ typeUrl, short: xdsType(typeUrl)?.shortName ?? typeUrl.slice(prefix.length) }));
+export const resourceTypes: readonly ResourceType[] = Object.keys(generators).map((typeUrl) => ({
+  typeUrl,
+  short: xdsType(typeUrl)?.shortName ?? typeUrl.slice(prefix.length),
+}));
 
 /** The type of a short name or of a type URL. */
 export function resourceType(name: string): ResourceType | undefined {
@@ -27,7 +30,13 @@ let messages: Registry | undefined;
 
 /** Every message type that a resource can hold. */
 export function messageRegistry(): Registry {
-  return (messages ??= createRegistry(...envoy, ...istio, ...Object.values(wellKnown).filter((value) => typeof value === "object" && "kind" in value && value.kind === "message")));
+  return (messages ??= createRegistry(
+    ...envoy,
+    ...istio,
+    ...Object.values(wellKnown).filter(
+      (value) => typeof value === "object" && "kind" in value && value.kind === "message",
+    ),
+  ));
 }
 
 /**

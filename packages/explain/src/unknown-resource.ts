@@ -9,13 +9,15 @@ import { generators } from "@istiod/xds-generators";
 import { type ResourceType, resourceTypes } from "./resource-types.js";
 
 /**
- * Reports whether a resource that was looked up by name only says that the name is unknown: endpoints of no cluster, or a route
- * configuration that knows no host. The route configuration of a port is known for every port.
+ * Reports whether a resource that was looked up by name only says that the name is unknown: endpoints of no cluster, or
+ * a route configuration that knows no host. The route configuration of a port is known for every port.
  */
 export function isOfUnknownName({ short }: ResourceType, { name, bytes }: Resource): boolean {
   if (short === "eds") return fromBinary(ClusterLoadAssignmentSchema, bytes).endpoints.length === 0;
   if (short !== "rds" || isPort(name)) return false;
-  return fromBinary(RouteConfigurationSchema, bytes).virtualHosts.every(({ domains }) => domains.every((domain) => domain === "*"));
+  return fromBinary(RouteConfigurationSchema, bytes).virtualHosts.every(({ domains }) =>
+    domains.every((domain) => domain === "*"),
+  );
 }
 
 function isPort(name: string): boolean {
@@ -29,10 +31,15 @@ export interface ResourceName {
 }
 
 /**
- * Returns resources of a client that a name is likely meant for, best first: those that are spelled like it, else those that
- * contain it. Each name once, with the first of the types that have it.
+ * Returns resources of a client that a name is likely meant for, best first: those that are spelled like it, else those
+ * that contain it. Each name once, with the first of the types that have it.
  */
-export function nearestResources(view: View<Proxy>, name: string, types: readonly ResourceType[] = resourceTypes, limit = 3): readonly ResourceName[] {
+export function nearestResources(
+  view: View<Proxy>,
+  name: string,
+  types: readonly ResourceType[] = resourceTypes,
+  limit = 3,
+): readonly ResourceName[] {
   const typeOf = new Map<string, string>();
   for (const { typeUrl, short } of types) {
     const generator = generators[typeUrl];
@@ -50,5 +57,9 @@ const shortestPart = 3;
 
 function containing(part: string, names: readonly string[]): readonly string[] {
   const wanted = part.toLowerCase();
-  return wanted.length < shortestPart ? [] : names.filter((name) => name !== part && name.toLowerCase().includes(wanted)).sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
+  return wanted.length < shortestPart
+    ? []
+    : names
+        .filter((name) => name !== part && name.toLowerCase().includes(wanted))
+        .sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
 }

@@ -3,7 +3,11 @@ import { explain, nearestResources, resourceType } from "../src/index.js";
 import { cart, meshOf, object, proxy, route, service, why } from "./mesh.js";
 
 const cluster = `outbound|80||${cart}`;
-const rule = object("DestinationRule", "cart", { host: "cart", trafficPolicy: { connectionPool: { tcp: { maxConnections: 7 } } }, subsets: [{ name: "v1", labels: { version: "v1" } }] });
+const rule = object("DestinationRule", "cart", {
+  host: "cart",
+  trafficPolicy: { connectionPool: { tcp: { maxConnections: 7 } } },
+  subsets: [{ name: "v1", labels: { version: "v1" } }],
+});
 const mesh = () => meshOf(service("cart") + service("bill") + rule);
 
 describe("what a resource was made from", () => {
@@ -17,7 +21,8 @@ describe("what a resource was made from", () => {
 
   test("has, when tried, the fields without which it would be another", () => {
     const { objects } = why(mesh(), proxy(), "cds", cluster, 2000);
-    const fields = (kind: string): readonly string[] | undefined => objects.find((each) => each.kind === kind)?.effect?.fields;
+    const fields = (kind: string): readonly string[] | undefined =>
+      objects.find((each) => each.kind === kind)?.effect?.fields;
     expect(fields("DestinationRule")).toEqual(["spec.host", "spec.trafficPolicy.connectionPool.tcp.maxConnections"]);
     expect(fields("Service")).toEqual(expect.arrayContaining(["spec.ports[0].name", "spec.ports[0].port"]));
     expect(fields("Service")).not.toContain("spec.selector.app");
@@ -36,15 +41,27 @@ describe("what a resource was made from", () => {
   });
 
   test("tells facts with their answers, and what was asked for and is not there", () => {
-    const { facts, objects } = why(meshOf(service("cart") + object("DestinationRule", "near", { host: "cart", workloadSelector: { matchLabels: { app: "web" } } })), proxy("sidecar", "shop", { app: "web" }), "cds", cluster);
+    const { facts, objects } = why(
+      meshOf(
+        service("cart") +
+          object("DestinationRule", "near", { host: "cart", workloadSelector: { matchLabels: { app: "web" } } }),
+      ),
+      proxy("sidecar", "shop", { app: "web" }),
+      "cds",
+      cluster,
+    );
     expect(facts).toContainEqual({ fact: "matchesLabels", arg: { app: "web" }, answer: true });
-    expect(objects).toContainEqual(expect.objectContaining({ kind: "Environment", name: "PILOT_SEND_UNHEALTHY_ENDPOINTS", read: "absent" }));
+    expect(objects).toContainEqual(
+      expect.objectContaining({ kind: "Environment", name: "PILOT_SEND_UNHEALTHY_ENDPOINTS", read: "absent" }),
+    );
   });
 
   test("is told of every resource that a proxy has, fixed ones too", () => {
     const database = mesh();
     const all = explain(database, database.view(proxy()));
-    expect(all.filter(({ type }) => type === "cds").map(({ name }) => name)).toEqual(expect.arrayContaining([cluster, `outbound|80|v1|${cart}`, "BlackHoleCluster", "PassthroughCluster"]));
+    expect(all.filter(({ type }) => type === "cds").map(({ name }) => name)).toEqual(
+      expect.arrayContaining([cluster, `outbound|80|v1|${cart}`, "BlackHoleCluster", "PassthroughCluster"]),
+    );
     expect(new Set(all.map(({ type }) => type))).toEqual(new Set(["cds", "eds", "lds", "rds", "nds"]));
     const blackHole = all.find(({ name }) => name === "BlackHoleCluster");
     expect(blackHole?.objects.map(({ kind }) => kind)).not.toContain("DestinationRule");
@@ -54,14 +71,31 @@ describe("what a resource was made from", () => {
     expect(why(mesh(), proxy(), "rds", "8080").objects.length).toBeGreaterThan(0);
   });
 
-  test.each(["nonsense", "outbound|80||cat.shop.svc.cluster.local", "cat.shop.svc.cluster.local:80", "65536", "http.8080"])("is nothing for the unknown name %s", (name) => {
+  test.each([
+    "nonsense",
+    "outbound|80||cat.shop.svc.cluster.local",
+    "cat.shop.svc.cluster.local:80",
+    "65536",
+    "http.8080",
+  ])("is nothing for the unknown name %s", (name) => {
     const database = mesh();
-    for (const type of ["sidecar", "router"] as const) expect(explain(database, database.view(proxy(type)), { name })).toEqual([]);
+    for (const type of ["sidecar", "router"] as const)
+      expect(explain(database, database.view(proxy(type)), { name })).toEqual([]);
   });
 
   test("names fields of VirtualServices by their place", () => {
-    const { objects } = why(meshOf(service("cart") + route("cart", cart, { http: [{ timeout: "3s", route: [{ destination: { host: cart } }] }] })), proxy(), "rds", "80", 2000);
-    expect(objects.find(({ kind }) => kind === "VirtualService")?.effect?.fields).toEqual(expect.arrayContaining(["spec.http[0].timeout", "spec.hosts[0]"]));
+    const { objects } = why(
+      meshOf(
+        service("cart") + route("cart", cart, { http: [{ timeout: "3s", route: [{ destination: { host: cart } }] }] }),
+      ),
+      proxy(),
+      "rds",
+      "80",
+      2000,
+    );
+    expect(objects.find(({ kind }) => kind === "VirtualService")?.effect?.fields).toEqual(
+      expect.arrayContaining(["spec.http[0].timeout", "spec.hosts[0]"]),
+    );
   });
 });
 
@@ -73,7 +107,11 @@ describe("the nearest resources of a name", () => {
   };
 
   test("are those that are spelled like it", () => {
-    expect(nearest(`outbound|80||cat.shop.svc.cluster.local`)).toEqual([`cds ${cluster}`, `cds outbound|80|v1|${cart}`, "cds outbound|80||bill.shop.svc.cluster.local"]);
+    expect(nearest(`outbound|80||cat.shop.svc.cluster.local`)).toEqual([
+      `cds ${cluster}`,
+      `cds outbound|80|v1|${cart}`,
+      "cds outbound|80||bill.shop.svc.cluster.local",
+    ]);
     expect(nearest("blackholecluster")).toEqual(["cds BlackHoleCluster"]);
     expect(nearest("virtualOutbond", "lds")).toEqual(["lds virtualOutbound", "lds virtualInbound"]);
     expect(nearest("virtualOutbond", "cds")).toEqual([]);

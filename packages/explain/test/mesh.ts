@@ -17,13 +17,23 @@ export function meshOf(yaml: string, config: JsonValue = {}): Database<Proxy> {
   return database;
 }
 
-export function proxy(type: "sidecar" | "router" = "sidecar", namespace = "shop", labels: Readonly<Record<string, string>> = {}): Proxy {
+export function proxy(
+  type: "sidecar" | "router" = "sidecar",
+  namespace = "shop",
+  labels: Readonly<Record<string, string>> = {},
+): Proxy {
   const id = `${type}~10.1.0.1~web.${namespace}~${namespace}.svc.cluster.local`;
   return proxyFromNode({ id, metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes" } });
 }
 
 /** The explanation of one resource. */
-export function why(database: Database<Proxy>, client: Proxy, type: string, name: string, tries = 0): ResourceExplanation {
+export function why(
+  database: Database<Proxy>,
+  client: Proxy,
+  type: string,
+  name: string,
+  tries = 0,
+): ResourceExplanation {
   const found = resourceType(type);
   const [explanation] = explain(database, database.view(client), { ...(found && { types: [found] }), name, tries });
   if (explanation === undefined) throw new Error(`no ${type} ${name}`);
@@ -31,18 +41,43 @@ export function why(database: Database<Proxy>, client: Proxy, type: string, name
 }
 
 /** An object; `created` is a day of January 2024. */
-export function object(kind: string, name: string, spec: JsonValue, { namespace = "shop", created = 1, labels = {} }: { namespace?: string; created?: number; labels?: object } = {}): string {
-  const apiVersion = kind === "Service" || kind === "Pod" ? "v1" : kind === "PeerAuthentication" ? "security.istio.io/v1" : "networking.istio.io/v1";
+export function object(
+  kind: string,
+  name: string,
+  spec: JsonValue,
+  { namespace = "shop", created = 1, labels = {} }: { namespace?: string; created?: number; labels?: object } = {},
+): string {
+  const apiVersion =
+    kind === "Service" || kind === "Pod"
+      ? "v1"
+      : kind === "PeerAuthentication"
+        ? "security.istio.io/v1"
+        : "networking.istio.io/v1";
   const creationTimestamp = `2024-01-${String(created).padStart(2, "0")}T00:00:00Z`;
   return `---\n${JSON.stringify({ apiVersion, kind, metadata: { name, namespace, labels, creationTimestamp }, spec })}\n`;
 }
 
 export function service(name: string, namespace = "shop"): string {
-  return object("Service", name, { clusterIP: "10.96.0.1", selector: { app: name }, ports: [{ name: "http", port: 80, targetPort: 8080 }] }, { namespace });
+  return object(
+    "Service",
+    name,
+    { clusterIP: "10.96.0.1", selector: { app: name }, ports: [{ name: "http", port: 80, targetPort: 8080 }] },
+    { namespace },
+  );
 }
 
 export const cart = "cart.shop.svc.cluster.local";
 
-export function route(name: string, host: string, spec: { readonly [field: string]: JsonValue } = {}, options: Parameters<typeof object>[3] = {}): string {
-  return object("VirtualService", name, { hosts: [host], http: [{ route: [{ destination: { host } }] }], ...spec }, options);
+export function route(
+  name: string,
+  host: string,
+  spec: { readonly [field: string]: JsonValue } = {},
+  options: Parameters<typeof object>[3] = {},
+): string {
+  return object(
+    "VirtualService",
+    name,
+    { hosts: [host], http: [{ route: [{ destination: { host } }] }], ...spec },
+    options,
+  );
 }

@@ -2,12 +2,20 @@ import { describe, expect, test } from "vitest";
 import { podProxies, proxyNamed } from "../src/index.js";
 import { meshOf, object } from "./mesh.js";
 
-const pod = (name: string, ip: string, { labels = {}, annotations = {}, phase = "Running" }: { labels?: object; annotations?: object; phase?: string } = {}): string =>
+const pod = (
+  name: string,
+  ip: string,
+  { labels = {}, annotations = {}, phase = "Running" }: { labels?: object; annotations?: object; phase?: string } = {},
+): string =>
   `---\n${JSON.stringify({
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name, namespace: "shop", labels, annotations },
-    spec: { serviceAccountName: "web", nodeName: "n1", containers: [{ name: "app", ports: [{ name: "http", containerPort: 8080 }] }] },
+    spec: {
+      serviceAccountName: "web",
+      nodeName: "n1",
+      containers: [{ name: "app", ports: [{ name: "http", containerPort: 8080 }] }],
+    },
     status: { phase, ...(ip && { podIP: ip, podIPs: [{ ip }] }) },
   })}\n`;
 
@@ -23,7 +31,10 @@ describe("the proxies of a mesh's Pods", () => {
         pod("selected", "10.1.0.5", { labels: { app: "edge" } }) +
         pod("done", "10.1.0.6", { labels: injected, phase: "Succeeded" }) +
         pod("pending", "", { labels: injected }) +
-        object("Gateway", "g", { selector: { app: "edge" }, servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }] }),
+        object("Gateway", "g", {
+          selector: { app: "edge" },
+          servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }],
+        }),
     );
     expect(podProxies(database).map(({ nodeId }) => nodeId)).toEqual([
       "router~10.1.0.3~edge.shop~shop.svc.cluster.local",
@@ -34,8 +45,13 @@ describe("the proxies of a mesh's Pods", () => {
   });
 
   test("say of themselves what their agents would: of the Pod, the mesh's configuration and the Pod's annotation", () => {
-    const annotations = { "proxy.istio.io/config": "concurrency: 5\nproxyMetadata: {ISTIO_META_DNS_CAPTURE: 'true'}", "sidecar.istio.io/interceptionMode": "TPROXY" };
-    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), { defaultConfig: { proxyMetadata: { ISTIO_META_NETWORK: "far" } } });
+    const annotations = {
+      "proxy.istio.io/config": "concurrency: 5\nproxyMetadata: {ISTIO_META_DNS_CAPTURE: 'true'}",
+      "sidecar.istio.io/interceptionMode": "TPROXY",
+    };
+    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), {
+      defaultConfig: { proxyMetadata: { ISTIO_META_NETWORK: "far" } },
+    });
     const { metadata, rawMetadata } = proxyNamed(database, "web.shop");
     expect(metadata).toMatchObject({
       CLUSTER_ID: "Kubernetes",
@@ -57,7 +73,11 @@ describe("the proxies of a mesh's Pods", () => {
 
   test("can be named by a node id, with what the Pod says added; an unknown name is an error that says what is expected", () => {
     const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" } }));
-    expect(proxyNamed(database, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({ type: "router", ipAddresses: ["10.9.0.1"], metadata: { LABELS: { app: "web" } } });
+    expect(proxyNamed(database, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({
+      type: "router",
+      ipAddresses: ["10.9.0.1"],
+      metadata: { LABELS: { app: "web" } },
+    });
     expect(proxyNamed(database, "sidecar~10.9.0.1~vm.shop~shop.svc.cluster.local").namespace).toBe("shop");
     expect(() => proxyNamed(database, "cart.shop")).toThrow(/there is no Pod "cart.shop": expected name.namespace/);
     expect(() => proxyNamed(database, "x~y")).toThrow(/expected type~ip~name.namespace~domain/);

@@ -12,10 +12,15 @@ const pod = (name: string, labels: Readonly<Record<string, string>>): string =>
   })}\n`;
 const secret = `---\n${JSON.stringify({ apiVersion: "v1", kind: "Secret", metadata: { name: "front", namespace: "shop" }, type: "kubernetes.io/tls", stringData: { "tls.crt": "chain", "tls.key": "key" } })}\n`;
 const tls = { mode: "SIMPLE", credentialName: "front" };
-const gateway = object("Gateway", "front", { selector: { app: "gw" }, servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["*"], tls }] });
+const gateway = object("Gateway", "front", {
+  selector: { app: "gw" },
+  servers: [{ port: { number: 443, name: "https", protocol: "HTTPS" }, hosts: ["*"], tls }],
+});
 
 const names = (resources: ReturnType<typeof proxyResources>): Record<string, readonly string[]> =>
-  Object.fromEntries([...resources].map(([type, found]) => [type.slice(type.lastIndexOf(".") + 1), found.map(({ name }) => name)]));
+  Object.fromEntries(
+    [...resources].map(([type, found]) => [type.slice(type.lastIndexOf(".") + 1), found.map(({ name }) => name)]),
+  );
 
 describe("the resources that a proxy would have", () => {
   test("are its clusters and listeners, and the endpoints and routes that these refer to", () => {

@@ -24,7 +24,12 @@ const database = (yaml: string) => {
   const db = new Database<Proxy>();
   const defaults = applyMeshConfig({}, { warning: console.warn, error: console.error });
   db.commit((tx) => defaults && tx.set(meshConfig, meshConfigKey, defaults));
-  db.commit((tx) => setObjects(tx, readText(yaml, "mesh.yaml").flatMap((reading) => reading.objects)));
+  db.commit((tx) =>
+    setObjects(
+      tx,
+      readText(yaml, "mesh.yaml").flatMap((reading) => reading.objects),
+    ),
+  );
   return db;
 };
 const web = proxyFromNode({ id: "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local" });
@@ -35,14 +40,21 @@ const rds = resourceType("rds");
 const [why] = explain(db, db.view(web), { ...(rds && { types: [rds] }), name: "80", tries: 1000 });
 const cart = why?.objects.find(({ kind, name }) => kind === "VirtualService" && name === "cart");
 equal(cart?.effect?.fields.includes("spec.http[0].timeout"), true);
-deepEqual(why?.losses.map(({ name, reason }) => `${name} ${reason}`), [
-  "late does not route cart.shop.svc.cluster.local:80: VirtualService shop/cart, which comes first, has that host",
-]);
+deepEqual(
+  why?.losses.map(({ name, reason }) => `${name} ${reason}`),
+  ["late does not route cart.shop.svc.cluster.local:80: VirtualService shop/cart, which comes first, has that host"],
+);
 
 // What would another timeout change, and for whom?
 const { resources } = meshChanges(db, database(mesh("5s")), pairProxies([web], [web]));
-deepEqual(resources.map(({ type, name }) => [type, name]), [["rds", "80"]]);
-deepEqual(resources[0]?.differences.map(({ path, expected, actual }) => [path.split("/").at(-1), expected, actual]), [
-  ["timeout", "3s", "5s"],
-  ["maxGrpcTimeout", "3s", "5s"],
-]);
+deepEqual(
+  resources.map(({ type, name }) => [type, name]),
+  [["rds", "80"]],
+);
+deepEqual(
+  resources[0]?.differences.map(({ path, expected, actual }) => [path.split("/").at(-1), expected, actual]),
+  [
+    ["timeout", "3s", "5s"],
+    ["maxGrpcTimeout", "3s", "5s"],
+  ],
+);

@@ -3,7 +3,11 @@ import { describe, expect, it } from "vitest";
 
 const enabled: InjectionPolicy = { policy: "enabled" };
 const disabled: InjectionPolicy = { policy: "disabled" };
-const pod = (labels: Record<string, string> = {}, annotations: Record<string, string> = {}, hostNetwork = false): Pod => ({ metadata: { labels, annotations }, spec: { hostNetwork } });
+const pod = (
+  labels: Record<string, string> = {},
+  annotations: Record<string, string> = {},
+  hostNetwork = false,
+): Pod => ({ metadata: { labels, annotations }, spec: { hostNetwork } });
 const inject = { "sidecar.istio.io/inject": "true" };
 const refuse = { "sidecar.istio.io/inject": "false" };
 
@@ -22,25 +26,50 @@ describe("who is given a sidecar", () => {
   });
 
   it("a selector against it comes before one for it, and both before the policy", () => {
-    const policy = { ...disabled, neverInjectSelector: [{ matchLabels: { job: "batch" } }], alwaysInjectSelector: [{ matchExpressions: [{ key: "team", operator: "In", values: ["a", "b"] }] }] };
-    expect(decideInjection(pod({ team: "a" }), "shop", policy)).toMatchObject({ inject: true, reason: "always-inject-selector" });
-    expect(decideInjection(pod({ team: "a", job: "batch" }), "shop", policy)).toMatchObject({ inject: false, reason: "never-inject-selector" });
+    const policy = {
+      ...disabled,
+      neverInjectSelector: [{ matchLabels: { job: "batch" } }],
+      alwaysInjectSelector: [{ matchExpressions: [{ key: "team", operator: "In", values: ["a", "b"] }] }],
+    };
+    expect(decideInjection(pod({ team: "a" }), "shop", policy)).toMatchObject({
+      inject: true,
+      reason: "always-inject-selector",
+    });
+    expect(decideInjection(pod({ team: "a", job: "batch" }), "shop", policy)).toMatchObject({
+      inject: false,
+      reason: "never-inject-selector",
+    });
     expect(decideInjection(pod({ team: "c" }), "shop", policy)).toMatchObject({ inject: false, reason: "policy" });
-    expect(decideInjection(pod({ ...inject, job: "batch" }), "shop", policy)).toMatchObject({ inject: true, reason: "label" });
+    expect(decideInjection(pod({ ...inject, job: "batch" }), "shop", policy)).toMatchObject({
+      inject: true,
+      reason: "label",
+    });
   });
 
   it("an empty selector selects nobody", () => {
-    expect(decideInjection(pod(), "shop", { ...enabled, neverInjectSelector: [{}] })).toMatchObject({ inject: true, reason: "policy" });
+    expect(decideInjection(pod(), "shop", { ...enabled, neverInjectSelector: [{}] })).toMatchObject({
+      inject: true,
+      reason: "policy",
+    });
   });
 
   it("what cannot be read does not count, and is told", () => {
-    const policy = { ...enabled, neverInjectSelector: [{ matchExpressions: [{ key: "a", operator: "Like", values: [] }] }] };
+    const policy = {
+      ...enabled,
+      neverInjectSelector: [{ matchExpressions: [{ key: "a", operator: "Like", values: [] }] }],
+    };
     const decision = decideInjection(pod({ "sidecar.istio.io/inject": "yes" }), "shop", policy);
     expect(decision).toMatchObject({ inject: true, reason: "policy" });
-    expect(decision.warnings).toEqual([expect.stringContaining('is "yes"'), expect.stringContaining("operator is Like")]);
+    expect(decision.warnings).toEqual([
+      expect.stringContaining('is "yes"'),
+      expect.stringContaining("operator is Like"),
+    ]);
   });
 
   it("a policy that is neither disables injection", () => {
-    expect(decideInjection(pod(inject), "shop", { policy: "on" } as never)).toMatchObject({ inject: false, reason: "invalid-policy" });
+    expect(decideInjection(pod(inject), "shop", { policy: "on" } as never)).toMatchObject({
+      inject: false,
+      reason: "invalid-policy",
+    });
   });
 });

@@ -48,7 +48,9 @@ describe("probes taken over by the agent", () => {
   });
 
   it("that run a command in the container stay as they are", () => {
-    const own: Pod = { spec: { containers: [{ name: "app", livenessProbe: { exec: { command: ["true"] } } as never }] } };
+    const own: Pod = {
+      spec: { containers: [{ name: "app", livenessProbe: { exec: { command: ["true"] } } as never }] },
+    };
     expect(takeOverProbes(own, 15020)).toEqual({ pod: own, probers: {} });
   });
 
@@ -58,8 +60,15 @@ describe("probes taken over by the agent", () => {
   });
 
   it("go to the port that the pod's annotation names, which must be one", () => {
-    const annotated = (port: string): Pod => ({ ...pod, metadata: { ...pod.metadata, annotations: { "status.sidecar.istio.io/port": port } } });
-    expect(takeOverProbes(annotated("16020"), 15020).pod.spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(16020);
-    expect(() => takeOverProbes(annotated("x"), 15020)).toThrow(new InjectorError("annotation", 'Pod shop/cart: annotation status.sidecar.istio.io/port is "x", expected a port'));
+    const annotated = (port: string): Pod => ({
+      ...pod,
+      metadata: { ...pod.metadata, annotations: { "status.sidecar.istio.io/port": port } },
+    });
+    expect(takeOverProbes(annotated("16020"), 15020).pod.spec?.containers?.[0]?.livenessProbe?.httpGet?.port).toBe(
+      16020,
+    );
+    expect(() => takeOverProbes(annotated("x"), 15020)).toThrow(
+      new InjectorError("annotation", 'Pod shop/cart: annotation status.sidecar.istio.io/port is "x", expected a port'),
+    );
   });
 });

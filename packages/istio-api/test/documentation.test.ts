@@ -4,10 +4,13 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 const folder = fileURLToPath(new URL("../../../proto", import.meta.url));
-const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".proto")).sort();
+const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".proto"))
+  .sort();
 
 /** What a line declares: a message, an enum, a service, a method, a oneof, a field or a value. */
-const declaration = /^\s*(?:(?:message|enum|service|rpc|oneof) \w+|(?!option|syntax|reserved|import)[\w.<>, ]* ?\w+ = \d+)/;
+const declaration =
+  /^\s*(?:(?:message|enum|service|rpc|oneof) \w+|(?!option|syntax|reserved|import)[\w.<>, ]* ?\w+ = \d+)/;
 
 describe.each(files)("%s", (file) => {
   const lines = readFileSync(join(folder, file), "utf8").split("\n");
@@ -17,7 +20,9 @@ describe.each(files)("%s", (file) => {
   });
 
   it("has a comment on everything that it declares", () => {
-    const bare = lines.flatMap((line, i) => (declaration.test(line) && !/^\s*\/\/ /.test(lines[i - 1] ?? "") ? [`${i + 1}: ${line.trim()}`] : []));
+    const bare = lines.flatMap((line, i) =>
+      declaration.test(line) && !/^\s*\/\/ /.test(lines[i - 1] ?? "") ? [`${i + 1}: ${line.trim()}`] : [],
+    );
     expect(bare).toEqual([]);
   });
 });

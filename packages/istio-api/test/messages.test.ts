@@ -14,9 +14,12 @@ interface Sample {
   readonly bytes: string;
 }
 
-const samples = JSON.parse(readFileSync(new URL("./published-bytes.json", import.meta.url), "utf8")) as readonly Sample[];
+const samples = JSON.parse(
+  readFileSync(new URL("./published-bytes.json", import.meta.url), "utf8"),
+) as readonly Sample[];
 
-const messageOf = (type: string): DescMessage => registry.getMessage(type) ?? expect.fail(`${type} is not in the registry`);
+const messageOf = (type: string): DescMessage =>
+  registry.getMessage(type) ?? expect.fail(`${type} is not in the registry`);
 
 describe.each(samples)("$type", ({ type, json, bytes }) => {
   const schema = messageOf(type);
@@ -40,8 +43,22 @@ describe.each(samples)("$type", ({ type, json, bytes }) => {
 
 describe("JSON", () => {
   it("takes names of fields as in YAML and as in .proto, and enums by name and number", () => {
-    const written = fromJson(DestinationRuleSchema, { host: "a", traffic_policy: { tls: { mode: 3 } }, export_to: ["."] });
-    expect(equals(DestinationRuleSchema, written, fromJson(DestinationRuleSchema, { host: "a", trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } }, exportTo: ["."] }))).toBe(true);
+    const written = fromJson(DestinationRuleSchema, {
+      host: "a",
+      traffic_policy: { tls: { mode: 3 } },
+      export_to: ["."],
+    });
+    expect(
+      equals(
+        DestinationRuleSchema,
+        written,
+        fromJson(DestinationRuleSchema, {
+          host: "a",
+          trafficPolicy: { tls: { mode: "ISTIO_MUTUAL" } },
+          exportTo: ["."],
+        }),
+      ),
+    ).toBe(true);
   });
 
   it("tells an absent wrapper from its zero value", () => {
@@ -51,11 +68,21 @@ describe("JSON", () => {
 
   it.each<[string, DescMessage, JsonValue, string]>([
     ["an unknown field", VirtualServiceSchema, { hosts: ["a"], host: "a" }, '"host"'],
-    ["an unknown field in depth", VirtualServiceSchema, { http: [{ route: [{ destination: { hots: "a" } }] }] }, '"hots"'],
+    [
+      "an unknown field in depth",
+      VirtualServiceSchema,
+      { http: [{ route: [{ destination: { hots: "a" } }] }] },
+      '"hots"',
+    ],
     ["an unknown value of an enum", DestinationRuleSchema, { trafficPolicy: { tls: { mode: "STRICT" } } }, '"STRICT"'],
     ["another type", VirtualServiceSchema, { hosts: "a" }, "hosts"],
     ["a number out of range", VirtualServiceSchema, { http: [{ match: [{ port: -1 }] }] }, "port"],
-    ["two of a oneof", VirtualServiceSchema, { http: [{ match: [{ uri: { exact: "/", prefix: "/" } }] }] }, "match_type"],
+    [
+      "two of a oneof",
+      VirtualServiceSchema,
+      { http: [{ match: [{ uri: { exact: "/", prefix: "/" } }] }] },
+      "match_type",
+    ],
     ["a duration without unit", VirtualServiceSchema, { http: [{ timeout: "5" }] }, "5"],
   ])("is refused with %s, which the error names", (_, schema, json, name) => {
     expect(() => fromJson(schema, json)).toThrow(name);
@@ -75,5 +102,8 @@ describe("bytes", () => {
 
 it("the certificate service has the name that agents call", () => {
   expect(IstioCertificateService.typeName).toBe("istio.v1.auth.IstioCertificateService");
-  expect(IstioCertificateService.method.createCertificate).toMatchObject({ name: "CreateCertificate", methodKind: "unary" });
+  expect(IstioCertificateService.method.createCertificate).toMatchObject({
+    name: "CreateCertificate",
+    methodKind: "unary",
+  });
 });

@@ -1,7 +1,10 @@
 import { deepEqual, equal, throws } from "node:assert/strict";
 import { fromBinary, fromJson, toBinary, toJson } from "@bufbuild/protobuf";
 import { registry } from "@istiod/istio-api/registry";
-import { DestinationRuleSchema, ClientTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  DestinationRuleSchema,
+  ClientTLSSettings_TLSmode as TlsMode,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 
 // As a user writes it: the `spec` of an object.
 const rule = fromJson(DestinationRuleSchema, {
@@ -12,7 +15,10 @@ equal(rule.trafficPolicy?.tls?.mode, TlsMode.ISTIO_MUTUAL);
 equal(rule.trafficPolicy?.outlierDetection?.interval?.seconds, 10n);
 
 // What nobody knows is refused, by name.
-throws(() => fromJson(DestinationRuleSchema, { hots: "cart" }), /cannot decode message istio.networking.v1alpha3.DestinationRule from JSON: key "hots" is unknown/);
+throws(
+  () => fromJson(DestinationRuleSchema, { hots: "cart" }),
+  /cannot decode message istio.networking.v1alpha3.DestinationRule from JSON: key "hots" is unknown/,
+);
 
 // By name of the message, for those who must open any.
 const schema = registry.getMessage("istio.networking.v1alpha3.DestinationRule");

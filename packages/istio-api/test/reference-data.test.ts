@@ -24,7 +24,8 @@ function roundTrip(schema: DescMessage, json: JsonValue): string | undefined {
   try {
     const read = fromJson(schema, json, { registry });
     if (!equals(schema, read, fromBinary(schema, toBinary(schema, read)), { registry })) return "differs after bytes";
-    if (!equals(schema, read, fromJson(schema, toJson(schema, read, { registry }), { registry }), { registry })) return "differs after JSON";
+    if (!equals(schema, read, fromJson(schema, toJson(schema, read, { registry }), { registry }), { registry }))
+      return "differs after JSON";
     return undefined;
   } catch (error) {
     return String(error);
@@ -40,7 +41,8 @@ interface KubernetesObject {
 
 /** With durations in hours and minutes, which YAML for Istio may have and JSON of protobuf has not, in seconds. */
 function inSeconds(json: JsonValue): JsonValue {
-  if (typeof json === "string") return json.replace(/^(\d+)([hm])$/, (_, n: string, unit: string) => `${Number(n) * (unit === "h" ? 3600 : 60)}s`);
+  if (typeof json === "string")
+    return json.replace(/^(\d+)([hm])$/, (_, n: string, unit: string) => `${Number(n) * (unit === "h" ? 3600 : 60)}s`);
   if (json === null || typeof json !== "object") return json;
   if (Array.isArray(json)) return json.map(inSeconds);
   return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, inSeconds(value)]));
@@ -54,52 +56,63 @@ function objectsOf(text: string): readonly KubernetesObject[] {
 }
 
 /** Every `Any` within JSON that is of a type of ours. */
-function openAnys(json: JsonValue, found: { readonly schema: DescMessage; readonly json: JsonValue }[] = []): typeof found {
+function openAnys(
+  json: JsonValue,
+  found: { readonly schema: DescMessage; readonly json: JsonValue }[] = [],
+): typeof found {
   if (json === null || typeof json !== "object") return found;
   if (!Array.isArray(json)) {
     const type = json["@type"];
     const schema = typeof type === "string" ? registry.getMessage(type.slice(type.lastIndexOf("/") + 1)) : undefined;
-    if (schema !== undefined) found.push({ schema, json: Object.fromEntries(Object.entries(json).filter(([key]) => key !== "@type")) });
+    if (schema !== undefined)
+      found.push({ schema, json: Object.fromEntries(Object.entries(json).filter(([key]) => key !== "@type")) });
   }
   for (const value of Object.values(json)) openAnys(value, found);
   return found;
 }
 
-describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, folder: sharedFolder(name) })))("reference data of $name", ({ name, folder }) => {
-  test("objects and mesh configurations are read, and the same after bytes and JSON", ({ skip }) => {
-    if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
-    const wrong: string[] = [];
-    let read = 0;
-    const check = (file: string, schema: DescMessage | undefined, json: JsonValue): void => {
-      if (schema === undefined) return;
-      read++;
-      const problem = roundTrip(schema, inSeconds(json));
-      if (problem !== undefined) wrong.push(`${relative(folder, file)}: ${schema.typeName}: ${problem}`);
-    };
-    for (const file of filesBelow(folder, ".yaml")) {
-      const text = readFileSync(file, "utf8");
-      if (file.endsWith("/mesh.yaml")) check(file, registry.getMessage("istio.mesh.v1alpha1.MeshConfig"), (parse(text) as JsonValue | null) ?? {});
-      else if (file.endsWith("/networks.yaml")) check(file, registry.getMessage("istio.mesh.v1alpha1.MeshNetworks"), (parse(text) as JsonValue | null) ?? {});
-      else for (const { apiVersion = "", kind = "", spec = {} } of objectsOf(text)) check(file, schemaOf(apiVersion, kind), spec);
-    }
-    console.log(`${read} messages were read`);
-    expect(wrong).toEqual([]);
-    expect(read).toBeGreaterThan(0);
-  });
-
-  test("messages of Istio's filters and name tables in responses are read", ({ skip }) => {
-    if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
-    const wrong: string[] = [];
-    const types = new Map<string, number>();
-    for (const file of filesBelow(folder, ".json")) {
-      if (!/\.(?:cds|lds|ecds|nds)\.json$/.test(file)) continue;
-      for (const { schema, json } of openAnys(JSON.parse(readFileSync(file, "utf8")) as JsonValue)) {
-        types.set(schema.typeName, (types.get(schema.typeName) ?? 0) + 1);
-        const problem = roundTrip(schema, json);
+describe.each(["scenarios", "cases", "peer/samples"].map((name) => ({ name, folder: sharedFolder(name) })))(
+  "reference data of $name",
+  ({ name, folder }) => {
+    test("objects and mesh configurations are read, and the same after bytes and JSON", ({ skip }) => {
+      if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
+      const wrong: string[] = [];
+      let read = 0;
+      const check = (file: string, schema: DescMessage | undefined, json: JsonValue): void => {
+        if (schema === undefined) return;
+        read++;
+        const problem = roundTrip(schema, inSeconds(json));
         if (problem !== undefined) wrong.push(`${relative(folder, file)}: ${schema.typeName}: ${problem}`);
+      };
+      for (const file of filesBelow(folder, ".yaml")) {
+        const text = readFileSync(file, "utf8");
+        if (file.endsWith("/mesh.yaml"))
+          check(file, registry.getMessage("istio.mesh.v1alpha1.MeshConfig"), (parse(text) as JsonValue | null) ?? {});
+        else if (file.endsWith("/networks.yaml"))
+          check(file, registry.getMessage("istio.mesh.v1alpha1.MeshNetworks"), (parse(text) as JsonValue | null) ?? {});
+        else
+          for (const { apiVersion = "", kind = "", spec = {} } of objectsOf(text))
+            check(file, schemaOf(apiVersion, kind), spec);
       }
-    }
-    if (types.size > 0) console.log(Object.fromEntries(types));
-    expect(wrong).toEqual([]);
-  });
-});
+      console.log(`${read} messages were read`);
+      expect(wrong).toEqual([]);
+      expect(read).toBeGreaterThan(0);
+    });
+
+    test("messages of Istio's filters and name tables in responses are read", ({ skip }) => {
+      if (folder === undefined) return skip(`no ../shared/${name} beside the repository`);
+      const wrong: string[] = [];
+      const types = new Map<string, number>();
+      for (const file of filesBelow(folder, ".json")) {
+        if (!/\.(?:cds|lds|ecds|nds)\.json$/.test(file)) continue;
+        for (const { schema, json } of openAnys(JSON.parse(readFileSync(file, "utf8")) as JsonValue)) {
+          types.set(schema.typeName, (types.get(schema.typeName) ?? 0) + 1);
+          const problem = roundTrip(schema, json);
+          if (problem !== undefined) wrong.push(`${relative(folder, file)}: ${schema.typeName}: ${problem}`);
+        }
+      }
+      if (types.size > 0) console.log(Object.fromEntries(types));
+      expect(wrong).toEqual([]);
+    });
+  },
+);

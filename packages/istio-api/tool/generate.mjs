@@ -19,10 +19,15 @@ writeFileSync(
   JSON.stringify({
     version: "v2",
     inputs: [{ directory: "." }],
-    plugins: [{ local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] }],
+    plugins: [
+      { local: [process.execPath, plugin], out: fresh, strategy: "all", opt: ["target=js+dts", "import_extension=js"] },
+    ],
   }),
 );
-execFileSync(process.execPath, [require.resolve("@bufbuild/buf/bin/buf"), "generate", "--template", template], { cwd: protos, stdio: "inherit" });
+execFileSync(process.execPath, [require.resolve("@bufbuild/buf/bin/buf"), "generate", "--template", template], {
+  cwd: protos,
+  stdio: "inherit",
+});
 writeRegistry(fresh);
 rmSync(join(here, "gen"), { recursive: true, force: true });
 renameSync(fresh, join(here, "gen"));
@@ -36,12 +41,19 @@ function writeRegistry(gen) {
     join(gen, "registry_pb.js"),
     `import { createRegistry } from "@bufbuild/protobuf";\n${imports}\nexport const registry = createRegistry(${files.map((_, i) => name(i)).join(", ")});\n`,
   );
-  writeFileSync(join(gen, "registry_pb.d.ts"), `import type { Registry } from "@bufbuild/protobuf";\n/** Every message type of this package. */\nexport declare const registry: Registry;\n`);
+  writeFileSync(
+    join(gen, "registry_pb.d.ts"),
+    `import type { Registry } from "@bufbuild/protobuf";\n/** Every message type of this package. */\nexport declare const registry: Registry;\n`,
+  );
 }
 
 function modulesUnder(dir, base = dir) {
   return readdirSync(dir, { withFileTypes: true }).flatMap((e) =>
-    e.isDirectory() ? modulesUnder(join(dir, e.name), base) : e.name.endsWith("_pb.js") ? [relative(base, join(dir, e.name))] : [],
+    e.isDirectory()
+      ? modulesUnder(join(dir, e.name), base)
+      : e.name.endsWith("_pb.js")
+        ? [relative(base, join(dir, e.name))]
+        : [],
   );
 }
 

@@ -1,7 +1,10 @@
 import { ByteQueue } from "./byte-queue.js";
 import { WireError } from "./wire-error.js";
 
-/** Length of a frame's prefix: a byte for compression and four bytes for the length (gRPC over HTTP/2, "Length-Prefixed-Message"). */
+/**
+ * Length of a frame's prefix: a byte for compression and four bytes for the length (gRPC over HTTP/2,
+ * "Length-Prefixed-Message").
+ */
 export const framePrefixLength = 5;
 
 /** An uncompressed gRPC message. */

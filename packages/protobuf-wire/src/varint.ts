@@ -3,7 +3,10 @@ import { WireError } from "./wire-error.js";
 /** Maximum length of a varint in bytes. */
 const maxBytes = 10;
 
-/** Offset after the varint that was read last. Module state, because returning it in an object would cost more than reading. */
+/**
+ * Offset after the varint that was read last. Module state, because returning it in an object would cost more than
+ * reading.
+ */
 export let varintEnd = 0;
 
 /**

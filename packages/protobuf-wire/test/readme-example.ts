@@ -1,5 +1,12 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { encodeFrame, encodeMessageField, encodeStringField, FieldReader, FrameReader, readStringField } from "@istiod/protobuf-wire";
+import {
+  encodeFrame,
+  encodeMessageField,
+  encodeStringField,
+  FieldReader,
+  FrameReader,
+  readStringField,
+} from "@istiod/protobuf-wire";
 
 // message Any { string type_url = 1; bytes value = 2; }
 const value = encodeStringField(1, "cart");

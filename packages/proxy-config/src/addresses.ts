@@ -11,7 +11,10 @@ export function endpointAddress(address: Address | undefined): { readonly host: 
     case "pipe":
       return { host: specifier.value.path, port: 0 };
     case "envoyInternalAddress":
-      return { host: `envoy://${specifier.value.addressNameSpecifier.value ?? ""}/${specifier.value.endpointId}`, port: 0 };
+      return {
+        host: `envoy://${specifier.value.addressNameSpecifier.value ?? ""}/${specifier.value.endpointId}`,
+        port: 0,
+      };
     default:
       return { host: "unknown", port: 0 };
   }

@@ -1,18 +1,30 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Locality } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { HealthStatus } from "@istiod/envoy-api/envoy/config/core/v3/health_check";
-import { type ClusterLoadAssignment, ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
+import {
+  type ClusterLoadAssignment,
+  ClusterLoadAssignmentSchema,
+} from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import type { Endpoint, LbEndpoint } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint_components";
 import { formatAddress } from "./addresses.js";
 import { compareClusterNames } from "./cluster-name.js";
-import { type ConfigDump, decode, type DumpedResource, dumpedResource, objectIn, objectsIn, optionalSection, packedIn } from "./config-dump.js";
+import {
+  type ConfigDump,
+  decode,
+  type DumpedResource,
+  dumpedResource,
+  objectIn,
+  objectsIn,
+  optionalSection,
+  packedIn,
+} from "./config-dump.js";
 import { type EndpointFilter, selects } from "./endpoint-filter.js";
 import type { Table } from "./table.js";
 
 export interface AssignmentTableOptions {
   /**
-   * `locality`: the columns of `istioctl proxy-config eds`. `outlier`: those of `istioctl proxy-config endpoints`, in which the outlier check is `-` because only the proxy
-   * knows it. Default: `locality`.
+   * `locality`: the columns of `istioctl proxy-config eds`. `outlier`: those of `istioctl proxy-config endpoints`, in
+   * which the outlier check is `-` because only the proxy knows it. Default: `locality`.
    */
   readonly columns?: "locality" | "outlier" | undefined;
   /** Whether rows begin with `endpoint/`. Default: false. */
@@ -20,14 +32,21 @@ export interface AssignmentTableOptions {
 }
 
 /**
- * The endpoints of a dump by cluster, as the control plane or the bootstrap gave them; those that the filter does not select are left out, and so are clusters without any.
- * Endpoints in a cluster itself count where the dump does not list them separately, as Envoy's does. Empty where the dump was made without endpoints.
+ * The endpoints of a dump by cluster, as the control plane or the bootstrap gave them; those that the filter does not
+ * select are left out, and so are clusters without any. Endpoints in a cluster itself count where the dump does not
+ * list them separately, as Envoy's does. Empty where the dump was made without endpoints.
  */
-export function assignments(dump: ConfigDump, filter: EndpointFilter = {}): readonly DumpedResource<ClusterLoadAssignment>[] {
+export function assignments(
+  dump: ConfigDump,
+  filter: EndpointFilter = {},
+): readonly DumpedResource<ClusterLoadAssignment>[] {
   const found = optionalSection(dump, "EndpointsConfigDump");
   if (found === undefined) return [];
   const listed = packedIn(found, ["dynamicEndpointConfigs", "staticEndpointConfigs"], "endpointConfig");
-  const packed = [...listed, ...inlineAssignments(dump, new Set(listed.map((assignment) => assignment["clusterName"])))];
+  const packed = [
+    ...listed,
+    ...inlineAssignments(dump, new Set(listed.map((assignment) => assignment["clusterName"]))),
+  ];
   return packed
     .map((json) => selected(dumpedResource(ClusterLoadAssignmentSchema, json), filter))
     .filter(({ message }) => message.endpoints.some(({ lbEndpoints }) => lbEndpoints.length > 0))
@@ -35,17 +54,32 @@ export function assignments(dump: ConfigDump, filter: EndpointFilter = {}): read
 }
 
 /** Summarizes endpoints. */
-export function assignmentTable(found: readonly DumpedResource<ClusterLoadAssignment>[], { columns = "locality", named = false }: AssignmentTableOptions = {}): Table {
+export function assignmentTable(
+  found: readonly DumpedResource<ClusterLoadAssignment>[],
+  { columns = "locality", named = false }: AssignmentTableOptions = {},
+): Table {
   const rows = found.flatMap(({ message: { clusterName, endpoints } }) =>
     endpoints.flatMap(({ locality, lbEndpoints }) =>
       lbEndpoints.map((endpoint) => {
         const address = endpointOf(endpoint);
-        const shown = [address?.address, ...(address?.additionalAddresses ?? []).map((each) => each.address)].map(formatAddress).join(",");
-        return [`${named ? "endpoint/" : ""}${shown}`, HealthStatus[endpoint.healthStatus] ?? "", columns === "locality" ? formatLocality(locality) : "-", clusterName];
+        const shown = [address?.address, ...(address?.additionalAddresses ?? []).map((each) => each.address)]
+          .map(formatAddress)
+          .join(",");
+        return [
+          `${named ? "endpoint/" : ""}${shown}`,
+          HealthStatus[endpoint.healthStatus] ?? "",
+          columns === "locality" ? formatLocality(locality) : "-",
+          clusterName,
+        ];
       }),
     ),
   );
-  return [columns === "locality" ? ["NAME", "STATUS", "LOCALITY", "CLUSTER"] : ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"], ...rows];
+  return [
+    columns === "locality"
+      ? ["NAME", "STATUS", "LOCALITY", "CLUSTER"]
+      : ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"],
+    ...rows,
+  ];
 }
 
 /** A locality as `region/zone/subzone`, as far as it is known. */
@@ -56,15 +90,26 @@ function formatLocality(locality: Locality | undefined): string {
 
 /** The endpoints in clusters that are not listed. */
 function inlineAssignments(dump: ConfigDump, listed: ReadonlySet<unknown>): readonly JsonObject[] {
-  const clusters = packedIn(optionalSection(dump, "ClustersConfigDump") ?? {}, ["dynamicActiveClusters", "staticClusters"], "cluster");
+  const clusters = packedIn(
+    optionalSection(dump, "ClustersConfigDump") ?? {},
+    ["dynamicActiveClusters", "staticClusters"],
+    "cluster",
+  );
   const unlisted = clusters.filter((cluster) => !listed.has(cluster["name"]));
-  return unlisted.map((cluster) => objectIn(cluster, "loadAssignment")).filter((assignment) => assignment !== undefined);
+  return unlisted
+    .map((cluster) => objectIn(cluster, "loadAssignment"))
+    .filter((assignment) => assignment !== undefined);
 }
 
-function selected({ message, json }: DumpedResource<ClusterLoadAssignment>, filter: EndpointFilter): DumpedResource<ClusterLoadAssignment> {
+function selected(
+  { message, json }: DumpedResource<ClusterLoadAssignment>,
+  filter: EndpointFilter,
+): DumpedResource<ClusterLoadAssignment> {
   const kept = objectsIn(json, "endpoints").map((group, at): JsonObject => {
     const endpoints = message.endpoints[at]?.lbEndpoints ?? [];
-    const lbEndpoints = objectsIn(group, "lbEndpoints").filter((_, n) => isSelected(filter, endpoints[n], message.clusterName));
+    const lbEndpoints = objectsIn(group, "lbEndpoints").filter((_, n) =>
+      isSelected(filter, endpoints[n], message.clusterName),
+    );
     return { ...group, ...("lbEndpoints" in group && { lbEndpoints }) };
   });
   const rest = { ...json, ...("endpoints" in json && { endpoints: kept }) };
@@ -74,7 +119,12 @@ function selected({ message, json }: DumpedResource<ClusterLoadAssignment>, filt
 function isSelected(filter: EndpointFilter, endpoint: LbEndpoint | undefined, cluster: string): boolean {
   if (endpoint === undefined) return false;
   const address = endpointOf(endpoint);
-  return selects(filter, [address?.address, ...(address?.additionalAddresses ?? []).map((each) => each.address)], cluster, endpoint.healthStatus);
+  return selects(
+    filter,
+    [address?.address, ...(address?.additionalAddresses ?? []).map((each) => each.address)],
+    cluster,
+    endpoint.healthStatus,
+  );
 }
 
 function endpointOf({ hostIdentifier }: LbEndpoint): Endpoint | undefined {

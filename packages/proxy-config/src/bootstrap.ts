@@ -10,7 +10,11 @@ import type { Table } from "./table.js";
  */
 export function bootstrapJson(dump: ConfigDump): JsonObject {
   const { "@type": _, ...json } = section(dump, "BootstrapConfigDump");
-  if (json["bootstrap"] === undefined) throw new ProxyConfigError("missing-section", "config dump: the bootstrap is empty; only the proxy's own dump has it");
+  if (json["bootstrap"] === undefined)
+    throw new ProxyConfigError(
+      "missing-section",
+      "config dump: the bootstrap is empty; only the proxy's own dump has it",
+    );
   return json;
 }
 
@@ -37,7 +41,9 @@ function envoyVersion(build: JsonObject | undefined): string {
   const metadata = objectIn(build, "metadata");
   const number = ["majorNumber", "minorNumber", "patch"].map((part) => text(version?.[part]) || "0").join(".");
   const label = text(metadata?.["build.label"]);
-  const details = ["revision.status", "build.type", "ssl.version"].map((key) => text(metadata?.[key])).filter((value) => value !== "");
+  const details = ["revision.status", "build.type", "ssl.version"]
+    .map((key) => text(metadata?.[key]))
+    .filter((value) => value !== "");
   return [label === "" ? number : `${number}-${label}`, ...details].join("/");
 }
 

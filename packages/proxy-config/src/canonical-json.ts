@@ -3,8 +3,9 @@ import { isSensitive, isSensitiveName, redacted, withoutPrivateKey } from "./red
 import { messageTypes, typeName } from "./registry.js";
 
 /**
- * A message's JSON with the names of fields that protobuf prescribes, where Envoy's admin interface has those of the .proto file, and without secrets.
- * Fields and types that Envoy's API does not have here, such as those of a newer Envoy or of another vendor's extension, are kept.
+ * A message's JSON with the names of fields that protobuf prescribes, where Envoy's admin interface has those of the
+ * .proto file, and without secrets. Fields and types that Envoy's API does not have here, such as those of a newer
+ * Envoy or of another vendor's extension, are kept.
  */
 export function canonicalJson(schema: DescMessage, json: JsonValue): JsonValue {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return unknownJson(json);
@@ -16,7 +17,12 @@ export function canonicalJson(schema: DescMessage, json: JsonValue): JsonValue {
     Object.entries(json).map(([key, value]): [string, JsonValue] => {
       const field = fields.get(key);
       if (field === undefined) return [key, key === "@type" ? value : unknownField(key, value, schema.typeName)];
-      return [field.jsonName, isSensitive(schema.typeName, field.name) ? redacted(fieldJson(field, value), field.jsonName) : fieldJson(field, value)];
+      return [
+        field.jsonName,
+        isSensitive(schema.typeName, field.name)
+          ? redacted(fieldJson(field, value), field.jsonName)
+          : fieldJson(field, value),
+      ];
     }),
   );
 }
@@ -33,7 +39,8 @@ export function withoutUnknownTypes(json: JsonValue): JsonValue {
   if (Array.isArray(json)) return json.map(withoutUnknownTypes);
   if (typeof json !== "object" || json === null) return json;
   const type = json["@type"];
-  if (typeof type === "string" && messageTypes().getMessage(typeName(type)) === undefined) return { "@type": "type.googleapis.com/google.protobuf.Empty", value: {} };
+  if (typeof type === "string" && messageTypes().getMessage(typeName(type)) === undefined)
+    return { "@type": "type.googleapis.com/google.protobuf.Empty", value: {} };
   return Object.fromEntries(Object.entries(json).map(([key, value]) => [key, withoutUnknownTypes(value)]));
 }
 
@@ -41,7 +48,8 @@ function fieldJson(field: DescField, value: JsonValue): JsonValue {
   if (field.message === undefined) return unknownJson(value);
   const { message } = field;
   if (field.fieldKind === "list" && Array.isArray(value)) return value.map((item) => canonicalJson(message, item));
-  if (field.fieldKind === "map" && isObject(value)) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, canonicalJson(message, item)]));
+  if (field.fieldKind === "map" && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, canonicalJson(message, item)]));
   return canonicalJson(message, value);
 }
 
@@ -65,7 +73,9 @@ function unknownField(name: string, value: JsonValue, message?: string): JsonVal
 function opaqueJson(value: JsonValue): JsonValue {
   if (typeof value === "string") return withoutPrivateKey(value);
   if (Array.isArray(value)) return value.map(opaqueJson);
-  return isObject(value) ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, opaqueJson(item)])) : value;
+  return isObject(value)
+    ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, opaqueJson(item)]))
+    : value;
 }
 
 function isObject(value: JsonValue): value is JsonObject {
@@ -76,6 +86,12 @@ const fieldMaps = new WeakMap<DescMessage, ReadonlyMap<string, DescField>>();
 
 function fieldsOf(schema: DescMessage): ReadonlyMap<string, DescField> {
   let fields = fieldMaps.get(schema);
-  if (fields === undefined) fieldMaps.set(schema, (fields = new Map(schema.fields.flatMap((field) => [[field.name, field] as const, [field.jsonName, field] as const]))));
+  if (fields === undefined)
+    fieldMaps.set(
+      schema,
+      (fields = new Map(
+        schema.fields.flatMap((field) => [[field.name, field] as const, [field.jsonName, field] as const]),
+      )),
+    );
   return fields;
 }

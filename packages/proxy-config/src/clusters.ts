@@ -15,7 +15,10 @@ export interface ClusterFilter {
   readonly direction?: string | undefined;
 }
 
-/** The clusters of a dump, those from the control plane and from the bootstrap, in order of host, subset, port and direction. */
+/**
+ * The clusters of a dump, those from the control plane and from the bootstrap, in order of host, subset, port and
+ * direction.
+ */
 export function clusters(dump: ConfigDump, filter: ClusterFilter = {}): readonly DumpedResource<Cluster>[] {
   const found = section(dump, "ClustersConfigDump");
   const packed = packedIn(found, ["dynamicActiveClusters", "staticClusters"], "cluster");
@@ -30,17 +33,34 @@ export function clusterTable(found: readonly DumpedResource<Cluster>[], named = 
   const header = ["SERVICE FQDN", "PORT", "SUBSET", "DIRECTION", "TYPE", "DESTINATION RULE"];
   const rows = found.map(({ message }) => {
     const name = parseClusterName(message.name);
-    const service = name === undefined ? [named && message.name !== "" ? `cluster/${message.name}` : message.name, "-", "-", "-"] : [name.host, String(name.port), name.subset || "-", name.direction];
-    return [...(named ? [`cluster/${message.name}`] : []), ...service, discoveryType(message), managedBy(message.metadata)];
+    const service =
+      name === undefined
+        ? [named && message.name !== "" ? `cluster/${message.name}` : message.name, "-", "-", "-"]
+        : [name.host, String(name.port), name.subset || "-", name.direction];
+    return [
+      ...(named ? [`cluster/${message.name}`] : []),
+      ...service,
+      discoveryType(message),
+      managedBy(message.metadata),
+    ];
   });
   return [[...(named ? ["NAME"] : []), ...header], ...rows];
 }
 
 function discoveryType({ clusterDiscoveryType }: Cluster): string {
-  return Cluster_DiscoveryType[clusterDiscoveryType.case === "type" ? clusterDiscoveryType.value : Cluster_DiscoveryType.STATIC] ?? "";
+  return (
+    Cluster_DiscoveryType[
+      clusterDiscoveryType.case === "type" ? clusterDiscoveryType.value : Cluster_DiscoveryType.STATIC
+    ] ?? ""
+  );
 }
 
 function matches(name: string, { fqdn, port, subset, direction }: ClusterFilter): boolean {
   const parts = parseClusterName(name) ?? { host: name, subset: name, direction: name, port: 0 };
-  return parts.host.includes(fqdn ?? "") && parts.subset.includes(subset ?? "") && parts.direction.includes(direction ?? "") && (!port || parts.port === port);
+  return (
+    parts.host.includes(fqdn ?? "") &&
+    parts.subset.includes(subset ?? "") &&
+    parts.direction.includes(direction ?? "") &&
+    (!port || parts.port === port)
+  );
 }

@@ -16,14 +16,16 @@ export interface Comparison {
 const context = 7;
 
 /**
- * Compares the clusters, listeners and routes that a control plane sent with those that the proxy has. What the proxy has from its bootstrap, versions and times are left out.
+ * Compares the clusters, listeners and routes that a control plane sent with those that the proxy has. What the proxy
+ * has from its bootstrap, versions and times are left out.
  *
  * @throws ProxyConfigError `missing-section`
  */
 export function compareDumps(controlPlane: ConfigDump, proxy: ConfigDump): readonly Comparison[] {
   return parts.map(({ part, name, list, resourceIn }) => {
     const [sent, own] = [controlPlane, proxy].map((dump) => objectsIn(section(dump, name), list));
-    const text = (entries: readonly JsonObject[] = []): string => `${JSON.stringify(sortedResources(entries, resourceIn), undefined, 4)}\n`;
+    const text = (entries: readonly JsonObject[] = []): string =>
+      `${JSON.stringify(sortedResources(entries, resourceIn), undefined, 4)}\n`;
     const [before, after] = [text(sent), text(own)];
     return { part, diff: before === after ? "" : unifiedDiff(part, before, after), lastUpdated: latest(own ?? []) };
   });
@@ -33,7 +35,10 @@ export function compareDumps(controlPlane: ConfigDump, proxy: ConfigDump): reado
 export function formatComparison(comparisons: readonly Comparison[]): string {
   return comparisons
     .map(({ part, diff, lastUpdated }) => {
-      const loaded = part === "Routes" && lastUpdated ? ` (RDS last loaded at ${lastUpdated.toUTCString().replace("GMT", "UTC")})` : "";
+      const loaded =
+        part === "Routes" && lastUpdated
+          ? ` (RDS last loaded at ${lastUpdated.toUTCString().replace("GMT", "UTC")})`
+          : "";
       return diff === "" ? `${part} Match${loaded}\n` : `${part} Don't Match${loaded}\n${diff}\n`;
     })
     .join("");
@@ -47,9 +52,24 @@ interface Part {
 }
 
 const parts: readonly Part[] = [
-  { part: "Clusters", name: "ClustersConfigDump", list: "dynamicActiveClusters", resourceIn: (entry) => objectIn(entry, "cluster") },
-  { part: "Listeners", name: "ListenersConfigDump", list: "dynamicListeners", resourceIn: (entry) => objectIn(objectIn(entry, "activeState"), "listener") },
-  { part: "Routes", name: "RoutesConfigDump", list: "dynamicRouteConfigs", resourceIn: (entry) => objectIn(entry, "routeConfig") },
+  {
+    part: "Clusters",
+    name: "ClustersConfigDump",
+    list: "dynamicActiveClusters",
+    resourceIn: (entry) => objectIn(entry, "cluster"),
+  },
+  {
+    part: "Listeners",
+    name: "ListenersConfigDump",
+    list: "dynamicListeners",
+    resourceIn: (entry) => objectIn(objectIn(entry, "activeState"), "listener"),
+  },
+  {
+    part: "Routes",
+    name: "RoutesConfigDump",
+    list: "dynamicRouteConfigs",
+    resourceIn: (entry) => objectIn(entry, "routeConfig"),
+  },
 ];
 
 function sortedResources(entries: readonly JsonObject[], resourceIn: Part["resourceIn"]): JsonValue[] {
@@ -61,15 +81,23 @@ function sortedResources(entries: readonly JsonObject[], resourceIn: Part["resou
 function withSortedKeys(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withSortedKeys);
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => compare(a, b)).map(([key, item]) => [key, withSortedKeys(item)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => compare(a, b))
+      .map(([key, item]) => [key, withSortedKeys(item)]),
+  );
 }
 
 function unifiedDiff(part: string, before: string, after: string): string {
-  const patch = createTwoFilesPatch(`Istiod ${part}`, `Envoy ${part}`, before, after, undefined, undefined, { context });
+  const patch = createTwoFilesPatch(`Istiod ${part}`, `Envoy ${part}`, before, after, undefined, undefined, {
+    context,
+  });
   return patch.slice(patch.indexOf("--- "));
 }
 
 function latest(entries: readonly JsonObject[]): Date | undefined {
-  const times = entries.map((entry) => entry["lastUpdated"] ?? objectIn(entry, "activeState")?.["lastUpdated"]).filter((time) => typeof time === "string");
+  const times = entries
+    .map((entry) => entry["lastUpdated"] ?? objectIn(entry, "activeState")?.["lastUpdated"])
+    .filter((time) => typeof time === "string");
   return times.length === 0 ? undefined : new Date(Math.max(...times.map((time) => Date.parse(time))));
 }

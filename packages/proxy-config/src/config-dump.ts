@@ -15,19 +15,35 @@ export interface DumpedResource<T> {
 }
 
 /** The parts of a dump, by the name of their message in `envoy.admin.v3`. */
-export type DumpSection = "BootstrapConfigDump" | "ClustersConfigDump" | "EndpointsConfigDump" | "ListenersConfigDump" | "RoutesConfigDump" | "SecretsConfigDump" | "EcdsConfigDump";
+export type DumpSection =
+  | "BootstrapConfigDump"
+  | "ClustersConfigDump"
+  | "EndpointsConfigDump"
+  | "ListenersConfigDump"
+  | "RoutesConfigDump"
+  | "SecretsConfigDump"
+  | "EcdsConfigDump";
 
 /**
- * Reads what Envoy's admin interface answers to `/config_dump`, or istiod to `/debug/config_dump`. Field names may be those of JSON or of .proto files. Private keys and
- * other secrets are replaced by `[redacted]`, if they are not already.
+ * Reads what Envoy's admin interface answers to `/config_dump`, or istiod to `/debug/config_dump`. Field names may be
+ * those of JSON or of .proto files. Private keys and other secrets are replaced by `[redacted]`, if they are not
+ * already.
  *
  * @throws ProxyConfigError `invalid-json` or `unexpected-kind`
  */
 export function readConfigDump(text: string): ConfigDump {
   const json = parseJson(text, "config dump");
-  if ("cluster_statuses" in json || "clusterStatuses" in json) throw new ProxyConfigError("unexpected-kind", "config dump: this is the output of /clusters?format=json; expected that of /config_dump");
+  if ("cluster_statuses" in json || "clusterStatuses" in json)
+    throw new ProxyConfigError(
+      "unexpected-kind",
+      "config dump: this is the output of /clusters?format=json; expected that of /config_dump",
+    );
   const { configs } = json;
-  if (!Array.isArray(configs)) throw new ProxyConfigError("unexpected-kind", "config dump: there is no list `configs`; expected the output of Envoy's /config_dump");
+  if (!Array.isArray(configs))
+    throw new ProxyConfigError(
+      "unexpected-kind",
+      "config dump: there is no list `configs`; expected the output of Envoy's /config_dump",
+    );
   return configDump({ configs: configs.filter(isObject) });
 }
 
@@ -43,14 +59,26 @@ export function configDump({ configs }: { readonly configs: readonly JsonObject[
  */
 export function section(dump: ConfigDump, name: DumpSection): JsonObject {
   const found = optionalSection(dump, name);
-  if (found === undefined) throw new ProxyConfigError("missing-section", `config dump: there is no ${name}${name === "EndpointsConfigDump" ? "; ask for it with /config_dump?include_eds" : ""}`);
+  if (found === undefined)
+    throw new ProxyConfigError(
+      "missing-section",
+      `config dump: there is no ${name}${name === "EndpointsConfigDump" ? "; ask for it with /config_dump?include_eds" : ""}`,
+    );
   return found;
 }
 
 /** A part of a dump; undefined if the dump does not have it. */
 export function optionalSection(dump: ConfigDump, name: DumpSection): JsonObject | undefined {
-  const [first, ...more] = dump.configs.filter((config) => config["@type"] === `type.googleapis.com/envoy.admin.v3.${name}`);
-  return more.reduce<JsonObject | undefined>((joined, piece) => ({ ...joined, ...Object.fromEntries(Object.entries(piece).map(([key, value]) => [key, joinedValue(joined?.[key], value)])) }), first);
+  const [first, ...more] = dump.configs.filter(
+    (config) => config["@type"] === `type.googleapis.com/envoy.admin.v3.${name}`,
+  );
+  return more.reduce<JsonObject | undefined>(
+    (joined, piece) => ({
+      ...joined,
+      ...Object.fromEntries(Object.entries(piece).map(([key, value]) => [key, joinedValue(joined?.[key], value)])),
+    }),
+    first,
+  );
 }
 
 function joinedValue(before: JsonValue | undefined, value: JsonValue): JsonValue {
@@ -71,7 +99,10 @@ export function objectIn(json: JsonObject | undefined, field: string): JsonObjec
 
 /** The resources in several lists of a part of a dump, each in a field of its entry. */
 export function packedIn(json: JsonObject, lists: readonly string[], field: string): readonly JsonObject[] {
-  return lists.flatMap((list) => objectsIn(json, list)).map((entry) => objectIn(entry, field)).filter((packed) => packed !== undefined);
+  return lists
+    .flatMap((list) => objectsIn(json, list))
+    .map((entry) => objectIn(entry, field))
+    .filter((packed) => packed !== undefined);
 }
 
 /**

@@ -24,25 +24,41 @@ export interface SentResources {
 }
 
 /** The resources of a proxy in the form of Envoy's dump. Secrets are redacted. */
-export function controlPlaneDump(sent: SentResources): { readonly configs: readonly ({ readonly "@type": string } & JsonObject)[] } {
+export function controlPlaneDump(sent: SentResources): {
+  readonly configs: readonly ({ readonly "@type": string } & JsonObject)[];
+} {
   const admin = "type.googleapis.com/envoy.admin.v3";
-  const packed = (resources: readonly SentResource[], field: string): JsonObject[] => resources.map(({ version, resource }) => ({ versionInfo: version, [field]: resource }));
+  const packed = (resources: readonly SentResource[], field: string): JsonObject[] =>
+    resources.map(({ version, resource }) => ({ versionInfo: version, [field]: resource }));
   const { endpoints, clustersVersion = "", listenersVersion = "" } = sent;
   return {
     configs: [
       { "@type": `${admin}.BootstrapConfigDump` },
-      { "@type": `${admin}.ClustersConfigDump`, versionInfo: clustersVersion, dynamicActiveClusters: packed(sent.clusters, "cluster") },
-      ...(endpoints === undefined ? [] : [{ "@type": `${admin}.EndpointsConfigDump`, dynamicEndpointConfigs: packed(endpoints, "endpointConfig") }]),
+      {
+        "@type": `${admin}.ClustersConfigDump`,
+        versionInfo: clustersVersion,
+        dynamicActiveClusters: packed(sent.clusters, "cluster"),
+      },
+      ...(endpoints === undefined
+        ? []
+        : [{ "@type": `${admin}.EndpointsConfigDump`, dynamicEndpointConfigs: packed(endpoints, "endpointConfig") }]),
       {
         "@type": `${admin}.ListenersConfigDump`,
         versionInfo: listenersVersion,
-        dynamicListeners: sent.listeners.map(({ name, version, resource }) => ({ name, activeState: { versionInfo: version, listener: resource } })),
+        dynamicListeners: sent.listeners.map(({ name, version, resource }) => ({
+          name,
+          activeState: { versionInfo: version, listener: resource },
+        })),
       },
       { "@type": `${admin}.ScopedRoutesConfigDump` },
       { "@type": `${admin}.RoutesConfigDump`, dynamicRouteConfigs: packed(sent.routes, "routeConfig") },
       {
         "@type": `${admin}.SecretsConfigDump`,
-        dynamicActiveSecrets: sent.secrets.map(({ name, version, resource }) => ({ name, versionInfo: version, secret: withoutSecrets(resource) })),
+        dynamicActiveSecrets: sent.secrets.map(({ name, version, resource }) => ({
+          name,
+          versionInfo: version,
+          secret: withoutSecrets(resource),
+        })),
       },
       { "@type": `${admin}.EcdsConfigDump`, ecdsFilters: packed(sent.extensions, "ecdsFilter") },
     ],

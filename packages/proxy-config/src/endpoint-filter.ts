@@ -14,11 +14,22 @@ export interface EndpointFilter {
 }
 
 /** Reports whether a filter selects an endpoint, which may have several addresses. */
-export function selects(filter: EndpointFilter, addresses: readonly (Address | undefined)[], cluster: string, status: HealthStatus): boolean {
+export function selects(
+  filter: EndpointFilter,
+  addresses: readonly (Address | undefined)[],
+  cluster: string,
+  status: HealthStatus,
+): boolean {
   const { address, port } = filter;
-  if (address && !addresses.some((each) => same(address, endpointAddress(each).host) || same(address, formatAddress(each)))) return false;
+  if (
+    address &&
+    !addresses.some((each) => same(address, endpointAddress(each).host) || same(address, formatAddress(each)))
+  )
+    return false;
   if (port && endpointAddress(addresses[0]).port !== port) return false;
-  return (!filter.cluster || same(filter.cluster, cluster)) && (!filter.status || same(filter.status, HealthStatus[status]));
+  return (
+    (!filter.cluster || same(filter.cluster, cluster)) && (!filter.status || same(filter.status, HealthStatus[status]))
+  );
 }
 
 function same(a: string, b: string | undefined): boolean {

@@ -19,7 +19,11 @@ export type ClusterHosts = readonly DumpedResource<ClusterStatus>[];
  */
 export function readClusterHosts(text: string): ClusterHosts {
   const json = canonicalJson(ClustersSchema, parseJson(text, "clusters")) as JsonObject;
-  if (!Array.isArray(json["clusterStatuses"])) throw new ProxyConfigError("unexpected-kind", "clusters: there is no list `cluster_statuses`; expected the output of Envoy's /clusters?format=json");
+  if (!Array.isArray(json["clusterStatuses"]))
+    throw new ProxyConfigError(
+      "unexpected-kind",
+      "clusters: there is no list `cluster_statuses`; expected the output of Envoy's /clusters?format=json",
+    );
   const { clusterStatuses } = decode(ClustersSchema, json);
   const each = objectsIn(json, "clusterStatuses");
   return clusterStatuses.map((message, at) => ({ message, json: each[at] ?? {} }));
@@ -27,15 +31,26 @@ export function readClusterHosts(text: string): ClusterHosts {
 
 /** The clusters of which a filter selects a host, as JSON. */
 export function clusterHostsJson(clusters: ClusterHosts, filter: EndpointFilter = {}): JsonValue[] {
-  return clusters.filter(({ message }) => message.hostStatuses.some((host) => isSelected(filter, host, message.name))).map(({ json }) => json);
+  return clusters
+    .filter(({ message }) => message.hostStatuses.some((host) => isSelected(filter, host, message.name)))
+    .map(({ json }) => json);
 }
 
-/** Summarizes the hosts of an Envoy with what it found out about their health, in order of address, port and cluster. */
+/**
+ * Summarizes the hosts of an Envoy with what it found out about their health, in order of address, port and cluster.
+ */
 export function endpointTable(clusters: ClusterHosts, filter: EndpointFilter = {}): Table {
-  const hosts = clusters.flatMap(({ message: { name, hostStatuses } }) => hostStatuses.filter((host) => isSelected(filter, host, name)).map((host) => ({ name, host, ...addressOf(host) })));
+  const hosts = clusters.flatMap(({ message: { name, hostStatuses } }) =>
+    hostStatuses.filter((host) => isSelected(filter, host, name)).map((host) => ({ name, host, ...addressOf(host) })),
+  );
   const sorted = hosts.sort((a, b) => compare(a.address, b.address) || a.port - b.port || compare(a.name, b.name));
   const rows = sorted.map(({ name, host, address, port }) => {
-    return [port === 0 ? address : `${address}:${port}`, HealthStatus[edsStatus(host)] ?? "", host.healthStatus?.failedOutlierCheck === true ? "FAILED" : "OK", name];
+    return [
+      port === 0 ? address : `${address}:${port}`,
+      HealthStatus[edsStatus(host)] ?? "",
+      host.healthStatus?.failedOutlierCheck === true ? "FAILED" : "OK",
+      name,
+    ];
   });
   return [["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"], ...rows];
 }

@@ -11,7 +11,10 @@ const httpConnectionManager = "envoy.filters.network.http_connection_manager";
 const tcpProxy = "envoy.filters.network.tcp_proxy";
 const blackHole = "BlackHoleCluster";
 
-/** The kind of traffic that a network filter ends; undefined of those that pass it on, and of those that only close connections. */
+/**
+ * The kind of traffic that a network filter ends; undefined of those that pass it on, and of those that only close
+ * connections.
+ */
 export function filterKind(filter: Filter): "HTTP" | "TCP" | undefined {
   if (filter.name === httpConnectionManager) return "HTTP";
   return filter.name === tcpProxy && !closesConnections(filter) ? "TCP" : undefined;
@@ -27,7 +30,9 @@ export function describeDestination(filters: readonly Filter[]): string {
 function describeHttp(filter: Filter): string {
   const specifier = configOf(HttpConnectionManagerSchema, filter)?.routeSpecifier;
   if (specifier?.case === "routeConfig") return describeRouteConfig(specifier.value);
-  return specifier?.case === "rds" && specifier.value.routeConfigName !== "" ? `Route: ${specifier.value.routeConfigName}` : "HTTP";
+  return specifier?.case === "rds" && specifier.value.routeConfigName !== ""
+    ? `Route: ${specifier.value.routeConfigName}`
+    : "HTTP";
 }
 
 function describeTcp(filter: Filter): string {
@@ -53,7 +58,14 @@ function describeRouteConfig(config: RouteConfiguration): string {
 /** The cluster of a configuration that sends every request to one. */
 function onlyCluster({ virtualHosts: [host, ...otherHosts] }: RouteConfiguration): string | undefined {
   const [route, ...otherRoutes] = host?.routes ?? [];
-  if (host === undefined || route === undefined || otherHosts.length > 0 || otherRoutes.length > 0 || !isAnyDomain(host)) return undefined;
+  if (
+    host === undefined ||
+    route === undefined ||
+    otherHosts.length > 0 ||
+    otherRoutes.length > 0 ||
+    !isAnyDomain(host)
+  )
+    return undefined;
   const specifier = route.match?.pathSpecifier;
   if (specifier?.case !== "prefix" || specifier.value !== "/" || route.action.case !== "route") return undefined;
   const { clusterSpecifier } = route.action.value;

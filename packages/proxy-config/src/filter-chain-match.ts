@@ -8,7 +8,10 @@ const protocolLists = new Map([
   ["http/1.0,http/1.1,h2c", "App: HTTP"],
 ]);
 
-/** The connections that a filter chain is for, in istioctl's words. Source addresses, source types and suffixes are left out, as there. */
+/**
+ * The connections that a filter chain is for, in istioctl's words. Source addresses, source types and suffixes are left
+ * out, as there.
+ */
 export function describeFilterChainMatch(match: FilterChainMatch | undefined): string {
   if (match === undefined) return "ALL";
   const { serverNames, transportProtocol, applicationProtocols, destinationPort, prefixRanges } = match;

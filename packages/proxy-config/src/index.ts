@@ -10,7 +10,13 @@ export { ProxyConfigError, type ProxyConfigErrorCode } from "./errors.js";
 export { extensionsJson, extensionTable } from "./extensions.js";
 export { type ListenerFilter, listeners, type ListenerTableOptions, listenerTable } from "./listeners.js";
 export { formatValue } from "./output.js";
-export { type ProxyStatus, type ProxyStatuses, proxyStatusTable, type ProxyStatusTableOptions, readProxyStatuses } from "./proxy-status.js";
+export {
+  type ProxyStatus,
+  type ProxyStatuses,
+  proxyStatusTable,
+  type ProxyStatusTableOptions,
+  readProxyStatuses,
+} from "./proxy-status.js";
 export { type RouteFilter, routes, type RouteTableOptions, routeTable } from "./routes.js";
 export { secrets, secretsJson, type SecretSummary, secretTable } from "./secrets.js";
 export { formatSummary, type SummaryOptions } from "./summary.js";

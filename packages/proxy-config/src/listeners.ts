@@ -26,7 +26,9 @@ export interface ListenerTableOptions {
 /** The active listeners of a dump, in the dump's order. */
 export function listeners(dump: ConfigDump, filter: ListenerFilter = {}): readonly DumpedResource<Listener>[] {
   const found = section(dump, "ListenersConfigDump");
-  const dynamic = packedIn(found, ["dynamicListeners"], "activeState").map((state) => objectIn(state, "listener")).filter((packed) => packed !== undefined);
+  const dynamic = packedIn(found, ["dynamicListeners"], "activeState")
+    .map((state) => objectIn(state, "listener"))
+    .filter((packed) => packed !== undefined);
   const fixed = packedIn(found, ["staticListeners"], "listener");
   return [...dynamic, ...fixed]
     .map((json) => dumpedResource(ListenerSchema, json))
@@ -34,27 +36,49 @@ export function listeners(dump: ConfigDump, filter: ListenerFilter = {}): readon
 }
 
 /** Summarizes listeners, in order of port, address and type. */
-export function listenerTable(found: readonly DumpedResource<Listener>[], { verbose = true, named = false }: ListenerTableOptions = {}): Table {
+export function listenerTable(
+  found: readonly DumpedResource<Listener>[],
+  { verbose = true, named = false }: ListenerTableOptions = {},
+): Table {
   const sorted = found.toSorted(byPlace);
   const rows = sorted.flatMap(({ message }) => {
-    const place = [...(named ? [`listener/${message.name}`] : []), addressesOf(message).join(","), String(portOf(message))];
+    const place = [
+      ...(named ? [`listener/${message.name}`] : []),
+      addressesOf(message).join(","),
+      String(portOf(message)),
+    ];
     return verbose ? chainRows(message).map((chain) => [...place, ...chain]) : [[...place, listenerType(message)]];
   });
-  return [[...(named ? ["NAME"] : []), "ADDRESSES", "PORT", ...(verbose ? ["MATCH", "DESTINATION"] : ["TYPE"])], ...rows];
+  return [
+    [...(named ? ["NAME"] : []), "ADDRESSES", "PORT", ...(verbose ? ["MATCH", "DESTINATION"] : ["TYPE"])],
+    ...rows,
+  ];
 }
 
 function byPlace({ message: a }: DumpedResource<Listener>, { message: b }: DumpedResource<Listener>): number {
-  return portOf(a) - portOf(b) || compare(addressOf(a.address), addressOf(b.address)) || compare(listenerType(a), listenerType(b)) || compare(a.name, b.name);
+  return (
+    portOf(a) - portOf(b) ||
+    compare(addressOf(a.address), addressOf(b.address)) ||
+    compare(listenerType(a), listenerType(b)) ||
+    compare(a.name, b.name)
+  );
 }
 
 function chainRows(listener: Listener): string[][] {
-  const rows = filterChains(listener).map((chain) => [describeFilterChainMatch(chain.filterChainMatch), describeDestination(chain.filters)]);
+  const rows = filterChains(listener).map((chain) => [
+    describeFilterChainMatch(chain.filterChainMatch),
+    describeDestination(chain.filters),
+  ]);
   return rows.sort((a, b) => compare(b[1] ?? "", a[1] ?? ""));
 }
 
 function matches(listener: Listener, { address, port, type }: ListenerFilter): boolean {
   const addressed = !address || addressesOf(listener).some((each) => each.toLowerCase() === address.toLowerCase());
-  return addressed && (!port || portOf(listener) === port) && (!type || listenerType(listener).toLowerCase() === type.toLowerCase());
+  return (
+    addressed &&
+    (!port || portOf(listener) === port) &&
+    (!type || listenerType(listener).toLowerCase() === type.toLowerCase())
+  );
 }
 
 function listenerType(listener: Listener): string {

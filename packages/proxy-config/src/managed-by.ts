@@ -1,8 +1,9 @@
 import type { Metadata } from "@istiod/envoy-api/envoy/config/core/v3/base";
 
 /**
- * The object that Istio says in a resource's metadata to have configured it, as `name.namespace`; empty if there is none. It is written as
- * the path of a Kubernetes object: `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart`.
+ * The object that Istio says in a resource's metadata to have configured it, as `name.namespace`; empty if there is
+ * none. It is written as the path of a Kubernetes object:
+ * `/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart`.
  */
 export function managedBy(metadata: Metadata | undefined): string {
   const config = metadata?.filterMetadata["istio"]?.["config"];

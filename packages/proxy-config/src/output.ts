@@ -3,5 +3,7 @@ import { stringify } from "yaml";
 
 /** A value as JSON, indented by four spaces as istioctl does, or as YAML with sorted keys. */
 export function formatValue(value: JsonValue, format: "json" | "yaml"): string {
-  return format === "json" ? `${JSON.stringify(value, undefined, 4)}\n` : stringify(value, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
+  return format === "json"
+    ? `${JSON.stringify(value, undefined, 4)}\n`
+    : stringify(value, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
 }

@@ -36,8 +36,8 @@ export interface ProxyStatusTableOptions {
 }
 
 /**
- * Reads a `DiscoveryResponse` of the type `istio.io/debug/syncz` as JSON: one `envoy.service.status.v3.ClientConfig` for each proxy, and the instance of istiod in the identifier of
- * the control plane.
+ * Reads a `DiscoveryResponse` of the type `istio.io/debug/syncz` as JSON: one `envoy.service.status.v3.ClientConfig`
+ * for each proxy, and the instance of istiod in the identifier of the control plane.
  *
  * @param namespace of the proxies that are wanted; absent: all
  * @throws ProxyConfigError
@@ -45,21 +45,41 @@ export interface ProxyStatusTableOptions {
 export function readProxyStatuses(text: string, namespace?: string): ProxyStatuses {
   const json = parseJson(text, "proxy status");
   const istiod = instanceOf(json);
-  const all = objectsIn(json, "resources").map((packed) => proxyStatus(dumpedResource(ClientConfigSchema, packed).message, istiod, packed));
-  const proxies = all.filter((status) => !namespace || status.namespace === namespace).sort((a, b) => compare(a.proxy, b.proxy));
+  const all = objectsIn(json, "resources").map((packed) =>
+    proxyStatus(dumpedResource(ClientConfigSchema, packed).message, istiod, packed),
+  );
+  const proxies = all
+    .filter((status) => !namespace || status.namespace === namespace)
+    .sort((a, b) => compare(a.proxy, b.proxy));
   return { response: namespace ? { ...json, resources: proxies.map((status) => status.json) } : json, proxies };
 }
 
 /** Tabulates statuses in the columns of `istioctl proxy-status`. */
-export function proxyStatusTable({ proxies }: ProxyStatuses, { verbose = false, now = Date.now() }: ProxyStatusTableOptions = {}): Table {
-  const columns = verbose ? [...new Set([...alwaysShown, ...proxies.flatMap(({ types }) => [...types.keys()])])].sort(compare) : [];
-  const subscribedOrder = (types: ProxyStatus["types"]): readonly string[] => [...types.keys()].sort((a, b) => rank(a) - rank(b) || compare(a, b));
+export function proxyStatusTable(
+  { proxies }: ProxyStatuses,
+  { verbose = false, now = Date.now() }: ProxyStatusTableOptions = {},
+): Table {
+  const columns = verbose
+    ? [...new Set([...alwaysShown, ...proxies.flatMap(({ types }) => [...types.keys()])])].sort(compare)
+    : [];
+  const subscribedOrder = (types: ProxyStatus["types"]): readonly string[] =>
+    [...types.keys()].sort((a, b) => rank(a) - rank(b) || compare(a, b));
   const rows = proxies.map(({ proxy, cluster, istiod, version, types }) => {
     if (verbose) return [proxy, cluster, ...columns.map((type) => describe(types.get(type), now)), istiod, version];
-    const subscribed = subscribedOrder(types).filter((type) => types.get(type)?.status !== ConfigStatus.UNKNOWN).map(shortName);
-    return [proxy, cluster, istiod, version, subscribed.length === 0 ? "0" : `${subscribed.length} (${subscribed.join(",")})`];
+    const subscribed = subscribedOrder(types)
+      .filter((type) => types.get(type)?.status !== ConfigStatus.UNKNOWN)
+      .map(shortName);
+    return [
+      proxy,
+      cluster,
+      istiod,
+      version,
+      subscribed.length === 0 ? "0" : `${subscribed.length} (${subscribed.join(",")})`,
+    ];
   });
-  const header = verbose ? ["NAME", "CLUSTER", ...columns.map(shortName), "ISTIOD", "VERSION"] : ["NAME", "CLUSTER", "ISTIOD", "VERSION", "SUBSCRIBED TYPES"];
+  const header = verbose
+    ? ["NAME", "CLUSTER", ...columns.map(shortName), "ISTIOD", "VERSION"]
+    : ["NAME", "CLUSTER", "ISTIOD", "VERSION", "SUBSCRIBED TYPES"];
   return [header, ...rows];
 }
 
@@ -86,7 +106,12 @@ function proxyStatus({ node, genericXdsConfigs }: ClientConfig, istiod: string, 
     cluster: metadata("CLUSTER_ID"),
     istiod,
     version: metadata("ISTIO_VERSION"),
-    types: new Map(genericXdsConfigs.map(({ typeUrl, configStatus, lastUpdated }) => [typeUrl, { status: configStatus, lastUpdated: lastUpdated && timestampMs(lastUpdated) }])),
+    types: new Map(
+      genericXdsConfigs.map(({ typeUrl, configStatus, lastUpdated }) => [
+        typeUrl,
+        { status: configStatus, lastUpdated: lastUpdated && timestampMs(lastUpdated) },
+      ]),
+    ),
     json,
   };
 }
@@ -103,7 +128,10 @@ function instanceOf(response: JsonObject): string {
   }
 }
 
-function describe(type: { readonly status: ConfigStatus; readonly lastUpdated: number | undefined } | undefined, now: number): string {
+function describe(
+  type: { readonly status: ConfigStatus; readonly lastUpdated: number | undefined } | undefined,
+  now: number,
+): string {
   if (type === undefined || type.status === ConfigStatus.UNKNOWN) return "IGNORED";
   if (type.status === ConfigStatus.NOT_SENT) return "NOT SENT";
   const name = ConfigStatus[type.status] ?? String(type.status);

@@ -5,8 +5,8 @@ const redactedText = "[redacted]";
 const redactedBytes = Buffer.from(redactedText).toString("base64");
 
 /**
- * Fields that Envoy redacts in its own dumps: those annotated `udpa.annotations.sensitive` in its API, by message. Keys of a dump that was edited, or that
- * another program wrote, are thus hidden, too.
+ * Fields that Envoy redacts in its own dumps: those annotated `udpa.annotations.sensitive` in its API, by message. Keys
+ * of a dump that was edited, or that another program wrote, are thus hidden, too.
  */
 const sensitiveFields = new Set([
   "envoy.config.core.v3.GrpcService.GoogleGrpc.SslCredentials.private_key",
@@ -29,17 +29,31 @@ const sensitiveFields = new Set([
 ]);
 
 /** Messages that hold little but secrets: their fields that are newer than the API here are hidden. */
-const secretMessages = new Set(["GenericSecret", "TlsCertificate", "TlsSessionTicketKeys"].map((name) => `envoy.extensions.transport_sockets.tls.v3.${name}`));
+const secretMessages = new Set(
+  ["GenericSecret", "TlsCertificate", "TlsSessionTicketKeys"].map(
+    (name) => `envoy.extensions.transport_sockets.tls.v3.${name}`,
+  ),
+);
 
 /** Names of fields whose values are hidden in messages of unknown types, whose annotations are unknown. */
-const sensitiveNames = new Set(["privatekey", "privatekeyprovider", "password", "pkcs12", "sessionticketkeys", "genericsecret"]);
+const sensitiveNames = new Set([
+  "privatekey",
+  "privatekeyprovider",
+  "password",
+  "pkcs12",
+  "sessionticketkeys",
+  "genericsecret",
+]);
 
 /** Reports whether a field of a message of Envoy's API holds a secret. */
 export function isSensitive(message: string, field: string): boolean {
   return sensitiveFields.has(`${message}.${field}`);
 }
 
-/** Reports whether a field of which only the name is known may hold a secret. @param message its message, if that is known */
+/**
+ * Reports whether a field of which only the name is known may hold a secret. @param message its message, if that is
+ * known
+ */
 export function isSensitiveName(name: string, message = ""): boolean {
   return secretMessages.has(message) || sensitiveNames.has(name.replaceAll("_", "").toLowerCase());
 }
@@ -47,7 +61,10 @@ export function isSensitiveName(name: string, message = ""): boolean {
 /** A value with every text and number in it replaced. */
 export function redacted(value: JsonValue, name = ""): JsonValue {
   if (Array.isArray(value)) return value.map((item) => redacted(item, name));
-  if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, of]) => [key, key === "@type" ? of : redacted(of, key)]));
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([key, of]) => [key, key === "@type" ? of : redacted(of, key)]),
+    );
   return name === "inlineBytes" || name === "inline_bytes" ? redactedBytes : redactedText;
 }
 

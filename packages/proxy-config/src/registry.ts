@@ -6,7 +6,12 @@ let messages: Registry | undefined;
 
 /** Every message type of Envoy's API, and protobuf's well-known types. */
 export function messageTypes(): Registry {
-  return (messages ??= createRegistry(...envoy, ...Object.values(wellKnown).filter((value) => typeof value === "object" && "kind" in value && value.kind === "message")));
+  return (messages ??= createRegistry(
+    ...envoy,
+    ...Object.values(wellKnown).filter(
+      (value) => typeof value === "object" && "kind" in value && value.kind === "message",
+    ),
+  ));
 }
 
 /** The full name of a message, given its type URL. */

@@ -18,7 +18,9 @@ export interface RouteTableOptions {
   readonly named?: boolean | undefined;
 }
 
-/** The route configurations of a dump: those named by a port in order of the port, then the others in the dump's order. */
+/**
+ * The route configurations of a dump: those named by a port in order of the port, then the others in the dump's order.
+ */
 export function routes(dump: ConfigDump, filter: RouteFilter = {}): readonly DumpedResource<RouteConfiguration>[] {
   const found = section(dump, "RoutesConfigDump");
   const packed = packedIn(found, ["dynamicRouteConfigs", "staticRouteConfigs"], "routeConfig");
@@ -29,10 +31,15 @@ export function routes(dump: ConfigDump, filter: RouteFilter = {}): readonly Dum
 }
 
 /** Summarizes route configurations. Routes to `PassthroughCluster` are left out of the rows, as in istioctl. */
-export function routeTable(found: readonly DumpedResource<RouteConfiguration>[], { verbose = true, named = false }: RouteTableOptions = {}): Table {
+export function routeTable(
+  found: readonly DumpedResource<RouteConfiguration>[],
+  { verbose = true, named = false }: RouteTableOptions = {},
+): Table {
   const rows = found.flatMap(({ message }) => {
     const name = named ? `route/${message.name}` : message.name;
-    return verbose ? message.virtualHosts.flatMap((host) => hostRows(name, host)) : [[name, String(message.virtualHosts.length)]];
+    return verbose
+      ? message.virtualHosts.flatMap((host) => hostRows(name, host))
+      : [[name, String(message.virtualHosts.length)]];
   });
   return [verbose ? ["NAME", "VHOST NAME", "DOMAINS", "MATCH", "VIRTUAL SERVICE"] : ["NAME", "VIRTUAL HOSTS"], ...rows];
 }
@@ -40,11 +47,17 @@ export function routeTable(found: readonly DumpedResource<RouteConfiguration>[],
 function hostRows(name: string, host: VirtualHost): string[][] {
   const domains = describeDomains(host.domains);
   if (host.routes.length === 0) return [[name, host.name, domains, "/*", "404"]];
-  return host.routes.filter((route) => !isPassthrough(route)).map(({ match, metadata }) => [name, host.name, domains, describeRouteMatch(match), managedBy(metadata)]);
+  return host.routes
+    .filter((route) => !isPassthrough(route))
+    .map(({ match, metadata }) => [name, host.name, domains, describeRouteMatch(match), managedBy(metadata)]);
 }
 
 function isPassthrough({ action }: Route): boolean {
-  return action.case === "route" && action.value.clusterSpecifier.case === "cluster" && action.value.clusterSpecifier.value === "PassthroughCluster";
+  return (
+    action.case === "route" &&
+    action.value.clusterSpecifier.case === "cluster" &&
+    action.value.clusterSpecifier.value === "PassthroughCluster"
+  );
 }
 
 const domainsShown = 2;
@@ -54,7 +67,8 @@ function describeDomains(domains: readonly string[]): string {
   if (domains.length <= 1) return domains[0] ?? "";
   const withoutPort = domains.filter((domain) => !domain.includes(":") || isIpv6(domain));
   const all = new Set(withoutPort);
-  const isLonger = (domain: string, suffix: string): boolean => domain.endsWith(suffix) && all.has(domain.slice(0, -suffix.length));
+  const isLonger = (domain: string, suffix: string): boolean =>
+    domain.endsWith(suffix) && all.has(domain.slice(0, -suffix.length));
   const short = withoutPort.filter((domain) => !isLonger(domain, ".svc.cluster.local") && !isLonger(domain, ".svc"));
   const shown = short.slice(0, domainsShown).join(", ");
   return short.length > domainsShown ? `${shown} + ${short.length - domainsShown} more...` : shown;

@@ -29,15 +29,25 @@ export function secretsJson(dump: ConfigDump): JsonObject {
   return json;
 }
 
-/** Summarizes the secrets that the proxy was sent: of each the first certificate, and of roots of several trust domains one for each. */
+/**
+ * Summarizes the secrets that the proxy was sent: of each the first certificate, and of roots of several trust domains
+ * one for each.
+ */
 export function secrets(dump: ConfigDump, now: number = Date.now()): readonly SecretSummary[] {
   const found = section(dump, "SecretsConfigDump");
-  const lists = [["dynamicWarmingSecrets", "WARMING"], ["dynamicActiveSecrets", "ACTIVE"]] as const;
+  const lists = [
+    ["dynamicWarmingSecrets", "WARMING"],
+    ["dynamicActiveSecrets", "ACTIVE"],
+  ] as const;
   return lists.flatMap(([list, state]) =>
     objectsIn(found, list).flatMap((entry) => {
       const packed = objectIn(entry, "secret");
       const name = String(entry["name"] ?? "");
-      return certificatesOf(packed && dumpedResource(SecretSchema, packed).message).map(({ pem, trustDomain }) => ({ name, state, ...summary(pem, trustDomain, now) }));
+      return certificatesOf(packed && dumpedResource(SecretSchema, packed).message).map(({ pem, trustDomain }) => ({
+        name,
+        state,
+        ...summary(pem, trustDomain, now),
+      }));
     }),
   );
 }
@@ -47,7 +57,16 @@ export function secretTable(found: readonly SecretSummary[], named = false): Tab
   const withDomains = found.length > 0 && found.every(({ trustDomain }) => trustDomain !== "");
   const header = ["RESOURCE NAME", "TYPE", "STATUS", "VALID CERT", "SERIAL NUMBER", "NOT AFTER", "NOT BEFORE"];
   const rows = found.map(({ name, type, state, valid, serialNumber, notAfter, notBefore, trustDomain }) => {
-    return [`${named ? "secret/" : ""}${name}`, type, state, String(valid), serialNumber, notAfter, notBefore, ...(withDomains ? [trustDomain] : [])];
+    return [
+      `${named ? "secret/" : ""}${name}`,
+      type,
+      state,
+      String(valid),
+      serialNumber,
+      notAfter,
+      notBefore,
+      ...(withDomains ? [trustDomain] : []),
+    ];
   });
   return [[...header, ...(withDomains ? ["TRUST DOMAIN"] : [])], ...rows];
 }
@@ -62,13 +81,18 @@ function certificatesOf(secret: Secret | undefined): readonly Pem[] {
   if (type?.case === "tlsCertificate") return [{ pem: inline(type.value.certificateChain), trustDomain: "" }];
   if (type?.case !== "validationContext") return [{ pem: "", trustDomain: "" }];
   const roots = inline(type.value.trustedCa);
-  return roots === "" ? (spiffeBundles(type.value) ?? [{ pem: "", trustDomain: "" }]) : [{ pem: roots, trustDomain: "" }];
+  return roots === ""
+    ? (spiffeBundles(type.value) ?? [{ pem: "", trustDomain: "" }])
+    : [{ pem: roots, trustDomain: "" }];
 }
 
 function spiffeBundles({ customValidatorConfig }: CertificateValidationContext): readonly Pem[] | undefined {
   const packed = customValidatorConfig?.typedConfig;
   if (packed === undefined || typeName(packed.typeUrl) !== SPIFFECertValidatorConfigSchema.typeName) return undefined;
-  return fromBinary(SPIFFECertValidatorConfigSchema, packed.value).trustDomains.map(({ name, trustBundle }) => ({ pem: inline(trustBundle), trustDomain: name }));
+  return fromBinary(SPIFFECertValidatorConfigSchema, packed.value).trustDomains.map(({ name, trustBundle }) => ({
+    pem: inline(trustBundle),
+    trustDomain: name,
+  }));
 }
 
 function inline(source: DataSource | undefined): string {
@@ -78,7 +102,8 @@ function inline(source: DataSource | undefined): string {
 
 function summary(pem: string, knownDomain: string, now: number): Omit<SecretSummary, "name" | "state"> {
   const certificate = parseCertificate(pem);
-  if (certificate === undefined) return { type: "", valid: false, serialNumber: "", notAfter: "", notBefore: "", trustDomain: "" };
+  if (certificate === undefined)
+    return { type: "", valid: false, serialNumber: "", notAfter: "", notBefore: "", trustDomain: "" };
   const notBefore = new Date(certificate.validFrom);
   const notAfter = new Date(certificate.validTo);
   return {

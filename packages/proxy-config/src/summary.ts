@@ -22,7 +22,10 @@ export interface SummaryOptions {
   readonly now?: number;
 }
 
-/** All tables of a dump, each row beginning with the type and the name of the resource. The bootstrap is left out where the dump is a control plane's, which does not know it. */
+/**
+ * All tables of a dump, each row beginning with the type and the name of the resource. The bootstrap is left out where
+ * the dump is a control plane's, which does not know it.
+ */
 export function formatSummary(dump: ConfigDump, options: SummaryOptions = {}): string {
   const { verbose, now } = options;
   const parts: readonly (readonly [title: string, table: string])[] = [
@@ -33,7 +36,9 @@ export function formatSummary(dump: ConfigDump, options: SummaryOptions = {}): s
     ["SECRET INFO", formatSecrets(dump, now)],
     ["ENDPOINTS INFO", formatTable(assignmentTable(assignments(dump, options.endpoints), { named: true }))],
   ];
-  return parts.map(([title, table]) => (options.headers === true ? `------ ${title} ------\n\n${table}` : table)).join("\n");
+  return parts
+    .map(([title, table]) => (options.headers === true ? `------ ${title} ------\n\n${table}` : table))
+    .join("\n");
 }
 
 function formatSecrets(dump: ConfigDump, now?: number): string {

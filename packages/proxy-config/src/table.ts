@@ -8,7 +8,12 @@ export type Table = readonly (readonly string[])[];
  */
 export function formatTable(rows: Table, padding = 5): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => length(row[column] ?? ""))));
-  return rows.map((row) => `${row.map((cell, column) => (column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - length(cell) + padding))).join("")}\n`).join("");
+  return rows
+    .map(
+      (row) =>
+        `${row.map((cell, column) => (column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - length(cell) + padding))).join("")}\n`,
+    )
+    .join("");
 }
 
 /** Characters of a text, not UTF-16 units. */

@@ -8,30 +8,54 @@ export function dumpOf(section: string, fields: object): ConfigDump {
 }
 
 export function clusterDump(...clusters: readonly object[]): ConfigDump {
-  return dumpOf("ClustersConfigDump", { dynamic_active_clusters: clusters.map((cluster) => ({ cluster: { "@type": type("config.cluster.v3.Cluster"), ...cluster } })) });
+  return dumpOf("ClustersConfigDump", {
+    dynamic_active_clusters: clusters.map((cluster) => ({
+      cluster: { "@type": type("config.cluster.v3.Cluster"), ...cluster },
+    })),
+  });
 }
 
 export function listenerDump(...listeners: readonly object[]): ConfigDump {
-  return dumpOf("ListenersConfigDump", { dynamic_listeners: listeners.map((listener) => ({ active_state: { listener: { "@type": type("config.listener.v3.Listener"), ...listener } } })) });
+  return dumpOf("ListenersConfigDump", {
+    dynamic_listeners: listeners.map((listener) => ({
+      active_state: { listener: { "@type": type("config.listener.v3.Listener"), ...listener } },
+    })),
+  });
 }
 
 export function routeDump(...configs: readonly object[]): ConfigDump {
-  return dumpOf("RoutesConfigDump", { dynamic_route_configs: configs.map((config) => ({ route_config: { "@type": type("config.route.v3.RouteConfiguration"), ...config } })) });
+  return dumpOf("RoutesConfigDump", {
+    dynamic_route_configs: configs.map((config) => ({
+      route_config: { "@type": type("config.route.v3.RouteConfiguration"), ...config },
+    })),
+  });
 }
 
 export function endpointDump(...assignments: readonly object[]): ConfigDump {
-  return dumpOf("EndpointsConfigDump", { dynamic_endpoint_configs: assignments.map((assignment) => ({ endpoint_config: { "@type": type("config.endpoint.v3.ClusterLoadAssignment"), ...assignment } })) });
+  return dumpOf("EndpointsConfigDump", {
+    dynamic_endpoint_configs: assignments.map((assignment) => ({
+      endpoint_config: { "@type": type("config.endpoint.v3.ClusterLoadAssignment"), ...assignment },
+    })),
+  });
 }
 
 export function secretDump(...secrets: readonly object[]): ConfigDump {
-  return dumpOf("SecretsConfigDump", { dynamic_active_secrets: secrets.map((secret) => ({ name: (secret as { name: string }).name, secret: { "@type": type("extensions.transport_sockets.tls.v3.Secret"), ...secret } })) });
+  return dumpOf("SecretsConfigDump", {
+    dynamic_active_secrets: secrets.map((secret) => ({
+      name: (secret as { name: string }).name,
+      secret: { "@type": type("extensions.transport_sockets.tls.v3.Secret"), ...secret },
+    })),
+  });
 }
 
 export const socket = (address: string, port: number): object => ({ socket_address: { address, port_value: port } });
 
 export const httpFilter = (config: object): object => ({
   name: "envoy.filters.network.http_connection_manager",
-  typed_config: { "@type": type("extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"), ...config },
+  typed_config: {
+    "@type": type("extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"),
+    ...config,
+  },
 });
 
 export const tcpFilter = (cluster: string): object => ({

@@ -6,7 +6,11 @@ const envoy = (name: string): string => `type.googleapis.com/envoy.config.${name
 const ago = (seconds: number): string => new Date(at - seconds * 1000).toISOString();
 
 const response = (resources: readonly object[]): string =>
-  JSON.stringify({ typeUrl: "istio.io/debug/syncz", controlPlane: { identifier: JSON.stringify({ Component: "istiod", ID: "istiod-7", Info: { version: "1.30" } }) }, resources });
+  JSON.stringify({
+    typeUrl: "istio.io/debug/syncz",
+    controlPlane: { identifier: JSON.stringify({ Component: "istiod", ID: "istiod-7", Info: { version: "1.30" } }) },
+    resources,
+  });
 
 const proxy = (id: string, namespace: string, genericXdsConfigs: readonly object[]): object => ({
   "@type": "type.googleapis.com/envoy.service.status.v3.ClientConfig",
@@ -18,7 +22,11 @@ const text = response([
   proxy("web.shop", "shop", [
     { typeUrl: envoy("route.v3.RouteConfiguration"), configStatus: "STALE", lastUpdated: ago(59) },
     { typeUrl: envoy("cluster.v3.Cluster"), configStatus: "SYNCED", lastUpdated: ago(301) },
-    { typeUrl: "type.googleapis.com/istio.networking.nds.v1.NameTable", configStatus: "ERROR", lastUpdated: ago(3 * 86_400) },
+    {
+      typeUrl: "type.googleapis.com/istio.networking.nds.v1.NameTable",
+      configStatus: "ERROR",
+      lastUpdated: ago(3 * 86_400),
+    },
     { typeUrl: envoy("listener.v3.Listener"), configStatus: "NOT_SENT" },
   ]),
   proxy("card.pay", "pay", []),
@@ -35,7 +43,18 @@ it("tabulates proxies with the types that they subscribe to", () => {
 it("tabulates the status of each type with its age", () => {
   expect(proxyStatusTable(readProxyStatuses(text, "shop"), { verbose: true, now: at })).toEqual([
     ["NAME", "CLUSTER", "CDS", "ECDS", "EDS", "LDS", "RDS", "NDS", "ISTIOD", "VERSION"],
-    ["web.shop", "Kubernetes", "SYNCED (5m1s)", "IGNORED", "IGNORED", "NOT SENT", "STALE (59s)", "ERROR (3d)", "istiod-7", "1.29.1"],
+    [
+      "web.shop",
+      "Kubernetes",
+      "SYNCED (5m1s)",
+      "IGNORED",
+      "IGNORED",
+      "NOT SENT",
+      "STALE (59s)",
+      "ERROR (3d)",
+      "istiod-7",
+      "1.29.1",
+    ],
   ]);
 });
 
@@ -46,7 +65,8 @@ it("leaves proxies of other namespaces out of the response", () => {
 });
 
 it("says so where the control plane does not identify itself", () => {
-  const of = (controlPlane: object): string | undefined => readProxyStatuses(JSON.stringify({ ...(JSON.parse(text) as object), ...controlPlane })).proxies[0]?.istiod;
+  const of = (controlPlane: object): string | undefined =>
+    readProxyStatuses(JSON.stringify({ ...(JSON.parse(text) as object), ...controlPlane })).proxies[0]?.istiod;
   expect(of({ controlPlane: undefined })).toBe("MISSING");
   expect(of({ controlPlane: { identifier: "istiod-7" } })).toBe("INVALID");
   expect(() => readProxyStatuses("none")).toThrow(ProxyConfigError);
@@ -66,6 +86,13 @@ it.each([
   [3 * 365 * 86_400 + 86_400, "3y1d"],
   [9 * 365 * 86_400, "9y"],
 ])("an age of %i seconds is written as %s", (seconds, expected) => {
-  const [, row] = proxyStatusTable(readProxyStatuses(response([proxy("p", "n", [{ typeUrl: envoy("cluster.v3.Cluster"), configStatus: "SYNCED", lastUpdated: ago(seconds) }])])), { verbose: true, now: at });
+  const [, row] = proxyStatusTable(
+    readProxyStatuses(
+      response([
+        proxy("p", "n", [{ typeUrl: envoy("cluster.v3.Cluster"), configStatus: "SYNCED", lastUpdated: ago(seconds) }]),
+      ]),
+    ),
+    { verbose: true, now: at },
+  );
   expect(row?.[2]).toBe(`SYNCED (${expected})`);
 });

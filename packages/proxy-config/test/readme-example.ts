@@ -12,10 +12,20 @@ const text = JSON.stringify({
             "@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster",
             name: "outbound|80|v2|cart.shop.svc.cluster.local",
             type: "EDS",
-            metadata: { filter_metadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart" } } },
+            metadata: {
+              filter_metadata: {
+                istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart" },
+              },
+            },
           },
         },
-        { cluster: { "@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster", name: "BlackHoleCluster", type: "STATIC" } },
+        {
+          cluster: {
+            "@type": "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+            name: "BlackHoleCluster",
+            type: "STATIC",
+          },
+        },
       ],
     },
     {
@@ -45,5 +55,8 @@ equal(
   ].join("\n"),
 );
 const subset = clusters(dump, { fqdn: "cart", subset: "v2" });
-deepEqual(subset.map(({ json }) => json["type"]), ["EDS"]);
+deepEqual(
+  subset.map(({ json }) => json["type"]),
+  ["EDS"],
+);
 match(JSON.stringify(secretsJson(dump)), /"privateKey":\{"inlineString":"\[redacted\]"\}/);

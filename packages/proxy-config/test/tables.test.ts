@@ -1,19 +1,40 @@
-import { assignments, assignmentTable, clusterHostsJson, clusters, clusterTable, endpointTable, extensionTable, formatTable, listeners, listenerTable, readClusterHosts, routes, routeTable } from "@istiod/proxy-config";
+import {
+  assignments,
+  assignmentTable,
+  clusterHostsJson,
+  clusters,
+  clusterTable,
+  endpointTable,
+  extensionTable,
+  formatTable,
+  listeners,
+  listenerTable,
+  readClusterHosts,
+  routes,
+  routeTable,
+} from "@istiod/proxy-config";
 import { describe, expect, it } from "vitest";
 import { clusterDump, dumpOf, endpointDump, httpFilter, listenerDump, routeDump, socket, tcpFilter } from "./dumps.js";
 
 const host = (name: string): string => `${name}.shop.svc.cluster.local`;
 
 describe("clusters", () => {
-  const rule = { filter_metadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart" } } };
+  const rule = {
+    filter_metadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/destination-rule/cart" } },
+  };
   const dump = clusterDump(
     { name: `outbound|8080||${host("cart")}`, type: "EDS", metadata: rule },
-    { name: `outbound|80|v1|${host("cart")}`, type: "STRICT_DNS", metadata: { filter_metadata: { istio: { config: "elsewhere" } } } },
+    {
+      name: `outbound|80|v1|${host("cart")}`,
+      type: "STRICT_DNS",
+      metadata: { filter_metadata: { istio: { config: "elsewhere" } } },
+    },
     { name: `outbound|80||${host("cart")}`, type: "EDS" },
     { name: "inbound|9080||" },
     { name: "PassthroughCluster", type: "ORIGINAL_DST" },
   );
-  const names = (filter: Parameters<typeof clusters>[1]): string[] => clusters(dump, filter).map(({ message }) => message.name);
+  const names = (filter: Parameters<typeof clusters>[1]): string[] =>
+    clusters(dump, filter).map(({ message }) => message.name);
 
   it("are tabulated in order of host, subset and port", () => {
     expect(clusterTable(clusters(dump))).toEqual([
@@ -31,7 +52,10 @@ describe("clusters", () => {
   });
 
   it("are selected by FQDN, port, subset and direction", () => {
-    expect(names({ fqdn: "cart", port: 80 })).toEqual([`outbound|80||${host("cart")}`, `outbound|80|v1|${host("cart")}`]);
+    expect(names({ fqdn: "cart", port: 80 })).toEqual([
+      `outbound|80||${host("cart")}`,
+      `outbound|80|v1|${host("cart")}`,
+    ]);
     expect(names({ subset: "v1" })).toEqual([`outbound|80|v1|${host("cart")}`]);
     expect(names({ direction: "inbound" })).toEqual(["inbound|9080||"]);
     expect(names({ fqdn: "Passthrough" })).toEqual(["PassthroughCluster"]);
@@ -47,17 +71,66 @@ describe("listeners", () => {
       address: socket("0.0.0.0", 15006),
       additional_addresses: [{ address: socket("::", 15006) }],
       filter_chains: [
-        { filter_chain_match: { destination_port: 9080, transport_protocol: "tls", application_protocols: ["istio-peer-exchange", "istio"] }, filters: [tcpFilter("inbound|9080||")] },
         {
-          filter_chain_match: { server_names: ["a.example", "b.example"], application_protocols: ["h2"], prefix_ranges: [{ address_prefix: "10.0.0.1", prefix_len: 32 }], destination_port: 443 },
-          filters: [httpFilter({ route_config: { virtual_hosts: [{ domains: ["*"], routes: [{ match, route: { cluster: "inbound|9080||" } }] }] } })],
+          filter_chain_match: {
+            destination_port: 9080,
+            transport_protocol: "tls",
+            application_protocols: ["istio-peer-exchange", "istio"],
+          },
+          filters: [tcpFilter("inbound|9080||")],
+        },
+        {
+          filter_chain_match: {
+            server_names: ["a.example", "b.example"],
+            application_protocols: ["h2"],
+            prefix_ranges: [{ address_prefix: "10.0.0.1", prefix_len: 32 }],
+            destination_port: 443,
+          },
+          filters: [
+            httpFilter({
+              route_config: {
+                virtual_hosts: [{ domains: ["*"], routes: [{ match, route: { cluster: "inbound|9080||" } }] }],
+              },
+            }),
+          ],
         },
       ],
       default_filter_chain: { filters: [tcpFilter("PassthroughCluster")] },
     },
-    { name: "80", address: socket("0.0.0.0", 80), filter_chains: [{ filters: [httpFilter({ rds: { route_config_name: "80" } })] }] },
-    { name: "agent", address: socket("0.0.0.0", 80), filter_chains: [{ filters: [httpFilter({ route_config: { virtual_hosts: [{ domains: ["a", "b"], routes: [{ match: { path: "/x" } }, { match: { safe_regex: { regex: "/y.*" } } }, { match: { path_separated_prefix: "/z" } }] }] } })] }] },
-    { name: "closed", address: { pipe: { path: "/run/s" } }, filter_chains: [{ filters: [tcpFilter("BlackHoleCluster")] }] },
+    {
+      name: "80",
+      address: socket("0.0.0.0", 80),
+      filter_chains: [{ filters: [httpFilter({ rds: { route_config_name: "80" } })] }],
+    },
+    {
+      name: "agent",
+      address: socket("0.0.0.0", 80),
+      filter_chains: [
+        {
+          filters: [
+            httpFilter({
+              route_config: {
+                virtual_hosts: [
+                  {
+                    domains: ["a", "b"],
+                    routes: [
+                      { match: { path: "/x" } },
+                      { match: { safe_regex: { regex: "/y.*" } } },
+                      { match: { path_separated_prefix: "/z" } },
+                    ],
+                  },
+                ],
+              },
+            }),
+          ],
+        },
+      ],
+    },
+    {
+      name: "closed",
+      address: { pipe: { path: "/run/s" } },
+      filter_chains: [{ filters: [tcpFilter("BlackHoleCluster")] }],
+    },
   );
 
   it("are tabulated by port, with a row for each filter chain", () => {
@@ -77,11 +150,15 @@ describe("listeners", () => {
       ["NAME", "ADDRESSES", "PORT", "TYPE"],
       ["listener/virtualInbound", "0.0.0.0,::", "15006", "HTTP+TCP"],
     ]);
-    expect(listenerTable(listeners(dump, { type: "UNKNOWN" }), { verbose: false })).toEqual([["ADDRESSES", "PORT", "TYPE"], ["/run/s", "0", "UNKNOWN"]]);
+    expect(listenerTable(listeners(dump, { type: "UNKNOWN" }), { verbose: false })).toEqual([
+      ["ADDRESSES", "PORT", "TYPE"],
+      ["/run/s", "0", "UNKNOWN"],
+    ]);
   });
 
   it("are selected by address, port and type", () => {
-    const names = (filter: Parameters<typeof listeners>[1]): string[] => listeners(dump, filter).map(({ message }) => message.name);
+    const names = (filter: Parameters<typeof listeners>[1]): string[] =>
+      listeners(dump, filter).map(({ message }) => message.name);
     expect(names({ address: "::" })).toEqual(["virtualInbound"]);
     expect(names({ port: 80 })).toEqual(["80", "agent"]);
     expect(names({ port: 80, type: "TCP" })).toEqual([]);
@@ -89,11 +166,41 @@ describe("listeners", () => {
 });
 
 describe("routes", () => {
-  const route = (prefix: string, cluster = "c"): object => ({ match: { prefix }, route: { cluster }, metadata: { filter_metadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart" } } } });
+  const route = (prefix: string, cluster = "c"): object => ({
+    match: { prefix },
+    route: { cluster },
+    metadata: {
+      filter_metadata: { istio: { config: "/apis/networking.istio.io/v1/namespaces/shop/virtual-service/cart" } },
+    },
+  });
   const dump = routeDump(
     { name: "inbound|9080||", virtual_hosts: [{ name: "inbound|http|9080", domains: ["*"], routes: [route("/")] }] },
-    { name: "9080", virtual_hosts: [{ name: "allow_any", domains: ["*"], routes: [route("/", "PassthroughCluster")] }, { name: "empty", domains: ["x"] }] },
-    { name: "80", virtual_hosts: [{ name: "cart:80", domains: [host("cart"), "cart", "cart:80", "cart.shop.svc", "cart.shop", "10.0.0.1", "[fd00:10:96::7]", "[fd00:10:96::7]:80"], routes: [route("/a"), route("/")] }] },
+    {
+      name: "9080",
+      virtual_hosts: [
+        { name: "allow_any", domains: ["*"], routes: [route("/", "PassthroughCluster")] },
+        { name: "empty", domains: ["x"] },
+      ],
+    },
+    {
+      name: "80",
+      virtual_hosts: [
+        {
+          name: "cart:80",
+          domains: [
+            host("cart"),
+            "cart",
+            "cart:80",
+            "cart.shop.svc",
+            "cart.shop",
+            "10.0.0.1",
+            "[fd00:10:96::7]",
+            "[fd00:10:96::7]:80",
+          ],
+          routes: [route("/a"), route("/")],
+        },
+      ],
+    },
   );
 
   it("are tabulated by port, with a row for each route", () => {
@@ -107,19 +214,40 @@ describe("routes", () => {
   });
 
   it("are counted, selected and named", () => {
-    expect(routeTable(routes(dump, { name: "9080" }), { verbose: false, named: true })).toEqual([["NAME", "VIRTUAL HOSTS"], ["route/9080", "2"]]);
+    expect(routeTable(routes(dump, { name: "9080" }), { verbose: false, named: true })).toEqual([
+      ["NAME", "VIRTUAL HOSTS"],
+      ["route/9080", "2"],
+    ]);
   });
 });
 
 describe("endpoints", () => {
-  const assigned = (address: object, health_status?: string): object => ({ endpoint: { address }, ...(health_status && { health_status }) });
+  const assigned = (address: object, health_status?: string): object => ({
+    endpoint: { address },
+    ...(health_status && { health_status }),
+  });
 
   it("of a dump are tabulated with their locality, or with the columns for an Envoy's hosts", () => {
     const dump = endpointDump(
-      { cluster_name: `outbound|80||${host("cart")}`, endpoints: [{ locality: { region: "r", zone: "z", sub_zone: "s" }, lb_endpoints: [assigned(socket("10.0.0.1", 80), "HEALTHY"), assigned(socket("10.0.0.2", 80), "UNHEALTHY")] }] },
+      {
+        cluster_name: `outbound|80||${host("cart")}`,
+        endpoints: [
+          {
+            locality: { region: "r", zone: "z", sub_zone: "s" },
+            lb_endpoints: [assigned(socket("10.0.0.1", 80), "HEALTHY"), assigned(socket("10.0.0.2", 80), "UNHEALTHY")],
+          },
+        ],
+      },
       { cluster_name: "BlackHoleCluster" },
       { cluster_name: "agent", endpoints: [{ lb_endpoints: [assigned({ pipe: { path: "./socket" } })] }] },
-      { cluster_name: "tunnel", endpoints: [{ lb_endpoints: [assigned({ envoy_internal_address: { server_listener_name: "connect", endpoint_id: "1" } })] }] },
+      {
+        cluster_name: "tunnel",
+        endpoints: [
+          {
+            lb_endpoints: [assigned({ envoy_internal_address: { server_listener_name: "connect", endpoint_id: "1" } })],
+          },
+        ],
+      },
     );
     expect(assignmentTable(assignments(dump))).toEqual([
       ["NAME", "STATUS", "LOCALITY", "CLUSTER"],
@@ -129,7 +257,10 @@ describe("endpoints", () => {
       ["envoy://connect/1", "UNKNOWN", "", "tunnel"],
     ]);
     const unhealthy = assignments(dump, { status: "unhealthy" });
-    expect(assignmentTable(unhealthy, { columns: "outlier" })).toEqual([["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"], ["10.0.0.2:80", "UNHEALTHY", "-", `outbound|80||${host("cart")}`]]);
+    expect(assignmentTable(unhealthy, { columns: "outlier" })).toEqual([
+      ["ENDPOINT", "STATUS", "OUTLIER CHECK", "CLUSTER"],
+      ["10.0.0.2:80", "UNHEALTHY", "-", `outbound|80||${host("cart")}`],
+    ]);
     expect(unhealthy[0]?.json).toMatchObject({ endpoints: [{ lbEndpoints: [{ healthStatus: "UNHEALTHY" }] }] });
     expect(assignments(dump, { address: "10.0.0.1", port: 80 })).toHaveLength(1);
     expect(assignments(dump, { cluster: "AGENT" })).toHaveLength(1);
@@ -137,10 +268,23 @@ describe("endpoints", () => {
   });
 
   it("of a dump include those in clusters that are not listed separately", () => {
-    const inline = (name: string): object => ({ name, load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.9", 1))] }] } });
-    const listed = endpointDump({ cluster_name: "listed", endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.8", 1))] }] });
+    const inline = (name: string): object => ({
+      name,
+      load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.9", 1))] }] },
+    });
+    const listed = endpointDump({
+      cluster_name: "listed",
+      endpoints: [{ lb_endpoints: [assigned(socket("10.0.0.8", 1))] }],
+    });
     const dump = { configs: [...listed.configs, ...clusterDump(inline("listed"), inline("unlisted")).configs] };
-    expect(assignmentTable(assignments(dump)).slice(1).map(([address, , , cluster]) => [address, cluster])).toEqual([["10.0.0.8:1", "listed"], ["10.0.0.9:1", "unlisted"]]);
+    expect(
+      assignmentTable(assignments(dump))
+        .slice(1)
+        .map(([address, , , cluster]) => [address, cluster]),
+    ).toEqual([
+      ["10.0.0.8:1", "listed"],
+      ["10.0.0.9:1", "unlisted"],
+    ]);
     expect(assignments(clusterDump(inline("alone")))).toEqual([]);
   });
 
@@ -148,7 +292,16 @@ describe("endpoints", () => {
     const found = readClusterHosts(
       JSON.stringify({
         cluster_statuses: [
-          { name: "b", host_statuses: [{ address: socket("10.0.0.2", 80), health_status: { failed_outlier_check: true, eds_health_status: "HEALTHY" } }, { address: socket("10.0.0.1", 8080), health_status: { eds_health_status: "HEALTHY" } }] },
+          {
+            name: "b",
+            host_statuses: [
+              {
+                address: socket("10.0.0.2", 80),
+                health_status: { failed_outlier_check: true, eds_health_status: "HEALTHY" },
+              },
+              { address: socket("10.0.0.1", 8080), health_status: { eds_health_status: "HEALTHY" } },
+            ],
+          },
           { name: "a", added_via_api: true, host_statuses: [{ address: { pipe: { path: "./x" } } }] },
         ],
       }),
@@ -160,16 +313,40 @@ describe("endpoints", () => {
       ["unix://./x", "UNKNOWN", "OK", "a"],
     ]);
     expect(endpointTable(found, { address: "10.0.0.2" })).toHaveLength(2);
-    expect(clusterHostsJson(found, { cluster: "a" })).toEqual([{ name: "a", addedViaApi: true, hostStatuses: [{ address: { pipe: { path: "./x" } } }] }]);
+    expect(clusterHostsJson(found, { cluster: "a" })).toEqual([
+      { name: "a", addedViaApi: true, hostStatuses: [{ address: { pipe: { path: "./x" } } }] },
+    ]);
   });
 });
 
 it("extension configurations are tabulated by type", () => {
-  const filter = (name: string, type: string): object => ({ ecds_filter: { "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig", name, typed_config: { "@type": `type.googleapis.com/${type}` } } });
-  const dump = dumpOf("EcdsConfigDump", { ecds_filters: [filter("z", "vendor.Filter"), filter("a", "vendor.Filter"), filter("m", "another.Filter")] });
-  expect(extensionTable(dump)).toEqual([["ECDS NAME", "TYPE"], ["m", "another.Filter"], ["a", "vendor.Filter"], ["z", "vendor.Filter"]]);
+  const filter = (name: string, type: string): object => ({
+    ecds_filter: {
+      "@type": "type.googleapis.com/envoy.config.core.v3.TypedExtensionConfig",
+      name,
+      typed_config: { "@type": `type.googleapis.com/${type}` },
+    },
+  });
+  const dump = dumpOf("EcdsConfigDump", {
+    ecds_filters: [filter("z", "vendor.Filter"), filter("a", "vendor.Filter"), filter("m", "another.Filter")],
+  });
+  expect(extensionTable(dump)).toEqual([
+    ["ECDS NAME", "TYPE"],
+    ["m", "another.Filter"],
+    ["a", "vendor.Filter"],
+    ["z", "vendor.Filter"],
+  ]);
 });
 
 it("columns are as wide as their widest cell, counted in characters", () => {
-  expect(formatTable([["A", "B", "C"], ["ü", "", "x"], ["long", "b", ""]], 1)).toBe("A    B C\nü      x\nlong b \n");
+  expect(
+    formatTable(
+      [
+        ["A", "B", "C"],
+        ["ü", "", "x"],
+        ["long", "b", ""],
+      ],
+      1,
+    ),
+  ).toBe("A    B C\nü      x\nlong b \n");
 });

@@ -5,7 +5,8 @@ import { type ClientOptions, rule, TestMesh } from "./mesh.js";
 const host = "cart.shop.svc.cluster.local";
 const cart = { host, serviceNamespace: "shop" };
 /** A rule's mark: its number of connections. */
-const marked = (mark: number, spec: object = {}): never => ({ host, trafficPolicy: { connectionPool: { tcp: { maxConnections: mark } } }, ...spec }) as never;
+const marked = (mark: number, spec: object = {}): never =>
+  ({ host, trafficPolicy: { connectionPool: { tcp: { maxConnections: mark } } }, ...spec }) as never;
 
 function markFor(mesh: TestMesh, options: ClientOptions = {}): number | undefined {
   return mesh.client(options).ask(destinationRuleFor, cart)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections;
@@ -13,7 +14,9 @@ function markFor(mesh: TestMesh, options: ClientOptions = {}): number | undefine
 
 describe("the DestinationRule of a service", () => {
   it("is that of the client's namespace, else the service's, else the root namespace's", () => {
-    const mesh = new TestMesh(rule("a", "web", marked(1)) + rule("b", "shop", marked(2)) + rule("c", "istio-system", marked(3)));
+    const mesh = new TestMesh(
+      rule("a", "web", marked(1)) + rule("b", "shop", marked(2)) + rule("c", "istio-system", marked(3)),
+    );
     expect(markFor(mesh, { namespace: "web" })).toBe(1);
     expect(markFor(mesh, { namespace: "other" })).toBe(2);
     mesh.remove(rule("b", "shop", marked(2)));
@@ -30,7 +33,10 @@ describe("the DestinationRule of a service", () => {
   });
 
   it("is found by short name in its own namespace and by the most specific wildcard", () => {
-    const mesh = new TestMesh(rule("all", "shop", marked(1, { host: "*" })) + rule("ours", "shop", marked(2, { host: "*.shop.svc.cluster.local" })));
+    const mesh = new TestMesh(
+      rule("all", "shop", marked(1, { host: "*" })) +
+        rule("ours", "shop", marked(2, { host: "*.shop.svc.cluster.local" })),
+    );
     expect(markFor(mesh)).toBe(2);
     mesh.apply(rule("short", "other", marked(4, { host: "cart" })));
     expect(markFor(mesh)).toBe(2);
@@ -39,7 +45,10 @@ describe("the DestinationRule of a service", () => {
   });
 
   it("may begin in the middle of a label, and counts by its length among wildcards", () => {
-    const mesh = new TestMesh(rule("all", "shop", marked(1, { host: "*.shop.svc.cluster.local" })) + rule("art", "shop", marked(2, { host: "*art.shop.svc.cluster.local" })));
+    const mesh = new TestMesh(
+      rule("all", "shop", marked(1, { host: "*.shop.svc.cluster.local" })) +
+        rule("art", "shop", marked(2, { host: "*art.shop.svc.cluster.local" })),
+    );
     expect(markFor(mesh)).toBe(2);
     mesh.apply(rule("longer", "shop", marked(3, { host: "*cart.shop.svc.cluster.local" })));
     expect(markFor(mesh)).toBe(3);
@@ -50,7 +59,9 @@ describe("the DestinationRule of a service", () => {
   });
 
   it("covers a wildcard service by itself and by wider wildcards only", () => {
-    const mesh = new TestMesh(rule("wide", "shop", marked(1, { host: "*.com" })) + rule("one", "shop", marked(2, { host: "a.example.com" })));
+    const mesh = new TestMesh(
+      rule("wide", "shop", marked(1, { host: "*.com" })) + rule("one", "shop", marked(2, { host: "a.example.com" })),
+    );
     const wildcard = { host: "*.example.com", serviceNamespace: "shop" };
     expect(mesh.client().ask(destinationRuleFor, wildcard)?.name).toBe("wide");
     mesh.apply(rule("same", "shop", marked(3, { host: "*.example.com" })));
@@ -88,24 +99,39 @@ describe("several DestinationRules of one namespace for a host", () => {
 
   it("unite their subsets, of a repeated name the oldest, and keep the oldest traffic policy", () => {
     const mesh = new TestMesh(
-      rule("young", "shop", marked(2, { subsets: [subset("v1", "young"), subset("v2", "young")] }), 9) + rule("old", "shop", marked(1, { subsets: [subset("v1", "old")] }), 2),
+      rule("young", "shop", marked(2, { subsets: [subset("v1", "young"), subset("v2", "young")] }), 9) +
+        rule("old", "shop", marked(1, { subsets: [subset("v1", "old")] }), 2),
     );
     expect(markFor(mesh)).toBe(1);
-    expect(mesh.client().ask(subsetsOf, cart).map(({ name, labels }) => [name, labels["version"]])).toEqual([
+    expect(
+      mesh
+        .client()
+        .ask(subsetsOf, cart)
+        .map(({ name, labels }) => [name, labels["version"]]),
+    ).toEqual([
       ["v1", "old"],
       ["v2", "young"],
     ]);
-    expect(mesh.client().ask(destinationRuleFor, cart)).toMatchObject({ name: "old", from: ["shop/old", "shop/young"] });
+    expect(mesh.client().ask(destinationRuleFor, cart)).toMatchObject({
+      name: "old",
+      from: ["shop/old", "shop/young"],
+    });
   });
 
   it("stay apart where they are exported differently", () => {
-    const mesh = new TestMesh(rule("own", "shop", marked(1, { exportTo: ["."] }), 1) + rule("all", "shop", marked(2, { exportTo: ["web"], subsets: [subset("v1", "x")] }), 2));
+    const mesh = new TestMesh(
+      rule("own", "shop", marked(1, { exportTo: ["."] }), 1) +
+        rule("all", "shop", marked(2, { exportTo: ["web"], subsets: [subset("v1", "x")] }), 2),
+    );
     expect(mesh.client({ namespace: "shop" }).ask(subsetsOf, cart)).toEqual([]);
     expect(mesh.client({ namespace: "web" }).ask(subsetsOf, cart)).toHaveLength(1);
   });
 
   it("are merged regardless of exportTo where the older way is asked for", () => {
-    const mesh = new TestMesh(rule("own", "shop", marked(1, { exportTo: ["."] }), 1) + rule("all", "shop", marked(2, { exportTo: ["*"], subsets: [subset("v1", "x")] }), 2));
+    const mesh = new TestMesh(
+      rule("own", "shop", marked(1, { exportTo: ["."] }), 1) +
+        rule("all", "shop", marked(2, { exportTo: ["*"], subsets: [subset("v1", "x")] }), 2),
+    );
     expect(mesh.client().ask(destinationRuleFor, cart)?.from).toEqual(["shop/all"]);
     mesh.set("ENABLE_ENHANCED_DESTINATIONRULE_MERGE", "false");
     expect(mesh.client().ask(destinationRuleFor, cart)?.from).toEqual(["shop/own", "shop/all"]);
@@ -123,10 +149,14 @@ describe("the traffic policy of a port", () => {
     },
     subsets: [
       { name: "v1", trafficPolicy: { loadBalancer: { simple: "RANDOM" } } },
-      { name: "v2", trafficPolicy: { portLevelSettings: [{ port: { number: 81 }, loadBalancer: { simple: "RANDOM" } }] } },
+      {
+        name: "v2",
+        trafficPolicy: { portLevelSettings: [{ port: { number: 81 }, loadBalancer: { simple: "RANDOM" } }] },
+      },
     ],
   };
-  const ask = (mesh: TestMesh, port: number, subset = "") => mesh.client().ask(trafficPolicyFor, { ...cart, port, subset });
+  const ask = (mesh: TestMesh, port: number, subset = "") =>
+    mesh.client().ask(trafficPolicyFor, { ...cart, port, subset });
   const simple = { ROUND_ROBIN: 4, RANDOM: 2 };
 
   it("is the port's own where it has one, and then nothing is inherited", () => {
@@ -150,22 +180,39 @@ describe("the traffic policy of a port", () => {
   });
 
   it("has the mesh's defaults where no rule sets the block", () => {
-    const mesh = new TestMesh("", { defaultTrafficPolicy: { connectionPool: { tcp: { maxConnections: 7 } }, outlierDetection: { consecutive5xxErrors: 3 } } });
-    expect(ask(mesh, 80)).toMatchObject({ connectionPool: { tcp: { maxConnections: 7 } }, outlierDetection: { consecutive5xxErrors: 3 } });
+    const mesh = new TestMesh("", {
+      defaultTrafficPolicy: {
+        connectionPool: { tcp: { maxConnections: 7 } },
+        outlierDetection: { consecutive5xxErrors: 3 },
+      },
+    });
+    expect(ask(mesh, 80)).toMatchObject({
+      connectionPool: { tcp: { maxConnections: 7 } },
+      outlierDetection: { consecutive5xxErrors: 3 },
+    });
     mesh.apply(rule("a", "shop", policy));
-    expect(ask(mesh, 80)).toMatchObject({ connectionPool: { tcp: { maxConnections: 1 } }, outlierDetection: { consecutive5xxErrors: 3 } });
+    expect(ask(mesh, 80)).toMatchObject({
+      connectionPool: { tcp: { maxConnections: 1 } },
+      outlierDetection: { consecutive5xxErrors: 3 },
+    });
   });
 });
 
 describe("clients that a rule does not tell apart", () => {
   it("share the answer: a public rule makes no classes of namespaces", () => {
     const mesh = new TestMesh(rule("b", "shop", marked(2)));
-    const answers = ["web", "other", "shop"].map((namespace) => mesh.client({ namespace }).ask(destinationRuleFor, cart));
+    const answers = ["web", "other", "shop"].map((namespace) =>
+      mesh.client({ namespace }).ask(destinationRuleFor, cart),
+    );
     expect(new Set(answers).size).toBe(1);
   });
 
   it("are asked only about namespaces that have a rule for the host", () => {
-    const mesh = new TestMesh(rule("b", "shop", marked(2)) + rule("a", "web", marked(1)) + rule("x", "elsewhere", marked(1, { host: "other.example.com" })));
+    const mesh = new TestMesh(
+      rule("b", "shop", marked(2)) +
+        rule("a", "web", marked(1)) +
+        rule("x", "elsewhere", marked(1, { host: "other.example.com" })),
+    );
     const { facts } = mesh.client({ namespace: "other" }).view.explain(destinationRuleFor, cart);
     expect(JSON.stringify(facts)).toContain("web");
     expect(JSON.stringify(facts)).not.toContain("elsewhere");
@@ -174,7 +221,8 @@ describe("clients that a rule does not tell apart", () => {
   it("are not asked about labels where no rule of their namespace selects workloads", () => {
     const selecting = marked(9, { workloadSelector: { matchLabels: { app: "web" } } });
     const mesh = new TestMesh(rule("z", "shop", selecting));
-    const facts = (namespace: string): string => JSON.stringify(mesh.client({ namespace }).view.explain(destinationRuleFor, cart).facts);
+    const facts = (namespace: string): string =>
+      JSON.stringify(mesh.client({ namespace }).view.explain(destinationRuleFor, cart).facts);
     expect(facts("shop")).toContain("matchesLabels");
     expect(facts("web")).not.toContain("matchesLabels");
   });

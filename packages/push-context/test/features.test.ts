@@ -13,9 +13,20 @@ const labels = query("test.labels", (q) => features.metadataExchangeAdditionalLa
 describe("an environment variable", () => {
   it("has its default where it is absent or unreadable", () => {
     const mesh = new TestMesh();
-    expect([mesh.client().ask(jitter), mesh.client().ask(dualStack), mesh.client().ask(queries)]).toEqual([100, false, 100]);
-    mesh.set("PILOT_DNS_JITTER_DURATION", "soon").set("ISTIO_DUAL_STACK", "yes").set("PILOT_DNS_CARES_UDP_MAX_QUERIES", "1.5");
-    expect([mesh.client().ask(jitter), mesh.client().ask(dualStack), mesh.client().ask(queries)]).toEqual([100, false, 100]);
+    expect([mesh.client().ask(jitter), mesh.client().ask(dualStack), mesh.client().ask(queries)]).toEqual([
+      100,
+      false,
+      100,
+    ]);
+    mesh
+      .set("PILOT_DNS_JITTER_DURATION", "soon")
+      .set("ISTIO_DUAL_STACK", "yes")
+      .set("PILOT_DNS_CARES_UDP_MAX_QUERIES", "1.5");
+    expect([mesh.client().ask(jitter), mesh.client().ask(dualStack), mesh.client().ask(queries)]).toEqual([
+      100,
+      false,
+      100,
+    ]);
   });
 
   it.each([

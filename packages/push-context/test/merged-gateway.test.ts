@@ -8,97 +8,170 @@ import { TestMesh } from "./mesh.js";
 const tls = { credentialName: "cert", mode: 1 };
 
 function server(number: number, protocol: string, hosts: readonly string[], more: Partial<Server> = {}): Server {
-  return create(ServerSchema, { port: { number, protocol, name: `${protocol.toLowerCase()}-${number}` }, hosts: [...hosts], ...more } as never);
+  return create(ServerSchema, {
+    port: { number, protocol, name: `${protocol.toLowerCase()}-${number}` },
+    hosts: [...hosts],
+    ...more,
+  } as never);
 }
 
-function selected(name: string, servers: readonly Server[], targets: Readonly<Record<number, number>> = {}): SelectedGateway {
+function selected(
+  name: string,
+  servers: readonly Server[],
+  targets: Readonly<Record<number, number>> = {},
+): SelectedGateway {
   return { namespace: "ns", name, servers, listenOn: (port) => [targets[port] ?? port] };
 }
 
 const shape = (gateways: readonly SelectedGateway[]): object[] =>
-  mergeServers(gateways).groups.map(({ port, bind, protocol, routeName, servers }) => ({ at: `${bind}:${port} ${protocol}`, routeName, from: servers.map(({ gateway, index }) => `${gateway}[${index}]`) }));
+  mergeServers(gateways).groups.map(({ port, bind, protocol, routeName, servers }) => ({
+    at: `${bind}:${port} ${protocol}`,
+    routeName,
+    from: servers.map(({ gateway, index }) => `${gateway}[${index}]`),
+  }));
 
 describe("Gateways of one proxy", () => {
   it("share a port for plain HTTP, whichever kind", () => {
-    expect(shape([selected("a", [server(80, "HTTP", ["a"])]), selected("b", [server(80, "GRPC", ["b"])])])).toEqual([{ at: ":80 HTTP", routeName: "http.80", from: ["ns/a[0]", "ns/b[0]"] }]);
+    expect(shape([selected("a", [server(80, "HTTP", ["a"])]), selected("b", [server(80, "GRPC", ["b"])])])).toEqual([
+      { at: ":80 HTTP", routeName: "http.80", from: ["ns/a[0]", "ns/b[0]"] },
+    ]);
   });
 
   it("share a port for TLS, with routes for each server", () => {
-    const merged = mergeServers([selected("a", [server(443, "HTTPS", ["a"], { tls } as never)]), selected("b", [server(443, "HTTPS", ["b"], { tls } as never)])]);
+    const merged = mergeServers([
+      selected("a", [server(443, "HTTPS", ["a"], { tls } as never)]),
+      selected("b", [server(443, "HTTPS", ["b"], { tls } as never)]),
+    ]);
     expect(merged.groups).toHaveLength(1);
     expect(Object.keys(merged.serversByRouteName)).toEqual(["https.443.https-443.a.ns", "https.443.https-443.b.ns"]);
     expect(merged.portMap).toEqual({ 443: [443] });
   });
 
   it("cannot share a port for different protocols: the older one has it", () => {
-    const merged = mergeServers([selected("old", [server(80, "TCP", ["*"])]), selected("new", [server(80, "HTTP", ["*"]), server(81, "HTTP", ["*"])])]);
+    const merged = mergeServers([
+      selected("old", [server(80, "TCP", ["*"])]),
+      selected("new", [server(80, "HTTP", ["*"]), server(81, "HTTP", ["*"])]),
+    ]);
     expect(merged.groups.map(({ port, protocol }) => [port, protocol])).toEqual([
       [80, "TCP"],
       [81, "HTTP"],
     ]);
-    expect(merged.refused).toEqual([{ gateway: "ns/new", index: 0, reason: "HTTP on port 80 conflicts with TCP", winner: { gateway: "ns/old", index: 0 } }]);
+    expect(merged.refused).toEqual([
+      {
+        gateway: "ns/new",
+        index: 0,
+        reason: "HTTP on port 80 conflicts with TCP",
+        winner: { gateway: "ns/old", index: 0 },
+      },
+    ]);
   });
 
   it("may have different protocols where they bind to different addresses", () => {
-    expect(shape([selected("a", [server(80, "TCP", ["*"], { bind: "10.0.0.1" }), server(80, "HTTP", ["*"], { bind: "10.0.0.2" })])])).toEqual([
+    expect(
+      shape([
+        selected("a", [
+          server(80, "TCP", ["*"], { bind: "10.0.0.1" }),
+          server(80, "HTTP", ["*"], { bind: "10.0.0.2" }),
+        ]),
+      ]),
+    ).toEqual([
       { at: "10.0.0.1:80 TCP", routeName: "", from: ["ns/a[0]"] },
       { at: "10.0.0.2:80 HTTP", routeName: "http.80.10.0.0.2", from: ["ns/a[1]"] },
     ]);
   });
 
   it("have no routes for bytes, however many share an address", () => {
-    const passed = (host: string): Server => server(443, "TLS", [host], { bind: "10.0.0.2", tls: { mode: 0 } } as never);
-    const merged = mergeServers([selected("a", [server(443, "TCP", ["*"], { bind: "10.0.0.1" }), passed("a"), passed("b")])]);
+    const passed = (host: string): Server =>
+      server(443, "TLS", [host], { bind: "10.0.0.2", tls: { mode: 0 } } as never);
+    const merged = mergeServers([
+      selected("a", [server(443, "TCP", ["*"], { bind: "10.0.0.1" }), passed("a"), passed("b")]),
+    ]);
     expect(merged.groups.map(({ servers }) => servers.length)).toEqual([1, 2]);
     expect(merged.serversByRouteName).toEqual({});
   });
 
   it("cannot both have a host with TLS at one port and bind", () => {
-    const { refused, groups } = mergeServers([selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]), selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)])]);
-    expect(refused).toEqual([{ gateway: "ns/b", index: 0, reason: "duplicate host names on port 443: y", winner: { gateway: "ns/a", index: 0 } }]);
+    const { refused, groups } = mergeServers([
+      selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]),
+      selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)]),
+    ]);
+    expect(refused).toEqual([
+      {
+        gateway: "ns/b",
+        index: 0,
+        reason: "duplicate host names on port 443: y",
+        winner: { gateway: "ns/a", index: 0 },
+      },
+    ]);
     expect(groups).toHaveLength(1);
   });
 
   it("listen where the ports of their Service lead, which their routes are named for", () => {
-    const merged = mergeServers([selected("a", [server(80, "HTTP", ["*"]), server(443, "HTTPS", ["*"], { tls } as never)], { 80: 8080, 443: 8443 })]);
+    const merged = mergeServers([
+      selected("a", [server(80, "HTTP", ["*"]), server(443, "HTTPS", ["*"], { tls } as never)], {
+        80: 8080,
+        443: 8443,
+      }),
+    ]);
     expect(merged.groups.map(({ port }) => port)).toEqual([8080, 8443]);
     expect(Object.keys(merged.serversByRouteName)).toEqual(["http.8080", "https.443.https-443.a.ns"]);
     expect(merged.portMap).toEqual({ 443: [443], 8080: [80] });
   });
 
   it("name hosts with the namespaces that they are for", () => {
-    const [group] = mergeServers([selected("a", [server(443, "HTTPS", ["./a.com", "*/b.com", "other/c.com", "d.com"], { tls } as never)])]).groups;
+    const [group] = mergeServers([
+      selected("a", [server(443, "HTTPS", ["./a.com", "*/b.com", "other/c.com", "d.com"], { tls } as never)]),
+    ]).groups;
     expect(group?.servers[0]?.hosts).toEqual(["ns/a.com", "b.com", "other/c.com", "d.com"]);
     expect(group?.servers[0]?.sniHosts).toEqual(["a.com", "b.com", "c.com", "d.com"]);
   });
 
   it("are for every host where one of their hosts says so, whatever stands beside it", () => {
-    const [group] = mergeServers([selected("a", [server(80, "HTTP", ["./a.com", "*/*", "*/b.com", "other/c.com"])])]).groups;
+    const [group] = mergeServers([
+      selected("a", [server(80, "HTTP", ["./a.com", "*/*", "*/b.com", "other/c.com"])]),
+    ]).groups;
     expect(group?.servers[0]?.hosts).toEqual(["*"]);
   });
 
   it("name the hosts that peers may reach by SNI", () => {
-    expect(mergeServers([selected("a", [server(15443, "TLS", ["*.local"], { tls: { mode: 3 } } as never)])]).autoPassthroughHosts).toEqual(["*.local"]);
+    expect(
+      mergeServers([selected("a", [server(15443, "TLS", ["*.local"], { tls: { mode: 3 } } as never)])])
+        .autoPassthroughHosts,
+    ).toEqual(["*.local"]);
   });
 
   it("count as passing SNI on though the port is another server's, but not where the hosts are", () => {
     const auto = server(443, "TLS", ["*.local"], { tls: { mode: 3 } } as never);
     const portTaken = mergeServers([selected("old", [server(443, "HTTP", ["*"])]), selected("new", [auto])]);
     expect([portTaken.refused.length, portTaken.autoPassthroughHosts]).toEqual([1, []]);
-    const hostTaken = mergeServers([selected("old", [server(443, "TLS", ["*.local"], { tls: { mode: 0 } } as never)]), selected("new", [auto])]);
+    const hostTaken = mergeServers([
+      selected("old", [server(443, "TLS", ["*.local"], { tls: { mode: 0 } } as never)]),
+      selected("new", [auto]),
+    ]);
     expect([hostTaken.refused.length, hostTaken.autoPassthroughHosts]).toEqual([1, undefined]);
   });
 });
 
 describe("a gateway proxy", () => {
   const gateway = (name: string, selector: string, age: number): string =>
-    networking("Gateway", "istio-system", name, `{selector: {istio: ${selector}}, servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: ["${name}.com"]}]}`, { age });
+    networking(
+      "Gateway",
+      "istio-system",
+      name,
+      `{selector: {istio: ${selector}}, servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: ["${name}.com"]}]}`,
+      { age },
+    );
 
   it("has the Gateways that select it, the oldest first", () => {
-    const mesh = new TestMesh(gateway("young", "ingress", 1) + gateway("old", "ingress", 2) + gateway("other", "egress", 3));
+    const mesh = new TestMesh(
+      gateway("young", "ingress", 1) + gateway("old", "ingress", 2) + gateway("other", "egress", 3),
+    );
     const client = mesh.client({ type: "router", namespace: "istio-system", labels: { istio: "ingress" } });
     expect(client.ask(mergedGateway)?.gatewayNames).toEqual(["istio-system/old", "istio-system/young"]);
-    expect(client.ask(serversOfRoute, "http.80")?.map(({ gateway: name }) => name)).toEqual(["istio-system/old", "istio-system/young"]);
+    expect(client.ask(serversOfRoute, "http.80")?.map(({ gateway: name }) => name)).toEqual([
+      "istio-system/old",
+      "istio-system/young",
+    ]);
   });
 
   it("is what Gateways are for: they do not select sidecars", () => {

@@ -66,7 +66,14 @@ export class Client {
   }
 }
 
-export function proxy({ type = "sidecar", namespace = "shop", name = "web", ip = "10.1.0.1", labels = {}, metadata = {} }: ClientOptions): Proxy {
+export function proxy({
+  type = "sidecar",
+  namespace = "shop",
+  name = "web",
+  ip = "10.1.0.1",
+  labels = {},
+  metadata = {},
+}: ClientOptions): Proxy {
   return proxyFromNode({
     id: `${type}~${ip}~${name}.${namespace}~${namespace}.svc.cluster.local`,
     metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes", ...metadata },

@@ -1,5 +1,9 @@
 /** A Kubernetes Service with one port. */
-export function kubernetesService(namespace: string, name: string, { port = 80, portName = "http", age = 0, address = "10.1.0.1", annotations = "{}" } = {}): string {
+export function kubernetesService(
+  namespace: string,
+  name: string,
+  { port = 80, portName = "http", age = 0, address = "10.1.0.1", annotations = "{}" } = {},
+): string {
   return `
 apiVersion: v1
 kind: Service

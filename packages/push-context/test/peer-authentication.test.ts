@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { clientPeerModes, inboundMutualTlsMode, modeOfPort, namespaceMutualTlsMode, peerModesOf } from "../src/index.js";
+import {
+  clientPeerModes,
+  inboundMutualTlsMode,
+  modeOfPort,
+  namespaceMutualTlsMode,
+  peerModesOf,
+} from "../src/index.js";
 import { TestMesh } from "./mesh.js";
 
 interface PeerSpec {
@@ -42,14 +48,20 @@ describe("the mutual TLS of a workload", () => {
 
   it("follows the oldest of several policies of one scope", () => {
     const mesh = new TestMesh(
-      peer("a", "shop", { selector, mtls: { mode: "DISABLE" } }, 5) + peer("b", "shop", { selector, mtls: { mode: "STRICT" } }, 2) + peer("c", "shop", { mtls: { mode: "DISABLE" } }, 1),
+      peer("a", "shop", { selector, mtls: { mode: "DISABLE" } }, 5) +
+        peer("b", "shop", { selector, mtls: { mode: "STRICT" } }, 2) +
+        peer("c", "shop", { mtls: { mode: "DISABLE" } }, 1),
     );
     expect(mesh.client().ask(peerModesOf, web).mode).toBe("STRICT");
     expect(mesh.client().ask(peerModesOf, { ...web, labels: {} }).mode).toBe("DISABLE");
   });
 
   it("can differ by port, a port that says nothing taking the workload's", () => {
-    const spec = { selector, mtls: { mode: "STRICT" }, portLevelMtls: { 8080: { mode: "DISABLE" }, 9090: { mode: "UNSET" } } };
+    const spec = {
+      selector,
+      mtls: { mode: "STRICT" },
+      portLevelMtls: { 8080: { mode: "DISABLE" }, 9090: { mode: "UNSET" } },
+    };
     const modes = new TestMesh(peer("own", "shop", spec)).client().ask(peerModesOf, web);
     expect([8080, 9090, 7070].map((port) => modeOfPort(modes, port))).toEqual(["DISABLE", "STRICT", "STRICT"]);
   });
@@ -61,11 +73,15 @@ describe("the mutual TLS of a workload", () => {
   });
 
   it("is the client's own by its namespace and labels", () => {
-    const mesh = new TestMesh(peer("own", "shop", { selector, mtls: { mode: "STRICT" }, portLevelMtls: { 8080: { mode: "DISABLE" } } }));
+    const mesh = new TestMesh(
+      peer("own", "shop", { selector, mtls: { mode: "STRICT" }, portLevelMtls: { 8080: { mode: "DISABLE" } } }),
+    );
     expect(mesh.client({ labels: { app: "web" } }).ask(inboundMutualTlsMode, 8080)).toBe("DISABLE");
     expect(mesh.client({ labels: { app: "web" } }).ask(inboundMutualTlsMode, 8081)).toBe("STRICT");
     expect(mesh.client({ labels: { app: "cart" } }).ask(inboundMutualTlsMode, 8081)).toBe("PERMISSIVE");
-    expect(mesh.client({ namespace: "other", labels: { app: "web" } }).ask(inboundMutualTlsMode, 8081)).toBe("PERMISSIVE");
+    expect(mesh.client({ namespace: "other", labels: { app: "web" } }).ask(inboundMutualTlsMode, 8081)).toBe(
+      "PERMISSIVE",
+    );
   });
 });
 
@@ -77,14 +93,18 @@ describe("the mutual TLS that clients expect of a namespace", () => {
 
   it("is permissive where a policy says nothing and there is none above", () => {
     expect(new TestMesh(peer("ns", "shop", {})).client().ask(namespaceMutualTlsMode, "shop")).toBe("PERMISSIVE");
-    expect(new TestMesh(peer("ns", "istio-system", {})).client().ask(namespaceMutualTlsMode, "shop")).toBe("PERMISSIVE");
+    expect(new TestMesh(peer("ns", "istio-system", {})).client().ask(namespaceMutualTlsMode, "shop")).toBe(
+      "PERMISSIVE",
+    );
   });
 });
 
 describe("clients that no PeerAuthentication tells apart", () => {
   it("share their modes", () => {
     const mesh = new TestMesh(peer("own", "shop", { selector, mtls: { mode: "STRICT" } }));
-    const modes = [{ namespace: "a" }, { namespace: "b", labels: { app: "web" } }].map((options) => mesh.client(options).ask(clientPeerModes));
+    const modes = [{ namespace: "a" }, { namespace: "b", labels: { app: "web" } }].map((options) =>
+      mesh.client(options).ask(clientPeerModes),
+    );
     expect(modes[0]).toBe(modes[1]);
   });
 });

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { addressesForIpMode, compareIstioVersions, firstGlobalUnicast, ipModeOf, parseIstioVersion, proxyFromNode, ProxyNodeError } from "../src/proxy/index.js";
+import {
+  addressesForIpMode,
+  compareIstioVersions,
+  firstGlobalUnicast,
+  ipModeOf,
+  parseIstioVersion,
+  proxyFromNode,
+  ProxyNodeError,
+} from "../src/proxy/index.js";
 
 const id = "sidecar~10.20.1.11~web-1.shop~shop.svc.cluster.local";
 
@@ -29,13 +37,24 @@ describe("a proxy's node", () => {
   it("reads each key in the form that the agent writes", () => {
     const { metadata } = proxyFromNode({
       id,
-      metadata: { DNS_CAPTURE: "true", ENVOY_STATUS_PORT: 15021, POD_PORTS: '[{"name":"http","containerPort":8080,"protocol":"TCP"}]', UNHEARD_OF: 1 },
+      metadata: {
+        DNS_CAPTURE: "true",
+        ENVOY_STATUS_PORT: 15021,
+        POD_PORTS: '[{"name":"http","containerPort":8080,"protocol":"TCP"}]',
+        UNHEARD_OF: 1,
+      },
     });
-    expect(metadata).toEqual({ DNS_CAPTURE: true, ENVOY_STATUS_PORT: 15021, POD_PORTS: [{ name: "http", containerPort: 8080, protocol: "TCP" }] });
+    expect(metadata).toEqual({
+      DNS_CAPTURE: true,
+      ENVOY_STATUS_PORT: 15021,
+      POD_PORTS: [{ name: "http", containerPort: 8080, protocol: "TCP" }],
+    });
   });
 
   it("may write the durations of its configuration as Go does", () => {
-    const config = (duration: string) => proxyFromNode({ id, metadata: { PROXY_CONFIG: { drainDuration: duration, unheardOf: 1 } } }).metadata.PROXY_CONFIG;
+    const config = (duration: string) =>
+      proxyFromNode({ id, metadata: { PROXY_CONFIG: { drainDuration: duration, unheardOf: 1 } } }).metadata
+        .PROXY_CONFIG;
     expect(config("1m30s")).toEqual({ drainDuration: "90s" });
     expect(config("90s")).toMatchObject({ drainDuration: "90s" });
   });
@@ -46,7 +65,11 @@ describe("a proxy's node", () => {
     ["no address", { id: "sidecar~~web.shop~x" }, "no_address"],
     ["a flag that is no string", { id, metadata: { DNS_CAPTURE: true } }, "invalid_metadata"],
     ["a port that is no number", { id, metadata: { ENVOY_STATUS_PORT: "15021" } }, "invalid_metadata"],
-    ["a configuration that is not well formed", { id, metadata: { PROXY_CONFIG: { drainDuration: "soon" } } }, "invalid_metadata"],
+    [
+      "a configuration that is not well formed",
+      { id, metadata: { PROXY_CONFIG: { drainDuration: "soon" } } },
+      "invalid_metadata",
+    ],
     ["pod ports that are no JSON", { id, metadata: { POD_PORTS: "x" } }, "invalid_metadata"],
   ] as const)("is refused with %s", (_, node, code) => {
     expect(() => proxyFromNode(node)).toThrow(expect.objectContaining({ name: "ProxyNodeError", code }));

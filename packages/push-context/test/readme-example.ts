@@ -17,9 +17,13 @@ db.commit((tx) => {
   setObjects(tx, objects);
   if (defaults !== undefined) tx.set(meshConfig, meshConfigKey, defaults);
 });
-const client = (name: string, namespace: string) => db.view(proxyFromNode({ id: `sidecar~10.0.0.1~${name}.${namespace}~${namespace}.svc.cluster.local` }));
-const ruleOf = (name: string, namespace: string) => client(name, namespace).call(destinationRuleFor, { host: "cart.shop.svc.cluster.local", serviceNamespace: "shop" });
+const client = (name: string, namespace: string) =>
+  db.view(proxyFromNode({ id: `sidecar~10.0.0.1~${name}.${namespace}~${namespace}.svc.cluster.local` }));
+const ruleOf = (name: string, namespace: string) =>
+  client(name, namespace).call(destinationRuleFor, { host: "cart.shop.svc.cluster.local", serviceNamespace: "shop" });
 
-const connections = ["shop", "payments", "other"].map((namespace) => ruleOf("web", namespace)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections);
+const connections = ["shop", "payments", "other"].map(
+  (namespace) => ruleOf("web", namespace)?.spec.trafficPolicy?.connectionPool?.tcp?.maxConnections,
+);
 deepEqual(connections, [10, 20, 10]); // a rule of the client's own namespace comes first
 equal(ruleOf("web", "other"), ruleOf("api", "shop")); // one object: these clients are of one class

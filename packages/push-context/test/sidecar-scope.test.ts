@@ -21,11 +21,15 @@ const scope = query("test.scope", (q) => scopeOf(q));
 
 /** Ids of the services of a client's first egress listener, with the ports where not all are imported. */
 function imported(view: View<Proxy>, listener = 0): readonly string[] {
-  return view.call(servicesOf, { scope: view.call(scope), listener }).map(({ service, ports }) => (ports === undefined ? service : `${service}:${ports.join()}`));
+  return view
+    .call(servicesOf, { scope: view.call(scope), listener })
+    .map(({ service, ports }) => (ports === undefined ? service : `${service}:${ports.join()}`));
 }
 
 function inScope(view: View<Proxy>): readonly string[] {
-  return view.call(scopeServices, view.call(scope)).map(({ service, ports }) => (ports === undefined ? service : `${service}:${ports.join()}`));
+  return view
+    .call(scopeServices, view.call(scope))
+    .map(({ service, ports }) => (ports === undefined ? service : `${service}:${ports.join()}`));
 }
 
 function routed(view: View<Proxy>, listener = 0): readonly string[] {
@@ -71,7 +75,12 @@ spec: {clusterIP: 10.1.0.9, ports: [{name: http, port: 80}, {name: tcp, port: 90
     const mesh = new TestMesh(
       services +
         networking("Sidecar", "shop", "default", "{egress: [{hosts: [./*]}]}") +
-        networking("VirtualService", "shop", "cart", "{hosts: [cart], http: [{route: [{destination: {host: pay.payments.svc.cluster.local, port: {number: 80}}}]}]}"),
+        networking(
+          "VirtualService",
+          "shop",
+          "cart",
+          "{hosts: [cart], http: [{route: [{destination: {host: pay.payments.svc.cluster.local, port: {number: 80}}}]}]}",
+        ),
     );
     expect(imported(mesh.sidecar("shop"))).toEqual([cart]);
     expect(inScope(mesh.sidecar("shop"))).toEqual([cart, pay]);
@@ -132,12 +141,17 @@ describe("exportTo", () => {
     [".,payments", ["shop", "payments"]],
     ["~", []],
   ])("%s of a service lets it be seen from %j", (exportTo, namespaces) => {
-    const mesh = new TestMesh(kubernetesService("shop", "cart", { annotations: `{networking.istio.io/exportTo: "${exportTo}"}` }));
-    expect(["shop", "payments", "elsewhere"].filter((namespace) => imported(mesh.sidecar(namespace)).length > 0)).toEqual(namespaces);
+    const mesh = new TestMesh(
+      kubernetesService("shop", "cart", { annotations: `{networking.istio.io/exportTo: "${exportTo}"}` }),
+    );
+    expect(
+      ["shop", "payments", "elsewhere"].filter((namespace) => imported(mesh.sidecar(namespace)).length > 0),
+    ).toEqual(namespaces);
   });
 
   it("of a VirtualService decides who is routed by it, the namespace's own first", () => {
-    const route = "hosts: [cart.shop.svc.cluster.local], http: [{route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
+    const route =
+      "hosts: [cart.shop.svc.cluster.local], http: [{route: [{destination: {host: cart.shop.svc.cluster.local}}]}]";
     const mesh = new TestMesh(
       services +
         networking("VirtualService", "shop", "public", `{${route}}`, { age: 3 }) +
@@ -156,7 +170,13 @@ describe("exportTo", () => {
 
 describe("a host that several namespaces declare", () => {
   const entry = (namespace: string, age: number): string =>
-    networking("ServiceEntry", namespace, "api", "{hosts: [api.example.com], ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 10.3.0.1}]}", { age });
+    networking(
+      "ServiceEntry",
+      namespace,
+      "api",
+      "{hosts: [api.example.com], ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 10.3.0.1}]}",
+      { age },
+    );
   const mesh = new TestMesh(entry("one", 1) + entry("two", 3) + entry("three", 2));
 
   it("is the client's own, else the oldest", () => {
@@ -167,7 +187,13 @@ describe("a host that several namespaces declare", () => {
   it("is the Kubernetes Service's rather than an older ServiceEntry's", () => {
     const squatted = new TestMesh(
       kubernetesService("shop", "cart", { age: 1 }) +
-        networking("ServiceEntry", "squatter", "cart", "{hosts: [cart.shop.svc.cluster.local], ports: [{number: 80, name: http, protocol: HTTP}], resolution: DNS}", { age: 9 }),
+        networking(
+          "ServiceEntry",
+          "squatter",
+          "cart",
+          "{hosts: [cart.shop.svc.cluster.local], ports: [{number: 80, name: http, protocol: HTTP}], resolution: DNS}",
+          { age: 9 },
+        ),
     );
     expect(imported(squatted.sidecar("elsewhere"))).toEqual([cart]);
   });
@@ -175,7 +201,9 @@ describe("a host that several namespaces declare", () => {
 
 describe("classes of clients", () => {
   it("merge where the namespace makes no difference, and only there", () => {
-    const mesh = new TestMesh(services + kubernetesService("hidden", "own", { annotations: "{networking.istio.io/exportTo: .}" }));
+    const mesh = new TestMesh(
+      services + kubernetesService("hidden", "own", { annotations: "{networking.istio.io/exportTo: .}" }),
+    );
     const [a, b, c] = [mesh.sidecar("first"), mesh.sidecar("second"), mesh.sidecar("hidden")];
     const list = (view: View<Proxy>) => view.call(scopeServices, view.call(scope));
     expect(list(a)).toBe(list(b));
@@ -185,7 +213,12 @@ describe("classes of clients", () => {
 
   it("are not touched by a changed route", () => {
     const route = (weight: number): string =>
-      networking("VirtualService", "shop", "cart", `{hosts: [cart], http: [{route: [{destination: {host: cart}, weight: ${weight}}, {destination: {host: pay.payments.svc.cluster.local}, weight: ${100 - weight}}]}]}`);
+      networking(
+        "VirtualService",
+        "shop",
+        "cart",
+        `{hosts: [cart], http: [{route: [{destination: {host: cart}, weight: ${weight}}, {destination: {host: pay.payments.svc.cluster.local}, weight: ${100 - weight}}]}]}`,
+      );
     const mesh = new TestMesh(services + route(90));
     const view = mesh.sidecar("elsewhere");
     const before = view.call(scopeServices, view.call(scope));

@@ -1,7 +1,13 @@
 import type { View } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
 import type { Proxy } from "../src/proxy/index.js";
-import { resolveGateway, resolveHost, virtualService, virtualServiceOrder, virtualServicesForGateway } from "../src/routing/index.js";
+import {
+  resolveGateway,
+  resolveHost,
+  virtualService,
+  virtualServiceOrder,
+  virtualServicesForGateway,
+} from "../src/routing/index.js";
 import { TestMesh as Mesh } from "./mesh.js";
 import { networking } from "./objects.js";
 
@@ -78,8 +84,12 @@ describe("order of VirtualServices", () => {
 });
 
 describe("VirtualServices of a gateway", () => {
-  const bound = (exportTo: string): string => `{hosts: [a.example.com], gateways: [edge/front], http: [{route: [{destination: {host: a.example.com}}]}], exportTo: [${exportTo}]}`;
-  const mesh = new TestMesh(networking("VirtualService", "shop", "open", bound("'*'")) + networking("VirtualService", "shop", "given", bound("edge")));
+  const bound = (exportTo: string): string =>
+    `{hosts: [a.example.com], gateways: [edge/front], http: [{route: [{destination: {host: a.example.com}}]}], exportTo: [${exportTo}]}`;
+  const mesh = new TestMesh(
+    networking("VirtualService", "shop", "open", bound("'*'")) +
+      networking("VirtualService", "shop", "given", bound("edge")),
+  );
 
   it("are those that its namespace may use", () => {
     expect(mesh.router("edge").call(virtualServicesForGateway, "edge/front")).toEqual(["shop/given", "shop/open"]);
@@ -90,8 +100,14 @@ describe("VirtualServices of a gateway", () => {
 
 describe("a delegating route", () => {
   const root = (match: string, more = ""): string =>
-    networking("VirtualService", "shop", "root", `{hosts: [shop.example.com], http: [{name: root, match: [${match}], delegate: {name: leaf, namespace: team}, ${more}}]}`);
-  const leaf = (http: string, more = ""): string => networking("VirtualService", "team", "leaf", `{http: [${http}], ${more}}`);
+    networking(
+      "VirtualService",
+      "shop",
+      "root",
+      `{hosts: [shop.example.com], http: [{name: root, match: [${match}], delegate: {name: leaf, namespace: team}, ${more}}]}`,
+    );
+  const leaf = (http: string, more = ""): string =>
+    networking("VirtualService", "team", "leaf", `{http: [${http}], ${more}}`);
   const route = "route: [{destination: {host: a}}]";
 
   function resolved(yaml: string) {
@@ -101,7 +117,9 @@ describe("a delegating route", () => {
   it("becomes the delegate's routes, whose matches narrow its own and whose names follow its own", () => {
     const { spec, delegates, problems } = resolved(
       root("{uri: {prefix: /team}}", "timeout: 3s, headers: {request: {set: {x: '1'}}}") +
-        leaf(`{name: one, match: [{uri: {exact: /team/one}, method: {exact: GET}}], timeout: 1s, ${route}}, {${route}}`),
+        leaf(
+          `{name: one, match: [{uri: {exact: /team/one}, method: {exact: GET}}], timeout: 1s, ${route}}, {${route}}`,
+        ),
     );
     expect(spec.http).toMatchObject([
       {
@@ -134,6 +152,9 @@ describe("a delegating route", () => {
 
   it("is left out where there is no delegate, or none for its namespace", () => {
     expect(resolved(root("{}"))).toMatchObject({ spec: { http: [] }, problems: [{ code: "delegate_not_found" }] });
-    expect(resolved(root("{}") + leaf(`{${route}}`, "exportTo: [.]"))).toMatchObject({ spec: { http: [] }, problems: [{ object: "shop/root", code: "delegate_not_exported" }] });
+    expect(resolved(root("{}") + leaf(`{${route}}`, "exportTo: [.]"))).toMatchObject({
+      spec: { http: [] },
+      problems: [{ object: "shop/root", code: "delegate_not_exported" }],
+    });
   });
 });

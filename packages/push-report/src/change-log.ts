@@ -8,7 +8,10 @@ export interface ChangeLogOptions {
   /** Changes that are remembered. Default 256. */
   readonly keep?: number;
   readonly clock: Clock;
-  /** Told of a change when nothing more is heard of it: all that was sent is answered, and nothing was sent for `quietMs`. */
+  /**
+   * Told of a change when nothing more is heard of it: all that was sent is answered, and nothing was sent for
+   * `quietMs`.
+   */
   readonly settled?: (report: ChangeReport) => void;
   /** Default 1,000 ms. */
   readonly quietMs?: number;
@@ -18,7 +21,10 @@ export interface ChangeLogOptions {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 type Open = Omit<Mutable<ChangeReport>, "proxies" | "proxiesAcknowledged" | "types" | "nacks"> & {
-  /** Responses that each proxy has not acknowledged, by node ID; only the counts of proxies once nothing more is expected. */
+  /**
+   * Responses that each proxy has not acknowledged, by node ID; only the counts of proxies once nothing more is
+   * expected.
+   */
   proxies: Map<string, number> | ProxyCounts;
   readonly types: Map<string, { responses: number; resources: number; bytes: number }>;
   readonly nacks: ChangeReport["nacks"][number][];
@@ -39,8 +45,8 @@ interface Sent {
 }
 
 /**
- * What became of each change, from the commits of the source and the events of the server. Changes that wait for the same client are merged
- * by the server: a response counts for each change that it shows something of.
+ * What became of each change, from the commits of the source and the events of the server. Changes that wait for the
+ * same client are merged by the server: a response counts for each change that it shows something of.
  */
 export class ChangeLog {
   readonly #options: ChangeLogOptions;
@@ -91,7 +97,8 @@ export class ChangeLog {
     else if (event.kind === "ack") this.#acknowledged(event);
     else if (event.kind === "nack") this.#refused(event);
     else if (event.kind === "disconnect") {
-      for (const type of this.#unanswered.get(event.connection)?.values() ?? []) for (const sent of type) this.#settle(sent);
+      for (const type of this.#unanswered.get(event.connection)?.values() ?? [])
+        for (const sent of type) this.#settle(sent);
       this.#unanswered.delete(event.connection);
     }
   }
@@ -106,7 +113,10 @@ export class ChangeLog {
     return change && report(change);
   }
 
-  /** The revision in which an object last changed, as far as commits told. Of objects that are gone, that of the last thousand is known. */
+  /**
+   * The revision in which an object last changed, as far as commits told. Of objects that are gone, that of the last
+   * thousand is known.
+   */
   lastChangeOf(name: ObjectName): number | undefined {
     return this.#last.of(name);
   }
@@ -114,14 +124,18 @@ export class ChangeLog {
   /** Where something of a change was sent that is not answered: streams, by their IDs, and types. */
   *unanswered(revision: number): Iterable<{ readonly connection: string; readonly typeUrl: string }> {
     for (const [connection, types] of this.#unanswered) {
-      for (const [typeUrl, sent] of types) if (sent.some(({ changes }) => changes.includes(revision))) yield { connection, typeUrl };
+      for (const [typeUrl, sent] of types)
+        if (sent.some(({ changes }) => changes.includes(revision))) yield { connection, typeUrl };
     }
   }
 
-  /** The objects of the changes that are remembered and of which nothing more is expected, or anything, newest first. */
+  /**
+   * The objects of the changes that are remembered and of which nothing more is expected, or anything, newest first.
+   */
   recentObjects(): readonly ObjectName[] {
     const names = new Map<string, ObjectName>();
-    for (const { objects } of [...this.#changes.values()].reverse()) for (const name of objects) names.set(formatName(name), name);
+    for (const { objects } of [...this.#changes.values()].reverse())
+      for (const name of objects) names.set(formatName(name), name);
     return [...names.values()];
   }
 
@@ -144,7 +158,11 @@ export class ChangeLog {
       change.firstSentMs ??= after;
       change.lastSentMs = after;
       const type = change.types.get(typeUrl) ?? { responses: 0, resources: 0, bytes: 0 };
-      change.types.set(typeUrl, { responses: type.responses + 1, resources: type.resources + resources, bytes: type.bytes + bytes });
+      change.types.set(typeUrl, {
+        responses: type.responses + 1,
+        resources: type.resources + resources,
+        bytes: type.bytes + bytes,
+      });
     }
   }
 
@@ -162,11 +180,15 @@ export class ChangeLog {
     for (const change of this.#known(this.#answered(connection, typeUrl, error.nonce).at(-1)?.changes ?? [])) {
       this.#heard(change);
       change.nackCount++;
-      if (change.nacks.length < nacksKept) change.nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
+      if (change.nacks.length < nacksKept)
+        change.nacks.push({ proxy: nodeId, typeUrl, resources: error.resources, message: error.message });
     }
   }
 
-  /** The response that is answered, and what was sent before: clients answer in order, and who answers the last one has them all. */
+  /**
+   * The response that is answered, and what was sent before: clients answer in order, and who answers the last one has
+   * them all.
+   */
   #answered(connection: string, typeUrl: string, nonce: string): readonly Sent[] {
     const sent = this.#unanswered.get(connection)?.get(typeUrl) ?? [];
     const answered = sent.splice(0, sent.findIndex((response) => response.nonce === nonce) + 1);
@@ -196,7 +218,8 @@ export class ChangeLog {
       const pushedUntil = (pendingRevision?.() ?? Infinity) - 1;
       for (const change of this.#changes.values()) {
         if (change.told) continue;
-        if (change.pending > 0 || change.revision > pushedUntil || clock.now() - change.heardAt < quietMs) waiting = true;
+        if (change.pending > 0 || change.revision > pushedUntil || clock.now() - change.heardAt < quietMs)
+          waiting = true;
         else {
           change.told = true;
           change.proxies = proxyCounts(change);
@@ -221,5 +244,10 @@ function proxyCounts({ proxies }: Open): ProxyCounts {
 
 function report(change: Open): ChangeReport {
   const { proxies: _proxies, types, nacks, heardAt: _heard, told: _told, ...rest } = change;
-  return { ...rest, ...proxyCounts(change), types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))), nacks: [...nacks] };
+  return {
+    ...rest,
+    ...proxyCounts(change),
+    types: Object.fromEntries([...types].sort(([a], [b]) => (a < b ? -1 : 1))),
+    nacks: [...nacks],
+  };
 }

@@ -18,7 +18,9 @@ export interface ChangeReport {
   readonly removed: number;
   readonly bytes: number;
   /** The same by type URL. */
-  readonly types: Readonly<Record<string, { readonly responses: number; readonly resources: number; readonly bytes: number }>>;
+  readonly types: Readonly<
+    Record<string, { readonly responses: number; readonly resources: number; readonly bytes: number }>
+  >;
   /** From the commit to the first and the last response being handed to the transport. */
   readonly firstSentMs?: number;
   readonly lastSentMs?: number;
@@ -28,7 +30,12 @@ export interface ChangeReport {
   readonly acks: number;
   readonly nackCount: number;
   /** The first refusals. */
-  readonly nacks: readonly { readonly proxy: string; readonly typeUrl: string; readonly resources: readonly string[]; readonly message: string }[];
+  readonly nacks: readonly {
+    readonly proxy: string;
+    readonly typeUrl: string;
+    readonly resources: readonly string[];
+    readonly message: string;
+  }[];
   /** Responses that were neither acknowledged nor refused, and whose client is still there. */
   readonly pending: number;
 }

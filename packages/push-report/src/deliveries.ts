@@ -41,7 +41,10 @@ export class Deliveries {
     }
   }
 
-  /** Whether everything that a revision means for a stream and type was acknowledged, as far as acknowledgements tell; 0: what it was sent first. */
+  /**
+   * Whether everything that a revision means for a stream and type was acknowledged, as far as acknowledgements tell;
+   * 0: what it was sent first.
+   */
   acknowledged(connection: string, typeUrl: string, revision: number): boolean {
     return (this.#streams.get(connection)?.get(typeUrl)?.acknowledged ?? -1) >= revision;
   }
@@ -52,7 +55,10 @@ export class Deliveries {
     return refused !== undefined && refused.version === version ? refused.error : undefined;
   }
 
-  /** The last answer of a client about a type, if it was a refusal: what else was in that response is not known to be in use. */
+  /**
+   * The last answer of a client about a type, if it was a refusal: what else was in that response is not known to be in
+   * use.
+   */
   lastRefusal(connection: string, typeUrl: string): Rejection | undefined {
     return this.#streams.get(connection)?.get(typeUrl)?.lastRefusal;
   }
@@ -61,7 +67,8 @@ export class Deliveries {
     let types = this.#streams.get(connection);
     if (types === undefined) this.#streams.set(connection, (types = new Map()));
     let type = types.get(typeUrl);
-    if (type === undefined) types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, refused: new Map(), lastRefusal: undefined }));
+    if (type === undefined)
+      types.set(typeUrl, (type = { sent: new Map(), acknowledged: -1, refused: new Map(), lastRefusal: undefined }));
     return type;
   }
 }
@@ -75,12 +82,16 @@ function accept(type: TypeDelivery, { nonce, carried }: AckEvent): void {
   for (const name of carried.removed) type.refused.delete(name);
 }
 
-/** Where the client does not say which resources are at fault, all that the response carried count: none of them is known to be in use. */
+/**
+ * Where the client does not say which resources are at fault, all that the response carried count: none of them is
+ * known to be in use.
+ */
 function refuse(type: TypeDelivery, { error, carried }: NackEvent): void {
   forgetUntil(type.sent, error.nonce);
   type.lastRefusal = error;
   for (const name of error.resources) type.refused.set(name, { version: error.versions[name], error });
-  if (error.resources.length === 0) for (const { name, version } of carried?.resources ?? []) type.refused.set(name, { version, error });
+  if (error.resources.length === 0)
+    for (const { name, version } of carried?.resources ?? []) type.refused.set(name, { version, error });
 }
 
 /** Clients answer in order: what was sent before is answered, too. */

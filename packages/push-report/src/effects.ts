@@ -17,13 +17,18 @@ export interface Effect {
   readonly removed: readonly string[];
 }
 
-/** The sets of one type now, and without the object, and what differs; `then` is undefined where it could not be computed without it. */
+/**
+ * The sets of one type now, and without the object, and what differs; `then` is undefined where it could not be
+ * computed without it.
+ */
 interface Compared extends Difference {
   readonly now: ResourceSet;
   readonly then: ResourceSet | undefined;
 }
 
-/** The effects of an object on clients, by a dry run without it: for each stream and type once, until the next commit. */
+/**
+ * The effects of an object on clients, by a dry run without it: for each stream and type once, until the next commit.
+ */
 export class Effects<C> {
   readonly #sources: EffectSources<C>;
   readonly #without: DryRun<C>;
@@ -80,7 +85,10 @@ export class Effects<C> {
 
 const nothing: Difference = { changed: [], removed: [] };
 
-/** A query that fails without the object is one that needs it; one that fails with it gives nothing, and what the client has stands. */
+/**
+ * A query that fails without the object is one that needs it; one that fails with it gives nothing, and what the client
+ * has stands.
+ */
 function attempt<R>(call: () => R): R | undefined {
   try {
     return call();

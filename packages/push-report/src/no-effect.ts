@@ -4,7 +4,10 @@ import { kindOfCollection, type Place } from "./object-name.js";
 import type { StatusSources } from "./object-status.js";
 
 /** Returns why the objects of a name can have no effect on any proxy; undefined where one of them can. */
-export function reasonWithoutEffect<C>(sources: Pick<StatusSources<C>, "database" | "kindsWithoutEffect">, places: readonly Place[]): string | undefined {
+export function reasonWithoutEffect<C>(
+  sources: Pick<StatusSources<C>, "database" | "kindsWithoutEffect">,
+  places: readonly Place[],
+): string | undefined {
   const { database, kindsWithoutEffect } = sources;
   const unread = places.map(({ collection }) => {
     const kind = kindOfCollection(collection);

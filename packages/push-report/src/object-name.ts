@@ -44,7 +44,8 @@ export function parseName(text: string): ObjectName {
   const kind = namedKinds.find((k) => k.kind.toLowerCase() === kindName.toLowerCase());
   if (kind === undefined) throw new Error(`${text}: there is no kind ${kindName}; ${kindsInstead(kindName)}`);
   const expected = kind.scope === "cluster" ? `${kind.kind}/NAME` : `${kind.kind}/NAMESPACE/NAME`;
-  if (rest.length !== (kind.scope === "cluster" ? 1 : 2) || rest.includes("")) throw new Error(`${text}: expected ${expected}`);
+  if (rest.length !== (kind.scope === "cluster" ? 1 : 2) || rest.includes(""))
+    throw new Error(`${text}: expected ${expected}`);
   return { kind: kind.kind, namespace: kind.scope === "cluster" ? "" : (rest[0] ?? ""), name: rest.at(-1) ?? "" };
 }
 
@@ -62,11 +63,15 @@ export function kindOfCollection(collection: Collection<unknown>): Kind | undefi
 /** Where the objects of a name stand; none where there is no such object. */
 export function placesOf<C>(database: Database<C>, { kind, namespace, name }: ObjectName): readonly Place[] {
   const tail = namespace === "" ? name : `${namespace}/${name}`;
-  return namedKinds.filter((k) => k.kind === kind).flatMap(({ collection }) => keysOf(database, collection, tail).map((key) => ({ collection, key })));
+  return namedKinds
+    .filter((k) => k.kind === kind)
+    .flatMap(({ collection }) => keysOf(database, collection, tail).map((key) => ({ collection, key })));
 }
 
 /** Of clusters, or of the mesh: `shop/cart`, or that in each cluster. */
 function keysOf<C>(database: Database<C>, collection: Collection<unknown>, tail: string): readonly string[] {
   if (database.read(collection, tail) !== undefined) return [tail];
-  return database.keys(collection).filter((key) => key.endsWith(`/${tail}`) && key.split("/").length === tail.split("/").length + 1);
+  return database
+    .keys(collection)
+    .filter((key) => key.endsWith(`/${tail}`) && key.split("/").length === tail.split("/").length + 1);
 }

@@ -22,7 +22,10 @@ export interface ObjectStatus {
   readonly connected: number;
   /** Of those, the proxies that have not yet answered all that they are to be sent: they may come to be reached. */
   readonly settling: number;
-  /** Proxies that would have something else if the object were not there; of a deleted one: that are to be told so, as far as that is remembered. */
+  /**
+   * Proxies that would have something else if the object were not there; of a deleted one: that are to be told so, as
+   * far as that is remembered.
+   */
   readonly reached: number;
   /** Of those, the proxies that acknowledged everything that is made from it, or that it is gone. */
   readonly live: number;
@@ -61,15 +64,23 @@ export interface StatusPace {
   readonly turn?: () => Promise<unknown>;
 }
 
-/** Where something is committed again and again while an answer is made, it is begun anew so often; then nobody else gets a turn until it is made. */
+/**
+ * Where something is committed again and again while an answer is made, it is begun anew so often; then nobody else
+ * gets a turn until it is made.
+ */
 const mostBeginnings = 4;
 
 /**
- * The status of an object, at one moment after it was asked for. The proxies that it reaches are found by a dry run without it: resources that a proxy has only with the object, or only without
- * it, are built from the object. This costs what deleting the object would, so results should be
- * kept for as long as the revision stands. It is done proxy by proxy, with turns for others between; what a commit makes out of date is begun anew.
+ * The status of an object, at one moment after it was asked for. The proxies that it reaches are found by a dry run
+ * without it: resources that a proxy has only with the object, or only without it, are built from the object. This
+ * costs what deleting the object would, so results should be kept for as long as the revision stands. It is done proxy
+ * by proxy, with turns for others between; what a commit makes out of date is begun anew.
  */
-export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName, { sliceMs = 8, turn = setImmediate }: StatusPace = {}): Promise<ObjectStatus> {
+export async function statusOf<C>(
+  sources: StatusSources<C>,
+  object: ObjectName,
+  { sliceMs = 8, turn = setImmediate }: StatusPace = {},
+): Promise<ObjectStatus> {
   const { database } = sources;
   for (let beginning = 1; ; beginning++) {
     const { revision } = database;
@@ -77,7 +88,10 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
     if (places.length === 0) return removalStatus(sources, object);
     const noEffect = reasonWithoutEffect(sources, places);
     if (noEffect !== undefined) return statusAt(sources, object, noEffect);
-    const effects = new Effects(sources, database.dryRun((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))));
+    const effects = new Effects(
+      sources,
+      database.dryRun((tx) => places.forEach(({ collection, key }) => tx.delete(collection, key))),
+    );
     let until = performance.now() + sliceMs;
     for (const ask of effects.asked(sources.connections())) {
       if (beginning < mostBeginnings && performance.now() >= until) {
@@ -94,7 +108,10 @@ export async function statusOf<C>(sources: StatusSources<C>, object: ObjectName,
 /** The status at this moment: what proxies have said by now of an object that there is. */
 function statusAt<C>(sources: StatusSources<C>, object: ObjectName, found: Effects<C> | string): ObjectStatus {
   const connections = sources.connections();
-  const present = { connected: connections.length, settling: connections.filter((connection) => isSettling(sources, connection)).length };
+  const present = {
+    connected: connections.length,
+    settling: connections.filter((connection) => isSettling(sources, connection)).length,
+  };
   const revision = sources.changes.lastChangeOf(object);
   const of = { object, found: true, ...(revision !== undefined && { revision }), ...present };
   if (typeof found === "string") return { ...of, noEffect: found, reached: 0, live: 0, refused: 0, missing: [] };
@@ -115,17 +132,32 @@ function statusAt<C>(sources: StatusSources<C>, object: ObjectName, found: Effec
   return { ...of, reached, live, refused, missing };
 }
 
-function lack(deliveries: Deliveries, connection: Connection, subscription: Subscription, { made, removed }: Effect, revision: number | undefined): Missing[] {
+function lack(
+  deliveries: Deliveries,
+  connection: Connection,
+  subscription: Subscription,
+  { made, removed }: Effect,
+  revision: number | undefined,
+): Missing[] {
   const { typeUrl } = subscription;
   const of = { proxy: connection.node.id, typeUrl };
   const refused = made.flatMap((resource) => {
-    const error = deliveries.refusal(connection.id, typeUrl, resource.name, subscription.sentOf(resource.name)?.version);
+    const error = deliveries.refusal(
+      connection.id,
+      typeUrl,
+      resource.name,
+      subscription.sentOf(resource.name)?.version,
+    );
     return error === undefined ? [] : [{ name: resource.name, error }];
   });
   const [first] = refused;
-  if (first !== undefined) return [{ ...of, reason: "refused", resources: refused.map(({ name }) => name), message: first.error.message }];
+  if (first !== undefined)
+    return [{ ...of, reason: "refused", resources: refused.map(({ name }) => name), message: first.error.message }];
   if (deliveries.acknowledged(connection.id, typeUrl, revision ?? 0)) return [];
-  const unsent = [...made.filter((r) => subscription.sentOf(r.name)?.version !== r.version).map(({ name }) => name), ...removed.filter((name) => subscription.sentOf(name) !== undefined)];
+  const unsent = [
+    ...made.filter((r) => subscription.sentOf(r.name)?.version !== r.version).map(({ name }) => name),
+    ...removed.filter((name) => subscription.sentOf(name) !== undefined),
+  ];
   if (unsent.length > 0) return [{ ...of, reason: "not sent", resources: unsent }];
   if (subscription.nonceSent === subscription.nonceAcked) return [];
   const beside = deliveries.lastRefusal(connection.id, typeUrl)?.message;

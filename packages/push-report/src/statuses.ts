@@ -13,7 +13,10 @@ interface Known {
   readonly value: ObjectStatus;
 }
 
-/** The statuses of objects, each kept for as long as neither the mesh nor what proxies say changes. Who asks for what is being made gets that. */
+/**
+ * The statuses of objects, each kept for as long as neither the mesh nor what proxies say changes. Who asks for what is
+ * being made gets that.
+ */
 export class Statuses<C> {
   readonly #sources: StatusSources<C>;
   readonly #known = new Map<string, Known>();
@@ -37,7 +40,8 @@ export class Statuses<C> {
   async #of(object: ObjectName): Promise<ObjectStatus> {
     const name = formatName(object);
     const before = this.#known.get(name);
-    if (before?.revision === this.#sources.database.revision && before.state === stateOf(this.#sources.connections())) return before.value;
+    if (before?.revision === this.#sources.database.revision && before.state === stateOf(this.#sources.connections()))
+      return before.value;
     let promised = this.#underWay.get(name);
     if (promised === undefined) {
       promised = this.#make(name, object).finally(() => this.#underWay.delete(name));
@@ -65,6 +69,9 @@ export class Statuses<C> {
 /** Changes whenever a proxy comes or goes, subscribes, is sent something or answers. */
 function stateOf(connections: readonly Connection[]): string {
   return connections
-    .map((c) => `${c.id}:${c.pendingRevision ?? ""}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`)
+    .map(
+      (c) =>
+        `${c.id}:${c.pendingRevision ?? ""}:${c.subscriptions.map((s) => `${s.nonceSent}/${s.nonceAcked}/${s.names.size}/${s.lastError?.nonce ?? ""}`).join()}`,
+    )
     .join(";");
 }

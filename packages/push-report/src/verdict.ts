@@ -11,7 +11,10 @@ export function isGone({ found, missing }: ObjectStatus): boolean {
   return !found && missing.length === 0;
 }
 
-/** Reports whether an object configures no proxy although proxies are connected and have all that they are to be sent, so that waiting does not help. */
+/**
+ * Reports whether an object configures no proxy although proxies are connected and have all that they are to be sent,
+ * so that waiting does not help.
+ */
 export function isIneffective({ found, noEffect, connected, settling, reached }: ObjectStatus): boolean {
   return found && (noEffect !== undefined || (reached === 0 && connected > 0 && settling === 0));
 }

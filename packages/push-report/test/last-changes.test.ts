@@ -11,7 +11,13 @@ describe("the revision in which an object last changed", () => {
     const database = new Database();
     const changes = new LastChanges();
     const commit = (...keys: readonly string[]) =>
-      changes.note(database.commit((tx) => keys.forEach((key) => (key.startsWith("-") ? tx.delete(pods, key.slice(1)) : tx.set(pods, key, { at: database.revision } as never)))));
+      changes.note(
+        database.commit((tx) =>
+          keys.forEach((key) =>
+            key.startsWith("-") ? tx.delete(pods, key.slice(1)) : tx.set(pods, key, { at: database.revision } as never),
+          ),
+        ),
+      );
     return { changes, commit };
   };
 
@@ -27,7 +33,13 @@ describe("the revision in which an object last changed", () => {
     expect(changes.of(of("goes"))).toBe(2);
     commit("a/shop/one-more");
     commit("-a/shop/one-more");
-    expect(["stays", "goes", "returns", "other-0", "one-more"].map((name) => changes.of(of(name)))).toEqual([1, undefined, 3, 5, 7]);
+    expect(["stays", "goes", "returns", "other-0", "one-more"].map((name) => changes.of(of(name)))).toEqual([
+      1,
+      undefined,
+      3,
+      5,
+      7,
+    ]);
   });
 
   it("is kept of an object that goes from one cluster to another", () => {

@@ -78,7 +78,10 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   });
 
   it("tells that nobody sees an object whose namespace is not discovered", async () => {
-    const selecting = applyMeshConfig({ discoverySelectors: [{ matchLabels: { mesh: "on" } }] }, { warning: console.warn, error: console.error });
+    const selecting = applyMeshConfig(
+      { discoverySelectors: [{ matchLabels: { mesh: "on" } }] },
+      { warning: console.warn, error: console.error },
+    );
     mesh.database.commit((tx) => selecting && tx.set(meshConfig, meshConfigKey, selecting));
     mesh.commit("{apiVersion: v1, kind: Namespace, metadata: {name: pay, labels: {mesh: 'on'}}}");
     expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe(
@@ -93,7 +96,9 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   });
 
   it("tells that no generator reads objects of a kind, with the reason", async () => {
-    mesh.commit("{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}");
+    mesh.commit(
+      "{apiVersion: networking.istio.io/v1, kind: WorkloadGroup, metadata: {name: vm, namespace: shop}, spec: {template: {serviceAccount: vm}}}",
+    );
     const status = await mesh.status("WorkloadGroup/shop/vm");
     expect(formatStatus(status)).toBe("WorkloadGroup/shop/vm: has no effect: nobody registers workloads");
     expect(isIneffective(status)).toBe(true);
@@ -110,13 +115,17 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     mesh.commit(virtualService("shop/cart", "2s"));
     const response = await web.next(toyType);
     const meanwhile = await mesh.status("VirtualService/lost/cart");
-    expect(formatStatus(meanwhile)).toBe("VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 has not answered everything");
+    expect(formatStatus(meanwhile)).toBe(
+      "VirtualService/lost/cart: reaches none of 2 connected proxies yet; 1 has not answered everything",
+    );
     expect([isLive(meanwhile), isIneffective(meanwhile)]).toEqual([false, false]);
     web.nack(response, "no");
     await expect.poll(async () => isIneffective(await mesh.status("VirtualService/lost/cart"))).toBe(true);
     web.close();
     await expect.poll(() => mesh.server.connections().length).toBe(1);
-    expect(formatStatus(await mesh.status("VirtualService/lost/cart"))).toBe("VirtualService/lost/cart: reaches none of 1 connected proxy");
+    expect(formatStatus(await mesh.status("VirtualService/lost/cart"))).toBe(
+      "VirtualService/lost/cart: reaches none of 1 connected proxy",
+    );
     api.close();
     await expect.poll(() => mesh.server.connections().length).toBe(0);
     const alone = await mesh.status("VirtualService/lost/cart");
@@ -125,7 +134,9 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
   });
 
   it("counts an object live on the proxies that it reaches, once they acknowledged it", async () => {
-    expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe("VirtualService/shop/cart: live on 1 of 1 proxy");
+    expect(formatStatus(await mesh.status("VirtualService/shop/cart"))).toBe(
+      "VirtualService/shop/cart: live on 1 of 1 proxy",
+    );
     mesh.commit(virtualService("shop/cart", "2s"));
     const response = await web.next(toyType);
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
@@ -159,13 +170,19 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       nacks: [{ proxy: "web.shop", resources: ["shop/cart"], message: "shop/cart: too long" }],
       pending: 0,
     });
-    const refused = { live: 0, refused: 1, missing: [{ reason: "refused", message: "shop/cart: too long", resources: ["shop/cart"] }] };
+    const refused = {
+      live: 0,
+      refused: 1,
+      missing: [{ reason: "refused", message: "shop/cart: too long", resources: ["shop/cart"] }],
+    };
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(refused);
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
     // A state-of-the-world client accepted all that it has, a delta client the other resource only.
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(variant === "delta" ? refused : { live: 1, refused: 0 });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject(
+      variant === "delta" ? refused : { live: 1, refused: 0 },
+    );
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
@@ -177,12 +194,16 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.nack(await web.next(toyType), "no");
     await web.settled();
     const refused = { live: 0, refused: 1, missing: [{ proxy: "web.shop", reason: "refused", message: "no" }] };
-    for (const name of ["cart", "till"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(refused);
+    for (const name of ["cart", "till"])
+      expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(refused);
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
     expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 1, live: 1, refused: 0 });
-    for (const name of ["cart", "till"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(variant === "delta" ? refused : { live: 1, refused: 0 });
+    for (const name of ["cart", "till"])
+      expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject(
+        variant === "delta" ? refused : { live: 1, refused: 0 },
+      );
     mesh.commit(virtualService("shop/cart", "2s"));
     await web.accept(toyType);
     await web.settled();
@@ -196,7 +217,13 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     expect(await mesh.status("VirtualService/shop/till")).toMatchObject({
       live: 0,
       refused: 0,
-      missing: [{ reason: "not acknowledged", resources: ["shop/till"], message: "the response that it was in was refused: shop/cart: too long" }],
+      missing: [
+        {
+          reason: "not acknowledged",
+          resources: ["shop/till"],
+          message: "the response that it was in was refused: shop/cart: too long",
+        },
+      ],
     });
   });
 
@@ -204,18 +231,43 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     const status = async (): Promise<string> => formatStatus(await mesh.status("VirtualService/shop/cart"));
     const { revision } = mesh.delete("shop/cart");
     // Whom it concerns is known when each had its turn.
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, revision, reached: 2, live: 0, missing: [{ proxy: "web.shop", reason: "not sent" }, { proxy: "api.pay", reason: "not sent" }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+      found: false,
+      revision,
+      reached: 2,
+      live: 0,
+      missing: [
+        { proxy: "web.shop", reason: "not sent" },
+        { proxy: "api.pay", reason: "not sent" },
+      ],
+    });
     const response = await web.next(toyType);
     await api.settled();
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, revision, reached: 1, live: 0, missing: [{ proxy: "web.shop", reason: "not acknowledged", typeUrl: toyType }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+      found: false,
+      revision,
+      reached: 1,
+      live: 0,
+      missing: [{ proxy: "web.shop", reason: "not acknowledged", typeUrl: toyType }],
+    });
     expect(await status()).toBe("VirtualService/shop/cart: deleted, gone from 0 of 1 proxy");
     web.nack(response, "I need it");
     await web.settled();
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1, missing: [{ proxy: "web.shop", reason: "refused", message: "I need it" }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+      live: 0,
+      refused: 1,
+      missing: [{ proxy: "web.shop", reason: "refused", message: "I need it" }],
+    });
     mesh.commit(virtualService("shop/other", "1s"));
     await web.accept(toyType);
     await web.settled();
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ found: false, reached: 1, live: 1, refused: 0, missing: [] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+      found: false,
+      reached: 1,
+      live: 1,
+      refused: 0,
+      missing: [],
+    });
     expect(await status()).toBe("VirtualService/shop/cart: deleted, gone from 1 of 1 proxy");
     expect(formatStatus(await mesh.status("VirtualService/shop/never"))).toBe("VirtualService/shop/never: not found");
   });
@@ -242,24 +294,43 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     });
 
     it("counts the acknowledgement for each change that touched it, and for no other", async () => {
-      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 0, acks: 0, pending: 0 });
+      for (const revision of [first, second])
+        expect(mesh.log.report(revision)).toMatchObject({ proxies: 0, acks: 0, pending: 0 });
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1 });
-      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 1, live: 0, missing: [{ reason: "not sent" }] });
+      expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+        reached: 1,
+        live: 0,
+        missing: [{ reason: "not sent" }],
+      });
       web.pause(false);
       const bulky = await web.next(toyType);
       const merged = await web.next(toyType);
-      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 0, pending: 1 });
+      for (const revision of [first, second])
+        expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 0, pending: 1 });
       web.ack(bulky);
       await web.settled();
       expect(mesh.log.report(blocking)).toMatchObject({ proxies: 1, acks: 1, pending: 0 });
       for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ acks: 0, pending: 1 });
       expect(await mesh.status("VirtualService/shop/bulk")).toMatchObject({ reached: 1, live: 1 });
-      for (const name of ["cart", "other"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ live: 0, missing: [{ reason: "not acknowledged" }] });
+      for (const name of ["cart", "other"])
+        expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({
+          live: 0,
+          missing: [{ reason: "not acknowledged" }],
+        });
       now.at += 70;
       web.ack(merged);
       await web.settled();
-      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ proxies: 1, responses: 1, acks: 1, firstAckMs: 70, lastAckMs: 70, pending: 0 });
-      for (const name of ["cart", "other"]) expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ reached: 1, live: 1, missing: [] });
+      for (const revision of [first, second])
+        expect(mesh.log.report(revision)).toMatchObject({
+          proxies: 1,
+          responses: 1,
+          acks: 1,
+          firstAckMs: 70,
+          lastAckMs: 70,
+          pending: 0,
+        });
+      for (const name of ["cart", "other"])
+        expect(await mesh.status(`VirtualService/shop/${name}`)).toMatchObject({ reached: 1, live: 1, missing: [] });
       expect(mesh.log.report(other)).toMatchObject({ proxies: 1, responses: 1 });
     });
 
@@ -269,7 +340,8 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       const merged = await web.next(toyType);
       web.nack(merged, "shop/cart: no");
       await web.settled();
-      for (const revision of [first, second]) expect(mesh.log.report(revision)).toMatchObject({ nackCount: 1, acks: 0, pending: 0 });
+      for (const revision of [first, second])
+        expect(mesh.log.report(revision)).toMatchObject({ nackCount: 1, acks: 0, pending: 0 });
       expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 1 });
     });
 
@@ -288,7 +360,9 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
       await web.settled();
       await turn();
       fire();
-      expect(mesh.settled.slice(-4).map(({ revision, proxies, acks }) => ({ revision, proxies, acks }))).toEqual([blocking, first, other, second].map((revision) => ({ revision, proxies: 1, acks: 1 })));
+      expect(mesh.settled.slice(-4).map(({ revision, proxies, acks }) => ({ revision, proxies, acks }))).toEqual(
+        [blocking, first, other, second].map((revision) => ({ revision, proxies: 1, acks: 1 })),
+      );
     });
   });
 
@@ -300,7 +374,11 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.nack(first, "shop/cart: too short");
     await web.settled();
     expect(mesh.log.report(one)).toMatchObject({ nackCount: 1, pending: 0 });
-    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ live: 0, refused: 0, missing: [{ reason: "not acknowledged" }] });
+    expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({
+      live: 0,
+      refused: 0,
+      missing: [{ reason: "not acknowledged" }],
+    });
     web.ack(second);
     await web.settled();
     expect(mesh.log.report(two)).toMatchObject({ acks: 1, pending: 0 });
@@ -317,7 +395,11 @@ describe.each(["delta", "sotw"] as const)("on %s", (variant) => {
     web.ack(await web.next(toyType));
     await web.settled();
     expect(await mesh.status("VirtualService/shop/cart")).toMatchObject({ reached: 2, live: 2 });
-    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({ reached: 2, live: 1, missing: [{ proxy: "late.shop" }] });
+    expect(await mesh.status("VirtualService/shop/other")).toMatchObject({
+      reached: 2,
+      live: 1,
+      missing: [{ proxy: "late.shop" }],
+    });
     late.close();
   });
 
@@ -339,8 +421,12 @@ it("reads names of objects, and says what is wrong with one", () => {
   expect(parseName("deployment/shop/cart")).toEqual({ kind: "Deployment", namespace: "shop", name: "cart" });
   expect(parseName("namespace/shop")).toEqual({ kind: "Namespace", namespace: "", name: "shop" });
   expect(() => parseName("Service/cart")).toThrow("Service/cart: expected Service/NAMESPACE/NAME");
-  expect(() => parseName("Cart/a/b")).toThrow(/^Cart\/a\/b: there is no kind Cart; known are AuthorizationPolicy, ConfigMap, /);
-  expect(() => parseName("VirtualServce/a/b")).toThrow(new Error("VirtualServce/a/b: there is no kind VirtualServce; did you mean VirtualService?"));
+  expect(() => parseName("Cart/a/b")).toThrow(
+    /^Cart\/a\/b: there is no kind Cart; known are AuthorizationPolicy, ConfigMap, /,
+  );
+  expect(() => parseName("VirtualServce/a/b")).toThrow(
+    new Error("VirtualServce/a/b: there is no kind VirtualServce; did you mean VirtualService?"),
+  );
 });
 
 describe("a status that takes long", () => {
@@ -401,7 +487,10 @@ describe("a status that takes long", () => {
       taken = true;
       await Promise.resolve();
     };
-    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({ found: false, reached: 0 });
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({
+      found: false,
+      reached: 0,
+    });
   });
 
   it("comes to an end where something is committed all the time, and is of the last revision", async () => {
@@ -411,9 +500,15 @@ describe("a status that takes long", () => {
       await Promise.resolve();
     };
     const { revision } = mesh.database;
-    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({ reached: clients, live: clients });
+    expect(await mesh.status("VirtualService/shop/cart", { sliceMs: 0, turn })).toMatchObject({
+      reached: clients,
+      live: clients,
+    });
     expect(mesh.database.revision).toBeGreaterThan(revision);
-    expect(await mesh.status("VirtualService/pay/card", { sliceMs: 0, turn })).toMatchObject({ found: true, reached: 0 });
+    expect(await mesh.status("VirtualService/pay/card", { sliceMs: 0, turn })).toMatchObject({
+      found: true,
+      reached: 0,
+    });
   });
 
   it("gives turns by itself after some milliseconds", async () => {

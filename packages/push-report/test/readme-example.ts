@@ -14,7 +14,9 @@ spec: {hosts: [cart.example.com], http: [{timeout: ${timeout}, route: [{destinat
 `;
 // A control plane of one type: the seconds of each VirtualService's timeout.
 const bytes = (seconds: bigint) => Uint8Array.of(0x10, Number(seconds));
-const timeouts = query("timeouts", (q) => ResourceSet.of(q.all(virtualServices).map((v) => resource(v.name, bytes(v.spec.http[0]?.timeout?.seconds ?? 0n)))));
+const timeouts = query("timeouts", (q) =>
+  ResourceSet.of(q.all(virtualServices).map((v) => resource(v.name, bytes(v.spec.http[0]?.timeout?.seconds ?? 0n)))),
+);
 const database = new Database<string>();
 const view = database.view("the one client");
 let push: (change: SourceChange) => void = () => undefined;
@@ -37,13 +39,26 @@ const server = createXdsServer(source, {
 });
 const apply = (text: string) => {
   attribution.beforeChange();
-  const commit = database.commit((tx) => setObjects(tx, readText(text, "mesh.yaml").flatMap((reading) => reading.objects)));
+  const commit = database.commit((tx) =>
+    setObjects(
+      tx,
+      readText(text, "mesh.yaml").flatMap((reading) => reading.objects),
+    ),
+  );
   changes.committed(commit);
   push({ revision: commit.revision });
   return commit.revision;
 };
 const cart = parseName("VirtualService/shop/cart");
-const of = { database, deliveries, connections: () => server.connections(), viewOf: () => view, generators: { timeouts }, lookups: {}, changes };
+const of = {
+  database,
+  deliveries,
+  connections: () => server.connections(),
+  viewOf: () => view,
+  generators: { timeouts },
+  lookups: {},
+  changes,
+};
 
 apply(yaml("1s"));
 const proxy = new XdsClient(server, { variant: "delta", node: "web" });

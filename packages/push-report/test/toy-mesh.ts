@@ -1,7 +1,16 @@
 import { virtualServices, workloadGroupKind } from "@istiod/config-ingestion";
 import { commitYaml } from "@istiod/config-ingestion/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
-import { ChangeAttribution, ChangeLog, Deliveries, statusOf, parseName, type ChangeReport, type ObjectStatus, type StatusPace } from "@istiod/push-report";
+import {
+  ChangeAttribution,
+  ChangeLog,
+  Deliveries,
+  statusOf,
+  parseName,
+  type ChangeReport,
+  type ObjectStatus,
+  type StatusPace,
+} from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";
 import { createXdsServer, type ResourceSource, type SourceChange, type XdsServer } from "@istiod/xds-server";
 
@@ -21,7 +30,13 @@ const route = query("route", (q, key: string) => {
 });
 const routes = query(
   "routes",
-  (q) => ResourceSet.of(q.keys(virtualServices).filter((key) => q.ask(inNamespace, key.split("/")[0] ?? "")).map((key) => q.call(route, key))),
+  (q) =>
+    ResourceSet.of(
+      q
+        .keys(virtualServices)
+        .filter((key) => q.ask(inNamespace, key.split("/")[0] ?? ""))
+        .map((key) => q.call(route, key)),
+    ),
   { equals: (a, b) => a.equals(b) },
 );
 
@@ -37,9 +52,17 @@ export class ToyMesh {
   #tell: (change: SourceChange) => void = () => undefined;
 
   constructor(now: { at: number; timers: (() => void)[] }) {
-    const clock = { now: () => now.at, after: (_: number, callback: () => void) => (now.timers.push(callback), () => undefined) };
+    const clock = {
+      now: () => now.at,
+      after: (_: number, callback: () => void) => (now.timers.push(callback), () => undefined),
+    };
     this.#attribution = new ChangeAttribution(clock);
-    this.log = new ChangeLog({ clock, settled: (report) => this.settled.push(report), quietMs: 100, pendingRevision: () => this.#attribution.pendingRevision });
+    this.log = new ChangeLog({
+      clock,
+      settled: (report) => this.settled.push(report),
+      quietMs: 100,
+      pendingRevision: () => this.#attribution.pendingRevision,
+    });
     const source: ResourceSource<View<Client>> = {
       ready: () => true,
       open: (node) => {

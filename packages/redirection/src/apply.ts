@@ -10,7 +10,10 @@ import { differs, readState } from "./state.js";
 export interface ApplyOptions {
   /** How programs are run: where, and as whom, is the caller's business. */
   readonly run: Run;
-  /** Which of the kernel's two implementations of iptables is used. Default: the one that has rules already, else the newer. */
+  /**
+   * Which of the kernel's two implementations of iptables is used. Default: the one that has rules already, else the
+   * newer.
+   */
   readonly binary?: "legacy" | "nft";
   /** Replace rules that are there already and differ, instead of failing where they clash. Default: false. */
   readonly reconcile?: boolean;
@@ -22,18 +25,25 @@ export interface ApplyOptions {
 export type Applied = "applied" | "unchanged";
 
 /**
- * Captures a pod's traffic: makes the rules, and for TPROXY the routes, in the network namespace in which programs are run.
- * Doing it twice is doing it once.
+ * Captures a pod's traffic: makes the rules, and for TPROXY the routes, in the network namespace in which programs are
+ * run. Doing it twice is doing it once.
  *
  * @throws RedirectionError `setting`, or `command` with what the program said
  */
 export async function applyCapture(capture: Capture, options: ApplyOptions): Promise<Applied> {
   const { run, reconcile = false, force = false } = options;
   const families = await familiesOf(capture, options);
-  const states = await Promise.all(families.map(async ({ tables, rules }) => ({ tables, rules, state: await readState(run, tables) })));
+  const states = await Promise.all(
+    families.map(async ({ tables, rules }) => ({ tables, rules, state: await readState(run, tables) })),
+  );
   let changed = false;
   for (const each of states) changed = (await differs(run, each.tables, each.rules, each.state)) || changed;
-  if (changed && reconcile && states.some(({ state }) => state.present)) await behindGuardrails(run, families.map((f) => f.tables), () => remove(run, families));
+  if (changed && reconcile && states.some(({ state }) => state.present))
+    await behindGuardrails(
+      run,
+      families.map((f) => f.tables),
+      () => remove(run, families),
+    );
   if (changed || force) {
     for (const { tables, rules } of families) await must(run, tables.restore, ["--noflush"], restoreInput(rules));
   }
@@ -53,7 +63,12 @@ interface FamilyRules {
 
 async function familiesOf(capture: Capture, { run, binary }: ApplyOptions): Promise<FamilyRules[]> {
   const versions = capture.ipv6 ? ([4, 6] as const) : ([4] as const);
-  return Promise.all(versions.map(async (version) => ({ rules: captureRules(capture, version), tables: await findTables(run, version, binary) })));
+  return Promise.all(
+    versions.map(async (version) => ({
+      rules: captureRules(capture, version),
+      tables: await findTables(run, version, binary),
+    })),
+  );
 }
 
 /** Rules in the kernel's own chains one by one, so that nothing of others' goes; then our chains whole. */
@@ -67,15 +82,19 @@ async function remove(run: Run, families: readonly FamilyRules[]): Promise<void>
   }
 }
 
-const guardrails = ["INPUT", "FORWARD", "OUTPUT"].flatMap((chain) => ["tcp", "udp"].map((protocol) => ({ chain, words: ["-p", protocol, "-j", "DROP"] })));
+const guardrails = ["INPUT", "FORWARD", "OUTPUT"].flatMap((chain) =>
+  ["tcp", "udp"].map((protocol) => ({ chain, words: ["-p", protocol, "-j", "DROP"] })),
+);
 
 /** Lets no traffic through while rules are half there: it would go past the proxy. */
 async function behindGuardrails(run: Run, families: readonly Tables[], work: () => Promise<void>): Promise<void> {
   const lift = async (): Promise<void> => {
-    for (const { command } of families) for (const { chain, words } of guardrails) await run(command, ["-t", "filter", "-D", chain, ...words]);
+    for (const { command } of families)
+      for (const { chain, words } of guardrails) await run(command, ["-t", "filter", "-D", chain, ...words]);
   };
   try {
-    for (const { command } of families) for (const { chain, words } of guardrails) await must(run, command, ["-t", "filter", "-I", chain, "1", ...words]);
+    for (const { command } of families)
+      for (const { chain, words } of guardrails) await must(run, command, ["-t", "filter", "-I", chain, "1", ...words]);
     await work();
   } finally {
     await lift();
@@ -84,5 +103,6 @@ async function behindGuardrails(run: Run, families: readonly Tables[], work: () 
 
 async function must(run: Run, command: string, args: readonly string[], input?: string): Promise<void> {
   const { code, stderr } = await run(command, args, input);
-  if (code !== 0) throw new RedirectionError("command", `${[command, ...args].join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
+  if (code !== 0)
+    throw new RedirectionError("command", `${[command, ...args].join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
 }

@@ -2,8 +2,8 @@ import { isIP, isIPv4 } from "node:net";
 import { RedirectionError } from "./errors.js";
 
 /**
- * Which traffic of a pod goes through its proxy. Lists are separated by commas, as in the annotations and flags that they come from;
- * `*` stands for everything where that is said.
+ * Which traffic of a pod goes through its proxy. Lists are separated by commas, as in the annotations and flags that
+ * they come from; `*` stands for everything where that is said.
  */
 export interface Capture {
   /** Port to which outbound connections are led. */
@@ -94,7 +94,12 @@ export interface Ranges {
 export function rangesOf(text: string): Ranges {
   if (text === "*") return { all: true, v4: [], v6: [], loopback: false };
   const items = listed(text);
-  return { all: false, v4: items.filter((r) => !r.includes(":")), v6: items.filter((r) => r.includes(":")), loopback: items.some((r) => /^127\.|^(0{0,4}:){2,7}0{0,3}1\//.test(r)) };
+  return {
+    all: false,
+    v4: items.filter((r) => !r.includes(":")),
+    v6: items.filter((r) => r.includes(":")),
+    loopback: items.some((r) => /^127\.|^(0{0,4}:){2,7}0{0,3}1\//.test(r)),
+  };
 }
 
 const port = /^\d{1,5}(:\d{1,5})?$/;
@@ -112,24 +117,34 @@ const mostOwnerGroups = 64;
 export function checkCapture(capture: Capture): void {
   const each = (setting: keyof Capture, pattern: RegExp, expected: string, all = false): void => {
     const text = String(capture[setting]);
-    for (const item of all && text === "*" ? [] : listed(text)) if (!pattern.test(item)) refuse(setting, item, expected);
+    for (const item of all && text === "*" ? [] : listed(text))
+      if (!pattern.test(item)) refuse(setting, item, expected);
   };
-  for (const setting of ["proxyPort", "inboundCapturePort", "inboundTunnelPort"] as const) if (!port.test(capture[setting])) refuse(setting, capture[setting], "a port");
-  for (const setting of ["tproxyMark", "tproxyRouteTable"] as const) if (!whole.test(capture[setting])) refuse(setting, capture[setting], "a number");
+  for (const setting of ["proxyPort", "inboundCapturePort", "inboundTunnelPort"] as const)
+    if (!port.test(capture[setting])) refuse(setting, capture[setting], "a port");
+  for (const setting of ["tproxyMark", "tproxyRouteTable"] as const)
+    if (!whole.test(capture[setting])) refuse(setting, capture[setting], "a number");
   each("inboundPorts", port, "a port", true);
-  for (const setting of ["inboundPortsExclude", "outboundPorts", "outboundPortsExclude"] as const) each(setting, port, "a port");
-  for (const setting of ["proxyUid", "proxyGid", "ownerGroupsExclude"] as const) each(setting, owner, "a user or group");
+  for (const setting of ["inboundPortsExclude", "outboundPorts", "outboundPortsExclude"] as const)
+    each(setting, port, "a port");
+  for (const setting of ["proxyUid", "proxyGid", "ownerGroupsExclude"] as const)
+    each(setting, owner, "a user or group");
   each("ownerGroups", owner, "a group", true);
-  for (const setting of ["virtualInterfaces", "excludeInterfaces"] as const) each(setting, networkInterface, "the name of an interface");
+  for (const setting of ["virtualInterfaces", "excludeInterfaces"] as const)
+    each(setting, networkInterface, "the name of an interface");
   if (capture.outboundRangesExclude === "*") refuse("outboundRangesExclude", "*", "ranges such as 10.0.0.0/8");
   for (const setting of ["outboundRanges", "outboundRangesExclude"] as const) {
-    for (const item of capture[setting] === "*" ? [] : listed(capture[setting])) if (!isRange(item)) refuse(setting, item, "a range such as 10.0.0.0/8");
+    for (const item of capture[setting] === "*" ? [] : listed(capture[setting]))
+      if (!isRange(item)) refuse(setting, item, "a range such as 10.0.0.0/8");
   }
   for (const server of capture.dnsServers) if (isIP(server) === 0) refuse("dnsServers", server, "an address");
   const [address = "", bits] = capture.loopback.split("/");
-  if (!isRange(capture.loopback) || !isIPv4(address) || !address.startsWith("127.") || Number(bits) < 8) refuse("loopback", capture.loopback, "a range within 127.0.0.0/8");
-  if (capture.ownerGroups !== "*" && listed(capture.ownerGroups).length > mostOwnerGroups) refuse("ownerGroups", capture.ownerGroups, `no more than ${mostOwnerGroups} groups`);
-  if (!["REDIRECT", "TPROXY"].includes(capture.inboundMode)) refuse("inboundMode", capture.inboundMode, "REDIRECT or TPROXY");
+  if (!isRange(capture.loopback) || !isIPv4(address) || !address.startsWith("127.") || Number(bits) < 8)
+    refuse("loopback", capture.loopback, "a range within 127.0.0.0/8");
+  if (capture.ownerGroups !== "*" && listed(capture.ownerGroups).length > mostOwnerGroups)
+    refuse("ownerGroups", capture.ownerGroups, `no more than ${mostOwnerGroups} groups`);
+  if (!["REDIRECT", "TPROXY"].includes(capture.inboundMode))
+    refuse("inboundMode", capture.inboundMode, "REDIRECT or TPROXY");
 }
 
 function isRange(text: string): boolean {

@@ -11,17 +11,24 @@ export function dnsRedirection({ captureAllDns }: Capture, { dnsServers }: Famil
   return [
     rule("raw", "OUTPUT", "-j ISTIO_OUTPUT_DNS"),
     ...(to.length > 0 ? [rule("nat", "ISTIO_OUTPUT", "-j ISTIO_OUTPUT_DNS")] : []),
-    ...to.map((server) => rule("nat", "ISTIO_OUTPUT_DNS", `-p tcp --dport 53${server} -j REDIRECT --to-ports ${agentPort}`)),
-    ...to.map((server) => rule("nat", "ISTIO_OUTPUT_DNS", `-p udp --dport 53${server} -j REDIRECT --to-port ${agentPort}`)),
+    ...to.map((server) =>
+      rule("nat", "ISTIO_OUTPUT_DNS", `-p tcp --dport 53${server} -j REDIRECT --to-ports ${agentPort}`),
+    ),
+    ...to.map((server) =>
+      rule("nat", "ISTIO_OUTPUT_DNS", `-p udp --dport 53${server} -j REDIRECT --to-port ${agentPort}`),
+    ),
   ];
 }
 
 /**
- * Keeps the agent's queries and the application's apart in the kernel's table of connections, where they would otherwise meet: both
- * go to the same server's port by UDP. Zone 1 is the agent's, zone 2 the application's.
+ * Keeps the agent's queries and the application's apart in the kernel's table of connections, where they would
+ * otherwise meet: both go to the same server's port by UDP. Zone 1 is the agent's, zone 2 the application's.
  */
 export function dnsConnectionZones({ captureAllDns, proxyUid, proxyGid }: Capture, { dnsServers }: Family): Rule[] {
-  const owners = [...listed(proxyUid).map((uid) => `--uid-owner ${uid}`), ...listed(proxyGid).map((gid) => `--gid-owner ${gid}`)];
+  const owners = [
+    ...listed(proxyUid).map((uid) => `--uid-owner ${uid}`),
+    ...listed(proxyGid).map((gid) => `--gid-owner ${gid}`),
+  ];
   const servers = captureAllDns ? [undefined] : dnsServers;
   return [
     ...owners.flatMap((owner) => [

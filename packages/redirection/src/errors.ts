@@ -1,5 +1,6 @@
 /**
- * Why traffic cannot be redirected. `setting`: a setting cannot be used. `command`: a program of the system failed or is missing.
+ * Why traffic cannot be redirected. `setting`: a setting cannot be used. `command`: a program of the system failed or
+ * is missing.
  */
 export class RedirectionError extends Error {
   override readonly name = "RedirectionError";

@@ -17,5 +17,10 @@ export function familyOf({ loopback, dnsServers }: Capture, version: 4 | 6): Fam
   const servers = dnsServers.filter((server) => isIPv6(server) === (version === 6));
   return version === 4
     ? { loopback, passthroughSource: "127.0.0.6/32", dnsServers: servers.map((s) => `${s}/32`), ranges: ({ v4 }) => v4 }
-    : { loopback: "::1/128", passthroughSource: "::6/128", dnsServers: servers.map((s) => `${s}/128`), ranges: ({ v6 }) => v6 };
+    : {
+        loopback: "::1/128",
+        passthroughSource: "::6/128",
+        dnsServers: servers.map((s) => `${s}/128`),
+        ranges: ({ v6 }) => v6,
+      };
 }

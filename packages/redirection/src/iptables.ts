@@ -9,8 +9,8 @@ export interface Tables {
 }
 
 /**
- * Finds the implementation to use: the older, if it has rules in this network namespace; else the newer, if it works; else what is called
- * iptables without more.
+ * Finds the implementation to use: the older, if it has rules in this network namespace; else the newer, if it works;
+ * else what is called iptables without more.
  *
  * @throws RedirectionError `command` where there is none
  */
@@ -30,5 +30,8 @@ export async function findTables(run: Run, version: 4 | 6, binary?: "legacy" | "
     if (binary === undefined && tables.command.endsWith("-legacy") && !/^-[AI] /m.test(text)) continue;
     return tables;
   }
-  throw new RedirectionError("command", `no ${candidates.map((t) => t.command).join(", ")} that works here: is iptables installed, and may this user change rules?`);
+  throw new RedirectionError(
+    "command",
+    `no ${candidates.map((t) => t.command).join(", ")} that works here: is iptables installed, and may this user change rules?`,
+  );
 }

@@ -3,10 +3,13 @@ import { RedirectionError } from "./errors.js";
 import type { Run } from "./run.js";
 
 /**
- * What rules alone cannot do. For TPROXY, packets with the proxy's mark are taken in by this machine, whatever address they are for. On IPv6,
- * the address from which the proxy calls the application must first be given to loopback.
+ * What rules alone cannot do. For TPROXY, packets with the proxy's mark are taken in by this machine, whatever address
+ * they are for. On IPv6, the address from which the proxy calls the application must first be given to loopback.
  */
-export async function applyRoutes({ inboundMode, inboundPorts, tproxyMark, tproxyRouteTable, ipv6 }: Capture, run: Run): Promise<void> {
+export async function applyRoutes(
+  { inboundMode, inboundPorts, tproxyMark, tproxyRouteTable, ipv6 }: Capture,
+  run: Run,
+): Promise<void> {
   if (ipv6) await must(run, "-6", "addr", "replace", "::6/128", "dev", "lo");
   if (inboundMode !== "TPROXY" || inboundPorts === "") return;
   for (const version of ipv6 ? ["-4", "-6"] : ["-4"]) {
@@ -20,5 +23,6 @@ export async function applyRoutes({ inboundMode, inboundPorts, tproxyMark, tprox
 
 async function must(run: Run, ...args: string[]): Promise<void> {
   const { code, stderr } = await run("ip", args);
-  if (code !== 0) throw new RedirectionError("command", `ip ${args.join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
+  if (code !== 0)
+    throw new RedirectionError("command", `ip ${args.join(" ")}: ${stderr.trim() || `exit code ${code}`}`);
 }

@@ -46,5 +46,15 @@ export function chainsOf(rules: readonly Rule[]): Map<Table, Set<string>> {
 /** Rules and their chains as the input of `iptables-restore --noflush`; tables by name. */
 export function restoreInput(rules: readonly Rule[]): string {
   const tables = [...chainsOf(rules)].sort(([a], [b]) => (a < b ? -1 : 1));
-  return tables.map(([table, chains]) => [`* ${table}`, ...[...chains].map((chain) => `-N ${chain}`), ...rules.filter((r) => r.table === table).map(lineOf), "COMMIT", ""].join("\n")).join("");
+  return tables
+    .map(([table, chains]) =>
+      [
+        `* ${table}`,
+        ...[...chains].map((chain) => `-N ${chain}`),
+        ...rules.filter((r) => r.table === table).map(lineOf),
+        "COMMIT",
+        "",
+      ].join("\n"),
+    )
+    .join("");
 }

@@ -12,7 +12,10 @@ export interface Ran {
 export type Run = (command: string, args: readonly string[], input?: string) => Promise<Ran>;
 
 /** Runs programs on this machine. @param before words that go before each command line, such as `ip netns exec NAME` */
-export function localRun(before: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = process.env): Run {
+export function localRun(
+  before: readonly string[] = [],
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Run {
   return (command, args, input = "") =>
     new Promise((resolve) => {
       const [program = command, ...words] = [...before, command, ...args];

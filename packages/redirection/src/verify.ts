@@ -14,8 +14,9 @@ export interface VerifyOptions {
 }
 
 /**
- * Finds out whether connections of this process come to the proxy's ports: it takes the proxy's place, connects to an address where nobody is, and
- * waits for its own words to arrive. To be run in the pod as the proxy's user: what others send over loopback is the application's own.
+ * Finds out whether connections of this process come to the proxy's ports: it takes the proxy's place, connects to an
+ * address where nobody is, and waits for its own words to arrive. To be run in the pod as the proxy's user: what others
+ * send over loopback is the application's own.
  *
  * @throws RedirectionError `command` where they do not come in time, or the proxy's ports are taken
  */
@@ -29,9 +30,18 @@ export async function verifyCapture({ proxyPorts, probePort, timeout, ipv6 }: Ve
       const server = createServer((socket) => {
         open.add(socket);
         let came = "";
-        socket.setEncoding("utf8").on("error", () => undefined).on("data", (chunk: string) => (arrived ||= (came += chunk).startsWith(words)));
+        socket
+          .setEncoding("utf8")
+          .on("error", () => undefined)
+          .on("data", (chunk: string) => (arrived ||= (came += chunk).startsWith(words)));
       });
-      server.once("error", (error) => reject(new RedirectionError("command", `port ${port} of the proxy cannot be listened on: ${error.message}`, { cause: error })));
+      server.once("error", (error) =>
+        reject(
+          new RedirectionError("command", `port ${port} of the proxy cannot be listened on: ${error.message}`, {
+            cause: error,
+          }),
+        ),
+      );
       server.listen(port, own, () => resolve(server));
     });
   const servers = await Promise.all(proxyPorts.map(listen));
@@ -40,9 +50,14 @@ export async function verifyCapture({ proxyPorts, probePort, timeout, ipv6 }: Ve
       const socket = createConnection({ host: nobody, port: probePort, localAddress: own });
       open.add(socket);
       socket.on("error", () => undefined).on("connect", () => socket.write(words));
-      for (let waited = 0; !arrived && waited < 1000 && !socket.destroyed && Date.now() < until; waited += 20) await sleep(20);
+      for (let waited = 0; !arrived && waited < 1000 && !socket.destroyed && Date.now() < until; waited += 20)
+        await sleep(20);
     }
-    if (!arrived) throw new RedirectionError("command", `a connection to ${nobody} port ${probePort} did not come to the proxy's port within ${timeout / 1000} s: traffic is not captured here`);
+    if (!arrived)
+      throw new RedirectionError(
+        "command",
+        `a connection to ${nobody} port ${probePort} did not come to the proxy's port within ${timeout / 1000} s: traffic is not captured here`,
+      );
   } finally {
     for (const socket of open) socket.destroy();
     for (const server of servers) server.close();

@@ -8,7 +8,10 @@ test("rules are made once", async () => {
   const kernel = fakeKernel();
   expect(await applyCapture(everything, { run: kernel.run })).toBe("applied");
   expect(kernel.changes).toEqual(["iptables-nft-restore --noflush"]);
-  expect(kernel.chains.get("nat ISTIO_INBOUND")).toEqual(["-p tcp --dport 15008 -j RETURN", "-p tcp -j ISTIO_IN_REDIRECT"]);
+  expect(kernel.chains.get("nat ISTIO_INBOUND")).toEqual([
+    "-p tcp --dport 15008 -j RETURN",
+    "-p tcp -j ISTIO_IN_REDIRECT",
+  ]);
   expect(await applyCapture(everything, { run: kernel.run })).toBe("unchanged");
   expect(kernel.changes).toHaveLength(1);
 });
@@ -17,9 +20,14 @@ test("other rules than those that are there are refused by the kernel, unless th
   const kernel = fakeKernel();
   await applyCapture(everything, { run: kernel.run });
   const fewer = { ...everything, inboundPorts: "8000" };
-  await expect(applyCapture(fewer, { run: kernel.run })).rejects.toThrow("iptables-nft-restore --noflush: Chain already exists.");
+  await expect(applyCapture(fewer, { run: kernel.run })).rejects.toThrow(
+    "iptables-nft-restore --noflush: Chain already exists.",
+  );
   expect(await applyCapture(fewer, { run: kernel.run, reconcile: true })).toBe("applied");
-  expect(kernel.chains.get("nat ISTIO_INBOUND")).toEqual(["-p tcp --dport 15008 -j RETURN", "-p tcp --dport 8000 -j ISTIO_IN_REDIRECT"]);
+  expect(kernel.chains.get("nat ISTIO_INBOUND")).toEqual([
+    "-p tcp --dport 15008 -j RETURN",
+    "-p tcp --dport 8000 -j ISTIO_IN_REDIRECT",
+  ]);
   expect(kernel.chains.get("nat OUTPUT")).toEqual(["-j ISTIO_OUTPUT"]);
 });
 
@@ -38,7 +46,9 @@ test("what was made is removed, and nothing else", async () => {
   kernel.chains.set("nat PREROUTING", ["-p tcp -j OTHERS"]);
   await applyCapture(everything, { run: kernel.run });
   await removeCapture(everything, { run: kernel.run });
-  expect([...kernel.chains].filter(([, rules]) => rules.length > 0)).toEqual([["nat PREROUTING", ["-p tcp -j OTHERS"]]]);
+  expect([...kernel.chains].filter(([, rules]) => rules.length > 0)).toEqual([
+    ["nat PREROUTING", ["-p tcp -j OTHERS"]],
+  ]);
   expect([...kernel.chains.keys()].filter((name) => name.includes("ISTIO_"))).toEqual([]);
 });
 
@@ -60,7 +70,9 @@ test("the implementation that has rules is used, else the newer", async () => {
   used.chains.set("nat PREROUTING", ["-p tcp -j OTHERS"]);
   await applyCapture(everything, { run: used.run });
   expect(used.changes).toEqual(["iptables-legacy-restore --noflush"]);
-  await expect(applyCapture(everything, { run: fakeKernel([]).run })).rejects.toThrow("no iptables-legacy, iptables-nft, iptables that works here");
+  await expect(applyCapture(everything, { run: fakeKernel([]).run })).rejects.toThrow(
+    "no iptables-legacy, iptables-nft, iptables that works here",
+  );
 });
 
 describe("nothing but what belongs there gets into a rule:", () => {

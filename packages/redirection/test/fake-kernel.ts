@@ -57,7 +57,8 @@ export function fakeKernel(installed: readonly string[] = ["iptables-nft"]): Fak
         changes.push(line);
         return ok;
       }
-      if (!installed.includes(command.replace(/-(save|restore)$/, ""))) return { code: undefined, stdout: "", stderr: `${command}: not found` };
+      if (!installed.includes(command.replace(/-(save|restore)$/, "")))
+        return { code: undefined, stdout: "", stderr: `${command}: not found` };
       if (command.endsWith("-save")) return { ...ok, stdout: saved(chains) };
       if (!args.includes("-C")) changes.push(line);
       return command.endsWith("-restore") ? restore(input) : edit(args);
@@ -67,6 +68,17 @@ export function fakeKernel(installed: readonly string[] = ["iptables-nft"]): Fak
 
 function saved(chains: ReadonlyMap<string, readonly string[]>): string {
   const tables = new Set([...chains.keys()].map((key) => key.split(" ")[0] ?? ""));
-  const of = (table: string): [string, readonly string[]][] => [...chains].flatMap(([key, rules]) => (key.startsWith(`${table} `) ? [[key.slice(table.length + 1), rules]] : []));
-  return [...tables].map((table) => [`*${table}`, ...of(table).map(([chain]) => `:${chain} - [0:0]`), ...of(table).flatMap(([chain, rules]) => rules.map((r) => `-A ${chain} ${r}`)), "COMMIT", ""].join("\n")).join("");
+  const of = (table: string): [string, readonly string[]][] =>
+    [...chains].flatMap(([key, rules]) => (key.startsWith(`${table} `) ? [[key.slice(table.length + 1), rules]] : []));
+  return [...tables]
+    .map((table) =>
+      [
+        `*${table}`,
+        ...of(table).map(([chain]) => `:${chain} - [0:0]`),
+        ...of(table).flatMap(([chain, rules]) => rules.map((r) => `-A ${chain} ${r}`)),
+        "COMMIT",
+        "",
+      ].join("\n"),
+    )
+    .join("");
 }

@@ -44,11 +44,16 @@ describe("the rules of Istio's own cases", () => {
 
   test.each(cases)("$name", ({ golden, config }) => {
     const given = Object.entries(config).flatMap(([name, value]) => (settings[name] ? [[settings[name], value]] : []));
-    const dnsServers = [...((config["DNSServersV4"] as string[] | undefined) ?? []), ...((config["DNSServersV6"] as string[] | undefined) ?? [])];
+    const dnsServers = [
+      ...((config["DNSServersV4"] as string[] | undefined) ?? []),
+      ...((config["DNSServersV6"] as string[] | undefined) ?? []),
+    ];
     const known = new Set([...Object.keys(settings), "DNSServersV4", "DNSServersV6", "DryRun"]);
     expect(Object.keys(config).filter((name) => !known.has(name))).toEqual([]);
     const capture = { ...defaultCapture, ...Object.fromEntries(given), dnsServers } as Capture;
-    const expected = readFileSync(`${folder}capture/${golden}`, "utf8").split("\n").filter((line) => line !== "" && !line.endsWith("tables-save"));
+    const expected = readFileSync(`${folder}capture/${golden}`, "utf8")
+      .split("\n")
+      .filter((line) => line !== "" && !line.endsWith("tables-save"));
     const made = [4, 6].flatMap((version) => restoreInput(captureRules(capture, version as 4 | 6)).split("\n"));
     expect(made.filter((line) => line !== "")).toEqual(expected);
   });

@@ -13,8 +13,9 @@ const none: Difference = { changed: [], removed: [] };
 const known = new WeakMap<ResourceSet, WeakMap<ResourceSet, Difference>>();
 
 /**
- * Returns the difference between two sets. Shared parts are skipped, and corresponding parts are compared once for all sets that contain
- * them. The result is computed once per pair of sets and cached while both are in use, so that it is the same object each time.
+ * Returns the difference between two sets. Shared parts are skipped, and corresponding parts are compared once for all
+ * sets that contain them. The result is computed once per pair of sets and cached while both are in use, so that it is
+ * the same object each time.
  */
 export function difference(before: ResourceSet, after: ResourceSet): Difference {
   if (before === after) return none;

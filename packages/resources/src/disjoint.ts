@@ -5,8 +5,9 @@ interface Names extends Iterable<{ readonly name: string }> {
 }
 
 /**
- * Reports whether no two sets share a name. A list that differs in a few sets from a list known to be disjoint is not searched again if the
- * new sets only have names of the sets that they replace: usually a resource has changed and its name has not.
+ * Reports whether no two sets share a name. A list that differs in a few sets from a list known to be disjoint is not
+ * searched again if the new sets only have names of the sets that they replace: usually a resource has changed and its
+ * name has not.
  */
 export function disjoint(sets: readonly Names[]): boolean {
   const ends = [sets[0], sets.at(-1)].filter((set) => set !== undefined);

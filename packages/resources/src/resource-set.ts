@@ -7,8 +7,9 @@ const few = 8;
 /**
  * An immutable, ordered set of resources with unique names. If a name is given more than once, the first resource wins.
  *
- * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: a large part of many sets is stored and
- * indexed once, and skipped when two such sets are compared. Resources that many sets have in common should therefore be one part.
+ * A set may be a union of parts, which may be unions themselves. Parts are shared by identity: a large part of many
+ * sets is stored and indexed once, and skipped when two such sets are compared. Resources that many sets have in common
+ * should therefore be one part.
  */
 export class ResourceSet implements Iterable<Resource> {
   static readonly empty: ResourceSet = new ResourceSet([], []);
@@ -45,8 +46,8 @@ export class ResourceSet implements Iterable<Resource> {
   }
 
   /**
-   * Creates the union of parts, in their order; duplicate parts are ignored. Takes time proportional to all parts except the largest. If two
-   * parts share a name, all resources are copied.
+   * Creates the union of parts, in their order; duplicate parts are ignored. Takes time proportional to all parts
+   * except the largest. If two parts share a name, all resources are copied.
    */
   static union(sets: Iterable<ResourceSet>): ResourceSet {
     const parts = new Set(sets);

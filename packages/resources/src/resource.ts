@@ -21,8 +21,8 @@ export function resourcePart(bytes: Uint8Array): ResourcePart {
 }
 
 /**
- * Creates a resource by joining parts. Its version is a hash of the parts' hashes, so that unchanged parts of a large resource are not hashed
- * again. Part boundaries must depend on the content only.
+ * Creates a resource by joining parts. Its version is a hash of the parts' hashes, so that unchanged parts of a large
+ * resource are not hashed again. Part boundaries must depend on the content only.
  */
 export function resourceOfParts(name: string, parts: readonly ResourcePart[]): Resource {
   // Digests have a fixed length, so joining them is unambiguous.

@@ -2,7 +2,10 @@
 export interface XdsType {
   /** Type URL of the messages in responses. */
   readonly typeUrl: string;
-  /** Istio's short name in lower case, as in `cds`; undefined for types that Istio has no name for. Source: pkg/model/xds.go. */
+  /**
+   * Istio's short name in lower case, as in `cds`; undefined for types that Istio has no name for. Source:
+   * pkg/model/xds.go.
+   */
   readonly shortName?: string;
   /** `named`: clients subscribe by name only, so that a first request without names is not a wildcard subscription. */
   readonly subscription: "wildcard" | "named";
@@ -33,7 +36,9 @@ export const authorizationType = `${istio}security.Authorization`;
 const wildcard = { subscription: "wildcard", fullState: false } as const;
 const named = { subscription: "named", fullState: false } as const;
 
-/** The known types. The push order is make before break, see "Eventual consistency considerations" of the xDS protocol. */
+/**
+ * The known types. The push order is make before break, see "Eventual consistency considerations" of the xDS protocol.
+ */
 export const xdsTypes: readonly XdsType[] = [
   { typeUrl: clusterType, shortName: "cds", ...wildcard, fullState: true, pushOrder: 0 },
   { typeUrl: endpointType, shortName: "eds", ...named, pushOrder: 1 },

@@ -6,8 +6,14 @@ const encode = (text: string) => new TextEncoder().encode(text);
 // What many clients have in common is a part of its own, shared by identity.
 const everywhere = ResourceSet.of([resource("cart", encode("10.0.0.1")), resource("shop", encode("10.0.0.2"))]);
 const before = ResourceSet.union([everywhere, ResourceSet.of([resource("mine", encode("v1"))])]);
-const after = ResourceSet.union([everywhere, ResourceSet.of([resource("mine", encode("v2")), resource("new", encode(""))])]);
+const after = ResourceSet.union([
+  everywhere,
+  ResourceSet.of([resource("mine", encode("v2")), resource("new", encode(""))]),
+]);
 
 const { changed, removed } = difference(before, after);
-deepEqual(changed.map(({ name }) => name), ["mine", "new"]);
+deepEqual(
+  changed.map(({ name }) => name),
+  ["mine", "new"],
+);
 deepEqual(removed, []);

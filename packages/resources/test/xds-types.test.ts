@@ -38,7 +38,16 @@ test("a type that Istio has no short name for is named by its URL", () => {
 
 test("the push order is clusters, endpoints, listeners, routes, secrets; others keep their order", () => {
   const types = [runtimeType, secretType, routeType, "custom", listenerType, nameTableType, endpointType, clusterType];
-  const ordered = [clusterType, endpointType, listenerType, routeType, secretType, runtimeType, "custom", nameTableType];
+  const ordered = [
+    clusterType,
+    endpointType,
+    listenerType,
+    routeType,
+    secretType,
+    runtimeType,
+    "custom",
+    nameTableType,
+  ];
   expect(types.sort(comparePushOrder)).toEqual(ordered);
 });
 

@@ -12,7 +12,10 @@ export interface AddressView {
   readonly reachable: (addresses: readonly string[]) => readonly string[];
 }
 
-/** All addresses of a service for a client: those in its cluster, else allocated ones, else the service's own. IPs or CIDRs; `0.0.0.0` means none. Source: `GetAllAddressesForProxy`. */
+/**
+ * All addresses of a service for a client: those in its cluster, else allocated ones, else the service's own. IPs or
+ * CIDRs; `0.0.0.0` means none. Source: `GetAllAddressesForProxy`.
+ */
 export function serviceAddresses(service: Service, view: AddressView): readonly string[] {
   const ofCluster = service.clusterAddresses[view.cluster] ?? [];
   const known = ofCluster.length > 0 || !view.usesAllocated ? ofCluster : allocated(service);
@@ -23,7 +26,10 @@ export function serviceAddresses(service: Service, view: AddressView): readonly 
 }
 
 /** The address at which listeners and virtual hosts expect a service. Source: `GetAddressForProxy`. */
-export function serviceAddress(service: Service, view: AddressView & { readonly ipv4: boolean; readonly ipv6: boolean }): string {
+export function serviceAddress(
+  service: Service,
+  view: AddressView & { readonly ipv4: boolean; readonly ipv6: boolean },
+): string {
   const [first] = view.reachable(service.clusterAddresses[view.cluster] ?? []);
   if (first !== undefined) return first;
   if (view.usesAllocated && service.defaultAddress === UNSPECIFIED_ADDRESS) {

@@ -8,7 +8,10 @@ interface LocalSetting {
   readonly local: boolean;
 }
 
-/** For which hosts endpoints of other clusters are used or not: MeshConfig.serviceSettings, then istiod's defaults that these do not overrule. */
+/**
+ * For which hosts endpoints of other clusters are used or not: MeshConfig.serviceSettings, then istiod's defaults that
+ * these do not overrule.
+ */
 const localSettings = query("clusterLocalSettings", (q): readonly LocalSetting[] => {
   const mesh = q.read(meshConfig, meshConfigKey);
   const domain = settings.domain(q);
@@ -23,7 +26,8 @@ const localSettings = query("clusterLocalSettings", (q): readonly LocalSetting[]
   ].filter(
     (host) =>
       !stated.some(
-        (setting) => !setting.local && (setting.host === host || (isWildcardHost(host) && setting.host.endsWith(host.slice(1)))),
+        (setting) =>
+          !setting.local && (setting.host === host || (isWildcardHost(host) && setting.host.endsWith(host.slice(1)))),
       ),
   );
   const byHost = new Map(stated.map(({ host, local }) => [host, local]));
@@ -31,15 +35,20 @@ const localSettings = query("clusterLocalSettings", (q): readonly LocalSetting[]
   return [...byHost].map(([host, local]) => ({ host, local }));
 });
 
-/** Whether a service's endpoints are for clients of their own cluster alone: by the most specific setting for its host. Source: `pilot/pkg/model/cluster_local.go`. */
+/**
+ * Whether a service's endpoints are for clients of their own cluster alone: by the most specific setting for its host.
+ * Source: `pilot/pkg/model/cluster_local.go`.
+ */
 export const isClusterLocal = query("isClusterLocal", (q, hostname: string): boolean => {
   const all = q.call(localSettings);
   const exact = all.find(({ host }) => host === hostname);
   if (exact !== undefined) return exact.local;
   const name = isWildcardHost(hostname) ? hostname.slice(1) : hostname;
   const wildcards = all.filter(({ host }) => isWildcardHost(host) && name.endsWith(host.slice(1)));
-  return wildcards.reduce<LocalSetting | undefined>(
-    (best, next) => (best === undefined || next.host.length > best.host.length ? next : best),
-    undefined,
-  )?.local ?? false;
+  return (
+    wildcards.reduce<LocalSetting | undefined>(
+      (best, next) => (best === undefined || next.host.length > best.host.length ? next : best),
+      undefined,
+    )?.local ?? false
+  );
 });

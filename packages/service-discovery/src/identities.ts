@@ -7,8 +7,9 @@ import { trustDomainAliases } from "./settings/mesh.js";
 const SPIFFE_ID = /^spiffe:\/\/[^/]*\/(ns\/[^/]+\/sa\/[^/]+)$/;
 
 /**
- * The identities that a server of a service (`namespace/hostname`) may have, sorted: of its endpoints, and those declared for it, each in all trust
- * domains of the mesh. Where several declare the name, the latest declaration counts. Empty: nothing is known, any is accepted.
+ * The identities that a server of a service (`namespace/hostname`) may have, sorted: of its endpoints, and those
+ * declared for it, each in all trust domains of the mesh. Where several declare the name, the latest declaration
+ * counts. Empty: nothing is known, any is accepted.
  */
 export const serviceIdentities = query("serviceIdentities", (q, key: string): readonly string[] => {
   const declared = q.call(declarationsOf, key).flatMap((id) => q.call(service, id) ?? []);

@@ -15,7 +15,13 @@ export { multiClusterServices, type MultiClusterService } from "./multi-cluster/
 export { type Discoverability } from "./multi-cluster/exports.js";
 export { acceptsTunnels, everyEndpointAcceptsTunnels, hasTunnels } from "./tunnels.js";
 export { networkGateways } from "./network/gateways.js";
-export { gatewaysTo, gatewayWeightScale, hasNetworkGateways, resolvedHosts, type GatewayForm } from "./network/reach.js";
+export {
+  gatewaysTo,
+  gatewayWeightScale,
+  hasNetworkGateways,
+  resolvedHosts,
+  type GatewayForm,
+} from "./network/reach.js";
 export { servicesSelecting } from "./targets/kubernetes-targets.js";
 export { serviceTargets, podOfProxy, registeredLabels } from "./targets/service-targets.js";
 export type { ProxyIdentity } from "./targets/proxy-identity.js";
@@ -23,4 +29,7 @@ export { podWorkload } from "./workloads/pod-workload.js";
 export { entryWorkload } from "./workloads/workload-entry.js";
 export { workloadByAddress } from "./workloads/by-address.js";
 export { spiffeId, trustDomain, trustDomainAliases } from "./settings/mesh.js";
-export { settings as discoverySettings, settingVariables as discoverySettingVariables } from "./settings/environment.js";
+export {
+  settings as discoverySettings,
+  settingVariables as discoverySettingVariables,
+} from "./settings/environment.js";

@@ -29,7 +29,10 @@ export function selects(selector: Labels | undefined, labels: Labels): boolean {
   return selector !== undefined && Object.keys(selector).length > 0 && hasLabels(labels, selector);
 }
 
-/** The locality that a workload's own labels state, as `region/zone/subzone`, or empty. Dots stand for slashes, which labels cannot hold. */
+/**
+ * The locality that a workload's own labels state, as `region/zone/subzone`, or empty. Dots stand for slashes, which
+ * labels cannot hold.
+ */
 export function localityOfLabels(labels: Labels): string {
   const stated = labels[LOCALITY_LABEL] ?? labels[LEGACY_LOCALITY_LABEL] ?? "";
   return stated.includes("/") ? stated : stated.replaceAll(".", "/");
@@ -74,7 +77,10 @@ export function statesTlsMode(labels: Labels): boolean {
 }
 
 /** The canonical service of a workload: its name (default: the workload's) and revision (default `latest`). */
-export function canonicalServiceOf(labels: Labels, workloadName: string): { readonly name: string; readonly revision: string } {
+export function canonicalServiceOf(
+  labels: Labels,
+  workloadName: string,
+): { readonly name: string; readonly revision: string } {
   return {
     name: labels[CANONICAL_NAME_LABEL] ?? labels["app.kubernetes.io/name"] ?? labels["app"] ?? workloadName,
     revision: labels[CANONICAL_REVISION_LABEL] ?? labels["app.kubernetes.io/version"] ?? labels["version"] ?? "latest",

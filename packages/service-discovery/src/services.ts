@@ -15,7 +15,10 @@ interface Declaration {
   readonly entry?: EntryDeclaration;
 }
 
-/** All that declare `namespace/hostname`, the owner first: the Kubernetes Service if there is one, so that nobody takes its name before it exists, else the oldest ServiceEntry. */
+/**
+ * All that declare `namespace/hostname`, the owner first: the Kubernetes Service if there is one, so that nobody takes
+ * its name before it exists, else the oldest ServiceEntry.
+ */
 const declarations = query("serviceDeclarations", (q, key: string): readonly Declaration[] => {
   const [namespace, hostname] = splitKey(key);
   const out: Declaration[] = [];
@@ -33,15 +36,27 @@ const declarations = query("serviceDeclarations", (q, key: string): readonly Dec
   return out;
 });
 
-/** What of Kubernetes owns a name: Services, or ServiceImports and the Services whose names they carry to the set of clusters. */
-function kubernetesOwner(q: QueryContext, namespace: string, hostname: string): Pick<Service, "creationTimestamp"> | undefined {
+/**
+ * What of Kubernetes owns a name: Services, or ServiceImports and the Services whose names they carry to the set of
+ * clusters.
+ */
+function kubernetesOwner(
+  q: QueryContext,
+  namespace: string,
+  hostname: string,
+): Pick<Service, "creationTimestamp"> | undefined {
   const host = kubernetesHost(q, namespace, hostname);
   if (host === undefined) return undefined;
   const { name } = host;
-  return host.clusterSet ? q.call(clusterSetService, { namespace, name }) : kubernetesServiceObjects(q, namespace, name)[0];
+  return host.clusterSet
+    ? q.call(clusterSetService, { namespace, name })
+    : kubernetesServiceObjects(q, namespace, name)[0];
 }
 
-/** Ids of the services declared for `namespace/hostname`, its owner first. Several exist where ServiceEntries share a host or have several addresses. */
+/**
+ * Ids of the services declared for `namespace/hostname`, its owner first. Several exist where ServiceEntries share a
+ * host or have several addresses.
+ */
 export const declarationsOf = query("declarationsOf", (q, key: string): readonly string[] =>
   q.call(declarations, key).map(({ id }) => id),
 );
@@ -62,8 +77,9 @@ export const service = query("service", (q, id: string): Service | undefined => 
 });
 
 /**
- * Ids of all services in the order in which Istio considers them: by creation, then name (of the Kubernetes Service; the host of a ServiceEntry),
- * then namespace. Of equals, Kubernetes comes first, and of its two hosts the first by name. Source: `SortServicesByCreationTime`.
+ * Ids of all services in the order in which Istio considers them: by creation, then name (of the Kubernetes Service;
+ * the host of a ServiceEntry), then namespace. Of equals, Kubernetes comes first, and of its two hosts the first by
+ * name. Source: `SortServicesByCreationTime`.
  */
 export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
   const keys = new Set(q.keys(kubernetesServicesByName).map((at) => kubernetesKey(q, at)));
@@ -74,7 +90,14 @@ export const serviceOrder = query("serviceOrder", (q): readonly string[] => {
     const [namespace, hostname] = splitKey(key);
     for (const { id, creationTimestamp, entry } of q.call(declarations, key)) {
       const name = entry === undefined ? hostname.slice(0, hostname.indexOf(".")) : hostname;
-      ranked.push({ id, creationTimestamp, name, namespace, registry: entry === undefined ? 0 : 1, objectName: entry?.objectName ?? "" });
+      ranked.push({
+        id,
+        creationTimestamp,
+        name,
+        namespace,
+        registry: entry === undefined ? 0 : 1,
+        objectName: entry?.objectName ?? "",
+      });
     }
   }
   return ranked.sort(byAge).map(({ id }) => id);
@@ -102,7 +125,10 @@ function byAge(a: Rank, b: Rank): number {
 
 const entriesByHost = index(serviceEntries, "serviceHosts", (entry) => entry.spec.hosts);
 
-/** Keys (`namespace/hostname`) of all services with exactly this hostname: Kubernetes first, then by age, then by namespace. */
+/**
+ * Keys (`namespace/hostname`) of all services with exactly this hostname: Kubernetes first, then by age, then by
+ * namespace.
+ */
 export const servicesByHostname = query("servicesByHostname", (q, hostname: string): readonly string[] => {
   const namespaces = new Set(q.read(entriesByHost, hostname).map((entry) => entry.namespace));
   const [, namespace] = hostname.split(".");
@@ -128,8 +154,9 @@ const aliasesByTarget = index(services, "byExternalName", ({ spec }) =>
 );
 
 /**
- * Keys (`namespace/hostname`) of the ExternalName services that lead to this host, over any number of steps, sorted by namespace and host.
- * Names that lead in a circle lead nowhere. A host that is itself an alias has none: its target has them.
+ * Keys (`namespace/hostname`) of the ExternalName services that lead to this host, over any number of steps, sorted by
+ * namespace and host. Names that lead in a circle lead nowhere. A host that is itself an alias has none: its target has
+ * them.
  */
 export const aliasesOf = query("aliasesOf", (q, hostname: string): readonly string[] => {
   const found = new Map<string, string>();

@@ -10,14 +10,20 @@ const TUNNEL_LABEL = "networking.istio.io/tunnel";
 const REDIRECTION_ANNOTATION = "ambient.istio.io/redirection";
 
 /**
- * Reports whether an endpoint accepts connections through HTTP tunnels (HBONE): its workload says so by label, or it is a pod of ambient mode, whose
- * node terminates tunnels for it. Source: pilot/pkg/xds/endpoints/endpoint_builder.go, supportTunnel.
+ * Reports whether an endpoint accepts connections through HTTP tunnels (HBONE): its workload says so by label, or it is
+ * a pod of ambient mode, whose node terminates tunnels for it. Source: pilot/pkg/xds/endpoints/endpoint_builder.go,
+ * supportTunnel.
  */
 export function acceptsTunnels(q: QueryContext, { labels, addresses, network }: Endpoint): boolean {
-  return acceptsHttpTunnels(labels) || (q.call(hasCapturedPods) && addresses.some((address) => q.call(isCaptured, { address, network })));
+  return (
+    acceptsHttpTunnels(labels) ||
+    (q.call(hasCapturedPods) && addresses.some((address) => q.call(isCaptured, { address, network })))
+  );
 }
 
-/** Reports whether any workload accepts HTTP tunnels. Few meshes have one, and in others no endpoint need be checked. */
+/**
+ * Reports whether any workload accepts HTTP tunnels. Few meshes have one, and in others no endpoint need be checked.
+ */
 export const hasTunnels = query(
   "hasTunnels",
   (q): boolean =>
@@ -43,19 +49,39 @@ function acceptsHttpTunnels(labels: Labels): boolean {
 
 const http = (accepts: boolean): readonly string[] => (accepts ? ["http"] : []);
 
-const podsByTunnel = index(pods, "byTunnel", (pod) => [...http(acceptsHttpTunnels(pod.labels)), ...(captured(pod) ? ["captured"] : [])]);
-const entriesByTunnel = index(workloadEntries, "byTunnel", ({ labels, spec }) => http(acceptsHttpTunnels({ ...spec.labels, ...labels })));
-const serviceEntriesByTunnel = index(serviceEntries, "byTunnel", ({ spec }) => http(spec.endpoints.some(({ labels }) => acceptsHttpTunnels(labels))));
+const podsByTunnel = index(pods, "byTunnel", (pod) => [
+  ...http(acceptsHttpTunnels(pod.labels)),
+  ...(captured(pod) ? ["captured"] : []),
+]);
+const entriesByTunnel = index(workloadEntries, "byTunnel", ({ labels, spec }) =>
+  http(acceptsHttpTunnels({ ...spec.labels, ...labels })),
+);
+const serviceEntriesByTunnel = index(serviceEntries, "byTunnel", ({ spec }) =>
+  http(spec.endpoints.some(({ labels }) => acceptsHttpTunnels(labels))),
+);
 
 /** Reports whether a node's proxy has captured the pod's traffic, as the agent of ambient mode notes on the pod. */
 function captured({ annotations, spec, status }: PodObject): boolean {
-  return annotations[REDIRECTION_ANNOTATION] === "enabled" && !spec.hostNetwork && status?.phase !== "Failed" && status?.phase !== "Succeeded";
+  return (
+    annotations[REDIRECTION_ANNOTATION] === "enabled" &&
+    !spec.hostNetwork &&
+    status?.phase !== "Failed" &&
+    status?.phase !== "Succeeded"
+  );
 }
 
-const hasCapturedPods = query("hasCapturedPods", (q): boolean => settings.ambient(q) && q.read(podsByTunnel, "captured").length > 0);
+const hasCapturedPods = query(
+  "hasCapturedPods",
+  (q): boolean => settings.ambient(q) && q.read(podsByTunnel, "captured").length > 0,
+);
 
 /** Reports whether a captured pod of the configuration's cluster has an address in a network. */
-const isCaptured = query("isCaptured", (q, { address, network }: { readonly address: string; readonly network: string }): boolean => {
-  const own = settings.configCluster(q);
-  return q.read(podsByAddress, address).some((pod) => pod.cluster === own && captured(pod) && networkOf(q, own, address, pod.labels) === network);
-});
+const isCaptured = query(
+  "isCaptured",
+  (q, { address, network }: { readonly address: string; readonly network: string }): boolean => {
+    const own = settings.configCluster(q);
+    return q
+      .read(podsByAddress, address)
+      .some((pod) => pod.cluster === own && captured(pod) && networkOf(q, own, address, pod.labels) === network);
+  },
+);

@@ -20,7 +20,10 @@ function found(mesh: Mesh, id: string): Service {
 
 describe("the address of a service", () => {
   test("is that in the client's cluster, else the first", () => {
-    const cart = found(new Mesh(serviceYaml("cart")).apply(serviceYaml("cart", { ip: "10.9.0.1" }), "east"), "shop/cart.shop.svc.cluster.local");
+    const cart = found(
+      new Mesh(serviceYaml("cart")).apply(serviceYaml("cart", { ip: "10.9.0.1" }), "east"),
+      "shop/cart.shop.svc.cluster.local",
+    );
     expect(serviceAddresses(cart, v4)).toEqual(["10.0.0.1"]);
     expect(serviceAddresses(cart, { ...v4, cluster: "east" })).toEqual(["10.9.0.1"]);
     expect(serviceAddresses(cart, { ...v4, cluster: "west" })).toEqual(["10.0.0.1"]);
@@ -28,7 +31,10 @@ describe("the address of a service", () => {
   });
 
   test("is of the client's family, or of both", () => {
-    const cart = found(new Mesh(serviceYaml("cart", { spec: 'clusterIPs: [10.0.0.1, "fd00::1"]' })), "shop/cart.shop.svc.cluster.local");
+    const cart = found(
+      new Mesh(serviceYaml("cart", { spec: 'clusterIPs: [10.0.0.1, "fd00::1"]' })),
+      "shop/cart.shop.svc.cluster.local",
+    );
     expect(serviceAddresses(cart, v4)).toEqual(["10.0.0.1"]);
     expect(serviceAddresses(cart, { ...v4, keepsAllFamilies: true })).toEqual(["10.0.0.1", "fd00::1"]);
     expect(serviceAddresses(cart, { ...v4, cluster: "west", reachable: () => [] })).toEqual([]);

@@ -1,5 +1,13 @@
 import { expect, test } from "vitest";
-import { allEndpoints, networkGateways, registeredLabels, service, serviceIdentities, serviceOrder, serviceTargets } from "@istiod/service-discovery";
+import {
+  allEndpoints,
+  networkGateways,
+  registeredLabels,
+  service,
+  serviceIdentities,
+  serviceOrder,
+  serviceTargets,
+} from "@istiod/service-discovery";
 import { Mesh, podYaml, serviceYaml, sliceYaml } from "./mesh.js";
 
 /** A generator of numbers below a limit that gives the same sequence for the same seed (mulberry32). */
@@ -14,18 +22,30 @@ function numbers(seed: number): (limit: number) => number {
 }
 
 /** A random edit of a small mesh: an object with a random content, set or removed. */
-function edit(below: (limit: number) => number): { readonly yaml: string; readonly cluster: string; readonly removes: boolean } {
+function edit(below: (limit: number) => number): {
+  readonly yaml: string;
+  readonly cluster: string;
+  readonly removes: boolean;
+} {
   const pick = <T>(...of: readonly T[]): T => of[below(of.length)] as T;
   const name = pick("a", "b", "c");
   const ip = `10.1.0.${below(4) + 1}`;
   const host = pick("a.shop.svc.cluster.local", "x.example.org");
   const yaml = pick(
-    () => serviceYaml(name, { ip: pick("None", "10.0.0.1"), created: pick("2024-01-01T00:00:00Z", "2023-01-01T00:00:00Z"), metadata: pick("", "labels: {topology.istio.io/network: far}") }),
+    () =>
+      serviceYaml(name, {
+        ip: pick("None", "10.0.0.1"),
+        created: pick("2024-01-01T00:00:00Z", "2023-01-01T00:00:00Z"),
+        metadata: pick("", "labels: {topology.istio.io/network: far}"),
+      }),
     () => podYaml(name, ip, { labels: `app: ${pick("a", "b")}`, node: pick("", "n1"), ready: pick(true, false) }),
     () => sliceYaml(`${name}-s`, [{ pod: name, ip }, { ip: `192.0.2.${below(3)}` }], { service: pick("a", "b") }),
-    () => `{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: ${pick("us", "eu")}}}}`,
-    () => `{apiVersion: v1, kind: Namespace, metadata: {name: istio-system, labels: {topology.istio.io/network: ${pick("far", "near")}}}}`,
-    () => `{apiVersion: networking.istio.io/v1, kind: WorkloadEntry, metadata: {name: ${name}, namespace: shop}, spec: {address: ${ip}, labels: {app: ${pick("a", "b")}}}}`,
+    () =>
+      `{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: ${pick("us", "eu")}}}}`,
+    () =>
+      `{apiVersion: v1, kind: Namespace, metadata: {name: istio-system, labels: {topology.istio.io/network: ${pick("far", "near")}}}}`,
+    () =>
+      `{apiVersion: networking.istio.io/v1, kind: WorkloadEntry, metadata: {name: ${name}, namespace: shop}, spec: {address: ${ip}, labels: {app: ${pick("a", "b")}}}}`,
     () =>
       `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: ${name}, namespace: shop}, spec: {hosts: [${host}], ports: [{number: 80, name: http, protocol: HTTP}], ` +
       `${pick("resolution: DNS", "resolution: STATIC, endpoints: [{address: 10.1.0.3}]", "resolution: STATIC, workloadSelector: {labels: {app: a}}")}}}`,
@@ -38,7 +58,14 @@ function everything(mesh: Mesh): unknown {
   const ids = mesh.ask(serviceOrder);
   const keys = ["shop/a.shop.svc.cluster.local", "shop/b.shop.svc.cluster.local", "shop/x.example.org"];
   const proxies = [1, 2, 3, 4].map((n) => ({
-    id: "a.shop", namespace: "shop", cluster: "Kubernetes", addresses: [`10.1.0.${n}`], labels: { app: "a" }, podPorts: [], nodeName: "n1", isVm: false,
+    id: "a.shop",
+    namespace: "shop",
+    cluster: "Kubernetes",
+    addresses: [`10.1.0.${n}`],
+    labels: { app: "a" },
+    podPorts: [],
+    nodeName: "n1",
+    isVm: false,
   }));
   return {
     services: ids.map((id) => mesh.ask(service, id)),

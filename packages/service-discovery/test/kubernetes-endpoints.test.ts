@@ -10,7 +10,12 @@ function cart(): Mesh {
   return new Mesh(serviceYaml("cart"))
     .apply(podYaml("cart-1", "10.1.0.1"))
     .apply(podYaml("cart-2", "10.1.0.2"))
-    .apply(sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1" }, { pod: "cart-2", ip: "10.1.0.2" }]));
+    .apply(
+      sliceYaml("cart-a", [
+        { pod: "cart-1", ip: "10.1.0.1" },
+        { pod: "cart-2", ip: "10.1.0.2" },
+      ]),
+    );
 }
 
 const health = (mesh: Mesh) => Object.fromEntries(mesh.ask(endpoints, HTTP).map((e) => [e.addresses[0], e.health]));
@@ -35,12 +40,17 @@ describe("endpoints of a Kubernetes Service", () => {
   });
 
   test("change with one pod's readiness, and nothing else does", () => {
-    const mesh = cart().apply(serviceYaml("bill")).apply(sliceYaml("bill-a", [{ pod: "cart-1", ip: "10.1.0.1" }], { service: "bill" }));
+    const mesh = cart()
+      .apply(serviceYaml("bill"))
+      .apply(sliceYaml("bill-a", [{ pod: "cart-1", ip: "10.1.0.1" }], { service: "bill" }));
     const other = { service: "shop/bill.shop.svc.cluster.local", port: "http" };
     const before = [mesh.ask(service, CART), mesh.ask(endpoints, other), mesh.ask(endpoints, HTTP)];
-    mesh
-      .apply(podYaml("cart-2", "10.1.0.2", { ready: false }))
-      .apply(sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1" }, { pod: "cart-2", ip: "10.1.0.2", conditions: "ready: false, serving: false, terminating: false" }]));
+    mesh.apply(podYaml("cart-2", "10.1.0.2", { ready: false })).apply(
+      sliceYaml("cart-a", [
+        { pod: "cart-1", ip: "10.1.0.1" },
+        { pod: "cart-2", ip: "10.1.0.2", conditions: "ready: false, serving: false, terminating: false" },
+      ]),
+    );
     expect(mesh.ask(service, CART)).toBe(before[0]);
     expect(mesh.ask(endpoints, other)).toBe(before[1]);
     expect(mesh.ask(endpoints, HTTP)).not.toBe(before[2]);
@@ -48,18 +58,27 @@ describe("endpoints of a Kubernetes Service", () => {
   });
 
   test("that end are terminating, or drain where sessions persist", () => {
-    const ending = sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1", conditions: "ready: false, serving: true, terminating: true" }]);
+    const ending = sliceYaml("cart-a", [
+      { pod: "cart-1", ip: "10.1.0.1", conditions: "ready: false, serving: true, terminating: true" },
+    ]);
     const mesh = cart().apply(ending);
     expect(health(mesh)).toEqual({ "10.1.0.1": "Terminating" });
     mesh.apply(serviceYaml("cart", { metadata: "labels: {istio.io/persistent-session: cookie}" }));
     expect(health(mesh)).toEqual({ "10.1.0.1": "Draining" });
-    mesh.apply(sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1", conditions: "ready: false, serving: false, terminating: true" }]));
+    mesh.apply(
+      sliceYaml("cart-a", [
+        { pod: "cart-1", ip: "10.1.0.1", conditions: "ready: false, serving: false, terminating: true" },
+      ]),
+    );
     expect(health(mesh)).toEqual({ "10.1.0.1": "Terminating" });
   });
 
   test("are none while their Service is exported to nobody", () => {
     const mesh = cart();
-    const exported = (to: string) => mesh.apply(serviceYaml("cart", { metadata: `annotations: {networking.istio.io/exportTo: "${to}"}` })).ask(endpoints, HTTP).length;
+    const exported = (to: string) =>
+      mesh
+        .apply(serviceYaml("cart", { metadata: `annotations: {networking.istio.io/exportTo: "${to}"}` }))
+        .ask(endpoints, HTTP).length;
     expect(exported("other, ~")).toBe(0);
     expect(exported("other")).toBe(2);
   });
@@ -70,9 +89,15 @@ describe("endpoints of a Kubernetes Service", () => {
   });
 
   test("wait for the pod that the slice names, and need none where it names none", () => {
-    const mesh = new Mesh(serviceYaml("cart")).apply(sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1" }, { ip: "192.0.2.1" }]));
+    const mesh = new Mesh(serviceYaml("cart")).apply(
+      sliceYaml("cart-a", [{ pod: "cart-1", ip: "10.1.0.1" }, { ip: "192.0.2.1" }]),
+    );
     expect(health(mesh)).toEqual({ "192.0.2.1": "Healthy" });
-    expect(mesh.ask(endpoints, HTTP)[0]).toMatchObject({ identity: "", workloadName: "", labels: { "topology.istio.io/cluster": "Kubernetes" } });
+    expect(mesh.ask(endpoints, HTTP)[0]).toMatchObject({
+      identity: "",
+      workloadName: "",
+      labels: { "topology.istio.io/cluster": "Kubernetes" },
+    });
     mesh.apply(podYaml("cart-1", "10.1.0.1"));
     expect(Object.keys(health(mesh))).toEqual(["10.1.0.1", "192.0.2.1"]);
   });
@@ -106,17 +131,26 @@ metadata: {name: n1, labels: {topology.kubernetes.io/region: ${region}, topology
   test("have the network of their label, their cluster's system namespace, or MeshNetworks", () => {
     const mesh = cart()
       .apply(podYaml("cart-2", "10.1.0.2", { labels: "app: cart, topology.istio.io/network: lab" }))
-      .networks({ networks: { wide: { endpoints: [{ fromCidr: "10.0.0.0/8" }] }, narrow: { endpoints: [{ fromCidr: "10.1.0.0/16" }] } } });
+      .networks({
+        networks: {
+          wide: { endpoints: [{ fromCidr: "10.0.0.0/8" }] },
+          narrow: { endpoints: [{ fromCidr: "10.1.0.0/16" }] },
+        },
+      });
     const networks = (): readonly string[] => mesh.ask(endpoints, HTTP).map(({ network }) => network);
     expect(networks()).toEqual(["wide", "lab"]);
     mesh.networks({ networks: { all: { endpoints: [{ fromRegistry: "Kubernetes" }] } } });
     expect(networks()).toEqual(["all", "lab"]);
-    mesh.apply("{apiVersion: v1, kind: Namespace, metadata: {name: istio-system, labels: {topology.istio.io/network: main}}}");
+    mesh.apply(
+      "{apiVersion: v1, kind: Namespace, metadata: {name: istio-system, labels: {topology.istio.io/network: main}}}",
+    );
     expect(networks()).toEqual(["main", "lab"]);
   });
 
   test("are those of all clusters, in order of the clusters", () => {
-    const mesh = cart().apply(podYaml("far-1", "10.9.0.1"), "east").apply(sliceYaml("cart-x", [{ pod: "far-1", ip: "10.9.0.1" }]), "east");
+    const mesh = cart()
+      .apply(podYaml("far-1", "10.9.0.1"), "east")
+      .apply(sliceYaml("cart-x", [{ pod: "far-1", ip: "10.9.0.1" }]), "east");
     expect(mesh.ask(endpoints, HTTP).map(({ cluster, addresses }) => `${cluster} ${addresses[0]}`)).toEqual([
       "Kubernetes 10.1.0.1",
       "Kubernetes 10.1.0.2",

@@ -50,7 +50,10 @@ metadata: {name: loop-b, namespace: shop}
 spec: {type: ExternalName, externalName: loop-a.shop.svc.cluster.local}
 `);
     expect(mesh.ask(service, CART)).toMatchObject({ resolution: "Passthrough", defaultAddress: "0.0.0.0" });
-    expect(mesh.ask(service, "shop/old.shop.svc.cluster.local")).toMatchObject({ resolution: "Alias", meshExternal: true });
+    expect(mesh.ask(service, "shop/old.shop.svc.cluster.local")).toMatchObject({
+      resolution: "Alias",
+      meshExternal: true,
+    });
     expect(mesh.ask(aliasesOf, "cart.shop.svc.cluster.local")).toEqual([
       "shop/old.shop.svc.cluster.local",
       "shop/older.shop.svc.cluster.local",
@@ -64,25 +67,38 @@ apiVersion: v1
 kind: Namespace
 metadata: {name: shop, annotations: {networking.istio.io/traffic-distribution: PreferClose}}
 `)
-      .apply(serviceYaml("cart", { metadata: `annotations: {networking.istio.io/exportTo: "., pay", alpha.istio.io/kubernetes-serviceaccounts: "a,b"}` }))
+      .apply(
+        serviceYaml("cart", {
+          metadata: `annotations: {networking.istio.io/exportTo: "., pay", alpha.istio.io/kubernetes-serviceaccounts: "a,b"}`,
+        }),
+      )
       .apply(serviceYaml("near", { spec: "trafficDistribution: PreferSameNode, internalTrafficPolicy: Local" }));
     expect(mesh.ask(service, CART)).toMatchObject({
       exportTo: [".", "pay"],
       declaredIdentities: ["spiffe://cluster.local/ns/shop/sa/a", "spiffe://cluster.local/ns/shop/sa/b"],
       trafficDistribution: "PreferSameZone",
     });
-    expect(mesh.ask(service, "shop/near.shop.svc.cluster.local")).toMatchObject({ trafficDistribution: "PreferSameNode", nodeLocal: true });
+    expect(mesh.ask(service, "shop/near.shop.svc.cluster.local")).toMatchObject({
+      trafficDistribution: "PreferSameNode",
+      nodeLocal: true,
+    });
   });
 
   test("of one name in several clusters are one service with an address in each", () => {
-    const mesh = new Mesh(serviceYaml("cart")).apply(serviceYaml("cart", { ip: "10.9.0.1", spec: "publishNotReadyAddresses: true" }), "east");
+    const mesh = new Mesh(serviceYaml("cart")).apply(
+      serviceYaml("cart", { ip: "10.9.0.1", spec: "publishNotReadyAddresses: true" }),
+      "east",
+    );
     expect(mesh.ask(service, CART)).toMatchObject({
       clusterAddresses: { Kubernetes: ["10.0.0.1"], east: ["10.9.0.1"] },
       defaultAddress: "10.0.0.1",
       publishNotReadyAddresses: false,
     });
     mesh.remove(serviceYaml("cart"));
-    expect(mesh.ask(service, CART)).toMatchObject({ clusterAddresses: { east: ["10.9.0.1"] }, defaultAddress: "10.9.0.1" });
+    expect(mesh.ask(service, CART)).toMatchObject({
+      clusterAddresses: { east: ["10.9.0.1"] },
+      defaultAddress: "10.9.0.1",
+    });
   });
 
   test("are reached from outside through balancers, or through the nodes that an annotation selects", () => {
@@ -108,7 +124,9 @@ kind: Node
 metadata: {name: n2}
 status: {addresses: [{type: ExternalIP, address: 198.51.100.2}]}
 `);
-    expect(mesh.ask(service, "shop/gate.shop.svc.cluster.local")?.externalAddresses).toEqual({ Kubernetes: ["203.0.113.1", "lb.example.org"] });
+    expect(mesh.ask(service, "shop/gate.shop.svc.cluster.local")?.externalAddresses).toEqual({
+      Kubernetes: ["203.0.113.1", "lb.example.org"],
+    });
     expect(mesh.ask(service, "shop/door.shop.svc.cluster.local")).toMatchObject({
       externalAddresses: { Kubernetes: ["198.51.100.1"] },
       externalPorts: { Kubernetes: { 15443: 32000 } },

@@ -1,4 +1,12 @@
-import { environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, readText, setObjects } from "@istiod/config-ingestion";
+import {
+  environment,
+  meshConfig,
+  meshConfigKey,
+  meshNetworks,
+  meshNetworksKey,
+  readText,
+  setObjects,
+} from "@istiod/config-ingestion";
 import { Database, type Query } from "@istiod/incremental";
 import { create } from "@bufbuild/protobuf";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
@@ -11,7 +19,9 @@ export class Mesh {
   readonly #view = this.db.view(undefined);
 
   constructor(yaml = "") {
-    this.db.commit((tx) => tx.set(meshConfig, meshConfigKey, create(MeshConfigSchema, { trustDomain: "cluster.local" })));
+    this.db.commit((tx) =>
+      tx.set(meshConfig, meshConfigKey, create(MeshConfigSchema, { trustDomain: "cluster.local" })),
+    );
     this.apply(yaml);
   }
 
@@ -20,7 +30,12 @@ export class Mesh {
     const readings = readText(yaml, "mesh.yaml", { cluster });
     const problems = readings.flatMap((reading) => reading.problems).filter(({ severity }) => severity === "error");
     if (problems.length > 0) throw new Error(JSON.stringify(problems));
-    this.db.commit((tx) => setObjects(tx, readings.flatMap((reading) => reading.objects)));
+    this.db.commit((tx) =>
+      setObjects(
+        tx,
+        readings.flatMap((reading) => reading.objects),
+      ),
+    );
     return this;
   }
 
@@ -56,7 +71,10 @@ export class Mesh {
 }
 
 /** A Service with an HTTP port 80 that leads to 8080, and lines of YAML for its metadata and spec. */
-export function serviceYaml(name: string, options: { ns?: string; spec?: string; metadata?: string; ip?: string; created?: string } = {}): string {
+export function serviceYaml(
+  name: string,
+  options: { ns?: string; spec?: string; metadata?: string; ip?: string; created?: string } = {},
+): string {
   const { ns = "shop", spec = "", metadata = "", ip = "10.0.0.1", created = "2024-01-01T00:00:00Z" } = options;
   return `---
 apiVersion: v1
@@ -67,7 +85,11 @@ spec: {clusterIP: ${ip}, selector: {app: ${name}}, ports: [{name: http, port: 80
 }
 
 /** A pod that is ready. */
-export function podYaml(name: string, ip: string, options: { ns?: string; labels?: string; node?: string; spec?: string; ready?: boolean } = {}): string {
+export function podYaml(
+  name: string,
+  ip: string,
+  options: { ns?: string; labels?: string; node?: string; spec?: string; ready?: boolean } = {},
+): string {
   const { ns = "shop", labels = "app: cart", node = "", spec = "", ready = true } = options;
   return `---
 apiVersion: v1
@@ -78,7 +100,10 @@ status: {phase: Running, podIP: ${ip}, podIPs: [{ip: ${ip}}], conditions: [{type
 `;
 }
 
-/** An EndpointSlice of the Service `cart` unless said otherwise, with one endpoint an entry: pod name, address, conditions. */
+/**
+ * An EndpointSlice of the Service `cart` unless said otherwise, with one endpoint an entry: pod name, address,
+ * conditions.
+ */
 export function sliceYaml(
   name: string,
   endpoints: readonly { pod?: string; ip: string; conditions?: string }[],

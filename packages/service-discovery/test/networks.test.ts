@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { gatewaysTo, gatewayWeightScale, hasNetworkGateways, isClusterLocal, networkGateways, resolvedHosts } from "@istiod/service-discovery";
+import {
+  gatewaysTo,
+  gatewayWeightScale,
+  hasNetworkGateways,
+  isClusterLocal,
+  networkGateways,
+  resolvedHosts,
+} from "@istiod/service-discovery";
 import { Mesh } from "./mesh.js";
 
 function gatewayYaml(name: string, ip: string, labels = "topology.istio.io/network: far"): string {
@@ -16,8 +23,13 @@ const gateway = { network: "far", cluster: "Kubernetes", port: 15443, hbonePort:
 
 describe("gateways of networks", () => {
   test("are Services with the network's label, at the port that they name", () => {
-    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2")).apply(gatewayYaml("b", "203.0.113.1", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '16000'"));
-    expect(mesh.ask(networkGateways)).toEqual([{ ...gateway, address: "203.0.113.1", port: 16000 }, { ...gateway, address: "203.0.113.2" }]);
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.2")).apply(
+      gatewayYaml("b", "203.0.113.1", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '16000'"),
+    );
+    expect(mesh.ask(networkGateways)).toEqual([
+      { ...gateway, address: "203.0.113.1", port: 16000 },
+      { ...gateway, address: "203.0.113.2" },
+    ]);
     mesh.apply(gatewayYaml("a", "203.0.113.2", "topology.istio.io/network: far, networking.istio.io/gatewayPort: '1'"));
     expect(mesh.ask(networkGateways)).toHaveLength(1);
   });
@@ -25,7 +37,10 @@ describe("gateways of networks", () => {
   test("are stated in MeshNetworks by address, or by a Service of the network's clusters", () => {
     const mesh = new Mesh(gatewayYaml("a", "203.0.113.2", "x: other")).networks({
       networks: {
-        far: { endpoints: [{ fromRegistry: "Kubernetes" }], gateways: [{ registryServiceName: "a.istio-system.svc.cluster.local", port: 15443 }] },
+        far: {
+          endpoints: [{ fromRegistry: "Kubernetes" }],
+          gateways: [{ registryServiceName: "a.istio-system.svc.cluster.local", port: 15443 }],
+        },
         near: { gateways: [{ address: "198.51.100.1", port: 443 }] },
       },
     });
@@ -40,14 +55,19 @@ describe("gateways of networks", () => {
     expect(mesh.ask(hasNetworkGateways, "stated")).toBe(true);
     expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
     mesh.db.commit((tx) => tx.set(resolvedHosts, "gw.example.org", ["203.0.113.9"]));
-    expect(mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" })).toMatchObject([{ address: "203.0.113.9" }]);
+    expect(mesh.ask(gatewaysTo, { network: "far", cluster: "any", form: "resolved" })).toMatchObject([
+      { address: "203.0.113.9" },
+    ]);
     mesh.set("RESOLVE_HOSTNAME_GATEWAYS", "false");
     expect(mesh.ask(hasNetworkGateways, "resolved")).toBe(false);
   });
 
   test("are those of an endpoint's cluster, else of its network; weights divide among any of them", () => {
-    const mesh = new Mesh(gatewayYaml("a", "203.0.113.1")).apply(gatewayYaml("b", "203.0.113.2"), "east").apply(gatewayYaml("c", "203.0.113.3"), "east");
-    const to = (cluster: string): readonly string[] => mesh.ask(gatewaysTo, { network: "far", cluster, form: "resolved" }).map(({ address }) => address);
+    const mesh = new Mesh(gatewayYaml("a", "203.0.113.1"))
+      .apply(gatewayYaml("b", "203.0.113.2"), "east")
+      .apply(gatewayYaml("c", "203.0.113.3"), "east");
+    const to = (cluster: string): readonly string[] =>
+      mesh.ask(gatewaysTo, { network: "far", cluster, form: "resolved" }).map(({ address }) => address);
     expect(to("east")).toEqual(["203.0.113.2", "203.0.113.3"]);
     expect(to("Kubernetes")).toEqual(["203.0.113.1"]);
     expect(to("west")).toHaveLength(3);
@@ -70,7 +90,10 @@ describe("services for their own cluster alone", () => {
     const mesh = new Mesh().meshConfig({
       serviceSettings: [
         { settings: { clusterLocal: true }, hosts: ["*.shop.svc.cluster.local"] },
-        { settings: { clusterLocal: false }, hosts: ["cart.shop.svc.cluster.local", "*.kube-system.svc.cluster.local"] },
+        {
+          settings: { clusterLocal: false },
+          hosts: ["cart.shop.svc.cluster.local", "*.kube-system.svc.cluster.local"],
+        },
       ],
     });
     expect(local(mesh, "bill.shop.svc.cluster.local")).toBe(true);

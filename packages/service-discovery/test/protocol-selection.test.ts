@@ -1,5 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { afterTlsTermination, isGrpc, isHttp, isHttp2, isHttpOrDetected, isTcp, isTls, kubernetesPortProtocol, parseProtocol } from "@istiod/service-discovery";
+import {
+  afterTlsTermination,
+  isGrpc,
+  isHttp,
+  isHttp2,
+  isHttpOrDetected,
+  isTcp,
+  isTls,
+  kubernetesPortProtocol,
+  parseProtocol,
+} from "@istiod/service-discovery";
 
 describe("the protocol of a Kubernetes port", () => {
   const cases: readonly [port: Parameters<typeof kubernetesPortProtocol>[0], protocol: string][] = [

@@ -3,7 +3,8 @@ import { readText, setObjects } from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { endpoints, service } from "@istiod/service-discovery";
 
-const objects = (yaml: string) => readText(yaml, "mesh.yaml", { cluster: "Kubernetes" }).flatMap((reading) => reading.objects);
+const objects = (yaml: string) =>
+  readText(yaml, "mesh.yaml", { cluster: "Kubernetes" }).flatMap((reading) => reading.objects);
 const cart = `
 apiVersion: v1
 kind: Service
@@ -23,7 +24,10 @@ const db = new Database<undefined>();
 db.commit((tx) => setObjects(tx, objects(`${cart}---${slice(true)}`)));
 const view = db.view(undefined);
 const before = view.call(service, "shop/cart.shop.svc.cluster.local");
-const health = () => view.call(endpoints, { service: "shop/cart.shop.svc.cluster.local", port: "http" }).map((e) => `${e.addresses[0]}:${e.port} ${e.health}`);
+const health = () =>
+  view
+    .call(endpoints, { service: "shop/cart.shop.svc.cluster.local", port: "http" })
+    .map((e) => `${e.addresses[0]}:${e.port} ${e.health}`);
 
 equal(before?.hostname, "cart.shop.svc.cluster.local");
 equal(before?.ports[0]?.protocol, "HTTP");

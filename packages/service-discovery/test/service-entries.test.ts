@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { allEndpoints, declarationsOf, endpoints, inlineEndpoints, service, serviceOrder, servicesByHostname } from "@istiod/service-discovery";
+import {
+  allEndpoints,
+  declarationsOf,
+  endpoints,
+  inlineEndpoints,
+  service,
+  serviceOrder,
+  servicesByHostname,
+} from "@istiod/service-discovery";
 import { Mesh, podYaml, serviceYaml, sliceYaml } from "./mesh.js";
 
 interface EntryOptions {
@@ -10,7 +18,10 @@ interface EntryOptions {
   readonly status?: string;
 }
 
-function entryYaml(name: string, { spec, ns = "shop", created = "2024-01-01T00:00:00Z", metadata = "", status = "" }: EntryOptions): string {
+function entryYaml(
+  name: string,
+  { spec, ns = "shop", created = "2024-01-01T00:00:00Z", metadata = "", status = "" }: EntryOptions,
+): string {
   return `---
 apiVersion: networking.istio.io/v1
 kind: ServiceEntry
@@ -25,7 +36,11 @@ const HTTPS = "ports: [{number: 443, name: https, protocol: HTTPS}]";
 
 describe("ServiceEntry services", () => {
   test("stand for each host, with the declared resolution and location", () => {
-    const mesh = new Mesh(entryYaml("api", { spec: `hosts: [api.example.org, "*.example.org"], ${HTTPS}, resolution: NONE, location: MESH_EXTERNAL, exportTo: [".", "pay"]` }));
+    const mesh = new Mesh(
+      entryYaml("api", {
+        spec: `hosts: [api.example.org, "*.example.org"], ${HTTPS}, resolution: NONE, location: MESH_EXTERNAL, exportTo: [".", "pay"]`,
+      }),
+    );
     expect(mesh.ask(serviceOrder)).toEqual(["shop/*.example.org", API]);
     expect(mesh.ask(service, API)).toMatchObject({
       name: "api.example.org",
@@ -54,29 +69,50 @@ describe("ServiceEntry services", () => {
   });
 
   test("have one declaration for each address, a range of one address being that address", () => {
-    const mesh = new Mesh(entryYaml("api", { spec: `hosts: [api.example.org], addresses: [192.0.2.1, 192.0.2.7/32, 198.51.100.0/24], ${HTTPS}, resolution: NONE` }));
+    const mesh = new Mesh(
+      entryYaml("api", {
+        spec: `hosts: [api.example.org], addresses: [192.0.2.1, 192.0.2.7/32, 198.51.100.0/24], ${HTTPS}, resolution: NONE`,
+      }),
+    );
     expect(mesh.ask(declarationsOf, API)).toEqual([API, `${API}/api/192.0.2.7`, `${API}/api/198.51.100.0/24`]);
-    expect(mesh.ask(serviceOrder).map((id) => mesh.ask(service, id)?.defaultAddress)).toEqual(["192.0.2.1", "192.0.2.7", "198.51.100.0/24"]);
+    expect(mesh.ask(serviceOrder).map((id) => mesh.ask(service, id)?.defaultAddress)).toEqual([
+      "192.0.2.1",
+      "192.0.2.7",
+      "198.51.100.0/24",
+    ]);
     expect(mesh.ask(service, `${API}/api/198.51.100.0/24`)).toMatchObject({ key: API, hostname: "api.example.org" });
   });
 
   test("use addresses that the allocator wrote, unless they opt out", () => {
-    const status = 'addresses: [{value: 240.240.0.5, host: api.example.org}, {value: "2001:2::5", host: api.example.org}, {value: 240.240.0.6, host: other.example.org}]';
+    const status =
+      'addresses: [{value: 240.240.0.5, host: api.example.org}, {value: "2001:2::5", host: api.example.org}, {value: 240.240.0.6, host: other.example.org}]';
     const spec = `hosts: [api.example.org], ${HTTPS}, resolution: DNS`;
     const mesh = new Mesh(entryYaml("api", { spec, status }));
-    expect(mesh.ask(service, API)).toMatchObject({ autoAllocatedIpv4: "240.240.0.5", autoAllocatedIpv6: "2001:2::5", defaultAddress: "0.0.0.0" });
-    mesh.apply(entryYaml("api", { spec, status, metadata: 'labels: {networking.istio.io/enable-autoallocate-ip: "false"}' }));
+    expect(mesh.ask(service, API)).toMatchObject({
+      autoAllocatedIpv4: "240.240.0.5",
+      autoAllocatedIpv6: "2001:2::5",
+      defaultAddress: "0.0.0.0",
+    });
+    mesh.apply(
+      entryYaml("api", { spec, status, metadata: 'labels: {networking.istio.io/enable-autoallocate-ip: "false"}' }),
+    );
     expect(mesh.ask(service, API)?.autoAllocatedIpv4).toBeUndefined();
   });
 
   test("of one host share its name: the oldest owns it, and a Kubernetes Service before all", () => {
     const host = "cart.shop.svc.cluster.local";
     const spec = `hosts: [${host}], ${HTTPS}, resolution: STATIC`;
-    const mesh = new Mesh(entryYaml("young", { spec, created: "2024-02-01T00:00:00Z" })).apply(entryYaml("old", { spec }));
+    const mesh = new Mesh(entryYaml("young", { spec, created: "2024-02-01T00:00:00Z" })).apply(
+      entryYaml("old", { spec }),
+    );
     expect(mesh.ask(service, `shop/${host}`)?.objectName).toBe("old");
     mesh.apply(serviceYaml("cart", { created: "2025-01-01T00:00:00Z" }));
     expect(mesh.ask(service, `shop/${host}`)?.registry).toBe("Kubernetes");
-    expect(mesh.ask(declarationsOf, `shop/${host}`)).toEqual([`shop/${host}`, `shop/${host}/old/0.0.0.0`, `shop/${host}/young/0.0.0.0`]);
+    expect(mesh.ask(declarationsOf, `shop/${host}`)).toEqual([
+      `shop/${host}`,
+      `shop/${host}/old/0.0.0.0`,
+      `shop/${host}/young/0.0.0.0`,
+    ]);
     expect(mesh.ask(serviceOrder)).toEqual([`shop/${host}/old/0.0.0.0`, `shop/${host}/young/0.0.0.0`, `shop/${host}`]);
     mesh.apply(entryYaml("elsewhere", { spec, ns: "pay", created: "2020-01-01T00:00:00Z" }));
     expect(mesh.ask(servicesByHostname, host)).toEqual([`shop/${host}`, `pay/${host}`]);
@@ -102,14 +138,24 @@ describe("ServiceEntry endpoints", () => {
   endpoints: [{address: 192.0.2.1, ports: {http: 8080}, weight: 5, locality: us/a, network: far, labels: {v: one}},
     {address: 192.0.2.2, serviceAccount: api}]`,
       }),
-    ).apply(entryYaml("socket", { spec: "hosts: [socket.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], endpoints: [{address: 'unix:///run/api.sock'}]" }));
-    expect(mesh.ask(allEndpoints, API).map(({ addresses, port, portName, weight, tlsMode }) => [addresses[0], port, portName, weight, tlsMode])).toEqual([
+    ).apply(
+      entryYaml("socket", {
+        spec: "hosts: [socket.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], endpoints: [{address: 'unix:///run/api.sock'}]",
+      }),
+    );
+    expect(
+      mesh
+        .ask(allEndpoints, API)
+        .map(({ addresses, port, portName, weight, tlsMode }) => [addresses[0], port, portName, weight, tlsMode]),
+    ).toEqual([
       ["192.0.2.1", 8080, "http", 5, "disabled"],
       ["192.0.2.1", 8443, "https", 5, "disabled"],
       ["192.0.2.2", 80, "http", 0, "istio"],
       ["192.0.2.2", 8443, "https", 0, "istio"],
     ]);
-    expect(mesh.ask(allEndpoints, "shop/socket.example.org")).toMatchObject([{ addresses: ["/run/api.sock"], port: 0 }]);
+    expect(mesh.ask(allEndpoints, "shop/socket.example.org")).toMatchObject([
+      { addresses: ["/run/api.sock"], port: 0 },
+    ]);
     expect(mesh.ask(allEndpoints, API)[0]).toMatchObject({
       locality: "us/a",
       network: "far",
@@ -128,15 +174,20 @@ describe("ServiceEntry endpoints", () => {
   });
 
   test("are inlined by port number, and sent apart by port name", () => {
-    const spec = (name: string): string => `hosts: [api.example.org], ports: [{number: 443, name: ${name}, protocol: TLS}], resolution: STATIC, endpoints: [{address: 192.0.2.1}]`;
-    const mesh = new Mesh(entryYaml("one", { spec: spec("a") })).apply(entryYaml("two", { spec: spec("b"), created: "2024-02-01T00:00:00Z" }));
+    const spec = (name: string): string =>
+      `hosts: [api.example.org], ports: [{number: 443, name: ${name}, protocol: TLS}], resolution: STATIC, endpoints: [{address: 192.0.2.1}]`;
+    const mesh = new Mesh(entryYaml("one", { spec: spec("a") })).apply(
+      entryYaml("two", { spec: spec("b"), created: "2024-02-01T00:00:00Z" }),
+    );
     expect(mesh.ask(inlineEndpoints, { service: API, port: { name: "a", number: 443 } })).toHaveLength(2);
     expect(mesh.ask(endpoints, { service: API, port: "a" })).toHaveLength(1);
   });
 
   test("of DNS round robin are one for each port", () => {
     const spec = `hosts: [api.example.org], ${HTTPS}, resolution: DNS_ROUND_ROBIN`;
-    const mesh = new Mesh(entryYaml("one", { spec })).apply(entryYaml("two", { spec, created: "2024-02-01T00:00:00Z" }));
+    const mesh = new Mesh(entryYaml("one", { spec })).apply(
+      entryYaml("two", { spec, created: "2024-02-01T00:00:00Z" }),
+    );
     expect(mesh.ask(allEndpoints, API)).toHaveLength(1);
   });
 
@@ -147,13 +198,20 @@ kind: WorkloadEntry
 metadata: {name: vm, namespace: shop, labels: {${labels}}}
 spec: {address: 192.0.2.9, ports: {https: 9443}, serviceAccount: vm}
 `;
-    const mesh = new Mesh(entryYaml("api", { spec: `hosts: [api.example.org], ${HTTPS}, resolution: STATIC, workloadSelector: {labels: {app: cart}}` }))
+    const mesh = new Mesh(
+      entryYaml("api", {
+        spec: `hosts: [api.example.org], ${HTTPS}, resolution: STATIC, workloadSelector: {labels: {app: cart}}`,
+      }),
+    )
       .apply(podYaml("cart-1", "10.1.0.1"))
       .apply(podYaml("starting", "10.1.0.2", { ready: false }))
       .apply(podYaml("other", "10.1.0.3", { labels: "app: other" }))
       .apply(podYaml("cart-1", "10.2.0.1", { ns: "pay" }))
       .apply(vm("app: cart"));
-    const addresses = (): readonly string[] => mesh.ask(endpoints, { service: API, port: "https" }).map(({ addresses: [address], port }) => `${address}:${port}`);
+    const addresses = (): readonly string[] =>
+      mesh
+        .ask(endpoints, { service: API, port: "https" })
+        .map(({ addresses: [address], port }) => `${address}:${port}`);
     expect(addresses()).toEqual(["10.1.0.1:443", "192.0.2.9:9443"]);
     mesh.apply(podYaml("starting", "10.1.0.2")).apply(vm("app: other"));
     expect(addresses()).toEqual(["10.1.0.1:443", "10.1.0.2:443"]);
@@ -165,7 +223,15 @@ spec: {address: 192.0.2.9, ports: {https: 9443}, serviceAccount: vm}
     const mesh = new Mesh(serviceYaml("cart"))
       .apply(podYaml("cart-1", "10.1.0.1"))
       .apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }]))
-      .apply(entryYaml("more", { spec: "hosts: [cart.shop.svc.cluster.local], ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 192.0.2.1}]" }));
-    expect(mesh.ask(endpoints, { service: "shop/cart.shop.svc.cluster.local", port: "http" }).map(({ addresses }) => addresses[0])).toEqual(["192.0.2.1", "10.1.0.1"]);
+      .apply(
+        entryYaml("more", {
+          spec: "hosts: [cart.shop.svc.cluster.local], ports: [{number: 80, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 192.0.2.1}]",
+        }),
+      );
+    expect(
+      mesh
+        .ask(endpoints, { service: "shop/cart.shop.svc.cluster.local", port: "http" })
+        .map(({ addresses }) => addresses[0]),
+    ).toEqual(["192.0.2.1", "10.1.0.1"]);
   });
 });

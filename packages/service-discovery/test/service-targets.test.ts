@@ -16,7 +16,9 @@ const proxy: ProxyIdentity = {
 const CART = "shop/cart.shop.svc.cluster.local";
 
 function targets(mesh: Mesh, of: Partial<ProxyIdentity> = {}): readonly string[] {
-  return mesh.ask(serviceTargets, { ...proxy, ...of }).map((t) => `${t.service.replace(".svc.cluster.local", "")}:${t.port.number} → ${t.targetPort}`);
+  return mesh
+    .ask(serviceTargets, { ...proxy, ...of })
+    .map((t) => `${t.service.replace(".svc.cluster.local", "")}:${t.port.number} → ${t.targetPort}`);
 }
 
 describe("the services of a proxy", () => {
@@ -50,7 +52,9 @@ describe("the services of a proxy", () => {
   });
 
   test("are those that name its address, where none selects its pod", () => {
-    const mesh = new Mesh(serviceYaml("cart").replace("selector: {app: cart}, ", "")).apply(podYaml("cart-1", "10.1.0.1"));
+    const mesh = new Mesh(serviceYaml("cart").replace("selector: {app: cart}, ", "")).apply(
+      podYaml("cart-1", "10.1.0.1"),
+    );
     expect(targets(mesh)).toEqual([]);
     mesh.apply(sliceYaml("a", [{ ip: "10.1.0.1" }], { ports: "{name: http, port: 9000}" }));
     expect(targets(mesh)).toEqual(["shop/cart.shop:80 → 9000"]);
@@ -59,8 +63,12 @@ describe("the services of a proxy", () => {
   test("are found by what the proxy says of itself until its pod is known", () => {
     const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
     expect(targets(new Mesh(serviceYaml("cart")))).toEqual(["shop/cart.shop:80 → 8080"]);
-    expect(targets(new Mesh(named), { podPorts: [{ name: "web", containerPort: 7000, protocol: "TCP" }] })).toEqual(["shop/cart.shop:80 → 7000"]);
-    expect(targets(new Mesh(named), { podPorts: [{ name: "other", containerPort: 7000, protocol: "TCP" }] })).toEqual([]);
+    expect(targets(new Mesh(named), { podPorts: [{ name: "web", containerPort: 7000, protocol: "TCP" }] })).toEqual([
+      "shop/cart.shop:80 → 7000",
+    ]);
+    expect(targets(new Mesh(named), { podPorts: [{ name: "other", containerPort: 7000, protocol: "TCP" }] })).toEqual(
+      [],
+    );
     expect(targets(new Mesh(serviceYaml("cart")), { labels: {} })).toEqual([]);
   });
 
@@ -70,7 +78,11 @@ apiVersion: networking.istio.io/v1
 kind: WorkloadEntry
 metadata: {name: vm, namespace: shop}
 spec: {address: 192.0.2.9, labels: {app: cart}}`;
-    const ofPort = (name: string) => targets(new Mesh(serviceYaml("cart").replace("name: http", `name: ${name}`)).apply(entry), { addresses: ["192.0.2.9"], id: "vm.shop" });
+    const ofPort = (name: string) =>
+      targets(new Mesh(serviceYaml("cart").replace("name: http", `name: ${name}`)).apply(entry), {
+        addresses: ["192.0.2.9"],
+        id: "vm.shop",
+      });
     expect(ofPort("http")).toEqual(["shop/cart.shop:80 → 8080"]);
     expect(ofPort("udp-x")).toEqual([]);
   });
@@ -89,7 +101,10 @@ apiVersion: networking.istio.io/v1
 kind: ServiceEntry
 metadata: {name: vm, namespace: shop}
 spec: {hosts: [vm.test], resolution: ${resolution}, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: vm}}}${entries}`);
-    const of = (mesh: Mesh) => ["192.0.2.1", "192.0.2.2"].map((address) => targets(mesh, { addresses: [address], id: "vm.shop", labels: {} }).length);
+    const of = (mesh: Mesh) =>
+      ["192.0.2.1", "192.0.2.2"].map(
+        (address) => targets(mesh, { addresses: [address], id: "vm.shop", labels: {} }).length,
+      );
     expect(of(selecting("DNS"))).toEqual([1, 1]);
     expect(of(selecting("DNS_ROUND_ROBIN"))).toEqual([1, 0]);
   });
@@ -117,14 +132,20 @@ metadata: {name: elsewhere, namespace: pay}
 spec: {hosts: [elsewhere.example.org], ports: [{number: 70, name: http, protocol: HTTP}], resolution: STATIC, endpoints: [{address: 192.0.2.9}]}
 `);
     const vm = { id: "vm.shop", addresses: ["192.0.2.9"], cluster: "Kubernetes" };
-    expect(targets(mesh, vm)).toEqual(["shop/listed.example.org:443 → 8443", "shop/selected.example.org:70 → 9000", "shop/cart.shop:80 → 9000"]);
+    expect(targets(mesh, vm)).toEqual([
+      "shop/listed.example.org:443 → 8443",
+      "shop/selected.example.org:70 → 9000",
+      "shop/cart.shop:80 → 9000",
+    ]);
     expect(mesh.ask(service, CART)).toBeDefined();
     expect(mesh.ask(registeredLabels, { ...proxy, ...vm })).toMatchObject({ from: "entry" });
   });
 });
 
 test("the labels of a proxy are its pod's, with its topology", () => {
-  const mesh = new Mesh("{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: us}}}");
+  const mesh = new Mesh(
+    "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {topology.kubernetes.io/region: us}}}",
+  );
   expect(mesh.ask(registeredLabels, proxy)).toBeUndefined();
   mesh.apply(podYaml("cart-1", "10.1.0.1", { node: "n1" }));
   expect(mesh.ask(registeredLabels, proxy)).toEqual({

@@ -14,7 +14,8 @@ ${status && `status: {${status}}`}
 `;
 }
 
-const at = (mesh: Mesh): readonly string[] => mesh.ask(endpoints, { service: CART, port: "http" }).map(({ addresses: [address], port }) => `${address}:${port}`);
+const at = (mesh: Mesh): readonly string[] =>
+  mesh.ask(endpoints, { service: CART, port: "http" }).map(({ addresses: [address], port }) => `${address}:${port}`);
 
 describe("WorkloadEntries behind a Kubernetes Service", () => {
   test("are selected by its selector and listen on its target port", () => {
@@ -23,15 +24,25 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
 
   test("listen on their own port of that name, if they have one; a target port that is a name needs it", () => {
     const named = serviceYaml("cart").replace("targetPort: 8080", "targetPort: web");
-    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {http: 9000}")))).toEqual(["192.0.2.9:9000"]);
-    expect(at(new Mesh(named).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {web: 9001}")))).toEqual(["192.0.2.9:9001"]);
+    expect(
+      at(
+        new Mesh(serviceYaml("cart")).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {http: 9000}")),
+      ),
+    ).toEqual(["192.0.2.9:9000"]);
+    expect(at(new Mesh(named).apply(entryYaml("address: 192.0.2.9, labels: {app: cart}, ports: {web: 9001}")))).toEqual(
+      ["192.0.2.9:9001"],
+    );
     expect(at(new Mesh(named).apply(entryYaml()))).toEqual([]);
   });
 
   test("are not those that have a name or a socket for address, nor those behind a headless service", () => {
-    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: vm.example.org, labels: {app: cart}")))).toEqual([]);
+    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml("address: vm.example.org, labels: {app: cart}")))).toEqual(
+      [],
+    );
     expect(at(new Mesh(serviceYaml("cart", { ip: "None" })).apply(entryYaml()))).toEqual([]);
-    expect(at(new Mesh(serviceYaml("cart")).apply(entryYaml()).set("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", "false"))).toEqual([]);
+    expect(
+      at(new Mesh(serviceYaml("cart")).apply(entryYaml()).set("PILOT_ENABLE_K8S_SELECT_WORKLOAD_ENTRIES", "false")),
+    ).toEqual([]);
   });
 
   test("count once their health checks succeed", () => {
@@ -46,18 +57,25 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
     expect(at(mesh)).toEqual([]);
     // The annotation is read as Go reads booleans; what is none means no checks.
     for (const value of ["false", "yes", ""]) {
-      mesh.apply(entryYaml(undefined, checked.replace("'true'", `'${value}'`), "conditions: [{type: Healthy, status: 'False'}]"));
+      mesh.apply(
+        entryYaml(undefined, checked.replace("'true'", `'${value}'`), "conditions: [{type: Healthy, status: 'False'}]"),
+      );
       expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
     }
   });
 
   test("are named for the group that registered them, their label, or themselves; behind a ServiceEntry never by an empty name", () => {
-    const entry = "---\n{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: vms, namespace: shop}, spec: {hosts: [vms.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: cart}}}}\n";
+    const entry =
+      "---\n{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: vms, namespace: shop}, spec: {hosts: [vms.example.org], resolution: STATIC, ports: [{number: 80, name: http, protocol: HTTP}], workloadSelector: {labels: {app: cart}}}}\n";
     const names = (metadata: string): readonly string[] => {
       const mesh = new Mesh(serviceYaml("cart")).apply(entry).apply(entryYaml(undefined, metadata));
-      return [CART, "shop/vms.example.org"].flatMap((service) => mesh.ask(endpoints, { service, port: "http" }).map(({ workloadName }) => workloadName));
+      return [CART, "shop/vms.example.org"].flatMap((service) =>
+        mesh.ask(endpoints, { service, port: "http" }).map(({ workloadName }) => workloadName),
+      );
     };
-    expect(names("annotations: {istio.io/autoRegistrationGroup: group}, labels: {service.istio.io/workload-name: named}")).toEqual(["group", "group"]);
+    expect(
+      names("annotations: {istio.io/autoRegistrationGroup: group}, labels: {service.istio.io/workload-name: named}"),
+    ).toEqual(["group", "group"]);
     expect(names("labels: {service.istio.io/workload-name: named}")).toEqual(["named", "named"]);
     expect(names("")).toEqual(["vm", "vm"]);
     expect(names("annotations: {istio.io/autoRegistrationGroup: ''}")).toEqual(["", "vm"]);
@@ -66,7 +84,10 @@ describe("WorkloadEntries behind a Kubernetes Service", () => {
 
 describe("WorkloadEntries of several clusters", () => {
   test("may share a name, and stand behind the Service of their own cluster", () => {
-    const mesh = new Mesh(serviceYaml("cart")).apply(entryYaml()).apply(serviceYaml("cart"), "east").apply(entryYaml("address: 192.0.2.8, labels: {app: cart}"), "east");
+    const mesh = new Mesh(serviceYaml("cart"))
+      .apply(entryYaml())
+      .apply(serviceYaml("cart"), "east")
+      .apply(entryYaml("address: 192.0.2.8, labels: {app: cart}"), "east");
     expect([...at(mesh)].sort()).toEqual(["192.0.2.8:8080", "192.0.2.9:8080"]);
     mesh.remove(entryYaml(), "east");
     expect(at(mesh)).toEqual(["192.0.2.9:8080"]);
@@ -81,7 +102,12 @@ describe("WorkloadEntries of several clusters", () => {
 });
 
 test("a WorkloadEntry is a workload with its group's name, and mutual TLS where it has an identity", () => {
-  const mesh = new Mesh(entryYaml("address: 192.0.2.9, serviceAccount: vm, labels: {app: a, v: one}", "labels: {app: b}, annotations: {istio.io/autoRegistrationGroup: vms}"));
+  const mesh = new Mesh(
+    entryYaml(
+      "address: 192.0.2.9, serviceAccount: vm, labels: {app: a, v: one}",
+      "labels: {app: b}, annotations: {istio.io/autoRegistrationGroup: vms}",
+    ),
+  );
   expect(mesh.ask(workloadByAddress, "192.0.2.9")).toMatchObject({
     kind: "WorkloadEntry",
     workloadName: "vms",
@@ -95,14 +121,21 @@ test("a WorkloadEntry is a workload with its group's name, and mutual TLS where 
 
 describe("identities of a service", () => {
   test("are those of its endpoints and those declared, in all trust domains, and stay while pods come and go", () => {
-    const mesh = new Mesh(serviceYaml("cart", { metadata: "annotations: {alpha.istio.io/canonical-serviceaccounts: other.example.org}" }))
+    const mesh = new Mesh(
+      serviceYaml("cart", { metadata: "annotations: {alpha.istio.io/canonical-serviceaccounts: other.example.org}" }),
+    )
       .apply(podYaml("cart-1", "10.1.0.1"))
       .apply(podYaml("cart-2", "10.1.0.2"))
       .apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }]))
       .meshConfig({ trustDomain: "here", trustDomainAliases: ["there"] });
     const before = mesh.ask(serviceIdentities, CART);
     expect(before).toEqual(["other.example.org", "spiffe://here/ns/shop/sa/cart", "spiffe://there/ns/shop/sa/cart"]);
-    mesh.apply(sliceYaml("a", [{ pod: "cart-1", ip: "10.1.0.1" }, { pod: "cart-2", ip: "10.1.0.2" }]));
+    mesh.apply(
+      sliceYaml("a", [
+        { pod: "cart-1", ip: "10.1.0.1" },
+        { pod: "cart-2", ip: "10.1.0.2" },
+      ]),
+    );
     expect(mesh.ask(serviceIdentities, CART)).toBe(before);
   });
 });

@@ -24,19 +24,33 @@ export interface EnvironmentReport {
 /** Prefixes by which a variable counts as meant for Istio. */
 const istioPrefixes = ["PILOT_", "ISTIO_", "ISTIOD_", "CITADEL_", "AMBIENT_", "XDS_"];
 
-/** Variables that Kubernetes sets in every container for the Services of its namespace, such as `ISTIOD_PORT_15012_TCP_ADDR`. */
+/**
+ * Variables that Kubernetes sets in every container for the Services of its namespace, such as
+ * `ISTIOD_PORT_15012_TCP_ADDR`.
+ */
 const serviceLink = /_SERVICE_(?:HOST|PORT(?:_[A-Z0-9_]+)?)$|_PORT(?:_\d+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)?$/;
 
 /** Finds the variables of an environment that have no effect. Empty variables count as absent. */
-export function environmentReport({ env, read, istio, elsewhere = [], readPrefixes = [] }: EnvironmentReportOptions): EnvironmentReport {
+export function environmentReport({
+  env,
+  read,
+  istio,
+  elsewhere = [],
+  readPrefixes = [],
+}: EnvironmentReportOptions): EnvironmentReport {
   const [isRead, isIstios, isElsewhere] = [new Set(read), new Set(istio), new Set(elsewhere)];
   const known = new Set([...isRead, ...isIstios]);
-  const set = Object.keys(env).filter((name) => (env[name] ?? "") !== "").sort();
+  const set = Object.keys(env)
+    .filter((name) => (env[name] ?? "") !== "")
+    .sort();
   const unread = set.filter((name) => !isRead.has(name) && !readPrefixes.some((prefix) => name.startsWith(prefix)));
-  const looksLikeIstios = (name: string): boolean => istioPrefixes.some((prefix) => name.startsWith(prefix)) && !serviceLink.test(name);
+  const looksLikeIstios = (name: string): boolean =>
+    istioPrefixes.some((prefix) => name.startsWith(prefix)) && !serviceLink.test(name);
   return {
     ineffective: unread.filter((name) => isIstios.has(name)),
-    unknown: unread.filter((name) => !known.has(name) && !isElsewhere.has(name) && looksLikeIstios(name)).map((name) => ({ name, suggestions: nearestNames(name, known, 1) })),
+    unknown: unread
+      .filter((name) => !known.has(name) && !isElsewhere.has(name) && looksLikeIstios(name))
+      .map((name) => ({ name, suggestions: nearestNames(name, known, 1) })),
   };
 }
 
@@ -44,7 +58,11 @@ export function environmentReport({ env, read, istio, elsewhere = [], readPrefix
 export function environmentWarnings(report: EnvironmentReport): readonly string[] {
   const { ineffective, unknown } = report;
   return [
-    ...(ineffective.length === 0 ? [] : [`environment variables without effect, because what they configure is not implemented yet: ${ineffective.join(", ")}`]),
+    ...(ineffective.length === 0
+      ? []
+      : [
+          `environment variables without effect, because what they configure is not implemented yet: ${ineffective.join(", ")}`,
+        ]),
     ...unknown.map(({ name, suggestions }) => `environment variable ${name} is not known${didYouMean(suggestions)}`),
   ];
 }

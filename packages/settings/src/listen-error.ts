@@ -17,11 +17,17 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTFOUND: "no such host",
 };
 
-/** Returns the error of a server that cannot listen, naming the setting and the address; anything but a listening error is returned as it is. */
+/**
+ * Returns the error of a server that cannot listen, naming the setting and the address; anything but a listening error
+ * is returned as it is.
+ */
 export function listenError({ setting, address, owner }: ListenTarget, error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   const reason = reasons[code ?? ""];
   if (reason === undefined) return error;
   const other = code === "EADDRNOTAVAIL" || code === "ENOTFOUND" ? "address" : "port";
-  return new SettingError(`${setting} ${address}: ${reason}${owner === undefined ? "" : ` by ${owner}`}; choose another ${other} with ${setting}`, { cause: error });
+  return new SettingError(
+    `${setting} ${address}: ${reason}${owner === undefined ? "" : ` by ${owner}`}; choose another ${other} with ${setting}`,
+    { cause: error },
+  );
 }

@@ -2,12 +2,13 @@
 const longestCompared = 256;
 
 /**
- * Returns the candidates that `name` is likely a misspelling of, best first and at most `limit` of them, for "did you mean".
+ * Returns the candidates that `name` is likely a misspelling of, best first and at most `limit` of them, for "did you
+ * mean".
  *
- * A candidate is plausible if its Damerau-Levenshtein distance (optimal string alignment) is at most a third of the name's
- * length, or 1 for a name of less than six letters. One that differs only in case, or in how its words are separated
- * (`maxConnections`, `max_connections`, `max-connections`), counts as half an edit. `name` itself is never suggested, and
- * candidates of equal distance are in alphabetical order.
+ * A candidate is plausible if its Damerau-Levenshtein distance (optimal string alignment) is at most a third of the
+ * name's length, or 1 for a name of less than six letters. One that differs only in case, or in how its words are
+ * separated (`maxConnections`, `max_connections`, `max-connections`), counts as half an edit. `name` itself is never
+ * suggested, and candidates of equal distance are in alphabetical order.
  */
 export const nearestNames = (name: string, candidates: Iterable<string>, limit = 3): string[] => {
   const bound = Math.max(1, Math.floor(name.length / 3));

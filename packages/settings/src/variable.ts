@@ -21,7 +21,12 @@ export class SettingError extends Error {
  * @param parse undefined for a text that is not a value
  * @param expected what a value looks like, for messages
  */
-export function variable<T>(name: string, byDefault: T, parse: (text: string) => T | undefined, expected: string): Variable<T> {
+export function variable<T>(
+  name: string,
+  byDefault: T,
+  parse: (text: string) => T | undefined,
+  expected: string,
+): Variable<T> {
   return {
     name,
     default: byDefault,
@@ -41,7 +46,11 @@ export function textVariable(name: string, byDefault = ""): Variable<string> {
 
 /** Comma-separated words, without spaces around them; empty ones are left out. */
 export function listVariable(name: string): Variable<readonly string[]> {
-  const words = (text: string): readonly string[] => text.split(",").map((word) => word.trim()).filter((word) => word !== "");
+  const words = (text: string): readonly string[] =>
+    text
+      .split(",")
+      .map((word) => word.trim())
+      .filter((word) => word !== "");
   return variable<readonly string[]>(name, [], words, "words separated by commas");
 }
 
@@ -50,12 +59,21 @@ export function booleanVariable(name: string, byDefault: boolean): Variable<bool
 }
 
 /** A whole number between two others. */
-export function integerVariable(name: string, byDefault: number, { least = 0, most = Number.MAX_SAFE_INTEGER }: { readonly least?: number; readonly most?: number } = {}): Variable<number> {
+export function integerVariable(
+  name: string,
+  byDefault: number,
+  { least = 0, most = Number.MAX_SAFE_INTEGER }: { readonly least?: number; readonly most?: number } = {},
+): Variable<number> {
   const parse = (text: string): number | undefined => {
     const value = Number(text);
     return /^[+-]?\d+$/.test(text.trim()) && value >= least && value <= most ? value : undefined;
   };
-  return variable(name, byDefault, parse, most === Number.MAX_SAFE_INTEGER ? `a whole number of ${least} or more` : `a whole number from ${least} to ${most}`);
+  return variable(
+    name,
+    byDefault,
+    parse,
+    most === Number.MAX_SAFE_INTEGER ? `a whole number of ${least} or more` : `a whole number from ${least} to ${most}`,
+  );
 }
 
 /** A boolean in the spellings of Go's strconv.ParseBool, in any case; undefined for anything else. */

@@ -1,6 +1,16 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { agentVariables, booleanVariable, discoveryVariables, environmentReport, environmentWarnings, integerVariable, listenError, listVariable, textVariable } from "@istiod/settings";
+import {
+  agentVariables,
+  booleanVariable,
+  discoveryVariables,
+  environmentReport,
+  environmentWarnings,
+  integerVariable,
+  listenError,
+  listVariable,
+  textVariable,
+} from "@istiod/settings";
 
 describe("a variable", () => {
   it("has its default where it is absent or empty", () => {
@@ -9,8 +19,12 @@ describe("a variable", () => {
     expect(listVariable("A").read({})).toEqual([]);
   });
 
-  it.each([["1"], ["t"], ["T"], ["TRUE"], ["true"], ["True"]])("is true as %s", (text) => expect(booleanVariable("A", false).read({ A: text })).toBe(true));
-  it.each([["0"], ["f"], ["F"], ["FALSE"], ["false"], ["False"]])("is false as %s", (text) => expect(booleanVariable("A", true).read({ A: text })).toBe(false));
+  it.each([["1"], ["t"], ["T"], ["TRUE"], ["true"], ["True"]])("is true as %s", (text) =>
+    expect(booleanVariable("A", false).read({ A: text })).toBe(true),
+  );
+  it.each([["0"], ["f"], ["F"], ["FALSE"], ["false"], ["False"]])("is false as %s", (text) =>
+    expect(booleanVariable("A", true).read({ A: text })).toBe(false),
+  );
 
   it("holds words", () => {
     expect(listVariable("A").read({ A: " a, b,,c " })).toEqual(["a", "b", "c"]);
@@ -27,10 +41,29 @@ describe("a variable", () => {
 });
 
 describe("the environment's report", () => {
-  const options = { read: ["PILOT_HTTP10", "REVISION"], istio: ["PILOT_HTTP10", "PILOT_ENABLE_ANALYSIS", "PLATFORM"], elsewhere: ["ISTIO_CPU_LIMIT"], readPrefixes: ["ISTIO_META_"] };
+  const options = {
+    read: ["PILOT_HTTP10", "REVISION"],
+    istio: ["PILOT_HTTP10", "PILOT_ENABLE_ANALYSIS", "PLATFORM"],
+    elsewhere: ["ISTIO_CPU_LIMIT"],
+    readPrefixes: ["ISTIO_META_"],
+  };
 
   it("is empty for what is read, empty, of others, or set by Kubernetes for Services", () => {
-    const env = { PILOT_HTTP10: "1", REVISION: "a", PLATFORM: "", HOME: "/", ISTIO_CPU_LIMIT: "2", ISTIO_META_X: "1", ISTIOD_SERVICE_HOST: "10.0.0.1", ISTIOD_SERVICE_PORT: "1", ISTIOD_SERVICE_PORT_GRPC_XDS: "1", ISTIOD_PORT: "tcp://10.0.0.1:15010", ISTIOD_PORT_15010_TCP: "x", ISTIOD_PORT_15010_TCP_PROTO: "tcp", ISTIO_INGRESSGATEWAY_PORT_80_TCP_ADDR: "10.0.0.2" };
+    const env = {
+      PILOT_HTTP10: "1",
+      REVISION: "a",
+      PLATFORM: "",
+      HOME: "/",
+      ISTIO_CPU_LIMIT: "2",
+      ISTIO_META_X: "1",
+      ISTIOD_SERVICE_HOST: "10.0.0.1",
+      ISTIOD_SERVICE_PORT: "1",
+      ISTIOD_SERVICE_PORT_GRPC_XDS: "1",
+      ISTIOD_PORT: "tcp://10.0.0.1:15010",
+      ISTIOD_PORT_15010_TCP: "x",
+      ISTIOD_PORT_15010_TCP_PROTO: "tcp",
+      ISTIO_INGRESSGATEWAY_PORT_80_TCP_ADDR: "10.0.0.2",
+    };
     expect(environmentReport({ env, ...options })).toEqual({ ineffective: [], unknown: [] });
     expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([]);
   });
@@ -46,7 +79,10 @@ describe("the environment's report", () => {
 });
 
 describe("the names of Istio's variables", () => {
-  it.each([["discovery", discoveryVariables], ["the agent", agentVariables]])("of %s are names, each once, sorted", (_, names) => {
+  it.each([
+    ["discovery", discoveryVariables],
+    ["the agent", agentVariables],
+  ])("of %s are names, each once, sorted", (_, names) => {
     expect(names.filter((name) => !/^[A-Z][A-Z0-9_]+$/.test(name))).toEqual([]);
     expect([...new Set(names)].sort()).toEqual(names);
     expect(names.length).toBeGreaterThan(70);
@@ -57,15 +93,26 @@ describe("an error of listening", () => {
   it.each([
     ["EADDRINUSE", "--httpAddr 127.0.0.1:8080: address already in use; choose another port with --httpAddr"],
     ["EACCES", "--httpAddr 127.0.0.1:8080: permission denied; choose another port with --httpAddr"],
-    ["EADDRNOTAVAIL", "--httpAddr 127.0.0.1:8080: cannot assign requested address; choose another address with --httpAddr"],
+    [
+      "EADDRNOTAVAIL",
+      "--httpAddr 127.0.0.1:8080: cannot assign requested address; choose another address with --httpAddr",
+    ],
     ["ENOTFOUND", "--httpAddr 127.0.0.1:8080: no such host; choose another address with --httpAddr"],
   ])("names the setting and the address (%s)", (code, message) => {
-    expect(listenError({ setting: "--httpAddr", address: "127.0.0.1:8080" }, Object.assign(new Error("listen"), { code }))).toMatchObject({ message });
+    expect(
+      listenError({ setting: "--httpAddr", address: "127.0.0.1:8080" }, Object.assign(new Error("listen"), { code })),
+    ).toMatchObject({ message });
   });
 
   it("names the process that has the port", () => {
-    const error = listenError({ setting: "ENVOY_STATUS_PORT", address: "*:15021", owner: "pid 12 (envoy)" }, Object.assign(new Error("listen"), { code: "EADDRINUSE" }));
-    expect(error).toMatchObject({ message: "ENVOY_STATUS_PORT *:15021: address already in use by pid 12 (envoy); choose another port with ENVOY_STATUS_PORT" });
+    const error = listenError(
+      { setting: "ENVOY_STATUS_PORT", address: "*:15021", owner: "pid 12 (envoy)" },
+      Object.assign(new Error("listen"), { code: "EADDRINUSE" }),
+    );
+    expect(error).toMatchObject({
+      message:
+        "ENVOY_STATUS_PORT *:15021: address already in use by pid 12 (envoy); choose another port with ENVOY_STATUS_PORT",
+    });
   });
 
   it("is itself where it is another", () => {

@@ -7,7 +7,9 @@ export class Html {
   }
 }
 
-/** Values of a template: markup as it is, text and numbers escaped, lists in order; `undefined` and `false` are nothing. */
+/**
+ * Values of a template: markup as it is, text and numbers escaped, lists in order; `undefined` and `false` are nothing.
+ */
 export type HtmlValue = Html | string | number | undefined | false | readonly HtmlValue[];
 
 /** Tag of templates whose values are escaped. Attribute values must be quoted. */
@@ -22,11 +24,18 @@ function markupOf(value: HtmlValue): string {
   return escapeHtml(String(value));
 }
 
-const entities: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "`": "&#96;" };
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+  "`": "&#96;",
+};
 
 /**
- * Text as it can stand between tags and in a quoted attribute. Control characters and those that change the direction of text, with which a name can be made
- * to look like another, are shown by their numbers.
+ * Text as it can stand between tags and in a quoted attribute. Control characters and those that change the direction
+ * of text, with which a name can be made to look like another, are shown by their numbers.
  */
 export function escapeHtml(text: string): string {
   return text.replace(unseen, numbered).replace(/[&<>"'`]/g, (character) => entities[character] ?? "");

@@ -39,7 +39,9 @@ export interface SourceStatus {
   readonly name: string;
   /** A directory, a file or a server. */
   readonly location: string;
-  /** `reading`: it changed and is being read; `stale`: some of it cannot be read, and its last good state stays active. */
+  /**
+   * `reading`: it changed and is being read; `stale`: some of it cannot be read, and its last good state stays active.
+   */
   readonly state: "current" | "reading" | "stale";
   /** What cannot be read, and why. */
   readonly reasons: readonly string[];

@@ -23,7 +23,10 @@ export interface ProxyCounts {
 }
 
 /** Judges proxies and sorts them: trouble first, what is not acknowledged for longest before the rest, then by name. */
-export function assessProxies(proxies: readonly ProxyStatus[]): { readonly proxies: readonly AssessedProxy[]; readonly counts: ProxyCounts } {
+export function assessProxies(proxies: readonly ProxyStatus[]): {
+  readonly proxies: readonly AssessedProxy[];
+  readonly counts: ProxyCounts;
+} {
   const assessed = proxies.map(assessProxy).sort(inOrder);
   const inState = (state: ProxyState): number => assessed.filter((proxy) => proxy.state === state).length;
   const versions = new Map<string, number>();

@@ -15,7 +15,10 @@ export interface RejectionGroup {
 
 /** Rejections by type and reason, those of most proxies first: a fault in what many proxies share is one fault. */
 export function groupRejections(proxies: readonly AssessedProxy[]): readonly RejectionGroup[] {
-  const groups = new Map<string, RejectionGroup & { readonly proxies: string[]; readonly causes: string[]; at: number }>();
+  const groups = new Map<
+    string,
+    RejectionGroup & { readonly proxies: string[]; readonly causes: string[]; at: number }
+  >();
   for (const { name, types } of proxies) {
     for (const { type, rejection } of types) {
       if (rejection === undefined) continue;

@@ -23,16 +23,36 @@ export interface StatusResponse {
 
 const [shortestRefresh, longestRefresh] = [2, 3600];
 
-/** Answers a request for the page, as HTML or JSON (`?format=`, or what is preferred by `Accept`). The model is asked for only where it is shown. */
-export async function respond({ method, query, accept = "" }: StatusRequest, model: () => StatusModel | Promise<StatusModel>): Promise<StatusResponse> {
-  if (method !== "GET" && method !== "HEAD") return answer(method, 405, "text/plain", "method not allowed, expected GET or HEAD\n", { allow: "GET, HEAD" });
+/**
+ * Answers a request for the page, as HTML or JSON (`?format=`, or what is preferred by `Accept`). The model is asked
+ * for only where it is shown.
+ */
+export async function respond(
+  { method, query, accept = "" }: StatusRequest,
+  model: () => StatusModel | Promise<StatusModel>,
+): Promise<StatusResponse> {
+  if (method !== "GET" && method !== "HEAD")
+    return answer(method, 405, "text/plain", "method not allowed, expected GET or HEAD\n", { allow: "GET, HEAD" });
   const format = query.get("format") ?? (prefersJson(accept) ? "json" : "html");
-  if (format === "json") return answer(method, 200, "application/json", `${JSON.stringify(toJson(await model()), undefined, query.has("pretty") ? 2 : undefined)}\n`);
-  if (format !== "html") return answer(method, 400, "text/plain", `format: ${JSON.stringify(format)} is unknown, expected html or json\n`);
+  if (format === "json")
+    return answer(
+      method,
+      200,
+      "application/json",
+      `${JSON.stringify(toJson(await model()), undefined, query.has("pretty") ? 2 : undefined)}\n`,
+    );
+  if (format !== "html")
+    return answer(method, 400, "text/plain", `format: ${JSON.stringify(format)} is unknown, expected html or json\n`);
   const refresh = query.get("refresh");
   if (refresh === null) return answer(method, 200, "text/html", renderPage(await model()));
   const seconds = /^\d{1,4}$/.test(refresh) ? Number(refresh) : 0;
-  if (seconds < shortestRefresh || seconds > longestRefresh) return answer(method, 400, "text/plain", `refresh: must be between ${shortestRefresh} and ${longestRefresh} seconds\n`);
+  if (seconds < shortestRefresh || seconds > longestRefresh)
+    return answer(
+      method,
+      400,
+      "text/plain",
+      `refresh: must be between ${shortestRefresh} and ${longestRefresh} seconds\n`,
+    );
   return answer(method, 200, "text/html", renderPage(await model(), { refreshSeconds: seconds }));
 }
 
@@ -45,13 +65,22 @@ function toJson(model: StatusModel): object {
 /** Reports whether JSON is accepted with a higher quality than HTML. */
 function prefersJson(accept: string): boolean {
   const quality = (type: string): number => {
-    const range = accept.toLowerCase().split(",").map((each) => each.split(";").map((part) => part.trim())).find(([name]) => name === type);
-    return range === undefined ? 0 : Number(/^q=([\d.]+)$/.exec(range.find((part) => part.startsWith("q=")) ?? "q=1")?.[1] ?? 0);
+    const range = accept
+      .toLowerCase()
+      .split(",")
+      .map((each) => each.split(";").map((part) => part.trim()))
+      .find(([name]) => name === type);
+    return range === undefined
+      ? 0
+      : Number(/^q=([\d.]+)$/.exec(range.find((part) => part.startsWith("q=")) ?? "q=1")?.[1] ?? 0);
   };
   return quality("application/json") > quality("text/html");
 }
 
-/** Nothing may be loaded, sent or run but what this package wrote: its style, its script, and what that fetches of the page itself. */
+/**
+ * Nothing may be loaded, sent or run but what this package wrote: its style, its script, and what that fetches of the
+ * page itself.
+ */
 const contentSecurityPolicy = [
   "default-src 'none'",
   `style-src ${hashOf(style)}`,
@@ -67,7 +96,13 @@ function hashOf({ markup }: Html): string {
   return `'sha256-${createHash("sha256").update(markup).digest("base64")}'`;
 }
 
-function answer(method: string, status: number, type: string, body: string, more: Readonly<Record<string, string>> = {}): StatusResponse {
+function answer(
+  method: string,
+  status: number,
+  type: string,
+  body: string,
+  more: Readonly<Record<string, string>> = {},
+): StatusResponse {
   const headers = {
     "content-type": type === "application/json" ? type : `${type}; charset=utf-8`,
     "content-length": String(Buffer.byteLength(body)),

@@ -5,12 +5,27 @@ export function sectionOf(page: string, id: string): string {
 
 /** What a reader sees of markup, with one space between any two words. */
 export function textOf(markup: string): string {
-  const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'", "&#96;": "`", "&amp;": "&" };
-  return markup.replace(/<(style|script)[^]*?<\/\1>/g, " ").replace(/<\/?(span|strong|a|time|small)\b[^>]*>/g, "").replace(/<[^>]*>/g, " ").replace(/&[a-z#0-9]+;/g, (entity) => entities[entity] ?? entity).replace(/\s+/g, " ").trim();
+  const entities: Readonly<Record<string, string>> = {
+    "&lt;": "<",
+    "&gt;": ">",
+    "&quot;": '"',
+    "&#39;": "'",
+    "&#96;": "`",
+    "&amp;": "&",
+  };
+  return markup
+    .replace(/<(style|script)[^]*?<\/\1>/g, " ")
+    .replace(/<\/?(span|strong|a|time|small)\b[^>]*>/g, "")
+    .replace(/<[^>]*>/g, " ")
+    .replace(/&[a-z#0-9]+;/g, (entity) => entities[entity] ?? entity)
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 /** The cells of a table's rows, by row. */
 export function rowsOf(section: string): readonly (readonly string[])[] {
   const body = /<tbody[^]*<\/tbody>/.exec(section)?.[0] ?? "";
-  return [...body.matchAll(/<tr[^]*?<\/tr>/g)].map(([row]) => [...row.matchAll(/<(td|th)\b[^]*?<\/\1>/g)].map(([cell]) => textOf(cell)));
+  return [...body.matchAll(/<tr[^]*?<\/tr>/g)].map(([row]) =>
+    [...row.matchAll(/<(td|th)\b[^]*?<\/\1>/g)].map(([cell]) => textOf(cell)),
+  );
 }

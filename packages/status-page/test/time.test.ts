@@ -18,7 +18,9 @@ it.each([
 
 it("tells a time relative to another, with the exact one beside it", () => {
   const at = Date.parse("2027-03-01T12:00:00Z");
-  expect(relativeTime(at, at + 500).markup).toBe('<time datetime="2027-03-01T12:00:00.000Z" title="2027-03-01T12:00:00.000Z">now</time>');
+  expect(relativeTime(at, at + 500).markup).toBe(
+    '<time datetime="2027-03-01T12:00:00.000Z" title="2027-03-01T12:00:00.000Z">now</time>',
+  );
   expect(relativeTime(at, at + 90_000).markup).toContain(">1m ago<");
   expect(relativeTime(at, at - 90_000).markup).toContain(">in 1m<");
 });

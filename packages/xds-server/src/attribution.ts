@@ -3,11 +3,15 @@ import type { SubscribedNames } from "./subscribed-names.js";
 import type { Selection } from "./wire/body-cache.js";
 
 /**
- * Attributes responses to changes of the source. The server calls it at the points of a push that matter for this and copies the results
- * into its events; the protocol does not depend on them. All methods are synchronous and must not throw.
+ * Attributes responses to changes of the source. The server calls it at the points of a push that matter for this and
+ * copies the results into its events; the protocol does not depend on them. All methods are synchronous and must not
+ * throw.
  */
 export interface Attribution {
-  /** Announces a change of the source, before any stream is marked. `revision` is undefined for a change without a number. */
+  /**
+   * Announces a change of the source, before any stream is marked. `revision` is undefined for a change without a
+   * number.
+   */
   changed(revision: number | undefined): void;
   /** Starts the attribution of an admitted stream. */
   open(stream: AttributedStream): StreamAttribution;
@@ -15,7 +19,10 @@ export interface Attribution {
 
 /** The state of a stream that attribution reads. */
 export interface AttributedStream {
-  /** The set of a type that the client was last sent or that the current pass sends; undefined if the client is not subscribed. */
+  /**
+   * The set of a type that the client was last sent or that the current pass sends; undefined if the client is not
+   * subscribed.
+   */
   sentSet(typeUrl: string): ResourceSet | undefined;
   /** The set that the source has for the client now; undefined if there is none or the source threw. */
   currentSet(typeUrl: string): ResourceSet | undefined;

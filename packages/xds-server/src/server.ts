@@ -16,7 +16,10 @@ export interface XdsServerOptions {
   readonly attribution?: Attribution;
   /** Maximum number of pushes in progress (Istio: `PILOT_PUSH_THROTTLE`). Default 100. */
   readonly concurrentPushes?: number;
-  /** Maximum rate of new streams per second. A stream that would be delayed by more than 1 s is rejected with `ResourceExhausted`. Default: no limit. */
+  /**
+   * Maximum rate of new streams per second. A stream that would be delayed by more than 1 s is rejected with
+   * `ResourceExhausted`. Default: no limit.
+   */
   readonly streamsPerSecond?: number;
   /** Time after which a client that reads nothing is disconnected. Default 60,000 ms. */
   readonly sendTimeoutMs?: number;
@@ -33,8 +36,8 @@ export interface XdsServerOptions {
 }
 
 /**
- * The gRPC implementation. `http2` writes shared buffers to Node's HTTP/2 streams. `connect` uses connect-node handlers, which copy each
- * message and cost about thirty times the CPU for large messages.
+ * The gRPC implementation. `http2` writes shared buffers to Node's HTTP/2 streams. `connect` uses connect-node
+ * handlers, which copy each message and cost about thirty times the CPU for large messages.
  */
 export type TransportName = "http2" | "connect";
 
@@ -49,11 +52,19 @@ export interface ListenOptions {
   readonly transport?: TransportName;
   /** Additional services on the same port. */
   readonly routes?: (router: ConnectRouter) => void;
-  /** Interval of keepalive pings, and the timeout after which the connection is closed. Default 30,000 and 10,000 ms. */
+  /**
+   * Interval of keepalive pings, and the timeout after which the connection is closed. Default 30,000 and 10,000 ms.
+   */
   readonly keepAlive?: { readonly intervalMs: number; readonly timeoutMs: number };
-  /** Maximum connection age (with a jitter of ±10 %) and grace period, after which streams end with `Unavailable`. Default: no limit. */
+  /**
+   * Maximum connection age (with a jitter of ±10 %) and grace period, after which streams end with `Unavailable`.
+   * Default: no limit.
+   */
   readonly maxAge?: { readonly ms: number; readonly graceMs: number };
-  /** Maximum size of a request; larger requests fail with `ResourceExhausted`. Default 4,194,304 (Istio: `ISTIO_GPRC_MAXRECVMSGSIZE`). */
+  /**
+   * Maximum size of a request; larger requests fail with `ResourceExhausted`. Default 4,194,304 (Istio:
+   * `ISTIO_GPRC_MAXRECVMSGSIZE`).
+   */
   readonly maxRequestBytes?: number;
   /** Maximum number of concurrent streams per connection. Default 100,000 (Istio: `ISTIO_GPRC_MAXSTREAMS`). */
   readonly maxStreams?: number;
@@ -98,9 +109,9 @@ export interface XdsServer {
   /** Pushes to all clients, as after a change of everything. */
   push(): void;
   /**
-   * Rejects new streams, sends GOAWAY, and ends the open streams with `Unavailable`, spread over the grace period (default 5,000 ms) so
-   * that clients do not reconnect to other replicas all at once. Streams with outstanding responses are ended last. Then closes all
-   * listeners.
+   * Rejects new streams, sends GOAWAY, and ends the open streams with `Unavailable`, spread over the grace period
+   * (default 5,000 ms) so that clients do not reconnect to other replicas all at once. Streams with outstanding
+   * responses are ended last. Then closes all listeners.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

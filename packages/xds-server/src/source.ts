@@ -2,8 +2,8 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 
 /**
- * The source of a server's resources. The server reads resources from the source's current state; the source reports changes, after which
- * the server reads again. `C` is the source's own state of one client.
+ * The source of a server's resources. The server reads resources from the source's current state; the source reports
+ * changes, after which the server reads again. `C` is the source's own state of one client.
  */
 export interface ResourceSource<C = unknown> {
   /** Reports whether the first snapshot is ready. Until then, streams are rejected with `Unavailable`. */
@@ -17,9 +17,9 @@ export interface ResourceSource<C = unknown> {
   open(node: Node, peer: Peer): C | Promise<C>;
 
   /**
-   * Returns the resources of a type for a client; undefined if the source does not serve the type. All of them are sent for a wildcard
-   * subscription, otherwise those that the client subscribes to. Must return the same object while nothing has changed, or a set that
-   * shares unchanged parts with it: sets are compared by identity first.
+   * Returns the resources of a type for a client; undefined if the source does not serve the type. All of them are sent
+   * for a wildcard subscription, otherwise those that the client subscribes to. Must return the same object while
+   * nothing has changed, or a set that shares unchanged parts with it: sets are compared by identity first.
    */
   resources(client: C, typeUrl: string): ResourceSet | undefined;
 
@@ -27,8 +27,8 @@ export interface ResourceSource<C = unknown> {
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
   /**
-   * Returns the response to a request of an on-demand type, such as a debug command; undefined for all other types. On-demand types are
-   * not subscribed to: each request is answered once.
+   * Returns the response to a request of an on-demand type, such as a debug command; undefined for all other types.
+   * On-demand types are not subscribed to: each request is answered once.
    *
    * @param names the requested names; to be read only for on-demand types, and before this returns
    * @throws ConnectError to end the stream with it
@@ -57,8 +57,8 @@ export interface SourceChange<C = never> {
   /** The affected type URLs. Default: all. */
   readonly types?: readonly string[];
   /**
-   * The affected clients, each with the affected type URLs. Default: all clients. A client need not be named again until the server has
-   * read its resources. No two streams may have the same client.
+   * The affected clients, each with the affected type URLs. Default: all clients. A client need not be named again
+   * until the server has read its resources. No two streams may have the same client.
    */
   readonly clients?: ReadonlyMap<C, Iterable<string>>;
 }

@@ -33,8 +33,8 @@ interface Manifest {
 const ads = { configSourceSpecifier: { case: "ads", value: {} } } as const;
 
 /**
- * A source that follows a directory of Kubernetes objects, as little as makes each type of resource change: a cluster with
- * endpoints for each Service, one listener, and one table of routes.
+ * A source that follows a directory of Kubernetes objects, as little as makes each type of resource change: a cluster
+ * with endpoints for each Service, one listener, and one table of routes.
  */
 export async function toyMesh(directory: string): Promise<StaticSource & { stop(): void }> {
   const source = staticSource(await load(directory));

@@ -1,6 +1,16 @@
-// Costs of analysis in process: everything from nothing, and after single edits: `npm run analysis -w tools/bench -- [services]`.
+// Costs of analysis in process: everything from nothing, and after single edits: `npm run analysis -w tools/bench --
+// [services]`.
 import { findings } from "@istiod/analysis";
-import { allKinds, analysisKinds, applyMeshConfig, decode, type LocatedObject, meshConfig, meshConfigKey, setObjects } from "@istiod/config-ingestion";
+import {
+  allKinds,
+  analysisKinds,
+  applyMeshConfig,
+  decode,
+  type LocatedObject,
+  meshConfig,
+  meshConfigKey,
+  setObjects,
+} from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { change, type ChangeKind } from "./mesh/changes.js";
 import { Mesh } from "./mesh/mesh.js";
@@ -32,7 +42,9 @@ function populated(): Database<undefined> {
 }
 
 const figures: Figure[] = [];
-const cold = [populated(), populated(), populated()].map((database) => milliseconds(() => database.view(undefined).call(findings)));
+const cold = [populated(), populated(), populated()].map((database) =>
+  milliseconds(() => database.view(undefined).call(findings)),
+);
 const database = populated();
 const view = database.view(undefined);
 const before = heapBytes();
@@ -44,7 +56,18 @@ figures.push({ what: "findings", value: found, unit: "" });
 figures.push({ what: "from nothing", value: fromNothing, unit: "ms" });
 figures.push({ what: "memory", value: (heapBytes() - before) / (services + objects), unit: "bytes an object" });
 
-const edits: readonly ChangeKind[] = ["weight", "rule", "policy", "mtls", "gateway-route", "endpoint", "pod", "service-alone", "service-add", "service-del"];
+const edits: readonly ChangeKind[] = [
+  "weight",
+  "rule",
+  "policy",
+  "mtls",
+  "gateway-route",
+  "endpoint",
+  "pod",
+  "service-alone",
+  "service-add",
+  "service-del",
+];
 for (const kind of edits) {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {

@@ -48,8 +48,9 @@ interface Sample {
 }
 
 /**
- * So often, for each service, the mesh is changed before it is served: by then services have as many pods as they will have on average, and rules differ as much.
- * A mesh that began with two pods a service had four fifths more after twenty changes of each, and memory grew with it.
+ * So often, for each service, the mesh is changed before it is served: by then services have as many pods as they will
+ * have on average, and rules differ as much. A mesh that began with two pods a service had four fifths more after
+ * twenty changes of each, and memory grew with it.
  */
 const changesBefore = 80;
 
@@ -82,7 +83,9 @@ async function churn(options: Options, json: string | undefined): Promise<boolea
     await fleet.connect();
     const run = new Run(options, mesh, directory, fleet, server);
     const connected = await run.sample("collect");
-    console.log(`${options.proxies} proxies, ${options.services} services: connected with ${connected.cpuSeconds.toFixed(1)} CPU seconds\n`);
+    console.log(
+      `${options.proxies} proxies, ${options.services} services: connected with ${connected.cpuSeconds.toFixed(1)} CPU seconds\n`,
+    );
     console.log(lines(columns, [])[0]);
     const early = await run.all();
     const end = await run.sample("collect");
@@ -94,12 +97,16 @@ async function churn(options: Options, json: string | undefined): Promise<boolea
     for (const each of settled) {
       const found = await differencesFromFresh(each, fresh.xds);
       if (found.length > 0) missed++;
-      wrong.push(...found.map((difference) => `${each.place.name}.${each.place.namespace} by ${each.variant}: ${difference}`));
+      wrong.push(
+        ...found.map((difference) => `${each.place.name}.${each.place.namespace} by ${each.variant}: ${difference}`),
+      );
     }
     const growth = (100 * (end.heap - early.heap)) / early.heap;
     const failures = [
       ...(wrong.length > 0 ? [`${wrong.length} differences from a fresh computation, in ${missed} proxies`] : []),
-      ...(growth > options.growth ? [`the heap grew by ${growth.toFixed(1)} % since the first part, more than ${options.growth} %`] : []),
+      ...(growth > options.growth
+        ? [`the heap grew by ${growth.toFixed(1)} % since the first part, more than ${options.growth} %`]
+        : []),
     ];
     const changes = [...run.changes.values()].reduce((sum, each) => sum + each, 0);
     const result = {
@@ -130,22 +137,47 @@ interface Result {
   readonly changes: Readonly<Record<string, number>>;
   readonly fleet: ChurningFleet["counts"];
   readonly cpuSecondsAChange: number;
-  readonly memory: { readonly connected: Sample; readonly early: Sample; readonly end: Sample; readonly peakRss: number };
+  readonly memory: {
+    readonly connected: Sample;
+    readonly early: Sample;
+    readonly end: Sample;
+    readonly peakRss: number;
+  };
   readonly missedUpdates: number;
   readonly differences: readonly string[];
 }
 
-function summary({ changes, fleet, cpuSecondsAChange, memory, missedUpdates, differences }: Result, made: number, growth: number): string[] {
-  const three = (of: (sample: Sample) => number): string => [memory.connected, memory.early, memory.end].map((sample) => (of(sample) / 2 ** 20).toFixed(1)).join(", ");
+function summary(
+  { changes, fleet, cpuSecondsAChange, memory, missedUpdates, differences }: Result,
+  made: number,
+  growth: number,
+): string[] {
+  const three = (of: (sample: Sample) => number): string =>
+    [memory.connected, memory.early, memory.end].map((sample) => (of(sample) / 2 ** 20).toFixed(1)).join(", ");
   const rows: readonly (readonly [string, string])[] = [
-    ["changes", `${made}: ${Object.entries(changes).sort(([, a], [, b]) => b - a).map(([kind, times]) => `${kind} ${times}`).join(", ")}`],
+    [
+      "changes",
+      `${made}: ${Object.entries(changes)
+        .sort(([, a], [, b]) => b - a)
+        .map(([kind, times]) => `${kind} ${times}`)
+        .join(", ")}`,
+    ],
     ["responses taken, refused", `${fleet.responses}, ${fleet.refused}`],
     ["proxies that went and returned with what they had, as new ones", `${fleet.returned}, ${fleet.replaced}`],
     ["times that a slow one stopped reading; streams ended by the server", `${fleet.paused}; ${fleet.ended}`],
     ["CPU of istiod for a change", `${(cpuSecondsAChange * 1000).toFixed(1)} ms`],
-    ["heap after collection: all connected, after the first part, at the end", `${three(({ heap }) => heap)} MiB (${growth >= 0 ? "+" : ""}${growth.toFixed(1)} % since the first part)`],
-    ["of that V8's code; buffers beside the heap", `${three(({ code }) => code)} MiB; ${three(({ external }) => external)} MiB`],
-    ["RSS: the same, and the most", `${[memory.connected.rss, memory.early.rss, memory.end.rss, memory.peakRss].map(mib).join(", ")} MiB`],
+    [
+      "heap after collection: all connected, after the first part, at the end",
+      `${three(({ heap }) => heap)} MiB (${growth >= 0 ? "+" : ""}${growth.toFixed(1)} % since the first part)`,
+    ],
+    [
+      "of that V8's code; buffers beside the heap",
+      `${three(({ code }) => code)} MiB; ${three(({ external }) => external)} MiB`,
+    ],
+    [
+      "RSS: the same, and the most",
+      `${[memory.connected.rss, memory.early.rss, memory.end.rss, memory.peakRss].map(mib).join(", ")} MiB`,
+    ],
     ["differences from a fresh computation", String(differences.length)],
     ["proxies that missed an update", String(missedUpdates)],
   ];
@@ -176,10 +208,24 @@ class Run {
   async sample(request: "report" | "collect"): Promise<Sample> {
     const { rss, heap, external, code } = await this.#server.heap(request);
     const { responses, bytes } = this.#fleet.counts;
-    return { minute: this.#seconds() / 60, rss, heap, external, code, cpuSeconds: cpuSeconds(this.#server.pid), changes: this.#made, responses, bytesSent: bytes, load: loadavg()[0] ?? 0 };
+    return {
+      minute: this.#seconds() / 60,
+      rss,
+      heap,
+      external,
+      code,
+      cpuSeconds: cpuSeconds(this.#server.pid),
+      changes: this.#made,
+      responses,
+      bytesSent: bytes,
+      load: loadavg()[0] ?? 0,
+    };
   }
 
-  /** Changes and disturbs for as long as it should; gives the state after the first part: three minutes, or a third of a shorter run. */
+  /**
+   * Changes and disturbs for as long as it should; gives the state after the first part: three minutes, or a third of a
+   * shorter run.
+   */
   async all(): Promise<Sample> {
     const { minutes, rate } = this.#options;
     const total = minutes * 60;
@@ -240,7 +286,15 @@ else {
   const { json, help: _, minutes, ...numbers } = values;
   const read = (flag: keyof typeof numbers): number => positive(flag, numbers[flag]);
   await runCommand("churn", () => {
-    const options = { minutes: Number(minutes), proxies: read("proxies"), services: read("services"), namespaces: read("namespaces"), rate: read("rate"), seed: read("seed"), growth: read("growth") };
+    const options = {
+      minutes: Number(minutes),
+      proxies: read("proxies"),
+      services: read("services"),
+      namespaces: read("namespaces"),
+      rate: read("rate"),
+      seed: read("seed"),
+      growth: read("growth"),
+    };
     if (!(options.minutes > 0)) throw new Error(`--minutes ${minutes}: expected a number above 0`);
     return churn(options, json);
   });

@@ -65,16 +65,28 @@ function pull(views: readonly View<Client>[]): Set<unknown> {
 function fleet(): Figure[] {
   for (let i = 0; i < 3; i++) pull(mesh().views);
   let made = mesh();
-  const cold = least(5, () => pull(made.views), () => (made = mesh()));
+  const cold = least(
+    5,
+    () => pull(made.views),
+    () => (made = mesh()),
+  );
   const { db, views } = made;
   const { memos } = db.stats();
   const changeOne = (round: number): void => {
-    db.commit((tx) => tx.set(services, hosts[round * 7] as string, { host: hosts[round * 7] as string, port: 9000 + round }));
+    db.commit((tx) =>
+      tx.set(services, hosts[round * 7] as string, { host: hosts[round * 7] as string, port: 9000 + round }),
+    );
   };
   const changed = least(21, () => pull(views), changeOne);
-  const commit = least(21, () => db.commit((tx) => tx.set(services, hosts[3] as string, { host: "x", port: Math.random() })));
+  const commit = least(21, () =>
+    db.commit((tx) => tx.set(services, hosts[3] as string, { host: "x", port: Math.random() })),
+  );
   pull(views);
-  const untouched = least(21, () => pull(views), (round) => db.commit((tx) => tx.set(unread, "x", round)));
+  const untouched = least(
+    21,
+    () => pull(views),
+    (round) => db.commit((tx) => tx.set(unread, "x", round)),
+  );
   const before = db.stats().recomputations;
   db.commit((tx) => tx.set(unread, "x", -1));
   pull(views);
@@ -85,7 +97,11 @@ function fleet(): Figure[] {
   });
   const merged = least(1, () => pull(views));
   return [
-    { what: `memos of ${clusterCount} clusters x ${clientCount} clients in ${classCount} classes`, value: memos, unit: "" },
+    {
+      what: `memos of ${clusterCount} clusters x ${clientCount} clients in ${classCount} classes`,
+      value: memos,
+      unit: "",
+    },
     { what: "all clients, cold", value: cold, unit: "ms" },
     { what: "commit of one changed service", value: commit * 1000, unit: "µs" },
     { what: "all clients after one changed service", value: changed, unit: "ms" },
@@ -127,7 +143,9 @@ function bytes(): Figure[] {
 function reads(): Figure[] {
   const count = 5000;
   const keys = Array.from({ length: count }, (_, i) => `key-${i}`);
-  const facts = Array.from({ length: 50 }, (_, i) => fact(`fact-${i}`, (client: Client) => client.namespace.length > i));
+  const facts = Array.from({ length: 50 }, (_, i) =>
+    fact(`fact-${i}`, (client: Client) => client.namespace.length > i),
+  );
   const figures: Figure[] = [];
   const time = (what: string, body: (q: QueryContext) => number, clients = 1): void => {
     const root = query("root", (q) => {
@@ -139,25 +157,40 @@ function reads(): Figure[] {
     const views = Array.from({ length: clients }, (_, i) => db.view({ name: "", namespace: "n".repeat(i % 50) }));
     const first = milliseconds(() => views[0]?.call(root));
     for (const view of views) view.call(root);
-    const again = least(200, () => views[0]?.call(root), (round) => db.commit((tx) => tx.set(unread, "again", round)));
+    const again = least(
+      200,
+      () => views[0]?.call(root),
+      (round) => db.commit((tx) => tx.set(unread, "again", round)),
+    );
     figures.push({ what: `${what}, again`, value: (again * 1e6) / count, unit: "ns" });
     figures.push({ what: `${what}, first time`, value: (first * 1e6) / count, unit: "ns" });
   };
   time("q.read", (q) => keys.reduce((sum, key) => sum + (q.read(numbers, key) ?? 0), 0));
   time("q.call of a valid memo", (q) => keys.reduce((sum, key) => sum + q.call(cell, key), 0));
   time("q.call of a valid memo that asked a fact", (q) => keys.reduce((sum, key) => sum + q.call(scopedCell, key), 0));
-  const deep = query("deep", (q, key: string) => facts.reduce((sum, ask) => sum + (q.ask(ask) ? 1 : 0), q.read(numbers, key) ?? 0));
-  time("q.call of a valid memo that asked 50 facts, of 50 classes", (q) => keys.reduce((sum, key) => sum + q.call(deep, key), 0), 50);
+  const deep = query("deep", (q, key: string) =>
+    facts.reduce((sum, ask) => sum + (q.ask(ask) ? 1 : 0), q.read(numbers, key) ?? 0),
+  );
+  time(
+    "q.call of a valid memo that asked 50 facts, of 50 classes",
+    (q) => keys.reduce((sum, key) => sum + q.call(deep, key), 0),
+    50,
+  );
   figures.push(...lookups(facts));
   time("q.ask", (q) => keys.reduce((sum, _, i) => sum + (q.ask(facts[i % 50] as (typeof facts)[0]) ? 1 : 0), 0));
   return figures;
 }
 
-/** Nanoseconds to find the memos of another client's class, 50 facts deep, where the client itself was never asked before. */
+/**
+ * Nanoseconds to find the memos of another client's class, 50 facts deep, where the client itself was never asked
+ * before.
+ */
 function lookups(facts: readonly Fact<Client, void, boolean>[]): Figure[] {
   const keys = Array.from({ length: 5000 }, (_, i) => `key-${i}`);
   const name = fact("name", (client: Client) => client.name);
-  const deep = query("deep", (q, key: string) => facts.reduce((sum, ask) => sum + (q.ask(ask) ? 1 : 0), q.read(numbers, key) ?? 0));
+  const deep = query("deep", (q, key: string) =>
+    facts.reduce((sum, ask) => sum + (q.ask(ask) ? 1 : 0), q.read(numbers, key) ?? 0),
+  );
   const root = query("root", (q) => keys.reduce((sum, key) => sum + q.call(deep, key), q.ask(name).length));
   const figures: Figure[] = [];
   for (const classes of [1, 20]) {
@@ -166,7 +199,11 @@ function lookups(facts: readonly Fact<Client, void, boolean>[]): Figure[] {
     for (let i = 0; i < classes; i++) view(i).call(root);
     let next = classes;
     const best = least(30, () => view(next++).call(root));
-    figures.push({ what: `q.call for a new client: 50 facts, ${classes} classes`, value: (best * 1e6) / keys.length, unit: "ns" });
+    figures.push({
+      what: `q.call for a new client: 50 facts, ${classes} classes`,
+      value: (best * 1e6) / keys.length,
+      unit: "ns",
+    });
   }
   return figures;
 }
@@ -180,14 +217,20 @@ function wideRoot(): Figure[] {
   const view = db.view({ name: "", namespace: "" });
   const root = query("root", (q) => keys.reduce((sum, key) => sum + q.call(parity, key), 0));
   view.call(root);
-  const change = (by: number) => (round: number): void => {
-    db.commit((tx) => tx.set(numbers, keys[round] as string, (db.read(numbers, keys[round] as string) ?? 0) + by));
-  };
+  const change =
+    (by: number) =>
+    (round: number): void => {
+      db.commit((tx) => tx.set(numbers, keys[round] as string, (db.read(numbers, keys[round] as string) ?? 0) + by));
+    };
   const odd = least(200, () => view.call(root), change(1));
   const even = least(200, () => view.call(root), change(2));
   return [
     { what: "root of 5,000 calls, one of which gives another result", value: odd * 1000, unit: "µs" },
-    { what: "root of 5,000 calls, one of which runs and gives the same (early cutoff)", value: even * 1000, unit: "µs" },
+    {
+      what: "root of 5,000 calls, one of which runs and gives the same (early cutoff)",
+      value: even * 1000,
+      unit: "µs",
+    },
   ];
 }
 
@@ -208,7 +251,9 @@ function records(): Figure {
   const all = query("all", (q) =>
     names.map((service) => {
       const ref = { service, host: `${service}.shop.svc.cluster.local` };
-      return ["", "v1", "v2"].map((name) => q.call(subset, { service: ref, port: q.call(found, ref).port, subset: name }));
+      return ["", "v1", "v2"].map((name) =>
+        q.call(subset, { service: ref, port: q.call(found, ref).port, subset: name }),
+      );
     }),
   );
   const made = (): View<Client> => {
@@ -217,8 +262,16 @@ function records(): Figure {
     return db.view({ name: "", namespace: "" });
   };
   let view = made();
-  const best = least(15, () => view.call(all), () => (view = made()));
-  return { what: "a memo of a call with records in its argument, cold", value: (best * 1000) / (names.length * 5), unit: "µs" };
+  const best = least(
+    15,
+    () => view.call(all),
+    () => (view = made()),
+  );
+  return {
+    what: "a memo of a call with records in its argument, cold",
+    value: (best * 1000) / (names.length * 5),
+    unit: "µs",
+  };
 }
 
 /** What a lookup costs on this machine at this moment, to compare with. */

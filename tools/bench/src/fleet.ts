@@ -32,7 +32,10 @@ const { values } = parseArgs({
     help: { type: "boolean", short: "h" },
     ...meshFlags,
     mode: { type: "string", default: "delta" },
-    script: { type: "string", default: "connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect" },
+    script: {
+      type: "string",
+      default: "connect,idle,metadata,endpoint,weight,rule,policy,gateway-route,pod,service-add,service-del,reconnect",
+    },
     threads: { type: "string", default: "1" },
     tls: { type: "boolean", default: false },
     profile: { type: "boolean", default: false },
@@ -50,7 +53,8 @@ function attached(): RunningIstiod | undefined {
   if (values.istiod === undefined) return undefined;
   const { xds, pid, dir } = values;
   const [, host = "", port = ""] = /^(.+):(\d+)$/.exec(xds ?? "") ?? [];
-  if (host === "" || pid === undefined || dir === undefined) throw new Error("--istiod needs --xds HOST:PORT, --pid and --dir");
+  if (host === "" || pid === undefined || dir === undefined)
+    throw new Error("--istiod needs --xds HOST:PORT, --pid and --dir");
   return { http: values.istiod, xds: { host, port: Number(port) }, pid: positive("pid", pid), directory: dir };
 }
 
@@ -62,7 +66,8 @@ function ports(): readonly [number, number] | undefined {
 }
 
 async function main(): Promise<boolean> {
-  if (values.mode !== "delta" && values.mode !== "sotw") throw new Error(`--mode ${values.mode}: expected delta or sotw`);
+  if (values.mode !== "delta" && values.mode !== "sotw")
+    throw new Error(`--mode ${values.mode}: expected delta or sotw`);
   const table = values.json !== "-";
   const show = (step: StepReport): void => {
     if (!table) return;
@@ -82,7 +87,15 @@ async function main(): Promise<boolean> {
   });
   const failed = report.steps.flatMap(failures);
   const json = JSON.stringify({ ...report, failures: failed }, undefined, 1);
-  if (table) for (const line of [title(report), "", ...lines(stepColumns, report.steps), ...(values.profile ? ["", ...lines(profileColumns, report.steps)] : []), ...(failed.length > 0 ? ["", ...failed.map((text) => `! ${text}`)] : [])]) console.log(line);
+  if (table)
+    for (const line of [
+      title(report),
+      "",
+      ...lines(stepColumns, report.steps),
+      ...(values.profile ? ["", ...lines(profileColumns, report.steps)] : []),
+      ...(failed.length > 0 ? ["", ...failed.map((text) => `! ${text}`)] : []),
+    ])
+      console.log(line);
   else console.log(json);
   if (values.json !== undefined && values.json !== "-") await writeFile(values.json, json);
   return failed.length === 0;

@@ -1,5 +1,16 @@
 // Costs of the generators in process, without streams: `npm run generators -w tools/bench -- [services] [proxies]`.
-import { applyMeshConfig, decode, type LocatedObject, meshConfig, meshConfigKey, readMeshNetworks, meshNetworks, meshNetworksKey, type Report, setObjects } from "@istiod/config-ingestion";
+import {
+  applyMeshConfig,
+  decode,
+  type LocatedObject,
+  meshConfig,
+  meshConfigKey,
+  readMeshNetworks,
+  meshNetworks,
+  meshNetworksKey,
+  type Report,
+  setObjects,
+} from "@istiod/config-ingestion";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { clusterType, endpointType, listenerType, type ResourceSet, routeType } from "@istiod/resources";
@@ -41,7 +52,9 @@ database.commit((tx) => {
   tx.set(meshNetworks, meshNetworksKey, required(readMeshNetworks({}, strict)));
   setObjects(tx, located(mesh.objects()));
 });
-const views = mesh.proxies().map((place) => database.view(proxyFromNode({ ...place, locality: { region: place.region, zone: place.zone } })));
+const views = mesh
+  .proxies()
+  .map((place) => database.view(proxyFromNode({ ...place, locality: { region: place.region, zone: place.zone } })));
 
 const last = new Map<string, (ResourceSet | undefined)[]>(Object.keys(types).map((t) => [t, []]));
 const figures: Figure[] = [];
@@ -60,10 +73,18 @@ function ask(type: keyof typeof types, label: string): void {
   const known = new Set([...new Set(before)].flatMap((s) => (s === undefined ? [] : [...s])));
   const fresh = [...resources].filter((r) => !known.has(r));
   figures.push({ what: `${label}: ${type}`, value: ms, unit: "ms for all proxies" });
-  figures.push({ what: `${label}: ${type}, resources made`, value: fresh.length, unit: `of ${sets.size} distinct sets` });
+  figures.push({
+    what: `${label}: ${type}, resources made`,
+    value: fresh.length,
+    unit: `of ${sets.size} distinct sets`,
+  });
   if (fresh.length > 0) {
     figures.push({ what: `${label}: ${type}, a resource made`, value: (ms * 1000) / fresh.length, unit: "µs" });
-    figures.push({ what: `${label}: ${type}, a resource made`, value: fresh.reduce((n, r) => n + r.bytes.length, 0) / fresh.length, unit: "bytes" });
+    figures.push({
+      what: `${label}: ${type}, a resource made`,
+      value: fresh.reduce((n, r) => n + r.bytes.length, 0) / fresh.length,
+      unit: "bytes",
+    });
   }
 }
 
@@ -71,7 +92,11 @@ function round(label: string, kind?: ChangeKind): void {
   const before = database.stats().recomputations;
   if (kind) {
     const objects = located(change(mesh, kind, 7).put);
-    figures.push({ what: `${label}: commit`, value: milliseconds(() => void database.commit((tx) => setObjects(tx, objects))), unit: "ms" });
+    figures.push({
+      what: `${label}: commit`,
+      value: milliseconds(() => void database.commit((tx) => setObjects(tx, objects))),
+      unit: "ms",
+    });
   }
   for (const type of Object.keys(types) as (keyof typeof types)[]) ask(type, label);
   figures.push({ what: `${label}: queries run`, value: database.stats().recomputations - before, unit: "" });
@@ -80,7 +105,10 @@ function round(label: string, kind?: ChangeKind): void {
 const empty = heapBytes();
 round("cold");
 const { memos, bytes } = database.stats();
-figures.push({ what: "memos", value: memos, unit: "" }, { what: "records of the engine", value: bytes / memos, unit: "bytes a memo" });
+figures.push(
+  { what: "memos", value: memos, unit: "" },
+  { what: "records of the engine", value: bytes / memos, unit: "bytes a memo" },
+);
 figures.push({ what: "heap for all resources and records", value: (heapBytes() - empty) / 1e6, unit: "MB" });
 round("nothing changed");
 round("one weight", "weight");

@@ -45,11 +45,17 @@ const { values } = parseArgs({
   },
 });
 
-const list = (flag: "proxies" | "services"): number[] => values[flag].split(",").filter((text) => text !== "").map((text) => positive(flag, text));
+const list = (flag: "proxies" | "services"): number[] =>
+  values[flag]
+    .split(",")
+    .filter((text) => text !== "")
+    .map((text) => positive(flag, text));
 
 async function main(): Promise<boolean> {
-  if (values.mode !== "delta" && values.mode !== "sotw") throw new Error(`--mode ${values.mode}: expected delta or sotw`);
-  if (values.only !== undefined && values.only !== "scoped" && values.only !== "unscoped") throw new Error(`--only ${values.only}: expected scoped or unscoped`);
+  if (values.mode !== "delta" && values.mode !== "sotw")
+    throw new Error(`--mode ${values.mode}: expected delta or sotw`);
+  if (values.only !== undefined && values.only !== "scoped" && values.only !== "unscoped")
+    throw new Error(`--only ${values.only}: expected scoped or unscoped`);
   const options = {
     proxies: list("proxies"),
     services: list("services"),
@@ -76,8 +82,15 @@ async function main(): Promise<boolean> {
         failed.push(...failures);
       }
       results.push(...points);
-      if (points.length > 0) console.log([`\nmore ${axis}, ${scoped ? "one Sidecar a namespace" : "nothing scoped"}\n`, ...lines(growthColumns, points)].join("\n"));
-      if (values.json !== undefined) await writeFile(values.json, JSON.stringify({ options, points: results, failures: failed }, undefined, 1));
+      if (points.length > 0)
+        console.log(
+          [
+            `\nmore ${axis}, ${scoped ? "one Sidecar a namespace" : "nothing scoped"}\n`,
+            ...lines(growthColumns, points),
+          ].join("\n"),
+        );
+      if (values.json !== undefined)
+        await writeFile(values.json, JSON.stringify({ options, points: results, failures: failed }, undefined, 1));
     }
   }
   for (const text of failed) console.log(`! ${text}`);

@@ -14,7 +14,10 @@ export function milliseconds(work: () => void): number {
   return Math.min(elapsed, elapsed > 20 ? (user + system) / 1e3 : Infinity);
 }
 
-/** The least of `times` measurements of `work`, in milliseconds: what else the machine does only adds. `prepare` is not counted. */
+/**
+ * The least of `times` measurements of `work`, in milliseconds: what else the machine does only adds. `prepare` is not
+ * counted.
+ */
 export function least(times: number, work: () => void, prepare: (round: number) => void = () => undefined): number {
   let best = Infinity;
   for (let round = 0; round < times; round++) {
@@ -42,8 +45,11 @@ export interface Figure {
 export function print(title: string, figures: readonly Figure[]): void {
   const width = Math.max(...figures.map(({ what }) => what.length));
   console.log(`${title}\n`);
-  for (const { what, value, unit } of figures) console.log(`${what.padEnd(width)}  ${round(value).padStart(12)} ${unit}`);
-  console.log(`\n${JSON.stringify({ title, figures: figures.map((figure) => ({ ...figure, value: Number(round(figure.value)) })) })}`);
+  for (const { what, value, unit } of figures)
+    console.log(`${what.padEnd(width)}  ${round(value).padStart(12)} ${unit}`);
+  console.log(
+    `\n${JSON.stringify({ title, figures: figures.map((figure) => ({ ...figure, value: Number(round(figure.value)) })) })}`,
+  );
 }
 
 function round(value: number): string {

@@ -11,7 +11,9 @@ Writes a synthetic mesh: DIR/mesh holds the objects, one a file, and DIR/proxies
 
 ${meshUsage}`;
 
-const { values } = parseArgs({ options: { ...meshFlags, help: { type: "boolean", short: "h" }, out: { type: "string" } } });
+const { values } = parseArgs({
+  options: { ...meshFlags, help: { type: "boolean", short: "h" }, out: { type: "string" } },
+});
 if (values.help) console.log(usage);
 else if (values.out === undefined) {
   console.error(usage);

@@ -11,7 +11,10 @@ export function positive(flag: string, text: string): number {
   return value;
 }
 
-/** Runs a command: status 0 if what it measured is as it should be, 1 if not, 2 with a sentence where it could not be run. */
+/**
+ * Runs a command: status 0 if what it measured is as it should be, 1 if not, 2 with a sentence where it could not be
+ * run.
+ */
 export async function runCommand(name: string, command: () => Promise<boolean>): Promise<void> {
   try {
     process.exitCode = (await command()) ? 0 : 1;
@@ -41,7 +44,12 @@ export const meshUsage = `  --services 200     services, each with pods, a weigh
   --seed 1           equal seeds give equal meshes`;
 
 /** @throws Error that names the flag whose value cannot be used */
-export function meshOptions(values: { readonly [F in Exclude<keyof typeof meshFlags, "in-first" | "scoped">]: string } & { readonly "in-first"?: string | undefined; readonly scoped: boolean }): MeshOptions {
+export function meshOptions(
+  values: { readonly [F in Exclude<keyof typeof meshFlags, "in-first" | "scoped">]: string } & {
+    readonly "in-first"?: string | undefined;
+    readonly scoped: boolean;
+  },
+): MeshOptions {
   const inFirst = values["in-first"];
   return {
     services: positive("services", values.services),

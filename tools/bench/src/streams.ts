@@ -53,7 +53,9 @@ async function until(what: string, holds: () => boolean | Promise<boolean>): Pro
 }
 
 async function streams(): Promise<boolean> {
-  const [proxies, namespaces, clusters, rounds] = (["proxies", "namespaces", "clusters", "rounds"] as const).map((flag) => positive(flag, values[flag])) as [number, number, number, number];
+  const [proxies, namespaces, clusters, rounds] = (["proxies", "namespaces", "clusters", "rounds"] as const).map(
+    (flag) => positive(flag, values[flag]),
+  ) as [number, number, number, number];
   const variant: Variant = values.mode === "sotw" ? "sotw" : "delta";
   const mesh = new Mesh({ services: proxies, namespaces, endpoints: 1, proxies, gatewayRoutes: 0, seed: 1 });
   const members = mesh.proxies().map((place) => ({ node: toBinary(NodeSchema, nodeOf(place)) }));
@@ -72,9 +74,13 @@ async function streams(): Promise<boolean> {
         const before = cpuSeconds(pid);
         fleet.connect();
         await until("all proxies have what they need", () => readProgress(progress).complete === members.length);
-        await until("silence", () => performance.timeOrigin + performance.now() > readProgress(progress).activeAt + quietMs);
+        await until(
+          "silence",
+          () => performance.timeOrigin + performance.now() > readProgress(progress).activeAt + quietMs,
+        );
         const { broken, incomplete } = fleet.report();
-        if (incomplete > 0 || Object.keys(broken).length > 0) throw new Error(`${incomplete} proxies lack something; streams that broke: ${JSON.stringify(broken)}`);
+        if (incomplete > 0 || Object.keys(broken).length > 0)
+          throw new Error(`${incomplete} proxies lack something; streams that broke: ${JSON.stringify(broken)}`);
         fleet.drop();
         await until("all streams are closed", async () => (await connections(child)) === 0);
         list.push(((cpuSeconds(pid) - before) * 1e6) / members.length);
@@ -84,7 +90,10 @@ async function streams(): Promise<boolean> {
       { what: `${what}: first time`, value: first, unit: "µs of CPU a stream" },
       { what: `${what}: least of ${others.length}`, value: Math.min(...others), unit: "µs of CPU a stream" },
     ];
-    print(`${members.length} streams, ${variant}, ${clusters} clusters each in ${namespaces} classes`, [...of("connects", fresh), ...of("returns", returning)]);
+    print(`${members.length} streams, ${variant}, ${clusters} clusters each in ${namespaces} classes`, [
+      ...of("connects", fresh),
+      ...of("returns", returning),
+    ]);
     return true;
   } finally {
     child.disconnect();

@@ -5,11 +5,26 @@ import type { Content, Entry } from "../src/client/content.js";
 import { difference, Holding } from "../src/client/holding.js";
 
 const name: fc.Arbitrary<string> = fc.constantFrom("a", "b", "c", "d");
-const entry = fc.record({ name, version: fc.constantFrom("1", "2"), digest: fc.constant(""), refersTo: fc.uniqueArray(fc.constantFrom("x", "y")) });
-const content: fc.Arbitrary<Content> = fc.record({ entries: fc.uniqueArray(entry, { selector: ({ name }) => name }), removed: fc.uniqueArray(name) });
+const entry = fc.record({
+  name,
+  version: fc.constantFrom("1", "2"),
+  digest: fc.constant(""),
+  refersTo: fc.uniqueArray(fc.constantFrom("x", "y")),
+});
+const content: fc.Arbitrary<Content> = fc.record({
+  entries: fc.uniqueArray(entry, { selector: ({ name }) => name }),
+  removed: fc.uniqueArray(name),
+});
 
 test("law: after responses, what is held and referred to is what a map would hold; and the same for all that were sent the same", () => {
-  const step = fc.record({ content, isFull: fc.boolean(), wanted: fc.option(fc.uniqueArray(name).map((names) => new Set(names)), { nil: undefined }) });
+  const step = fc.record({
+    content,
+    isFull: fc.boolean(),
+    wanted: fc.option(
+      fc.uniqueArray(name).map((names) => new Set(names)),
+      { nil: undefined },
+    ),
+  });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
       let [holding, twin] = [Holding.nothing, Holding.nothing];
@@ -24,7 +39,9 @@ test("law: after responses, what is held and referred to is what a map would hol
         const references = new Set([...model.values()].flatMap(({ refersTo }) => refersTo));
         expect(new Map(holding.entries)).toEqual(model);
         expect(holding.references).toEqual(references);
-        expect(holding.references === before).toBe(before.size === references.size && [...before].every((each) => references.has(each)));
+        expect(holding.references === before).toBe(
+          before.size === references.size && [...before].every((each) => references.has(each)),
+        );
         expect(twin).toBe(holding);
         if (wanted === undefined) continue;
         expect([...holding.only(wanted).entries.keys()]).toEqual([...model.keys()].filter((each) => wanted.has(each)));

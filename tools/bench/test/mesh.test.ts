@@ -14,7 +14,16 @@ afterEach(async () => {
   for (const end of cleanUp.splice(0).reverse()) await end();
 });
 
-const options: MeshOptions = { services: 23, namespaces: 4, endpoints: 3, proxies: 17, scoped: 0.5, neighbours: 1, gatewayRoutes: 3, seed: 7 };
+const options: MeshOptions = {
+  services: 23,
+  namespaces: 4,
+  endpoints: 3,
+  proxies: 17,
+  scoped: 0.5,
+  neighbours: 1,
+  gatewayRoutes: 3,
+  seed: 7,
+};
 
 async function folder(): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), "mesh-"));
@@ -23,7 +32,13 @@ async function folder(): Promise<string> {
 }
 
 async function contents(directory: string): Promise<Map<string, string>> {
-  return new Map(await Promise.all((await readdir(directory)).sort().map(async (file) => [file, await readFile(join(directory, file), "utf8")] as const)));
+  return new Map(
+    await Promise.all(
+      (await readdir(directory))
+        .sort()
+        .map(async (file) => [file, await readFile(join(directory, file), "utf8")] as const),
+    ),
+  );
 }
 
 function expectAccepted(objects: readonly KubernetesObject[]): void {
@@ -40,8 +55,19 @@ describe("a mesh", () => {
     expectAccepted(objects);
     expect(new Set(objects.map(fileName)).size).toBe(objects.length);
     const count = (kind: string): number => objects.filter((object) => object.kind === kind).length;
-    expect({ services: count("Service"), pods: count("Pod"), routes: count("VirtualService"), sidecars: count("Sidecar") }).toEqual({ services: 24, pods: 71, routes: 26, sidecars: 2 });
-    const addresses = objects.flatMap(({ kind, spec, status }) => (kind === "Pod" ? (status as { podIP: string }).podIP : kind === "Service" ? (spec as { clusterIP: string }).clusterIP : []));
+    expect({
+      services: count("Service"),
+      pods: count("Pod"),
+      routes: count("VirtualService"),
+      sidecars: count("Sidecar"),
+    }).toEqual({ services: 24, pods: 71, routes: 26, sidecars: 2 });
+    const addresses = objects.flatMap(({ kind, spec, status }) =>
+      kind === "Pod"
+        ? (status as { podIP: string }).podIP
+        : kind === "Service"
+          ? (spec as { clusterIP: string }).clusterIP
+          : [],
+    );
     expect(new Set(addresses).size).toBe(addresses.length);
   });
 
@@ -52,18 +78,34 @@ describe("a mesh", () => {
 
   test("has proxies where there are pods, gateways first", () => {
     const mesh = new Mesh(options);
-    const pods = new Map(mesh.objects().flatMap(({ kind, metadata, status }) => (kind === "Pod" ? [[`${metadata.namespace}/${metadata.name}`, (status as { podIP: string }).podIP]] : [])));
+    const pods = new Map(
+      mesh
+        .objects()
+        .flatMap(({ kind, metadata, status }) =>
+          kind === "Pod" ? [[`${metadata.namespace}/${metadata.name}`, (status as { podIP: string }).podIP]] : [],
+        ),
+    );
     const proxies = mesh.proxies();
-    expect(proxies.map(({ type }) => type)).toEqual(["router", "router", ...Array.from({ length: 17 }, () => "sidecar")]);
+    expect(proxies.map(({ type }) => type)).toEqual([
+      "router",
+      "router",
+      ...Array.from({ length: 17 }, () => "sidecar"),
+    ]);
     for (const place of proxies) {
       expect(pods.get(`${place.namespace}/${place.name}`)).toBe(place.ip);
-      expect(proxyFromNode({ ...place, locality: { region: place.region, zone: place.zone } })).toMatchObject({ type: place.type, namespace: place.namespace, ipAddresses: [place.ip] });
+      expect(proxyFromNode({ ...place, locality: { region: place.region, zone: place.zone } })).toMatchObject({
+        type: place.type,
+        namespace: place.namespace,
+        ipAddresses: [place.ip],
+      });
     }
   });
 
   test("has as many proxies in the first namespace as it should, whatever its size", () => {
     for (const namespaces of [2, 4, 23]) {
-      const proxies = new Mesh({ ...options, namespaces, inFirst: 3 }).proxies().filter(({ type }) => type === "sidecar");
+      const proxies = new Mesh({ ...options, namespaces, inFirst: 3 })
+        .proxies()
+        .filter(({ type }) => type === "sidecar");
       expect(proxies).toHaveLength(17);
       expect(proxies.filter(({ namespace }) => namespace === "ns-0")).toHaveLength(3);
     }
@@ -100,7 +142,9 @@ describe("a change", () => {
       expectAccepted(made.put);
       await apply(directory, made);
       const after = await contents(directory);
-      const changed = [...new Set([...before.keys(), ...after.keys()])].filter((file) => before.get(file) !== after.get(file));
+      const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+        (file) => before.get(file) !== after.get(file),
+      );
       expect(changed.length).toBeGreaterThan(0);
       expect(new Set(changed)).toEqual(new Set([...made.put, ...made.removed].map(fileName)));
       for (const object of made.removed) expect(after.has(fileName(object))).toBe(false);
@@ -111,9 +155,13 @@ describe("a change", () => {
     const directory = await folder();
     const mesh = new Mesh(options);
     await writeObjects(directory, mesh.objects());
-    for (let i = 0; i < 10; i++) for (const kind of changeKinds) if (kind !== "service-del" || mesh.added.length > 1) await apply(directory, change(mesh, kind, i));
+    for (let i = 0; i < 10; i++)
+      for (const kind of changeKinds)
+        if (kind !== "service-del" || mesh.added.length > 1) await apply(directory, change(mesh, kind, i));
     const meaning = (text: string): string => text.replaceAll(/"(resourceVersion|creationTimestamp)": "[^"]*",?/g, "");
-    const whole = new Map(mesh.objects().map((object) => [fileName(object), meaning(`${JSON.stringify(object, undefined, 1)}\n`)]));
+    const whole = new Map(
+      mesh.objects().map((object) => [fileName(object), meaning(`${JSON.stringify(object, undefined, 1)}\n`)]),
+    );
     expect(new Map([...(await contents(directory))].map(([file, text]) => [file, meaning(text)]))).toEqual(whole);
   });
 

@@ -8,7 +8,19 @@ import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/liste
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
 import { type Resource, resource } from "@istiod/resources";
-import { type Clock, clusterType, createXdsServer, endpointType, listenerType, type ResourceSets, routeType, staticSource, type StaticSource, type XdsEvent, type XdsServer } from "@istiod/xds-server";
+import {
+  type Clock,
+  clusterType,
+  createXdsServer,
+  endpointType,
+  listenerType,
+  type ResourceSets,
+  routeType,
+  staticSource,
+  type StaticSource,
+  type XdsEvent,
+  type XdsServer,
+} from "@istiod/xds-server";
 import { EnvoyClient, type Target } from "@istiod/xds-server/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { SimulatedProxy, type SimulatedProxyOptions } from "../src/client/simulated-proxy.js";
@@ -19,15 +31,64 @@ afterEach(async () => {
 });
 
 const eds = (name: string, altStatName = ""): Resource =>
-  resource(name, toBinary(ClusterSchema, create(ClusterSchema, { name, altStatName, clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS }, edsClusterConfig: { serviceName: `${name}-endpoints` } })));
-const fixed = (name: string): Resource => resource(name, toBinary(ClusterSchema, create(ClusterSchema, { name, clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC } })));
+  resource(
+    name,
+    toBinary(
+      ClusterSchema,
+      create(ClusterSchema, {
+        name,
+        altStatName,
+        clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
+        edsClusterConfig: { serviceName: `${name}-endpoints` },
+      }),
+    ),
+  );
+const fixed = (name: string): Resource =>
+  resource(
+    name,
+    toBinary(
+      ClusterSchema,
+      create(ClusterSchema, { name, clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.STATIC } }),
+    ),
+  );
 const endpoints = (clusterName: string, priority = 0): Resource =>
-  resource(`${clusterName}-endpoints`, toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName: `${clusterName}-endpoints`, endpoints: [{ priority }] })));
+  resource(
+    `${clusterName}-endpoints`,
+    toBinary(
+      ClusterLoadAssignmentSchema,
+      create(ClusterLoadAssignmentSchema, { clusterName: `${clusterName}-endpoints`, endpoints: [{ priority }] }),
+    ),
+  );
 const listener = (name: string, routeConfigName: string): Resource => {
   const manager = create(HttpConnectionManagerSchema, { routeSpecifier: { case: "rds", value: { routeConfigName } } });
-  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, filterChains: [{ filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] }] })));
+  return resource(
+    name,
+    toBinary(
+      ListenerSchema,
+      create(ListenerSchema, {
+        name,
+        filterChains: [
+          {
+            filters: [
+              {
+                name: "http",
+                configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) },
+              },
+            ],
+          },
+        ],
+      }),
+    ),
+  );
 };
-const route = (name: string, domain = "*"): Resource => resource(name, toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name, virtualHosts: [{ name: domain, domains: [domain] }] })));
+const route = (name: string, domain = "*"): Resource =>
+  resource(
+    name,
+    toBinary(
+      RouteConfigurationSchema,
+      create(RouteConfigurationSchema, { name, virtualHosts: [{ name: domain, domains: [domain] }] }),
+    ),
+  );
 
 const mesh = (): ResourceSets => ({
   [clusterType]: [eds("a"), eds("b"), fixed("c")],
@@ -67,7 +128,10 @@ async function setup(variant: "delta" | "sotw", transport: "memory" | "http2", c
 const complete = (proxy: SimulatedProxy): Promise<void> => vi.waitFor(() => expect(proxy.complete).toBe(true));
 const names = (proxy: SimulatedProxy, typeUrl: string): Set<string> => new Set(proxy.held(typeUrl).keys());
 const short = (typeUrl: string): string => typeUrl.slice(typeUrl.lastIndexOf(".") + 1);
-const pushes = (events: readonly XdsEvent[]): string[] => events.flatMap((event) => (event.kind === "push" && !event.typeUrl.startsWith("fence/") ? [`${short(event.typeUrl)} ${event.resources}`] : []));
+const pushes = (events: readonly XdsEvent[]): string[] =>
+  events.flatMap((event) =>
+    event.kind === "push" && !event.typeUrl.startsWith("fence/") ? [`${short(event.typeUrl)} ${event.resources}`] : [],
+  );
 const digest = (bytes: Uint8Array): string => hash("sha1", bytes, "base64");
 
 for (const transport of ["memory", "http2"] as const)
@@ -91,7 +155,13 @@ for (const transport of ["memory", "http2"] as const)
         const p = proxy();
         p.connect();
         await complete(p);
-        source.set({ ...mesh(), [clusterType]: [eds("b"), eds("d"), fixed("a")], [endpointType]: [endpoints("b"), endpoints("d")], [listenerType]: [listener("l", "s")], [routeType]: [route("s")] });
+        source.set({
+          ...mesh(),
+          [clusterType]: [eds("b"), eds("d"), fixed("a")],
+          [endpointType]: [endpoints("b"), endpoints("d")],
+          [listenerType]: [listener("l", "s")],
+          [routeType]: [route("s")],
+        });
         await vi.waitFor(() => expect(names(p, routeType)).toEqual(new Set(["s"])));
         await p.settled();
         expect(names(p, endpointType)).toEqual(new Set(["b-endpoints", "d-endpoints"]));
@@ -108,12 +178,18 @@ for (const transport of ["memory", "http2"] as const)
         await Promise.all([complete(p), whole.initialized()]);
         source.put(routeType, route("r", "other"));
         source.put(endpointType, endpoints("a", 1));
-        source.set({ ...mesh(), [clusterType]: [eds("a", "changed"), eds("d")], [endpointType]: [endpoints("a", 2), endpoints("d")] });
+        source.set({
+          ...mesh(),
+          [clusterType]: [eds("a", "changed"), eds("d")],
+          [endpointType]: [endpoints("a", 2), endpoints("d")],
+        });
         await vi.waitFor(() => expect(names(p, endpointType)).toEqual(new Set(["a-endpoints", "d-endpoints"])));
         await p.settled();
         await whole.settled();
         for (const type of [clusterType, endpointType, listenerType, routeType]) {
-          expect(new Map([...p.held(type)].map(([name, { digest }]) => [name, digest])), type).toEqual(new Map([...whole.resources(type)].map(([name, { bytes }]) => [name, digest(bytes)])));
+          expect(new Map([...p.held(type)].map(([name, { digest }]) => [name, digest])), type).toEqual(
+            new Map([...whole.resources(type)].map(([name, { bytes }]) => [name, digest(bytes)])),
+          );
         }
       });
 
@@ -130,21 +206,29 @@ for (const transport of ["memory", "http2"] as const)
         await complete(p);
         await p.settled();
         const sent = pushes(events).sort();
-        expect(sent).toEqual(variant === "delta" ? ["Cluster 1", "ClusterLoadAssignment 0", "Listener 0", "RouteConfiguration 0"] : ["Cluster 4", "ClusterLoadAssignment 2", "Listener 1", "RouteConfiguration 1"]);
+        expect(sent).toEqual(
+          variant === "delta"
+            ? ["Cluster 1", "ClusterLoadAssignment 0", "Listener 0", "RouteConfiguration 0"]
+            : ["Cluster 4", "ClusterLoadAssignment 2", "Listener 1", "RouteConfiguration 1"],
+        );
         expect(p.held(clusterType).size).toBe(4);
       });
 
       test("goes on with what it had where it refuses", async () => {
         const { proxy, source, events } = await setup(variant, transport);
         let refuse = false;
-        const p = proxy({ events: { response: ({ typeUrl }) => (refuse && typeUrl === routeType ? "not this one" : undefined) } });
+        const p = proxy({
+          events: { response: ({ typeUrl }) => (refuse && typeUrl === routeType ? "not this one" : undefined) },
+        });
         p.connect();
         await complete(p);
         await p.settled();
         const before = p.held(routeType).get("r")?.digest;
         refuse = true;
         source.put(routeType, route("r", "refused"));
-        await vi.waitFor(() => expect(events.some((event) => event.kind === "nack" && event.error.message === "not this one")).toBe(true));
+        await vi.waitFor(() =>
+          expect(events.some((event) => event.kind === "nack" && event.error.message === "not this one")).toBe(true),
+        );
         expect(p.held(routeType).get("r")?.digest).toBe(before);
         refuse = false;
         source.put(routeType, route("r", "accepted"));
@@ -199,7 +283,7 @@ class ManualClock implements Clock {
   }
 
   async pass(ms: number, step: number): Promise<void> {
-    for (const end = this.#now + ms; this.#now < end; ) {
+    for (const end = this.#now + ms; this.#now < end;) {
       this.#now += step;
       for (const timer of [...this.#due]) if (timer.at <= this.#now && this.#due.delete(timer)) timer.callback();
       await new Promise((resolve) => setImmediate(resolve));

@@ -16,12 +16,16 @@ export async function build(root) {
   const nx = resolveNx(root);
   const first = !existsSync(join(root, "apps/istiod/bundle/main.js"));
   const progress = startProgress(`building${first ? " (first time: a minute or two)" : ""} … `);
-  const child = spawn(process.execPath, [nx, "run-many", "-t", "build", "bundle", `--projects=${PROJECTS}`, "--output-style=static"], {
-    cwd: root,
-    // The daemon would stay when the demo has ended.
-    env: { ...process.env, NX_DAEMON: "false", NX_TUI: "false", FORCE_COLOR: "0" },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(
+    process.execPath,
+    [nx, "run-many", "-t", "build", "bundle", `--projects=${PROJECTS}`, "--output-style=static"],
+    {
+      cwd: root,
+      // The daemon would stay when the demo has ended.
+      env: { ...process.env, NX_DAEMON: "false", NX_TUI: "false", FORCE_COLOR: "0" },
+      stdio: ["ignore", "pipe", "pipe"],
+    },
+  );
   const end = (signal) => {
     progress.stop();
     child.kill("SIGTERM");

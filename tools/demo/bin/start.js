@@ -8,8 +8,10 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 
 function whyNot() {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  if (major < 20 || (major === 20 && minor < 19)) return `Node 20.19 or later is needed; this is ${process.versions.node}`;
-  if (process.platform !== "linux") return `the demo needs Linux, where every address of 127.0.0.0/8 can be listened on; this is ${process.platform} (a Linux container or virtual machine will do)`;
+  if (major < 20 || (major === 20 && minor < 19))
+    return `Node 20.19 or later is needed; this is ${process.versions.node}`;
+  if (process.platform !== "linux")
+    return `the demo needs Linux, where every address of 127.0.0.0/8 can be listened on; this is ${process.platform} (a Linux container or virtual machine will do)`;
   return undefined;
 }
 

@@ -1,9 +1,19 @@
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { Ports } from "./ports.js";
-import { type Answered, type Details, type Product, type Ratings, renderProductPage, type Reviews, type Served } from "./product-page.js";
+import {
+  type Answered,
+  type Details,
+  type Product,
+  type Ratings,
+  renderProductPage,
+  type Reviews,
+  type Served,
+} from "./product-page.js";
 import type { Workload } from "./workload.js";
 
-/** Headers that an application passes on, so that a trace holds together and the access logs tell whose request it was. */
+/**
+ * Headers that an application passes on, so that a trace holds together and the access logs tell whose request it was.
+ */
 const PROPAGATED = ["x-request-id", "traceparent", "end-user", "user-agent"];
 const CALL_TIMEOUT = 5000;
 
@@ -19,12 +29,17 @@ type Application = (context: Context) => Promise<object>;
 /** Starts the application of one workload, as in Istio's Bookinfo sample. */
 export function startApplication(workload: Workload, ports: Ports): Promise<Server> {
   const application = applications[workload.app];
-  if (!application) throw new Error(`Pod ${workload.namespace}/${workload.name}: no application ${workload.app || '""'} in this demo`);
+  if (!application)
+    throw new Error(`Pod ${workload.namespace}/${workload.name}: no application ${workload.app || '""'} in this demo`);
   const server = createServer((incoming, response) => {
     incoming.resume();
     application({ workload, ports, incoming })
       .then((body) => answer(incoming, response, { ...body, servedBy: workload.name, ...peerOf(incoming) }))
-      .catch((error: unknown) => response.writeHead(503, { "content-type": "text/plain" }).end(error instanceof Error ? error.message : String(error)));
+      .catch((error: unknown) =>
+        response
+          .writeHead(503, { "content-type": "text/plain" })
+          .end(error instanceof Error ? error.message : String(error)),
+      );
   });
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -34,7 +49,10 @@ export function startApplication(workload: Workload, ports: Ports): Promise<Serv
 
 const applications: Readonly<Record<string, Application>> = {
   productpage: async (context): Promise<Omit<Product, keyof Served>> => {
-    const [details, reviews] = await Promise.all([call<Details>(context, "details"), call<Reviews>(context, "reviews")]);
+    const [details, reviews] = await Promise.all([
+      call<Details>(context, "details"),
+      call<Reviews>(context, "reviews"),
+    ]);
     return { title: "The Comedy of Errors", details, reviews };
   },
   details: async (): Promise<Details> => ({ author: "William Shakespeare", year: 1595, pages: 200 }),
@@ -53,7 +71,11 @@ function answer(incoming: IncomingMessage, response: ServerResponse, body: objec
   const common = { "x-served-by": body.servedBy, "cache-control": "no-store", vary: "accept" };
   if (isPage && !acceptsJson) {
     const policy = "default-src 'none'; style-src 'unsafe-inline'";
-    response.writeHead(200, { ...common, "content-type": "text/html; charset=utf-8", "content-security-policy": policy });
+    response.writeHead(200, {
+      ...common,
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": policy,
+    });
     response.end(renderProductPage(body as Product));
     return;
   }
@@ -77,20 +99,23 @@ function call<T extends object>({ workload, ports, incoming }: Context, service:
   }
   return new Promise((resolve) => {
     const fail = (reason: string): void => resolve({ error: `${service}: ${reason}` });
-    const outgoing = request({ host: workload.outbound, port: ports.service, path: `/${service}/0`, headers, timeout: CALL_TIMEOUT }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => (text += chunk));
-      response.on("error", (error) => fail(error.message));
-      response.on("end", () => {
-        if (response.statusCode !== 200) return fail(`HTTP ${response.statusCode} ${text}`.trim());
-        try {
-          resolve(JSON.parse(text) as T & Served);
-        } catch {
-          fail("the response is not JSON");
-        }
-      });
-    });
+    const outgoing = request(
+      { host: workload.outbound, port: ports.service, path: `/${service}/0`, headers, timeout: CALL_TIMEOUT },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => (text += chunk));
+        response.on("error", (error) => fail(error.message));
+        response.on("end", () => {
+          if (response.statusCode !== 200) return fail(`HTTP ${response.statusCode} ${text}`.trim());
+          try {
+            resolve(JSON.parse(text) as T & Served);
+          } catch {
+            fail("the response is not JSON");
+          }
+        });
+      },
+    );
     outgoing.on("timeout", () => outgoing.destroy(new Error(`no response in ${CALL_TIMEOUT / 1000} s`)));
     outgoing.on("error", (error) => fail(error.message));
     outgoing.end();

@@ -28,7 +28,15 @@ const GRACE_SECONDS = 2;
 
 /** Starts a program of this repository by Node. */
 export function startChild({ name, args, env, directory, log, onLine }: ChildOptions): Child {
-  const { child } = spawnGuarded({ command: process.execPath, args, env, directory, stdout: "pipe", stderr: "pipe", graceSeconds: GRACE_SECONDS });
+  const { child } = spawnGuarded({
+    command: process.execPath,
+    args,
+    env,
+    directory,
+    stdout: "pipe",
+    stderr: "pipe",
+    graceSeconds: GRACE_SECONDS,
+  });
   const ended = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
     child.once("error", () => resolve());

@@ -7,7 +7,9 @@ export interface Problem {
 /** What one proxy was sent and has acknowledged. */
 export interface ProxyStatus {
   readonly proxy: string;
-  readonly resources?: Readonly<Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>>;
+  readonly resources?: Readonly<
+    Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>
+  >;
 }
 
 /** What istiod says of its sources and its proxies at one moment. */

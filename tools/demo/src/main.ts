@@ -22,7 +22,10 @@ export interface MainOptions {
   readonly startProgress: StartProgress;
 }
 
-/** Runs the demo until it is told to end. @throws Error with one sentence about what is missing or wrong on the command line */
+/**
+ * Runs the demo until it is told to end. @throws Error with one sentence about what is missing or wrong on the command
+ * line
+ */
 export async function main({ root, args, startProgress }: MainOptions): Promise<void> {
   const options = readOptions(args);
   if (!options) return void process.stdout.write(usage());
@@ -34,9 +37,17 @@ export async function main({ root, args, startProgress }: MainOptions): Promise<
   }
 }
 
-async function run(root: string, options: DemoOptions, startProgress: StartProgress, lifecycle: Lifecycle): Promise<void> {
+async function run(
+  root: string,
+  options: DemoOptions,
+  startProgress: StartProgress,
+  lifecycle: Lifecycle,
+): Promise<void> {
   const screen = new Screen();
-  const config = options.config === undefined ? join(root, "samples", "bookinfo") : resolve(process.env["INIT_CWD"] ?? ".", options.config);
+  const config =
+    options.config === undefined
+      ? join(root, "samples", "bookinfo")
+      : resolve(process.env["INIT_CWD"] ?? ".", options.config);
   const workloads = await readWorkloads(await flatDirectory(config));
   const envoy = await obtainEnvoy(startProgress);
   const ports = await choosePorts(options.portOffset, "path" in envoy ? workloads : []);
@@ -50,17 +61,41 @@ async function run(root: string, options: DemoOptions, startProgress: StartProgr
   try {
     const istiod = await startIstiod(places);
     await lifecycle.add(istiod);
-    void istiod.ended.then(() => lifecycle.fail(`istiod ended by itself; see ${join(logDirectory(places), "istiod.log")}`));
-    if ("path" in envoy) await startWorkloads({ workloads, places, envoy: envoy.path, accessLog: options.accessLog, lifecycle, screen });
+    void istiod.ended.then(() =>
+      lifecycle.fail(`istiod ended by itself; see ${join(logDirectory(places), "istiod.log")}`),
+    );
+    if ("path" in envoy)
+      await startWorkloads({ workloads, places, envoy: envoy.path, accessLog: options.accessLog, lifecycle, screen });
   } finally {
     progress.stop();
   }
-  screen.say(labeled("istiod", `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); status page http://127.0.0.1:${ports.http}/; metrics http://127.0.0.1:${ports.monitoring}/metrics`));
-  if ("path" in envoy) for (const { name, address, role } of workloads) screen.say(labeled(role === "router" ? "gateway" : "workload", `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`));
-  else screen.say(`\n${envoy.reason}. ENVOY_PATH names another one.\nistiod serves ${shownPath(config)} without proxies.`);
+  screen.say(
+    labeled(
+      "istiod",
+      `xDS 127.0.0.1:${ports.xds} (plaintext), :${ports.secure} (TLS); status page http://127.0.0.1:${ports.http}/; metrics http://127.0.0.1:${ports.monitoring}/metrics`,
+    ),
+  );
+  if ("path" in envoy)
+    for (const { name, address, role } of workloads)
+      screen.say(
+        labeled(
+          role === "router" ? "gateway" : "workload",
+          `${name.padEnd(15)} ${address}:${role === "router" ? ports.gateway : ports.service}`,
+        ),
+      );
+  else
+    screen.say(`\n${envoy.reason}. ENVOY_PATH names another one.\nistiod serves ${shownPath(config)} without proxies.`);
   const requests = "path" in envoy ? "; one line a request in NAME.access.log" : "";
   screen.say(labeled("logs", `${shownPath(logDirectory(places))}${requests}`));
-  await watchMesh({ config, served, read: istiodClient(ports.http), gateway: "path" in envoy ? workloads.find((w) => w.role === "router") : undefined, ports, lifecycle, screen });
+  await watchMesh({
+    config,
+    served,
+    read: istiodClient(ports.http),
+    gateway: "path" in envoy ? workloads.find((w) => w.role === "router") : undefined,
+    ports,
+    lifecycle,
+    screen,
+  });
 }
 
 async function flatDirectory(config: string): Promise<string> {
@@ -68,6 +103,9 @@ async function flatDirectory(config: string): Promise<string> {
     throw new Error(`--config: ${error.message}`, { cause: error });
   });
   const folder = entries.find((entry) => entry.isDirectory() && !entry.name.startsWith("."));
-  if (folder) throw new Error(`--config: ${join(config, folder.name)} is a directory; the demo reads files of one directory only`);
+  if (folder)
+    throw new Error(
+      `--config: ${join(config, folder.name)} is a directory; the demo reads files of one directory only`,
+    );
   return config;
 }

@@ -44,8 +44,18 @@ export async function startIstiod({ config, work, ports }: Places): Promise<Chil
     ["shutdownDuration", "1s"],
   ].flatMap(([name, value]) => [`--${name}`, value ?? ""]);
   await writeFile(join(work, "mesh.yaml"), meshConfiguration);
-  const child = startChild({ name: "istiod", args: [istiodProgram, "discovery", ...flags], env: process.env, directory: work, log: { stdout: log, stderr: log } });
-  const up = await eventually(async () => (await fetch(`http://127.0.0.1:${ports.http}/ready`)).ok, 20_000, child.ended);
+  const child = startChild({
+    name: "istiod",
+    args: [istiodProgram, "discovery", ...flags],
+    env: process.env,
+    directory: work,
+    log: { stdout: log, stderr: log },
+  });
+  const up = await eventually(
+    async () => (await fetch(`http://127.0.0.1:${ports.http}/ready`)).ok,
+    20_000,
+    child.ended,
+  );
   if (!up) throw new Error(`istiod did not become ready; see ${log}`);
   return child;
 }
@@ -64,8 +74,16 @@ export function accessLogFile(places: Places, of: Workload): string {
   return join(logDirectory(places), `${of.name}.access.log`);
 }
 
-/** Starts the agent of one workload, with its Envoy; resolves when Envoy is ready to take traffic. @param onAccess called with each line of the access log */
-export async function startAgent(of: Workload, places: Places, envoy: string, onAccess?: (line: string) => void): Promise<Child> {
+/**
+ * Starts the agent of one workload, with its Envoy; resolves when Envoy is ready to take traffic. @param onAccess
+ * called with each line of the access log
+ */
+export async function startAgent(
+  of: Workload,
+  places: Places,
+  envoy: string,
+  onAccess?: (line: string) => void,
+): Promise<Child> {
   const { ports } = places;
   const directory = join(places.work, "agents", of.name);
   const secrets = join(directory, "var/run/secrets");
@@ -106,7 +124,11 @@ export async function startAgent(of: Workload, places: Places, envoy: string, on
     log: { stdout: accessLogFile(places, of), stderr: log },
     ...(onAccess ? { onLine: onAccess } : {}),
   });
-  const up = await eventually(async () => (await fetch(`http://${of.address}:${ports.status}/healthz/ready`)).ok, 30_000, child.ended);
+  const up = await eventually(
+    async () => (await fetch(`http://${of.address}:${ports.status}/healthz/ready`)).ok,
+    30_000,
+    child.ended,
+  );
   if (!up) {
     await child.stop();
     throw new Error(`the proxy of ${of.name} did not become ready; see ${log}`);

@@ -10,9 +10,24 @@ export interface DemoOptions {
 }
 
 const table = {
-  "port-offset": { type: "string", default: "0", value: "N", help: "add N to every port; auto: the first N at which all ports are free" },
-  "access-log": { type: "boolean", default: false, value: "", help: "print what the proxies log of requests other than the demo's own" },
-  config: { type: "string", default: "", value: "DIR", help: "directory of YAML to serve, in place of samples/bookinfo" },
+  "port-offset": {
+    type: "string",
+    default: "0",
+    value: "N",
+    help: "add N to every port; auto: the first N at which all ports are free",
+  },
+  "access-log": {
+    type: "boolean",
+    default: false,
+    value: "",
+    help: "print what the proxies log of requests other than the demo's own",
+  },
+  config: {
+    type: "string",
+    default: "",
+    value: "DIR",
+    help: "directory of YAML to serve, in place of samples/bookinfo",
+  },
   "no-build": { type: "boolean", default: false, value: "", help: "run what is built already" },
   help: { type: "boolean", default: false, value: "", help: "print this help" },
 } as const;
@@ -24,7 +39,11 @@ const HIGHEST_OFFSET = 65_535 - 15_090;
 export function readOptions(args: readonly string[]): DemoOptions | undefined {
   const { values } = parseArgs({ args: [...args], options: table, strict: true, allowPositionals: false });
   if (values.help) return undefined;
-  return { portOffset: readOffset(values["port-offset"]), accessLog: values["access-log"], config: values.config || undefined };
+  return {
+    portOffset: readOffset(values["port-offset"]),
+    accessLog: values["access-log"],
+    config: values.config || undefined,
+  };
 }
 
 export function usage(): string {
@@ -35,6 +54,7 @@ export function usage(): string {
 function readOffset(text: string): number | "auto" {
   if (text === "auto") return text;
   const offset = Number(text);
-  if (!/^\d+$/.test(text) || offset > HIGHEST_OFFSET) throw new Error(`--port-offset: ${JSON.stringify(text)} must be between 0 and ${HIGHEST_OFFSET}, or auto`);
+  if (!/^\d+$/.test(text) || offset > HIGHEST_OFFSET)
+    throw new Error(`--port-offset: ${JSON.stringify(text)} must be between 0 and ${HIGHEST_OFFSET}, or auto`);
   return offset;
 }

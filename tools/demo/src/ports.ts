@@ -25,14 +25,19 @@ const OFFSET_STEP = 100;
 const OFFSETS_TRIED = 100;
 
 export function portsAt(offset: number): Ports {
-  const shifted = Object.fromEntries(Object.entries(usual).map(([name, port]) => [name, port + offset])) as Record<keyof typeof usual, number>;
+  const shifted = Object.fromEntries(Object.entries(usual).map(([name, port]) => [name, port + offset])) as Record<
+    keyof typeof usual,
+    number
+  >;
   return { ...shifted, offset };
 }
 
 /** Moves the sample's ports in a text, and keeps its lines. */
 export function shiftPorts(text: string, offset: number): string {
   const moved = new Set<number>([usual.gateway, usual.service, usual.application]);
-  return text.replaceAll(/(?<![\w.])\d{4}(?![\w.])/g, (digits) => (moved.has(Number(digits)) ? String(Number(digits) + offset) : digits));
+  return text.replaceAll(/(?<![\w.])\d{4}(?![\w.])/g, (digits) =>
+    moved.has(Number(digits)) ? String(Number(digits) + offset) : digits,
+  );
 }
 
 /**
@@ -72,7 +77,9 @@ function needed(ports: Ports, workloads: readonly Workload[]): Place[] {
   const istiod = [xds, secure, http, monitoring].map((port): Place => ["127.0.0.1", port]);
   const others = workloads.flatMap(({ address, outbound, role }): Place[] => {
     const own = [admin, status, health, metrics].map((port): Place => [address, port]);
-    return role === "router" ? [...own, [address, gateway]] : [...own, [address, service], [address, application], [outbound, service]];
+    return role === "router"
+      ? [...own, [address, gateway]]
+      : [...own, [address, service], [address, application], [outbound, service]];
   });
   return [...istiod, ...others];
 }

@@ -1,13 +1,18 @@
 import type { SaveResult } from "./saves.js";
 import { labeled } from "./screen.js";
 
-/** Returns the lines that tell a person what became of a save. @param translate replaces paths of served files by the user's */
+/**
+ * Returns the lines that tell a person what became of a save. @param translate replaces paths of served files by the
+ * user's
+ */
 export function saveReport(result: SaveResult, proxies: number, translate: (text: string) => string): string[] {
   const { updated, milliseconds, rejected, found, resolved } = result;
   const errors = found.filter(({ severity }) => severity === "error");
   const warnings = found.filter(({ severity }) => severity === "warning");
-  const acknowledged = milliseconds === undefined ? "not all have acknowledged it" : `all acknowledged after ${milliseconds} ms`;
-  const effect = updated === 0 ? "nothing changed for proxies" : `${updated} of ${proxies} proxies updated, ${acknowledged}`;
+  const acknowledged =
+    milliseconds === undefined ? "not all have acknowledged it" : `all acknowledged after ${milliseconds} ms`;
+  const effect =
+    updated === 0 ? "nothing changed for proxies" : `${updated} of ${proxies} proxies updated, ${acknowledged}`;
   return [
     ...errors.map(({ text }) => labeled("rejected", translate(text))),
     ...warnings.map(({ text }) => labeled("warning", translate(text))),

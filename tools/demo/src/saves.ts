@@ -26,8 +26,16 @@ export interface FollowOptions {
 
 const POLL_INTERVAL = 20;
 
-/** Follows what a save leads to until istiod has read it and the proxies have answered. @param savedAt milliseconds since the epoch */
-export async function followSave(read: ReadSnapshot, before: Snapshot, savedAt: number, options: FollowOptions = {}): Promise<SaveResult> {
+/**
+ * Follows what a save leads to until istiod has read it and the proxies have answered. @param savedAt milliseconds
+ * since the epoch
+ */
+export async function followSave(
+  read: ReadSnapshot,
+  before: Snapshot,
+  savedAt: number,
+  options: FollowOptions = {},
+): Promise<SaveResult> {
   const { quiet = 300, notice = 1500, limit = 10_000 } = options;
   const deadline = Date.now() + limit;
   let noticed = false;
@@ -40,10 +48,20 @@ export async function followSave(read: ReadSnapshot, before: Snapshot, savedAt: 
     if (now.gathering || next.key !== last.key) changedAt = Date.now();
     last = next;
     const idle = Date.now() - changedAt;
-    const settled = !now.gathering && next.waiting === 0 && idle >= (noticed || next.key !== summary(before, before).key ? quiet : notice);
+    const settled =
+      !now.gathering &&
+      next.waiting === 0 &&
+      idle >= (noticed || next.key !== summary(before, before).key ? quiet : notice);
     if (settled || Date.now() > deadline) {
       const { updated, rejected, found, resolved, waiting } = next;
-      return { updated, rejected, found, resolved, after: now, ...(waiting === 0 && { milliseconds: changedAt - savedAt }) };
+      return {
+        updated,
+        rejected,
+        found,
+        resolved,
+        after: now,
+        ...(waiting === 0 && { milliseconds: changedAt - savedAt }),
+      };
     }
     await sleep(POLL_INTERVAL);
   }
@@ -52,7 +70,9 @@ export async function followSave(read: ReadSnapshot, before: Snapshot, savedAt: 
 function summary(before: Snapshot, now: Snapshot) {
   const old = new Map(before.proxies.map((proxy) => [proxy.proxy, proxy]));
   const updated = now.proxies.filter((proxy) => versions(proxy) !== versions(old.get(proxy.proxy))).length;
-  const waiting = now.proxies.flatMap(resources).filter(({ sent, acked, lastError }) => sent !== undefined && sent !== acked && lastError === undefined).length;
+  const waiting = now.proxies
+    .flatMap(resources)
+    .filter(({ sent, acked, lastError }) => sent !== undefined && sent !== acked && lastError === undefined).length;
   const oldErrors = new Set(before.proxies.flatMap(errors));
   const rejected = now.proxies.flatMap(errors).filter((error) => !oldErrors.has(error));
   const found = without(now.problems, before.problems);
@@ -66,7 +86,11 @@ function resources({ resources: byType = {} }: ProxyStatus) {
 }
 
 function versions(proxy: ProxyStatus | undefined): string {
-  return proxy === undefined ? "" : resources(proxy).map(({ sent }) => sent).join(" ");
+  return proxy === undefined
+    ? ""
+    : resources(proxy)
+        .map(({ sent }) => sent)
+        .join(" ");
 }
 
 function errors(proxy: ProxyStatus): string[] {

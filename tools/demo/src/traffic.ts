@@ -60,17 +60,20 @@ function ask(gateway: Gateway, agent: Agent): Promise<Sample> {
   const failed = (status: number): Sample => ({ ok: false, status, version: "", peer: "" });
   const headers = { host: "bookinfo.example", accept: "application/json", "user-agent": userAgent };
   return new Promise((resolve) => {
-    const outgoing = request({ host: gateway.address, port: gateway.port, path: "/productpage", agent, timeout: 5000, headers }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => (text += chunk));
-      response.on("error", () => resolve(failed(0)));
-      response.on("end", () => {
-        const reviews = response.statusCode === 200 ? parseReviews(text) : undefined;
-        if (reviews === undefined || "error" in reviews) return resolve(failed(response.statusCode ?? 0));
-        resolve({ ok: true, status: 200, version: reviews.version, peer: reviews.peer ?? "" });
-      });
-    });
+    const outgoing = request(
+      { host: gateway.address, port: gateway.port, path: "/productpage", agent, timeout: 5000, headers },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8");
+        response.on("data", (chunk: string) => (text += chunk));
+        response.on("error", () => resolve(failed(0)));
+        response.on("end", () => {
+          const reviews = response.statusCode === 200 ? parseReviews(text) : undefined;
+          if (reviews === undefined || "error" in reviews) return resolve(failed(response.statusCode ?? 0));
+          resolve({ ok: true, status: 200, version: reviews.version, peer: reviews.peer ?? "" });
+        });
+      },
+    );
     outgoing.on("timeout", () => outgoing.destroy());
     outgoing.on("error", () => resolve(failed(0)));
     outgoing.end();

@@ -30,7 +30,15 @@ const EVENTS_WITHIN = 50;
 const STATUS_EVERY = 2000;
 
 /** Follows what the user saves, and how traffic is split, until the end. */
-export async function watchMesh({ config, served, read, gateway, ports, lifecycle, screen }: WatchMeshOptions): Promise<void> {
+export async function watchMesh({
+  config,
+  served,
+  read,
+  gateway,
+  ports,
+  lifecycle,
+  screen,
+}: WatchMeshOptions): Promise<void> {
   const traffic = gateway && new Traffic({ address: gateway.address, port: ports.gateway });
   if (traffic) await lifecycle.add({ stop: () => traffic.stop() });
   traffic?.start(REQUESTS_PER_SECOND);
@@ -43,8 +51,11 @@ export async function watchMesh({ config, served, read, gateway, ports, lifecycl
   });
   await lifecycle.add({ stop: () => watcher.close() });
   let snapshot = await read();
-  for (const { severity, text } of snapshot.problems) screen.say(labeled(severity === "error" ? "rejected" : "warning", served.translate(text)));
-  screen.say(`\n${gateway ? `Open http://${gateway.address}:${ports.gateway}/productpage. ` : ""}Edit ${shownPath(join(config, "traffic.yaml"))}, save, and watch. Ctrl-C ends everything.\n`);
+  for (const { severity, text } of snapshot.problems)
+    screen.say(labeled(severity === "error" ? "rejected" : "warning", served.translate(text)));
+  screen.say(
+    `\n${gateway ? `Open http://${gateway.address}:${ports.gateway}/productpage. ` : ""}Edit ${shownPath(join(config, "traffic.yaml"))}, save, and watch. Ctrl-C ends everything.\n`,
+  );
   let caller = "";
   for (let shownAt = Date.now(); !lifecycle.isEnding; await sleep(TICK)) {
     if (savedAt > 0 && Date.now() - eventAt >= EVENTS_WITHIN) {
@@ -60,7 +71,15 @@ export async function watchMesh({ config, served, read, gateway, ports, lifecycl
       const first = traffic.samples.length < REQUESTS_PER_SECOND * 3;
       screen.status(split(traffic), first);
       const peer = traffic.samples.findLast((sample) => sample.ok)?.peer ?? "";
-      if (peer !== caller) screen.say(labeled("mutual TLS", peer === "" ? "the proxy of reviews verifies no caller" : `the proxy of reviews verified its caller as ${peer}`));
+      if (peer !== caller)
+        screen.say(
+          labeled(
+            "mutual TLS",
+            peer === ""
+              ? "the proxy of reviews verifies no caller"
+              : `the proxy of reviews verified its caller as ${peer}`,
+          ),
+        );
       caller = peer;
       shownAt = Date.now();
     }
@@ -70,7 +89,13 @@ export async function watchMesh({ config, served, read, gateway, ports, lifecycl
 function split({ samples }: Traffic): string {
   const good = samples.filter((sample) => sample.ok);
   const versions = [...new Set(good.map((sample) => sample.version))].sort();
-  const shares = versions.map((version) => `${version} ${((100 * good.filter((sample) => sample.version === version).length) / good.length).toFixed(0)} %`);
+  const shares = versions.map(
+    (version) =>
+      `${version} ${((100 * good.filter((sample) => sample.version === version).length) / good.length).toFixed(0)} %`,
+  );
   const failed = samples.length - good.length;
-  return labeled("reviews", `${shares.join(", ") || "no response yet"} of the last ${samples.length} requests${failed ? `, ${failed} failed` : ""}`);
+  return labeled(
+    "reviews",
+    `${shares.join(", ") || "no response yet"} of the last ${samples.length} requests${failed ? `, ${failed} failed` : ""}`,
+  );
 }

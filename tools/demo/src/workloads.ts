@@ -22,7 +22,10 @@ export async function startWorkloads(options: StartWorkloadsOptions): Promise<vo
   for (const one of started) if (one.status === "rejected") throw one.reason;
 }
 
-async function startWorkload(workload: Workload, { places, envoy, accessLog, lifecycle, screen }: StartWorkloadsOptions): Promise<void> {
+async function startWorkload(
+  workload: Workload,
+  { places, envoy, accessLog, lifecycle, screen }: StartWorkloadsOptions,
+): Promise<void> {
   const { name, role } = workload;
   if (role === "sidecar") {
     const application = await startApplication(workload, places.ports);
@@ -38,5 +41,7 @@ async function startWorkload(workload: Workload, { places, envoy, accessLog, lif
   };
   const agent = await startAgent(workload, places, envoy, accessLog ? print : undefined);
   await lifecycle.add(agent);
-  void agent.ended.then(() => lifecycle.fail(`the agent of ${name} ended by itself; see ${logDirectory(places)}/${name}.log`));
+  void agent.ended.then(() =>
+    lifecycle.fail(`the agent of ${name} ended by itself; see ${logDirectory(places)}/${name}.log`),
+  );
 }

@@ -13,13 +13,30 @@ const stars = (page: string): string[] => [...page.matchAll(/aria-label="([^"]*)
 describe("the product page", () => {
   it("shows the product, its details and reviews, and the workloads that answered", () => {
     const page = renderProductPage(product);
-    for (const text of ["<h1>The Comedy of Errors</h1>", "William Shakespeare", "<blockquote>Entertaining.</blockquote>", "reviews v1", "served by reviews-v1", "sa/ingressgateway", 'name="viewport"']) expect(page).toContain(text);
+    for (const text of [
+      "<h1>The Comedy of Errors</h1>",
+      "William Shakespeare",
+      "<blockquote>Entertaining.</blockquote>",
+      "reviews v1",
+      "served by reviews-v1",
+      "sa/ingressgateway",
+      'name="viewport"',
+    ])
+      expect(page).toContain(text);
     expect(page.startsWith("<!doctype html>")).toBe(true);
     expect(stars(page)).toEqual([]);
   });
 
   it("shows stars where the version of reviews asks for ratings", () => {
-    const page = renderProductPage({ ...product, reviews: { version: "v2", reviews: ["Entertaining.", "Fun."], servedBy: "reviews-v2", ratings: { reviewer1: 5, reviewer2: 4, servedBy: "ratings-v1" } } });
+    const page = renderProductPage({
+      ...product,
+      reviews: {
+        version: "v2",
+        reviews: ["Entertaining.", "Fun."],
+        servedBy: "reviews-v2",
+        ratings: { reviewer1: 5, reviewer2: 4, servedBy: "ratings-v1" },
+      },
+    });
     expect(stars(page)).toEqual(["5 of 5 stars", "4 of 5 stars"]);
     expect(page).toContain("★★★★☆");
     expect(page).toContain("ratings served by ratings-v1");
@@ -27,7 +44,9 @@ describe("the product page", () => {
 
   it("keeps ratings that are no ratings between no star and five", () => {
     const ratings = { reviewer1: -1, reviewer2: 1e9, servedBy: "ratings-v1" };
-    expect(stars(renderProductPage({ ...product, reviews: { version: "v2", reviews: ["a", "b"], servedBy: "x", ratings } }))).toEqual(["0 of 5 stars", "5 of 5 stars"]);
+    expect(
+      stars(renderProductPage({ ...product, reviews: { version: "v2", reviews: ["a", "b"], servedBy: "x", ratings } })),
+    ).toEqual(["0 of 5 stars", "5 of 5 stars"]);
   });
 
   it("says what is not available, and shows the rest", () => {

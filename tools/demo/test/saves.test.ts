@@ -3,9 +3,19 @@ import type { Problem, ProxyStatus, Snapshot } from "../src/istiod-client.js";
 import { saveReport } from "../src/save-report.js";
 import { followSave } from "../src/saves.js";
 
-const proxy = (name: string, sent: string, acked = sent, lastError?: string): ProxyStatus => ({ proxy: name, resources: { routes: { sent, acked, ...(lastError !== undefined && { lastError }) } } });
-const state = (proxies: readonly ProxyStatus[], problems: readonly Problem[] = [], gathering = false): Snapshot => ({ gathering, problems, proxies });
-const problem: Problem = { severity: "error", text: "/copy/traffic.yaml:13: VirtualService bookinfo/reviews: weight: is \"most\", expected an integer" };
+const proxy = (name: string, sent: string, acked = sent, lastError?: string): ProxyStatus => ({
+  proxy: name,
+  resources: { routes: { sent, acked, ...(lastError !== undefined && { lastError }) } },
+});
+const state = (proxies: readonly ProxyStatus[], problems: readonly Problem[] = [], gathering = false): Snapshot => ({
+  gathering,
+  problems,
+  proxies,
+});
+const problem: Problem = {
+  severity: "error",
+  text: '/copy/traffic.yaml:13: VirtualService bookinfo/reviews: weight: is "most", expected an integer',
+};
 const quick = { quiet: 50, notice: 100, limit: 5000 };
 
 /** Follows a save while istiod is in one state after the other, and in the last one from then on. */
@@ -13,19 +23,29 @@ async function report(before: Snapshot, ...states: readonly Snapshot[]): Promise
   const left = [...states];
   const read = (): Promise<Snapshot> => Promise.resolve((left.length > 1 ? left.shift() : left[0])!);
   const result = await followSave(read, before, Date.now(), quick);
-  return saveReport(result, 2, (text) => text.replace("/copy/", "samples/")).map((line) => line.replace(/after \d+ ms/, "after N ms"));
+  return saveReport(result, 2, (text) => text.replace("/copy/", "samples/")).map((line) =>
+    line.replace(/after \d+ ms/, "after N ms"),
+  );
 }
 
 describe("a save", () => {
   const before = state([proxy("a", "1"), proxy("b", "1")]);
 
   it("that concerns a proxy is followed until it has acknowledged it", async () => {
-    const lines = await report(before, state(before.proxies, [], true), before, state([proxy("a", "2", "1"), proxy("b", "1")]), state([proxy("a", "2"), proxy("b", "1")]));
+    const lines = await report(
+      before,
+      state(before.proxies, [], true),
+      before,
+      state([proxy("a", "2", "1"), proxy("b", "1")]),
+      state([proxy("a", "2"), proxy("b", "1")]),
+    );
     expect(lines).toEqual(["saved       1 of 2 proxies updated, all acknowledged after N ms"]);
   });
 
   it("that changes nothing for proxies says so", async () => {
-    expect(await report(before, state(before.proxies, [], true), before)).toEqual(["saved       nothing changed for proxies"]);
+    expect(await report(before, state(before.proxies, [], true), before)).toEqual([
+      "saved       nothing changed for proxies",
+    ]);
     expect(await report(before, before), "not noticed at all").toEqual(["saved       nothing changed for proxies"]);
   });
 
@@ -42,14 +62,20 @@ describe("a save", () => {
   });
 
   it("that istiod warns of says so", async () => {
-    const lines = await report(before, state([proxy("a", "2"), proxy("b", "1")], [{ ...problem, severity: "warning" }]));
+    const lines = await report(
+      before,
+      state([proxy("a", "2"), proxy("b", "1")], [{ ...problem, severity: "warning" }]),
+    );
     expect(lines[0]).toMatch(/^warning {5}samples\/traffic\.yaml:13/);
     expect(lines[1]).toBe("saved       1 of 2 proxies updated, all acknowledged after N ms");
   });
 
   it("that a proxy rejects gives Envoy's reason, once", async () => {
     const rejected = [proxy("a", "2", "1", "no such cluster"), proxy("b", "1")];
-    expect(await report(before, state(rejected))).toEqual(["saved       1 of 2 proxies updated, all acknowledged after N ms", "            rejected by a: no such cluster"]);
+    expect(await report(before, state(rejected))).toEqual([
+      "saved       1 of 2 proxies updated, all acknowledged after N ms",
+      "            rejected by a: no such cluster",
+    ]);
     expect(await report(state(rejected), state(rejected))).toEqual(["saved       nothing changed for proxies"]);
   });
 });

@@ -16,13 +16,19 @@ const offset = 1000 + (process.pid % 160) * 100;
 describe("the command line", () => {
   it("is read", () => {
     expect(readOptions([])).toEqual({ portOffset: 0, accessLog: false, config: undefined });
-    expect(readOptions(["--port-offset", "auto", "--access-log", "--config", "mesh"])).toEqual({ portOffset: "auto", accessLog: true, config: "mesh" });
+    expect(readOptions(["--port-offset", "auto", "--access-log", "--config", "mesh"])).toEqual({
+      portOffset: "auto",
+      accessLog: true,
+      config: "mesh",
+    });
     expect(readOptions(["--help"])).toBeUndefined();
     for (const flag of ["--port-offset N", "--access-log", "--config DIR"]) expect(usage()).toContain(flag);
   });
 
   it.each(["-1", "1e3", "50446", "x"])("does not accept the port offset %s", (text) => {
-    expect(() => readOptions([`--port-offset=${text}`])).toThrow(`--port-offset: "${text}" must be between 0 and 50445, or auto`);
+    expect(() => readOptions([`--port-offset=${text}`])).toThrow(
+      `--port-offset: "${text}" must be between 0 and 50445, or auto`,
+    );
   });
 
   it("does not accept flags that it does not have", () => {
@@ -40,11 +46,19 @@ describe("ports", () => {
 
   it("that are taken are named with their owner and an offset that is free", async () => {
     const port = portsAt(offset).http;
-    const holder = spawn(process.execPath, ["-e", `require("node:net").createServer().listen(${port}, "127.0.0.1", () => console.log("up"))`], { stdio: ["ignore", "pipe", "inherit"] });
+    const holder = spawn(
+      process.execPath,
+      ["-e", `require("node:net").createServer().listen(${port}, "127.0.0.1", () => console.log("up"))`],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
     try {
       await new Promise((resolve) => holder.stdout.once("data", resolve));
       const choice = choosePorts(offset, []);
-      await expect(choice).rejects.toThrow(new RegExp(`^port ${port} on 127\\.0\\.0\\.1 is taken by pid ${holder.pid} \\(.*\\); end it, or choose other ports: npm start -- --port-offset \\d+$`));
+      await expect(choice).rejects.toThrow(
+        new RegExp(
+          `^port ${port} on 127\\.0\\.0\\.1 is taken by pid ${holder.pid} \\(.*\\); end it, or choose other ports: npm start -- --port-offset \\d+$`,
+        ),
+      );
       const free = Number(/--port-offset (\d+)/.exec(await choice.then(() => "", String))?.[1]);
       expect((await choosePorts(free, [])).http).toBe(8080 + free);
     } finally {
@@ -60,7 +74,9 @@ describe("ports", () => {
 
   it("are shifted in the sample, whose other numbers and lines stay", () => {
     const text = "port: {number: 8080}\ndefaultEndpoint: 0.0.0.0:9081\nweight: 90 # 9080s, 19080, 1.9080\nport: 9080";
-    expect(shiftPorts(text, 100)).toBe("port: {number: 8180}\ndefaultEndpoint: 0.0.0.0:9181\nweight: 90 # 9080s, 19080, 1.9080\nport: 9180");
+    expect(shiftPorts(text, 100)).toBe(
+      "port: {number: 8180}\ndefaultEndpoint: 0.0.0.0:9181\nweight: 90 # 9080s, 19080, 1.9080\nport: 9180",
+    );
   });
 });
 

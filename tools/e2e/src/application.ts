@@ -1,4 +1,10 @@
-import { createServer as createHttpServer, type IncomingHttpHeaders, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+} from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,8 +23,21 @@ export interface Seen {
   readonly from: string;
 }
 
-/** What an application does with a request: 200 at once where it says nothing else. `times`: how many requests came before. */
-export type Answer = (seen: Seen, times: number) => { readonly status?: number; readonly afterMs?: number; readonly headers?: Readonly<Record<string, string>>; readonly reset?: boolean } | undefined;
+/**
+ * What an application does with a request: 200 at once where it says nothing else. `times`: how many requests came
+ * before.
+ */
+export type Answer = (
+  seen: Seen,
+  times: number,
+) =>
+  | {
+      readonly status?: number;
+      readonly afterMs?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly reset?: boolean;
+    }
+  | undefined;
 
 export interface ApplicationOptions {
   readonly name: string;
@@ -70,7 +89,10 @@ export async function startApplication(options: ApplicationOptions): Promise<App
   };
 }
 
-function see({ method = "", url = "", headers, socket }: IncomingMessage, { name, version = "" }: ApplicationOptions): Seen {
+function see(
+  { method = "", url = "", headers, socket }: IncomingMessage,
+  { name, version = "" }: ApplicationOptions,
+): Seen {
   const certificates = headers["x-forwarded-client-cert"];
   const peer = /(?:^|;)URI=([^;,]+)[^,]*$/.exec(typeof certificates === "string" ? certificates : "")?.[1] ?? "";
   return { workload: name, version, method, path: url, headers, peer, from: socket.remoteAddress ?? "" };

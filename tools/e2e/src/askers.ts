@@ -2,7 +2,12 @@ import { encodeStringField, joinEncoded } from "@istiod/protobuf-wire";
 import { create, fromBinary, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
-import { AggregatedConfigSourceSchema, ApiVersion, ConfigSourceSchema, type ConfigSource } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
+import {
+  AggregatedConfigSourceSchema,
+  ApiVersion,
+  ConfigSourceSchema,
+  type ConfigSource,
+} from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { TypedExtensionConfigSchema } from "@istiod/envoy-api/envoy/config/core/v3/extension";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { FilterChainSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";
@@ -10,14 +15,17 @@ import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/
 import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/router/v3/router";
 import { type Resource, resource } from "@istiod/resources";
 
-/** The same cluster, endpoints, listener or route configuration by another name: all have theirs in field 1, and of a field given twice the later stands. */
+/**
+ * The same cluster, endpoints, listener or route configuration by another name: all have theirs in field 1, and of a
+ * field given twice the later stands.
+ */
 export function renamed({ bytes }: Resource, name: string): Resource {
   return resource(name, joinEncoded([bytes, encodeStringField(1, name)]));
 }
 
 /**
- * The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. It is not
- * transparent either: Envoy 1.40 crashes where there is no socket to set that on.
+ * The same listener with a name and addresses of its own and without a socket, so that no address is taken twice. It is
+ * not transparent either: Envoy 1.40 crashes where there is no socket to set that on.
  *
  * @param n unique, from 1
  */
@@ -29,41 +37,80 @@ export function unbound({ bytes }: Resource, name: string, n: number): Resource 
   [listener, ...listener.additionalAddresses].forEach(({ address }, at) => {
     if (address?.address.case !== "socketAddress") return;
     const socket = address.address.value;
-    socket.address = socket.address.includes(":") ? `fd00::${at.toString(16)}:${n.toString(16)}` : `10.${at}.${n >> 8}.${n & 255}`;
+    socket.address = socket.address.includes(":")
+      ? `fd00::${at.toString(16)}:${n.toString(16)}`
+      : `10.${at}.${n >> 8}.${n & 255}`;
   });
   return resource(name, toBinary(ListenerSchema, listener));
 }
 
 /** A cluster for which Envoy asks for the endpoints of this name. */
 export function endpointAsker(name: string): Resource {
-  return resource(name, toBinary(ClusterSchema, create(ClusterSchema, {
+  return resource(
     name,
-    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
-    edsClusterConfig: { edsConfig: ads() },
-  })));
+    toBinary(
+      ClusterSchema,
+      create(ClusterSchema, {
+        name,
+        clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
+        edsClusterConfig: { edsConfig: ads() },
+      }),
+    ),
+  );
 }
 
 /** A listener for which Envoy asks for the route configuration of this name. @param n unique, from 1 */
 export function routeAsker(name: string, n: number): Resource {
-  return listenerOf(name, n, { routeSpecifier: { case: "rds", value: { routeConfigName: name, configSource: ads() } } });
+  return listenerOf(name, n, {
+    routeSpecifier: { case: "rds", value: { routeConfigName: name, configSource: ads() } },
+  });
 }
 
 /** A listener for which Envoy asks for the filter of this name. @param n unique, from 1 */
 export function filterAsker({ name, bytes }: Resource, n: number): Resource {
   const typeUrl = fromBinary(TypedExtensionConfigSchema, bytes).typedConfig?.typeUrl ?? "";
-  return listenerOf(name, n, { routeSpecifier: { case: "routeConfig", value: {} } }, { name, configType: { case: "configDiscovery", value: { configSource: ads(), typeUrls: [typeUrl] } } });
+  return listenerOf(
+    name,
+    n,
+    { routeSpecifier: { case: "routeConfig", value: {} } },
+    { name, configType: { case: "configDiscovery", value: { configSource: ads(), typeUrls: [typeUrl] } } },
+  );
 }
 
 type Fields = MessageInitShape<typeof HttpConnectionManagerSchema>;
 
-function listenerOf(name: string, n: number, fields: Pick<Fields, "routeSpecifier">, ...filters: NonNullable<Fields["httpFilters"]>): Resource {
-  const router = { name: "envoy.filters.http.router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } } as const;
-  const manager = create(HttpConnectionManagerSchema, { statPrefix: "asker", ...fields, httpFilters: [...filters, router] });
-  const chain = create(FilterChainSchema, { filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] });
-  const address = { address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: n } } } } as const;
-  return resource(name, toBinary(ListenerSchema, create(ListenerSchema, { name, address, bindToPort: false, filterChains: [chain] })));
+function listenerOf(
+  name: string,
+  n: number,
+  fields: Pick<Fields, "routeSpecifier">,
+  ...filters: NonNullable<Fields["httpFilters"]>
+): Resource {
+  const router = {
+    name: "envoy.filters.http.router",
+    configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) },
+  } as const;
+  const manager = create(HttpConnectionManagerSchema, {
+    statPrefix: "asker",
+    ...fields,
+    httpFilters: [...filters, router],
+  });
+  const chain = create(FilterChainSchema, {
+    filters: [
+      { name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } },
+    ],
+  });
+  const address = {
+    address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: n } } },
+  } as const;
+  return resource(
+    name,
+    toBinary(ListenerSchema, create(ListenerSchema, { name, address, bindToPort: false, filterChains: [chain] })),
+  );
 }
 
 function ads(): ConfigSource {
-  return create(ConfigSourceSchema, { configSourceSpecifier: { case: "ads", value: create(AggregatedConfigSourceSchema) }, resourceApiVersion: ApiVersion.V3 });
+  return create(ConfigSourceSchema, {
+    configSourceSpecifier: { case: "ads", value: create(AggregatedConfigSourceSchema) },
+    resourceApiVersion: ApiVersion.V3,
+  });
 }

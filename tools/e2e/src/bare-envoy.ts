@@ -1,5 +1,13 @@
 import { type Resource, ResourceSet } from "@istiod/resources";
-import { clusterType, listenerType, serve, type StaticClient, staticSource, type ResourceSource, type XdsEvent } from "@istiod/xds-server";
+import {
+  clusterType,
+  listenerType,
+  serve,
+  type StaticClient,
+  staticSource,
+  type ResourceSource,
+  type XdsEvent,
+} from "@istiod/xds-server";
 import { startEnvoyProcess } from "./envoy-process.js";
 import { supplies } from "./supplies.js";
 import { eventually } from "./eventually.js";
@@ -30,28 +38,48 @@ export async function startBareEnvoy(binary: string): Promise<BareEnvoy> {
   const sent = new Map<string, string>();
   const source = staticSource({ [clusterType]: [], [listenerType]: [] });
   const lookup = await supplies();
-  const supplied: ResourceSource<StaticClient> = { ready: () => true, open: (n, p) => source.open(n, p), resources: (c, t) => source.resources(c, t), watch: (l) => source.watch(l), lookup: (_, type, name) => lookup(type, name) };
+  const supplied: ResourceSource<StaticClient> = {
+    ready: () => true,
+    open: (n, p) => source.open(n, p),
+    resources: (c, t) => source.resources(c, t),
+    watch: (l) => source.watch(l),
+    lookup: (_, type, name) => lookup(type, name),
+  };
   const observe = (event: XdsEvent): void => {
     if (event.kind === "push") sent.set(event.typeUrl, event.nonce);
     if (event.kind === "ack") answered.set(event.nonce, undefined);
-    if (event.kind === "nack") answered.set(event.error.nonce, { typeUrl: event.typeUrl, message: event.error.message });
+    if (event.kind === "nack")
+      answered.set(event.error.nonce, { typeUrl: event.typeUrl, message: event.error.message });
   };
   const server = await serve(supplied, { host: subnet.address(253), port: 0, observe });
-  const envoy = await startEnvoyProcess({ binary, address: subnet.address(1), xds: server, clusters: bootstrapClusters });
+  const envoy = await startEnvoyProcess({
+    binary,
+    address: subnet.address(1),
+    xds: server,
+    clusters: bootstrapClusters,
+  });
   const close = async (): Promise<void> => {
     await envoy.kill();
     await server.close();
     subnet.release();
   };
   try {
-    const info = await eventually("Envoy answers", async () => JSON.parse(await envoy.admin("/server_info")) as { node: { extensions: { name: string }[] } }, 60_000);
+    const info = await eventually(
+      "Envoy answers",
+      async () => JSON.parse(await envoy.admin("/server_info")) as { node: { extensions: { name: string }[] } },
+      60_000,
+    );
     await eventually("Envoy has asked for resources", () => source.clients.length > 0, 60_000);
     return {
       extensions: info.node.extensions.map((e) => e.name),
       offer: async (typeUrl, resources) => {
         const before = sent.get(typeUrl);
         source.set({ [typeUrl]: ResourceSet.of(resources) });
-        const nonce = await eventually(`${typeUrl} is sent`, () => (sent.get(typeUrl) === before ? undefined : sent.get(typeUrl)), 60_000);
+        const nonce = await eventually(
+          `${typeUrl} is sent`,
+          () => (sent.get(typeUrl) === before ? undefined : sent.get(typeUrl)),
+          60_000,
+        );
         await eventually(`${typeUrl} is answered`, () => answered.has(nonce) || envoy.ended !== undefined, 120_000);
         if (envoy.ended !== undefined) throw new Error(`Envoy ended with ${envoy.ended}`);
         const refusal = answered.get(nonce);

@@ -26,7 +26,9 @@ export interface Answered {
   readonly certificate: ReturnType<TLSSocket["getPeerX509Certificate"]>;
 }
 
-/** Asks for a URL at an address that need not be the URL's host. @throws Error of the socket where there is no answer */
+/**
+ * Asks for a URL at an address that need not be the URL's host. @throws Error of the socket where there is no answer
+ */
 export function call(address: string, url: string, options: CallOptions = {}): Promise<Answered> {
   const { protocol, hostname, port, host, pathname, search } = new URL(url);
   const started = performance.now();
@@ -43,7 +45,14 @@ export function call(address: string, url: string, options: CallOptions = {}): P
   return new Promise((resolve, reject) => {
     const outgoing =
       protocol === "https:"
-        ? httpsRequest({ ...common, servername: hostname, ca: tls.ca, key: tls.key, cert: tls.cert, ...(tls.anyName ? { checkServerIdentity: () => undefined } : {}) })
+        ? httpsRequest({
+            ...common,
+            servername: hostname,
+            ca: tls.ca,
+            key: tls.key,
+            cert: tls.cert,
+            ...(tls.anyName ? { checkServerIdentity: () => undefined } : {}),
+          })
         : httpRequest(common);
     outgoing.on("response", (response) => {
       const certificate = protocol === "https:" ? (response.socket as TLSSocket).getPeerX509Certificate() : undefined;
@@ -51,7 +60,16 @@ export function call(address: string, url: string, options: CallOptions = {}): P
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => (text += chunk));
       response.on("error", reject);
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text, seen: seenIn(text), ms: performance.now() - started, certificate }));
+      response.on("end", () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text,
+          seen: seenIn(text),
+          ms: performance.now() - started,
+          certificate,
+        }),
+      );
     });
     outgoing.on("timeout", () => outgoing.destroy(new Error(`${url}: no answer in ${common.timeout} ms`)));
     outgoing.on("error", reject);

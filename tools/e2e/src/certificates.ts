@@ -8,7 +8,10 @@ export interface TestCertificates {
 
 /** A certificate for a name, from a root of its own. */
 export async function certificateFor(name: string): Promise<TestCertificates> {
-  const root = await makeSelfSignedRoot({ organization: "outside", key: { type: "ecdsa", curve: "P-256" } }, Date.now());
+  const root = await makeSelfSignedRoot(
+    { organization: "outside", key: { type: "ecdsa", curve: "P-256" } },
+    Date.now(),
+  );
   const authority = new CertificateAuthority({ bundle: selfSignedBundle(root, "test", Date.now()) });
   const { key, cert } = await issueServingCertificate(authority, [name], 3_600_000, Date.now());
   return { root: root.certificate, server: { key, cert } };

@@ -23,13 +23,22 @@ export interface EnvoyProcess {
 }
 
 /** Starts an Envoy; it need not answer yet when this resolves. */
-export async function startEnvoyProcess({ binary, address, xds, clusters = [] }: EnvoyProcessOptions): Promise<EnvoyProcess> {
+export async function startEnvoyProcess({
+  binary,
+  address,
+  xds,
+  clusters = [],
+}: EnvoyProcessOptions): Promise<EnvoyProcess> {
   const directory = await mkdtemp(join(tmpdir(), "istiod-e2e-bare-"));
   const file = join(directory, "bootstrap.json");
   await writeFile(file, JSON.stringify(bootstrap(address, xds, clusters)));
   // Access logs open /dev/stdout, which cannot be done where that is a socket, as it is under a test runner.
   const output = await open(join(directory, "output"), "w");
-  const envoy = spawn(binary, ["-c", file, "-l", process.env["E2E_ENVOY_LOG"] ?? "off", "--disable-hot-restart", "--concurrency", "1"], { cwd: directory, stdio: ["ignore", output.fd, "inherit"] });
+  const envoy = spawn(
+    binary,
+    ["-c", file, "-l", process.env["E2E_ENVOY_LOG"] ?? "off", "--disable-hot-restart", "--concurrency", "1"],
+    { cwd: directory, stdio: ["ignore", output.fd, "inherit"] },
+  );
   const exited = new Promise<void>((resolve) => void envoy.once("exit", () => resolve()));
   const atExit = (): void => void envoy.kill("SIGKILL");
   process.once("exit", atExit);
@@ -53,17 +62,37 @@ function bootstrap(address: string, xds: EnvoyProcessOptions["xds"], clusters: r
     name,
     type: "STATIC",
     typed_extension_protocol_options: {
-      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": { "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions", explicit_http_config: { http2_protocol_options: {} } },
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        "@type": "type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+        explicit_http_config: { http2_protocol_options: {} },
+      },
     },
-    load_assignment: { cluster_name: name, endpoints: [{ lb_endpoints: [{ endpoint: { address: { socket_address: { address: xds.host, port_value: xds.port } } } }] }] },
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [
+        { lb_endpoints: [{ endpoint: { address: { socket_address: { address: xds.host, port_value: xds.port } } } }] },
+      ],
+    },
   });
   const ads = { ads: {}, resource_api_version: "V3", initial_fetch_timeout: "0s" };
-  const internalListeners = { name: "envoy.bootstrap.internal_listener", typed_config: { "@type": "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener" } };
+  const internalListeners = {
+    name: "envoy.bootstrap.internal_listener",
+    typed_config: { "@type": "type.googleapis.com/envoy.extensions.bootstrap.internal_listener.v3.InternalListener" },
+  };
   return {
     node: { id: "bare", cluster: "bare" },
     bootstrap_extensions: [internalListeners],
     admin: { address: { socket_address: { address, port_value: 15000 } } },
-    dynamic_resources: { lds_config: ads, cds_config: ads, ads_config: { api_type: "DELTA_GRPC", transport_api_version: "V3", set_node_on_first_message_only: true, grpc_services: [{ envoy_grpc: { cluster_name: "ads" } }] } },
+    dynamic_resources: {
+      lds_config: ads,
+      cds_config: ads,
+      ads_config: {
+        api_type: "DELTA_GRPC",
+        transport_api_version: "V3",
+        set_node_on_first_message_only: true,
+        grpc_services: [{ envoy_grpc: { cluster_name: "ads" } }],
+      },
+    },
     static_resources: { clusters: ["ads", ...clusters].map(cluster) },
   };
 }

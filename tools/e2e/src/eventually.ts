@@ -5,7 +5,12 @@ import { setTimeout as sleep } from "node:timers/promises";
  *
  * @throws Error that names what was waited for and why it was not there, after `withinMs`
  */
-export async function eventually<T>(what: string, ask: () => T | Promise<T>, withinMs = 20_000, everyMs = 25): Promise<Exclude<T, undefined | false>> {
+export async function eventually<T>(
+  what: string,
+  ask: () => T | Promise<T>,
+  withinMs = 20_000,
+  everyMs = 25,
+): Promise<Exclude<T, undefined | false>> {
   let reason = "";
   for (const until = Date.now() + withinMs; ; await sleep(everyMs)) {
     try {

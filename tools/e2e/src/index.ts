@@ -11,6 +11,11 @@ export { type Sample, startSample } from "./sample.js";
 export { type EnvoyProcess, type EnvoyProcessOptions, startEnvoyProcess } from "./envoy-process.js";
 export { startXdsRelay, type XdsRelay, type XdsRelayOptions } from "./xds-relay.js";
 export { claimSubnet, type Subnet } from "./subnet.js";
-export { startRedirectedMesh, type RedirectedMesh, type RedirectedMeshOptions, type RedirectedWorkload } from "./redirected/redirected-mesh.js";
+export {
+  startRedirectedMesh,
+  type RedirectedMesh,
+  type RedirectedMeshOptions,
+  type RedirectedWorkload,
+} from "./redirected/redirected-mesh.js";
 export { makePodNetwork, type PodNetwork, whyNoRedirection } from "./redirected/pod-network.js";
 export { whyNoPods } from "./redirected/pod.js";

@@ -39,7 +39,11 @@ export interface Istiod {
   kill(): Promise<void>;
 }
 
-const program = join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin", "istiod.js");
+const program = join(
+  dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")),
+  "bin",
+  "istiod.js",
+);
 
 /** Why istiod cannot be started as a process of its own; undefined where it can. */
 export function whyNoProcess(): string | undefined {
@@ -66,17 +70,32 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
 /** Starts istiod inside this process; it is ready when this resolves. */
 export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
   const lines: LogLine[] = [];
-  const log = pino({ level: "debug", base: null, formatters: { level: (level) => ({ level }) } }, { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) });
-  const discovery = await startDiscovery({ ...flagDefaults({}), ...values(places) }, { PILOT_DEBOUNCE_AFTER: "20ms", ...places.env }, log, "0.1.0");
+  const log = pino(
+    { level: "debug", base: null, formatters: { level: (level) => ({ level }) } },
+    { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) },
+  );
+  const discovery = await startDiscovery(
+    { ...flagDefaults({}), ...values(places) },
+    { PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },
+    log,
+    "0.1.0",
+  );
   return { lines, kill: () => discovery.close() };
 }
 
 /** Starts istiod as a process of its own; it is ready when this resolves. */
 export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> {
   const args = Object.entries(values(places)).flatMap(([name, value]) => [`--${name}`, value]);
-  const child = spawn(process.execPath, [program, "discovery", ...args], { cwd: places.work, env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms", ...places.env }, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [program, "discovery", ...args], {
+    cwd: places.work,
+    env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const lines: LogLine[] = [];
-  createInterface(child.stdout).on("line", (line) => void (line.startsWith("{") && lines.push(JSON.parse(line) as LogLine)));
+  createInterface(child.stdout).on(
+    "line",
+    (line) => void (line.startsWith("{") && lines.push(JSON.parse(line) as LogLine)),
+  );
   const exited = new Promise<void>((resolve) => void child.once("exit", () => resolve()));
   const atExit = (): void => void child.kill("SIGKILL");
   process.once("exit", atExit);
@@ -96,5 +115,7 @@ export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> 
 
 /** What proxies refused, as istiod logged it. */
 export function refusalsIn(lines: readonly LogLine[]): string[] {
-  return lines.filter((l) => l.msg.startsWith("refused by the proxy")).map((l) => `${l.proxy}: ${JSON.stringify(l.resources)}: ${l.msg}`);
+  return lines
+    .filter((l) => l.msg.startsWith("refused by the proxy"))
+    .map((l) => `${l.proxy}: ${JSON.stringify(l.resources)}: ${l.msg}`);
 }

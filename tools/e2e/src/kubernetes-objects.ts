@@ -14,7 +14,13 @@ export function kubernetesObjects(workloads: readonly Workload[], subnet: Subnet
   return [
     ...[...namespaces].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } })),
     ...[...localities].map(node),
-    ...[...services.values()].flatMap((w, n) => service(w, workloads.filter((o) => o.app === w.app && o.namespace === w.namespace), subnet.service(n + 1))),
+    ...[...services.values()].flatMap((w, n) =>
+      service(
+        w,
+        workloads.filter((o) => o.app === w.app && o.namespace === w.namespace),
+        subnet.service(n + 1),
+      ),
+    ),
     ...workloads.map(pod),
     ...workloads.filter((w) => w.proxy === "sidecar" && !redirected).map(sidecar),
   ]
@@ -36,11 +42,20 @@ function node(locality: string): object {
   return { apiVersion: "v1", kind: "Node", metadata: { name: nodeName(locality), labels } };
 }
 
-function service({ app, namespace, portName = "http", ports = [{ name: portName, port: servicePort }], headless = false }: Workload, workloads: readonly Workload[], clusterIP: string): object[] {
+function service(
+  { app, namespace, portName = "http", ports = [{ name: portName, port: servicePort }], headless = false }: Workload,
+  workloads: readonly Workload[],
+  clusterIP: string,
+): object[] {
   const metadata = { name: app, namespace };
   return [
     { apiVersion: "v1", kind: "ServiceAccount", metadata },
-    { apiVersion: "v1", kind: "Service", metadata: { ...metadata, labels: { app } }, spec: { clusterIP: headless ? "None" : clusterIP, ports, selector: { app } } },
+    {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { ...metadata, labels: { app } },
+      spec: { clusterIP: headless ? "None" : clusterIP, ports, selector: { app } },
+    },
     {
       apiVersion: "discovery.k8s.io/v1",
       kind: "EndpointSlice",
@@ -62,20 +77,44 @@ function pod({ name, namespace, labels, app, address, locality, serviceAccount }
     apiVersion: "v1",
     kind: "Pod",
     metadata: { name, namespace, labels },
-    spec: { nodeName: nodeName(locality), serviceAccountName: serviceAccount, containers: [{ name: app, ports: [{ containerPort: servicePort }] }] },
-    status: { phase: "Running", podIP: address, podIPs: [{ ip: address }], conditions: [{ type: "Ready", status: "True" }] },
+    spec: {
+      nodeName: nodeName(locality),
+      serviceAccountName: serviceAccount,
+      containers: [{ name: app, ports: [{ containerPort: servicePort }] }],
+    },
+    status: {
+      phase: "Running",
+      podIP: address,
+      podIPs: [{ ip: address }],
+      conditions: [{ type: "Ready", status: "True" }],
+    },
   };
 }
 
-function sidecar({ name, namespace, labels, address, outbound, portName = "http", sidecar: own = {} }: Workload): object {
+function sidecar({
+  name,
+  namespace,
+  labels,
+  address,
+  outbound,
+  portName = "http",
+  sidecar: own = {},
+}: Workload): object {
   const port = { number: servicePort, protocol: portName.split("-")[0]?.toUpperCase(), name: portName };
-  const standard = { port: { number: servicePort, protocol: "HTTP", name: "http" }, bind: outbound, captureMode: "NONE", hosts: ["*/*"] };
+  const standard = {
+    port: { number: servicePort, protocol: "HTTP", name: "http" },
+    bind: outbound,
+    captureMode: "NONE",
+    hosts: ["*/*"],
+  };
   return {
     apiVersion: "networking.istio.io/v1",
     kind: "Sidecar",
     metadata: { name, namespace },
     spec: {
-      workloadSelector: { labels: { app: labels["app"], ...(labels["version"] ? { version: labels["version"] } : {}) } },
+      workloadSelector: {
+        labels: { app: labels["app"], ...(labels["version"] ? { version: labels["version"] } : {}) },
+      },
       ingress: [{ port, bind: address, captureMode: "NONE", defaultEndpoint: `0.0.0.0:${applicationPort}` }],
       egress: [standard, ...(own.egress ?? []).map((e) => ({ bind: outbound, captureMode: "NONE", ...e }))],
       ...(own.outboundTrafficPolicy ? { outboundTrafficPolicy: own.outboundTrafficPolicy } : {}),

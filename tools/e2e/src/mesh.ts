@@ -7,7 +7,14 @@ import type { Agent } from "@istiod/pilot-agent";
 import { type Application, type Seen, startApplication } from "./application.js";
 import { type Answered, call, type CallOptions } from "./call.js";
 import { eventually } from "./eventually.js";
-import { type Istiod, type IstiodPlaces, type LogLine, refusalsIn, startIstiodInside, startIstiodProcess } from "./istiod.js";
+import {
+  type Istiod,
+  type IstiodPlaces,
+  type LogLine,
+  refusalsIn,
+  startIstiodInside,
+  startIstiodProcess,
+} from "./istiod.js";
 import { kubernetesObjects } from "./kubernetes-objects.js";
 import { acknowledged, readStatus } from "./proxy-status.js";
 import { issueToken, startProxy } from "./proxy.js";
@@ -53,7 +60,13 @@ export interface Mesh {
 }
 
 /** Starts a mesh; resolves when all proxies are ready. @throws Error where there is no Envoy */
-export async function startMesh({ workloads: options, objects = "", meshConfig = "", istiod: where = "inside", delta = true }: MeshOptions): Promise<Mesh> {
+export async function startMesh({
+  workloads: options,
+  objects = "",
+  meshConfig = "",
+  istiod: where = "inside",
+  delta = true,
+}: MeshOptions): Promise<Mesh> {
   const envoy = await findEnvoy();
   if (!envoy) throw new Error("no Envoy: ask whyNoEnvoy() first");
   const subnet = await claimSubnet();
@@ -66,8 +79,12 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
   let istiod: Istiod | undefined;
   let writes = 0;
 
-  const workload = (name: string): Workload => workloads.find((w) => w.name === name) ?? fail(`no workload ${name} in this mesh`);
-  const withAddresses = (text: string): string => text.replaceAll(/\{\{([\w-]+)(\.outbound)?\}\}/g, (_, name: string, out?: string) => (out ? workload(name).outbound : workload(name).address));
+  const workload = (name: string): Workload =>
+    workloads.find((w) => w.name === name) ?? fail(`no workload ${name} in this mesh`);
+  const withAddresses = (text: string): string =>
+    text.replaceAll(/\{\{([\w-]+)(\.outbound)?\}\}/g, (_, name: string, out?: string) =>
+      out ? workload(name).outbound : workload(name).address,
+    );
   const write = async (file: string, text: string): Promise<void> => {
     await writeFile(join(work, "being-written"), text);
     await rename(join(work, "being-written"), join(places.config, `${file}.yaml`));
@@ -90,7 +107,11 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
     istiod = await startIstiod(places);
     await Promise.all(
       workloads.map(async (w) => {
-        if (w.proxy !== "router") applications.set(w.name, await startApplication({ ...w, port: w.proxy === "none" ? servicePort : applicationPort }));
+        if (w.proxy !== "router")
+          applications.set(
+            w.name,
+            await startApplication({ ...w, port: w.proxy === "none" ? servicePort : applicationPort }),
+          );
         if (w.proxy !== "none") agents.set(w.name, await startProxy(w, places, { envoy, delta }));
       }),
     );
@@ -120,7 +141,11 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
     apply: async (file, text) => {
       await write(file, withAddresses(text));
       await write("marker", marker(++writes));
-      await eventually("istiod has read what was written", async () => (await (await fetch(`http://${places.address}:8080/debug/registryz`)).text()).includes(`revision-${writes}.marker`));
+      await eventually("istiod has read what was written", async () =>
+        (await (await fetch(`http://${places.address}:8080/debug/registryz`)).text()).includes(
+          `revision-${writes}.marker`,
+        ),
+      );
       let quiet = 0;
       await eventually("every proxy has acknowledged", async () => {
         quiet = acknowledged(await readStatus(places.address)) ? quiet + 1 : 0;
@@ -128,7 +153,10 @@ export async function startMesh({ workloads: options, objects = "", meshConfig =
       });
     },
     stat: async (name, stat) => {
-      const { text } = await call(workload(name).address, `http://envoy:15000/stats?filter=${encodeURIComponent(`^${stat.replaceAll(/[.|^$]/g, "\\$&")}$`)}`);
+      const { text } = await call(
+        workload(name).address,
+        `http://envoy:15000/stats?filter=${encodeURIComponent(`^${stat.replaceAll(/[.|^$]/g, "\\$&")}$`)}`,
+      );
       return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
     },
     lines: () => istiod?.lines ?? [],

@@ -1,7 +1,9 @@
 /** What a proxy was sent and has answered, by type URL, as istiod has it. */
 export interface ProxyStatus {
   readonly proxy: string;
-  readonly resources?: Readonly<Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>>;
+  readonly resources?: Readonly<
+    Record<string, { readonly sent?: string; readonly acked?: string; readonly lastError?: string }>
+  >;
 }
 
 /** Asks istiod for the status of its proxies. */
@@ -11,5 +13,9 @@ export async function readStatus(istiod: string): Promise<readonly ProxyStatus[]
 
 /** Whether everything that was sent has been answered. */
 export function acknowledged(proxies: readonly ProxyStatus[]): boolean {
-  return proxies.every((p) => Object.values(p.resources ?? {}).every((r) => r.sent === undefined || r.sent === r.acked || r.lastError !== undefined));
+  return proxies.every((p) =>
+    Object.values(p.resources ?? {}).every(
+      (r) => r.sent === undefined || r.sent === r.acked || r.lastError !== undefined,
+    ),
+  );
 }

@@ -22,7 +22,12 @@ export async function startProxy(of: Workload, istiod: IstiodPlaces, { envoy, de
     ...ownEnvironment(of),
   };
   const options = readOptions({ directory, proxyLogLevel: process.env["E2E_ENVOY_LOG"] ?? "error" }, env);
-  const agent = await startAgent({ type: of.proxy === "router" ? "router" : "sidecar", options, env, log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false) });
+  const agent = await startAgent({
+    type: of.proxy === "router" ? "router" : "sidecar",
+    options,
+    env,
+    log: stderrLog(process.env["E2E_AGENT_LOG"] ?? "error", false),
+  });
   try {
     await eventually(`the proxy of ${of.name} is ready`, () => agent.checkReady().then(() => true), 60_000, 50);
   } catch (error) {
@@ -44,7 +49,11 @@ export async function prepareDirectory(of: Workload, istiod: IstiodPlaces): Prom
 }
 
 /** What every agent is told. */
-export function proxyEnvironment(of: Workload, istiod: IstiodPlaces, envoy: string): Record<string, string | undefined> {
+export function proxyEnvironment(
+  of: Workload,
+  istiod: IstiodPlaces,
+  envoy: string,
+): Record<string, string | undefined> {
   return {
     PATH: process.env["PATH"],
     ENVOY_PATH: envoy,
@@ -56,13 +65,19 @@ export function proxyEnvironment(of: Workload, istiod: IstiodPlaces, envoy: stri
     ECC_SIGNATURE_ALGORITHM: "ECDSA",
     ISTIO_META_CLUSTER_ID: "Kubernetes",
     ISTIO_METAJSON_LABELS: JSON.stringify(of.labels),
-    PROXY_CONFIG: JSON.stringify({ discoveryAddress: `${istiod.address}:15012`, concurrency: 1, terminationDrainDuration: "0s" }),
+    PROXY_CONFIG: JSON.stringify({
+      discoveryAddress: `${istiod.address}:15012`,
+      concurrency: 1,
+      terminationDrainDuration: "0s",
+    }),
   };
 }
 
 /** What this workload's agent is told beside that. */
 export function ownEnvironment(of: Workload): Record<string, string> {
-  return Object.fromEntries(Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)]));
+  return Object.fromEntries(
+    Object.entries(of.env ?? {}).map(([name, value]) => [name, value.replaceAll("{{address}}", of.address)]),
+  );
 }
 
 /** Gives a workload a token of its own, by which istiod knows it. */

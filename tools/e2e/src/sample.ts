@@ -77,7 +77,9 @@ export async function startSample(folder: string): Promise<Sample> {
 }
 
 function moved(text: string, subnet: Subnet): string {
-  return text.replaceAll(/127\.([23])0\.0\.(\d+)/g, (_, kind: string, n: string) => (kind === "2" ? subnet.address(Number(n)) : subnet.outbound(Number(n))));
+  return text.replaceAll(/127\.([23])0\.0\.(\d+)/g, (_, kind: string, n: string) =>
+    kind === "2" ? subnet.address(Number(n)) : subnet.outbound(Number(n)),
+  );
 }
 
 function workloadOf(pod: Pod | null): Workload[] {

@@ -7,19 +7,23 @@ import { endpointType, routeType, secretType } from "@istiod/xds-server";
 import { certificateFor } from "./certificates.js";
 
 /**
- * What Envoy asks for beside what it is offered: endpoints, routes and secrets of any name. Envoy answers for clusters only when
- * all of them are warm, and a cluster is warm when it has its endpoints and secrets.
+ * What Envoy asks for beside what it is offered: endpoints, routes and secrets of any name. Envoy answers for clusters
+ * only when all of them are warm, and a cluster is warm when it has its endpoints and secrets.
  */
 export async function supplies(): Promise<(typeUrl: string, name: string) => Resource | undefined> {
   const { root, server } = await certificateFor("example.org");
   const inline = (text: string) => ({ specifier: { case: "inlineString", value: text } }) as const;
   const makers: Readonly<Record<string, (name: string) => Uint8Array>> = {
-    [endpointType]: (clusterName) => toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName })),
+    [endpointType]: (clusterName) =>
+      toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName })),
     [routeType]: (name) => toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name })),
     [secretType]: (name) => {
       const type = isForValidation(name)
         ? ({ case: "validationContext", value: { trustedCa: inline(root) } } as const)
-        : ({ case: "tlsCertificate", value: { certificateChain: inline(server.cert), privateKey: inline(server.key) } } as const);
+        : ({
+            case: "tlsCertificate",
+            value: { certificateChain: inline(server.cert), privateKey: inline(server.key) },
+          } as const);
       return toBinary(SecretSchema, create(SecretSchema, { name, type }));
     },
   };

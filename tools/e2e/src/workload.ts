@@ -26,7 +26,10 @@ export interface WorkloadOptions {
   readonly tls?: { readonly key: string; readonly cert: string };
   /** What the agent is told beside what every agent is told; `{{address}}` is the workload's own. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Fields of its Sidecar beside those that make it reachable; a listener is bound where the workload calls out unless it says otherwise. */
+  /**
+   * Fields of its Sidecar beside those that make it reachable; a listener is bound where the workload calls out unless
+   * it says otherwise.
+   */
   readonly sidecar?: { readonly egress?: readonly object[]; readonly outboundTrafficPolicy?: object };
 }
 

@@ -1,8 +1,19 @@
-import { connect, createServer, type ClientHttp2Session, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
+import {
+  connect,
+  createServer,
+  type ClientHttp2Session,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { AddressInfo } from "node:net";
 import { fromBinary } from "@bufbuild/protobuf";
 import { FrameReader } from "@istiod/protobuf-wire";
-import { type DeltaDiscoveryRequest, DeltaDiscoveryRequestSchema, type DeltaDiscoveryResponse, DeltaDiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import {
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
+  DeltaDiscoveryResponseSchema,
+} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 
 /** What passes a relay. */
 export interface XdsRelayOptions {
@@ -41,8 +52,15 @@ export async function startXdsRelay({ host, to, fate }: XdsRelayOptions): Promis
       down.session?.destroy();
     };
     session.on("error", cut);
-    const up = session.request({ ":method": "POST", ":path": headers[":path"] ?? "", "content-type": "application/grpc", te: "trailers" });
-    up.on("response", (given) => down.respond({ ":status": given[":status"] ?? 200, "content-type": "application/grpc" }));
+    const up = session.request({
+      ":method": "POST",
+      ":path": headers[":path"] ?? "",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
+    up.on("response", (given) =>
+      down.respond({ ":status": given[":status"] ?? 200, "content-type": "application/grpc" }),
+    );
     up.on("error", cut);
     up.on("close", cut);
     down.on("error", () => session.destroy());

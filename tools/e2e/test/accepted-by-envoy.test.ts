@@ -2,21 +2,43 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { findEnvoy } from "@istiod/envoy-binary";
-import { type BareEnvoy, endpointAsker, filterAsker, renamed, routeAsker, startBareEnvoy, unbound, whyNoEnvoy } from "@istiod/e2e";
+import {
+  type BareEnvoy,
+  endpointAsker,
+  filterAsker,
+  renamed,
+  routeAsker,
+  startBareEnvoy,
+  unbound,
+  whyNoEnvoy,
+} from "@istiod/e2e";
 import { findScenarios, generate, type Scenario, type Type, typeUrls } from "@istiod/parity";
 import { type Resource, resource } from "@istiod/resources";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
-const folders = ["scenarios", "cases"].map((name) => fileURLToPath(new URL(`../../../../shared/${name}/`, import.meta.url)));
+const folders = ["scenarios", "cases"].map((name) =>
+  fileURLToPath(new URL(`../../../../shared/${name}/`, import.meta.url)),
+);
 const present = folders.filter(existsSync);
-const reason = (await whyNoEnvoy()) ?? (present.length === 0 ? "no ../shared/scenarios or ../shared/cases beside this repository" : undefined);
+const reason =
+  (await whyNoEnvoy()) ??
+  (present.length === 0 ? "no ../shared/scenarios or ../shared/cases beside this repository" : undefined);
 
 /** Each stands so in what the original gives, and Envoy refuses it there too. */
 const refusedOfOriginal: readonly { readonly from: string; readonly because: string }[] = [
   { from: "core/TestGatewayConflicts__duplicate_tls_gateway", because: "has the same matching rules" },
-  { from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_MUTUAL_TLS", because: "SdsSecretConfigValidationError.Name" },
-  { from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_SIMPLE_TLS", because: "SdsSecretConfigValidationError.Name" },
-  { from: "core/TestInboundNetworkFilterStatPrefix__service_only_pattern", because: "TcpProxyValidationError.StatPrefix" },
+  {
+    from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_MUTUAL_TLS",
+    because: "SdsSecretConfigValidationError.Name",
+  },
+  {
+    from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_SIMPLE_TLS",
+    because: "SdsSecretConfigValidationError.Name",
+  },
+  {
+    from: "core/TestInboundNetworkFilterStatPrefix__service_only_pattern",
+    because: "TcpProxyValidationError.StatPrefix",
+  },
 ];
 
 /** A resource by a name that says where it is from. */
@@ -42,8 +64,12 @@ describe("what is generated for a stock Envoy", () => {
   /** What Envoy says to resources of a type, each by a name of its own, less what the original has wrong too. */
   async function refusals(type: Type, offered: readonly Resource[]): Promise<string[]> {
     const messages = await envoy.offer(typeUrls[type], offered);
-    const lines = messages.flatMap(({ message }) => message.split(/\n(?=\d+~)/)).map((line) => line.replaceAll(/\s+/g, " "));
-    return lines.filter((line) => !refusedOfOriginal.some(({ from, because }) => line.includes(from) && line.includes(because)));
+    const lines = messages
+      .flatMap(({ message }) => message.split(/\n(?=\d+~)/))
+      .map((line) => line.replaceAll(/\s+/g, " "));
+    return lines.filter(
+      (line) => !refusedOfOriginal.some(({ from, because }) => line.includes(from) && line.includes(because)),
+    );
   }
   const all = (type: Type): readonly Made[] => made.get(type) ?? [];
   const own = (type: Type): Resource[] => all(type).map((m) => renamed(m.resource, m.label));
@@ -53,8 +79,18 @@ describe("what is generated for a stock Envoy", () => {
   });
 
   it("names no extension of Istio's own build", () => {
-    const istios = ["stats.PluginConfig", "istio.envoy.config.filter.http.alpn", "istio.envoy.config.filter.http.authn", "envoy.tcp.metadataexchange", "io.istio.http.peer_metadata", "io.istio.network"];
-    for (const { resource: { bytes }, label } of [...all("lds"), ...all("cds"), ...all("ecds")]) {
+    const istios = [
+      "stats.PluginConfig",
+      "istio.envoy.config.filter.http.alpn",
+      "istio.envoy.config.filter.http.authn",
+      "envoy.tcp.metadataexchange",
+      "io.istio.http.peer_metadata",
+      "io.istio.network",
+    ];
+    for (const {
+      resource: { bytes },
+      label,
+    } of [...all("lds"), ...all("cds"), ...all("ecds")]) {
       const text = Buffer.from(bytes).toString("latin1");
       for (const name of istios) expect(text.includes(`type.googleapis.com/${name}`), `${label}: ${name}`).toBe(false);
     }
@@ -66,37 +102,69 @@ describe("what is generated for a stock Envoy", () => {
 
   it("has every assignment of endpoints accepted", async () => {
     const offered = own("eds");
-    expect(await refusals("cds", offered.map((r) => endpointAsker(r.name)))).toEqual([]);
+    expect(
+      await refusals(
+        "cds",
+        offered.map((r) => endpointAsker(r.name)),
+      ),
+    ).toEqual([]);
     expect(await refusals("eds", offered)).toEqual([]);
   }, 120_000);
 
   it("has every listener accepted, beside the clusters that it names", async () => {
-    expect(await refusals("cds", all("cds").map((m) => m.resource))).toEqual([]);
-    expect(await refusals("lds", all("lds").map((m, n) => unbound(m.resource, m.label, n + 1)))).toEqual([]);
+    expect(
+      await refusals(
+        "cds",
+        all("cds").map((m) => m.resource),
+      ),
+    ).toEqual([]);
+    expect(
+      await refusals(
+        "lds",
+        all("lds").map((m, n) => unbound(m.resource, m.label, n + 1)),
+      ),
+    ).toEqual([]);
   }, 120_000);
 
   it("has every route configuration accepted", async () => {
     const offered = own("rds");
-    expect(await refusals("lds", offered.map((r, n) => routeAsker(r.name, n + 1)))).toEqual([]);
+    expect(
+      await refusals(
+        "lds",
+        offered.map((r, n) => routeAsker(r.name, n + 1)),
+      ),
+    ).toEqual([]);
     expect(await refusals("rds", offered)).toEqual([]);
   }, 120_000);
 
   it("has every filter that is sent by itself accepted", async () => {
     const offered = [...new Map(all("ecds").map((m) => [m.resource.name, m.resource])).values()];
     if (offered.length === 0) return;
-    expect(await refusals("lds", offered.map((r, n) => filterAsker(r, n + 1)))).toEqual([]);
+    expect(
+      await refusals(
+        "lds",
+        offered.map((r, n) => filterAsker(r, n + 1)),
+      ),
+    ).toEqual([]);
     expect(await refusals("ecds", offered)).toEqual([]);
   }, 120_000);
 });
 
-function collect(scenario: Scenario, extensions: readonly string[], seen: Set<string>, made: ReadonlyMap<Type, Made[]>): void {
+function collect(
+  scenario: Scenario,
+  extensions: readonly string[],
+  seen: Set<string>,
+  made: ReadonlyMap<Type, Made[]>,
+): void {
   for (const [key, resources] of generate(scenario, [...made.keys()], extensions)) {
     const type = key.split(" ").at(-1) as Type;
     for (const [name, bytes] of resources) {
       const content = `${type} ${createHash("sha256").update(bytes).digest("base64")}`;
       if (seen.has(content)) continue;
       seen.add(content);
-      made.get(type)?.push({ resource: resource(name, bytes), label: `${seen.size}~${name} of ${scenario.name} ${key}` });
+      made
+        .get(type)
+        ?.push({ resource: resource(name, bytes), label: `${seen.size}~${name} of ${scenario.name} ${key}` });
     }
   }
 }

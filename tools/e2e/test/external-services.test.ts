@@ -73,7 +73,11 @@ describe("a service outside the mesh", () => {
     await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve));
     mesh = await startMesh({
       workloads: [
-        { app: "client", env: { ISTIO_META_DNS_CAPTURE: "true", DNS_PROXY_ADDR: "{{address}}:15053" }, sidecar: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } } },
+        {
+          app: "client",
+          env: { ISTIO_META_DNS_CAPTURE: "true", DNS_PROXY_ADDR: "{{address}}:15053" },
+          sidecar: { outboundTrafficPolicy: { mode: "REGISTRY_ONLY" } },
+        },
         { app: "plain", proxy: "none", namespace: "outside" },
         { app: "secure", proxy: "none", namespace: "outside", tls: secure.server },
       ],
@@ -96,7 +100,10 @@ describe("a service outside the mesh", () => {
   });
 
   it("is reached at the addresses that DNS gives", async () => {
-    await eventually("its name is resolved", async () => (await mesh.call("client", "http://dns.example:8000/")).text === "found by its name");
+    await eventually(
+      "its name is resolved",
+      async () => (await mesh.call("client", "http://dns.example:8000/")).text === "found by its name",
+    );
   });
 
   it("is not reached under REGISTRY_ONLY where nothing names it", async () => {

@@ -137,13 +137,17 @@ describe("a gateway", () => {
   });
 
   it("ends TLS with the certificate of its Secret", async () => {
-    const { status, seen, certificate } = await mesh.enter("ingress", "https://shop.example:8443/cart/2", { tls: { ca: shop.root } });
+    const { status, seen, certificate } = await mesh.enter("ingress", "https://shop.example:8443/cart/2", {
+      tls: { ca: shop.root },
+    });
     expect([status, seen?.workload]).toEqual([200, "cart"]);
     expect(certificate?.subjectAltName).toBe("DNS:shop.example");
   });
 
   it("passes TLS through to the server that its name says, unopened", async () => {
-    const { status, seen, certificate } = await mesh.enter("ingress", "https://vault.example:8443/secret", { tls: { ca: vault.root } });
+    const { status, seen, certificate } = await mesh.enter("ingress", "https://vault.example:8443/secret", {
+      tls: { ca: vault.root },
+    });
     expect([status, seen?.workload]).toEqual([200, "vault"]);
     expect(certificate?.subjectAltName).toBe("DNS:vault.example");
     await expect(mesh.enter("ingress", "https://nobody.example:8443/", { tls: { ca: vault.root } })).rejects.toThrow();

@@ -1,7 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { type ClientHttp2Session, connect } from "node:http2";
 import { join } from "node:path";
-import { eventually, startRedirectedMesh, whyNoEnvoy, whyNoPods, whyNoRedirection, type RedirectedMesh } from "@istiod/e2e";
+import {
+  eventually,
+  startRedirectedMesh,
+  whyNoEnvoy,
+  whyNoPods,
+  whyNoRedirection,
+  type RedirectedMesh,
+} from "@istiod/e2e";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const reason = (await whyNoEnvoy()) ?? (await whyNoRedirection()) ?? whyNoPods();
@@ -46,7 +53,10 @@ describe("HBONE between sidecars", () => {
         { app: "legacy", env: noHbone },
         {
           app: "web",
-          ports: [{ name: "http", port: 8000 }, { name: "tcp-echo", port: 9001 }],
+          ports: [
+            { name: "http", port: 8000 },
+            { name: "tcp-echo", port: 9001 },
+          ],
           httpPorts: [8000, 7777, 7778],
           tcpPorts: [9001],
           labels: { "networking.istio.io/tunnel": "http" },
@@ -127,7 +137,10 @@ describe("HBONE between sidecars", () => {
     }
 
     /** Opens a tunnel and sends a request through it; gives the status of CONNECT and what came back. */
-    async function through(authority: string, certificate = true): Promise<{ readonly connect: number; readonly text: string }> {
+    async function through(
+      authority: string,
+      certificate = true,
+    ): Promise<{ readonly connect: number; readonly text: string }> {
       const client = await session(certificate);
       return new Promise((resolve) => {
         let [connect, text] = [0, ""];
@@ -138,7 +151,11 @@ describe("HBONE between sidecars", () => {
         client.on("error", end).on("close", end);
         const tunnel = client.request({ ":method": "CONNECT", ":authority": authority }, { endStream: false });
         tunnel.on("response", (headers) => void (connect = Number(headers[":status"])));
-        tunnel.setEncoding("utf8").on("data", (chunk: string) => void (text += chunk)).on("error", () => undefined).on("close", end);
+        tunnel
+          .setEncoding("utf8")
+          .on("data", (chunk: string) => void (text += chunk))
+          .on("error", () => undefined)
+          .on("close", end);
         tunnel.write("GET /own HTTP/1.1\r\nhost: web\r\nconnection: close\r\n\r\n");
       });
     }

@@ -52,8 +52,16 @@ function gatewayProxy(extensions: readonly string[]): View<Proxy> {
     tx.set(environment, "PILOT_ENABLE_QUIC_LISTENERS", "true");
   });
   commitYaml(db, objects);
-  const metadata = { NAMESPACE: "edge", LABELS: { app: "door" }, CLUSTER_ID: "Kubernetes", ISTIO_VERSION: "1.29.0", INSTANCE_IPS: "10.9.0.1" };
-  return db.view(proxyFromNode({ id: "router~10.9.0.1~door.edge~edge.svc.cluster.local", metadata, extensions: [...extensions] }));
+  const metadata = {
+    NAMESPACE: "edge",
+    LABELS: { app: "door" },
+    CLUSTER_ID: "Kubernetes",
+    ISTIO_VERSION: "1.29.0",
+    INSTANCE_IPS: "10.9.0.1",
+  };
+  return db.view(
+    proxyFromNode({ id: "router~10.9.0.1~door.edge~edge.svc.cluster.local", metadata, extensions: [...extensions] }),
+  );
 }
 
 describe("HTTP/3 at a stock Envoy", () => {

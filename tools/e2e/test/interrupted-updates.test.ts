@@ -10,10 +10,29 @@ import { RouterSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/ro
 import { SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
 import { UpstreamTlsContextSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import { HttpConnectionManagerSchema } from "@istiod/envoy-api/envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager";
-import { certificateFor, claimSubnet, eventually, startEnvoyProcess, startXdsRelay, whyNoEnvoy, type EnvoyProcess, type Subnet, type XdsRelay } from "@istiod/e2e";
+import {
+  certificateFor,
+  claimSubnet,
+  eventually,
+  startEnvoyProcess,
+  startXdsRelay,
+  whyNoEnvoy,
+  type EnvoyProcess,
+  type Subnet,
+  type XdsRelay,
+} from "@istiod/e2e";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { resource, type Resource, ResourceSet } from "@istiod/resources";
-import { clusterType, endpointType, listenerType, routeType, secretType, serve, staticSource, type StaticSource } from "@istiod/xds-server";
+import {
+  clusterType,
+  endpointType,
+  listenerType,
+  routeType,
+  secretType,
+  serve,
+  staticSource,
+  type StaticSource,
+} from "@istiod/xds-server";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 const reason = await whyNoEnvoy();
@@ -70,7 +89,8 @@ describe("an update that is cut off between its parts", () => {
   };
   const traffic = (): Promise<true> => eventually("traffic flows", async () => (await get()) === 200, 30_000);
   const get = async (): Promise<number> => (await fetch(`http://${subnet.address(1)}:8000/`)).status;
-  const stat = async (name: string): Promise<number> => Number(/: (\d+)/.exec(await envoy.admin(`/stats?filter=^${name.replaceAll(".", "\\.")}$`))?.[1] ?? 0);
+  const stat = async (name: string): Promise<number> =>
+    Number(/: (\d+)/.exec(await envoy.admin(`/stats?filter=^${name.replaceAll(".", "\\.")}$`))?.[1] ?? 0);
 
   /** Loses the connection before the next response of a type, and waits until Envoy is back. */
   async function lose(before: string, change: () => void): Promise<void> {
@@ -78,14 +98,20 @@ describe("an update that is cut off between its parts", () => {
     cutBefore = before;
     change();
     await eventually("the connection is lost", () => cutBefore === undefined);
-    await eventually("Envoy is back", () => relay.streams.length > streams && (relay.streams.at(-1)?.length ?? 0) > 0, 60_000);
+    await eventually(
+      "Envoy is back",
+      () => relay.streams.length > streams && (relay.streams.at(-1)?.length ?? 0) > 0,
+      60_000,
+    );
   }
 
   it("a changed cluster whose unchanged endpoints did not come is used all the same", async () => {
     await start();
     await traffic();
     await lose(endpointType, () => source.put(clusterType, cluster("a", 2)));
-    await eventually("the changed cluster is active", async () => (await envoy.admin("/config_dump?resource=dynamic_active_clusters")).includes('"connect_timeout": "2s"'));
+    await eventually("the changed cluster is active", async () =>
+      (await envoy.admin("/config_dump?resource=dynamic_active_clusters")).includes('"connect_timeout": "2s"'),
+    );
     expect(await stat("cluster_manager.warming_clusters")).toBe(0);
     source.put(clusterType, cluster("b", 3));
     await eventually("later changes come", async () => (await stat("cluster_manager.cluster_modified")) === 2);
@@ -95,9 +121,15 @@ describe("an update that is cut off between its parts", () => {
   it("a changed cluster beside one that is refused is used all the same", async () => {
     await start();
     await traffic();
-    await lose(endpointType, () => source.set({ [clusterType]: ResourceSet.of([cluster("a", 2), cluster("b", 1), unusable("refused")]) }));
-    await eventually("the refusal is known", () => server.connections()[0]?.subscriptions.some((s) => s.lastError?.resources.includes("refused")));
-    await eventually("the changed cluster is active", async () => (await envoy.admin("/config_dump?resource=dynamic_active_clusters")).includes('"connect_timeout": "2s"'));
+    await lose(endpointType, () =>
+      source.set({ [clusterType]: ResourceSet.of([cluster("a", 2), cluster("b", 1), unusable("refused")]) }),
+    );
+    await eventually("the refusal is known", () =>
+      server.connections()[0]?.subscriptions.some((s) => s.lastError?.resources.includes("refused")),
+    );
+    await eventually("the changed cluster is active", async () =>
+      (await envoy.admin("/config_dump?resource=dynamic_active_clusters")).includes('"connect_timeout": "2s"'),
+    );
     expect(await stat("cluster_manager.warming_clusters")).toBe(0);
     expect(await get()).toBe(200);
   }, 120_000);
@@ -105,8 +137,18 @@ describe("an update that is cut off between its parts", () => {
   it("a changed listener whose unchanged routes did not come is used all the same", async () => {
     await start();
     await traffic();
-    await lose(endpointType, () => source.set({ [clusterType]: ResourceSet.of([cluster("a", 2), cluster("b", 1)]), [listenerType]: ResourceSet.of([listener(subnet.address(1), "r", "again")]) }));
-    await eventually("the changed listener is active", async () => (await stat("listener_manager.listener_modified")) === 1 && (await stat("listener_manager.total_listeners_warming")) === 0);
+    await lose(endpointType, () =>
+      source.set({
+        [clusterType]: ResourceSet.of([cluster("a", 2), cluster("b", 1)]),
+        [listenerType]: ResourceSet.of([listener(subnet.address(1), "r", "again")]),
+      }),
+    );
+    await eventually(
+      "the changed listener is active",
+      async () =>
+        (await stat("listener_manager.listener_modified")) === 1 &&
+        (await stat("listener_manager.total_listeners_warming")) === 0,
+    );
     expect(await get()).toBe(200);
   }, 120_000);
 
@@ -114,7 +156,12 @@ describe("an update that is cut off between its parts", () => {
     await start();
     await traffic();
     await lose(routeType, () => source.put(listenerType, listener(subnet.address(1), "s")));
-    await eventually("the changed listener is active", async () => (await stat("listener_manager.listener_modified")) === 1 && (await stat("listener_manager.total_listeners_warming")) === 0);
+    await eventually(
+      "the changed listener is active",
+      async () =>
+        (await stat("listener_manager.listener_modified")) === 1 &&
+        (await stat("listener_manager.total_listeners_warming")) === 0,
+    );
     expect(await envoy.admin("/config_dump?resource=dynamic_route_configs")).toContain('"cluster": "b"');
     expect(await get()).toBe(200);
   }, 120_000);
@@ -124,51 +171,94 @@ describe("an update that is cut off between its parts", () => {
     source.put(clusterType, cluster("b", 1, "secret"));
     source.set({ [secretType]: ResourceSet.of([secret("secret")]) });
     await start();
-    await eventually("Envoy has its endpoints and waits for a secret", () => server.connections()[0]?.subscriptions.some((s) => s.typeUrl === endpointType && s.nonceAcked !== ""), 30_000);
+    await eventually(
+      "Envoy has its endpoints and waits for a secret",
+      () => server.connections()[0]?.subscriptions.some((s) => s.typeUrl === endpointType && s.nonceAcked !== ""),
+      30_000,
+    );
     await lose(endpointType, () => source.put(clusterType, cluster("a", 2)));
     await traffic();
   }, 120_000);
 });
 
-const ads = { configSourceSpecifier: { case: "ads", value: {} }, resourceApiVersion: 2, initialFetchTimeout: {} } as const;
+const ads = {
+  configSourceSpecifier: { case: "ads", value: {} },
+  resourceApiVersion: 2,
+  initialFetchTimeout: {},
+} as const;
 
 function encoded<D extends DescMessage>(name: string, schema: D, init: MessageInitShape<D>): Resource {
   return resource(name, toBinary(schema, create(schema, init)));
 }
 
 function cluster(name: string, connectSeconds: number, secretName = ""): Resource {
-  const tls = create(UpstreamTlsContextSchema, { commonTlsContext: { tlsCertificateSdsSecretConfigs: [{ name: secretName, sdsConfig: ads }] } });
+  const tls = create(UpstreamTlsContextSchema, {
+    commonTlsContext: { tlsCertificateSdsSecretConfigs: [{ name: secretName, sdsConfig: ads }] },
+  });
   return encoded(name, ClusterSchema, {
     name,
     clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
     connectTimeout: { seconds: BigInt(connectSeconds) },
     edsClusterConfig: { edsConfig: ads },
-    ...(secretName && { transportSocket: { name: "tls", configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) } } }),
+    ...(secretName && {
+      transportSocket: {
+        name: "tls",
+        configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) },
+      },
+    }),
   });
 }
 
 /** A cluster that is well-formed, so that Envoy takes others of the same response and refuses this one alone. */
 function unusable(name: string): Resource {
-  const tls = create(UpstreamTlsContextSchema, { commonTlsContext: { tlsCertificates: [{ certificateChain: { specifier: { case: "filename", value: "/nowhere/cert.pem" } }, privateKey: { specifier: { case: "filename", value: "/nowhere/key.pem" } } }] } });
-  return encoded(name, ClusterSchema, { name, transportSocket: { name: "tls", configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) } } });
+  const tls = create(UpstreamTlsContextSchema, {
+    commonTlsContext: {
+      tlsCertificates: [
+        {
+          certificateChain: { specifier: { case: "filename", value: "/nowhere/cert.pem" } },
+          privateKey: { specifier: { case: "filename", value: "/nowhere/key.pem" } },
+        },
+      ],
+    },
+  });
+  return encoded(name, ClusterSchema, {
+    name,
+    transportSocket: {
+      name: "tls",
+      configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, tls) },
+    },
+  });
 }
 
 function endpoints(clusterName: string, address: string, portValue: number): Resource {
   const value = { address, portSpecifier: { case: "portValue", value: portValue } } as const;
   const endpoint = { address: { address: { case: "socketAddress", value } } } as const;
-  return encoded(clusterName, ClusterLoadAssignmentSchema, { clusterName, endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: endpoint } }] }] });
+  return encoded(clusterName, ClusterLoadAssignmentSchema, {
+    clusterName,
+    endpoints: [{ lbEndpoints: [{ hostIdentifier: { case: "endpoint", value: endpoint } }] }],
+  });
 }
 
 function listener(address: string, routeConfigName: string, statPrefix = "test"): Resource {
   const manager = create(HttpConnectionManagerSchema, {
     statPrefix,
     routeSpecifier: { case: "rds", value: { configSource: ads, routeConfigName } },
-    httpFilters: [{ name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } }],
+    httpFilters: [
+      { name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } },
+    ],
   });
   return encoded("l", ListenerSchema, {
     name: "l",
-    address: { address: { case: "socketAddress", value: { address, portSpecifier: { case: "portValue", value: 8000 } } } },
-    filterChains: [{ filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] }],
+    address: {
+      address: { case: "socketAddress", value: { address, portSpecifier: { case: "portValue", value: 8000 } } },
+    },
+    filterChains: [
+      {
+        filters: [
+          { name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } },
+        ],
+      },
+    ],
   });
 }
 
@@ -179,6 +269,12 @@ function secret(name: string): Resource {
 }
 
 function routes(name: string, to: string): Resource {
-  const route = { match: { pathSpecifier: { case: "prefix", value: "/" } }, action: { case: "route", value: { clusterSpecifier: { case: "cluster", value: to } } } } as const;
-  return encoded(name, RouteConfigurationSchema, { name, virtualHosts: [{ name: "all", domains: ["*"], routes: [route] }] });
+  const route = {
+    match: { pathSpecifier: { case: "prefix", value: "/" } },
+    action: { case: "route", value: { clusterSpecifier: { case: "cluster", value: to } } },
+  } as const;
+  return encoded(name, RouteConfigurationSchema, {
+    name,
+    virtualHosts: [{ name: "all", domains: ["*"], routes: [route] }],
+  });
 }

@@ -6,8 +6,28 @@ import { localRun, type Ran } from "@istiod/redirection";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const reason = (await whyNoRedirection()) ?? whyNoPods();
-const agent = join(dirname(createRequire(import.meta.url).resolve("@istiod/pilot-agent/package.json")), "bin/pilot-agent.js");
-const everything = ["-p", "15001", "-z", "15006", "-u", String(process.getuid?.()), "-m", "REDIRECT", "-i", "*", "-x", "", "-b", "*", "-d", "15090,15021,15020"];
+const agent = join(
+  dirname(createRequire(import.meta.url).resolve("@istiod/pilot-agent/package.json")),
+  "bin/pilot-agent.js",
+);
+const everything = [
+  "-p",
+  "15001",
+  "-z",
+  "15006",
+  "-u",
+  String(process.getuid?.()),
+  "-m",
+  "REDIRECT",
+  "-i",
+  "*",
+  "-x",
+  "",
+  "-b",
+  "*",
+  "-d",
+  "15090,15021,15020",
+];
 
 describe("pilot-agent istio-iptables, in a pod", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
@@ -26,8 +46,10 @@ describe("pilot-agent istio-iptables, in a pod", () => {
     subnet?.release();
   });
 
-  const run = (...args: string[]): Promise<Ran> => localRun(network.inside("pod"), env)(process.execPath, [agent, "istio-iptables", ...args]);
-  const validated = (timeout: string, ...args: string[]): Promise<Ran> => run("--run-validation", "--probe-timeout", timeout, ...args);
+  const run = (...args: string[]): Promise<Ran> =>
+    localRun(network.inside("pod"), env)(process.execPath, [agent, "istio-iptables", ...args]);
+  const validated = (timeout: string, ...args: string[]): Promise<Ran> =>
+    run("--run-validation", "--probe-timeout", timeout, ...args);
 
   it("tells by its exit code that traffic is not captured", async () => {
     const { code, stderr } = await validated("500ms", "--skip-rule-apply");

@@ -16,7 +16,14 @@ import { type BareEnvoy, startBareEnvoy, whyNoEnvoy } from "@istiod/e2e";
 const reason = await whyNoEnvoy();
 
 function listener(n: number, inlineString: string): Resource {
-  const jwt = create(JwtAuthenticationSchema, { providers: { a: { issuer: "a", jwksSourceSpecifier: { case: "localJwks", value: { specifier: { case: "inlineString", value: inlineString } } } } } });
+  const jwt = create(JwtAuthenticationSchema, {
+    providers: {
+      a: {
+        issuer: "a",
+        jwksSourceSpecifier: { case: "localJwks", value: { specifier: { case: "inlineString", value: inlineString } } },
+      },
+    },
+  });
   const manager = create(HttpConnectionManagerSchema, {
     statPrefix: "keys",
     routeSpecifier: { case: "routeConfig", value: {} },
@@ -25,12 +32,32 @@ function listener(n: number, inlineString: string): Resource {
       { name: "router", configType: { case: "typedConfig", value: anyPack(RouterSchema, create(RouterSchema)) } },
     ],
   });
-  return resource("keys", toBinary(ListenerSchema, create(ListenerSchema, {
-    name: "keys",
-    address: { address: { case: "socketAddress", value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: 1000 + n } } } },
-    bindToPort: false,
-    filterChains: [{ filters: [{ name: "http", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } }] }],
-  })));
+  return resource(
+    "keys",
+    toBinary(
+      ListenerSchema,
+      create(ListenerSchema, {
+        name: "keys",
+        address: {
+          address: {
+            case: "socketAddress",
+            value: { address: "127.0.0.1", portSpecifier: { case: "portValue", value: 1000 + n } },
+          },
+        },
+        bindToPort: false,
+        filterChains: [
+          {
+            filters: [
+              {
+                name: "http",
+                configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) },
+              },
+            ],
+          },
+        ],
+      }),
+    ),
+  );
 }
 
 type Key = Readonly<Record<string, unknown>>;
@@ -47,23 +74,68 @@ function publicKeys() {
 function candidates(): readonly string[] {
   const { rsa, ec, ec521, secp256k1, ed25519 } = publicKeys();
   const bytes = (count: number): string => Buffer.alloc(count, 0xff).toString("base64url");
-  const prefixed = (text = ""): string => Buffer.concat([Buffer.alloc(1), Buffer.from(text, "base64url")]).toString("base64url");
+  const prefixed = (text = ""): string =>
+    Buffer.concat([Buffer.alloc(1), Buffer.from(text, "base64url")]).toString("base64url");
   const [n = "", x = ""] = [rsa.n, ec.x];
   const single: readonly Key[] = [
-    rsa, ec, ec521, secp256k1, ed25519, { kty: "oct", k: "AAAA" }, { kty: 4 }, {}, { kty: "RSA", e: "AQAB", n: "x" },
+    rsa,
+    ec,
+    ec521,
+    secp256k1,
+    ed25519,
+    { kty: "oct", k: "AAAA" },
+    { kty: 4 },
+    {},
+    { kty: "RSA", e: "AQAB", n: "x" },
     ...["Aw", "BQ", "AA", "", "AAEAAQ"].map((e) => ({ ...rsa, e })),
     ...[63, 64, 2048, 2049].map((count) => ({ ...rsa, n: bytes(count) })),
-    ...[`${n}==`, `${n}=`, ` ${n}`, `${n.slice(0, -1)}`, `+${n}`, prefixed(n), Buffer.alloc(256, 0xfe).toString("base64url")].map((modulus) => ({ ...rsa, n: modulus })),
-    ...["RS256", "PS512", "RSx", "R", "", "ES256", "HS256", 5].flatMap((alg) => [{ ...rsa, alg }, { kty: "oct", k: "AAAA", alg }]),
-    ...["ES256", "ES384", "ES512", "ESx", "RS256", ""].flatMap((alg) => [{ ...ec, alg }, { kty: "EC", x: ec.x, y: ec.y, alg }, { kty: "EC", x: ec521.x, y: ec521.y, alg }]),
-    ...[prefixed(x), x.slice(0, -4), "", "!"].map((coordinate) => ({ ...ec, x: coordinate })), { ...ec, crv: 1 }, { ...ec, crv: "" },
-    { ...ed25519, alg: "EdDSA" }, { ...ed25519, alg: "RS256" }, { ...ed25519, crv: "X25519" }, { ...ed25519, x: "AAAA" }, { kty: "oct", k: "" }, { kty: "oct", k: "!" },
+    ...[
+      `${n}==`,
+      `${n}=`,
+      ` ${n}`,
+      `${n.slice(0, -1)}`,
+      `+${n}`,
+      prefixed(n),
+      Buffer.alloc(256, 0xfe).toString("base64url"),
+    ].map((modulus) => ({ ...rsa, n: modulus })),
+    ...["RS256", "PS512", "RSx", "R", "", "ES256", "HS256", 5].flatMap((alg) => [
+      { ...rsa, alg },
+      { kty: "oct", k: "AAAA", alg },
+    ]),
+    ...["ES256", "ES384", "ES512", "ESx", "RS256", ""].flatMap((alg) => [
+      { ...ec, alg },
+      { kty: "EC", x: ec.x, y: ec.y, alg },
+      { kty: "EC", x: ec521.x, y: ec521.y, alg },
+    ]),
+    ...[prefixed(x), x.slice(0, -4), "", "!"].map((coordinate) => ({ ...ec, x: coordinate })),
+    { ...ec, crv: 1 },
+    { ...ec, crv: "" },
+    { ...ed25519, alg: "EdDSA" },
+    { ...ed25519, alg: "RS256" },
+    { ...ed25519, crv: "X25519" },
+    { ...ed25519, x: "AAAA" },
+    { kty: "oct", k: "" },
+    { kty: "oct", k: "!" },
   ];
   const valid = JSON.stringify(rsa);
   return [
     ...single.map((key) => JSON.stringify({ keys: [key] })),
-    "null", "[]", "{}", '{"keys":', '{"keys":[]}', '{"keys":{}}', '{"keys":null}', '{"keys":[1,"a"]}', valid, `{"keys":[1,{"kty":"x"},${valid},{}]}`, `\n{"keys":[${valid}]}\n`,
-    `{"keys":[],"keys":[${valid}]}`, `{"keys":[${valid}],"b":{"c":1,"c":2}}`, `{"a":1e999,"keys":[${valid}]}`, `{"a":"\\ud800","keys":[${valid}]}`, `{"a":${"[".repeat(120)}${"]".repeat(120)},"keys":[${valid}]}`,
+    "null",
+    "[]",
+    "{}",
+    '{"keys":',
+    '{"keys":[]}',
+    '{"keys":{}}',
+    '{"keys":null}',
+    '{"keys":[1,"a"]}',
+    valid,
+    `{"keys":[1,{"kty":"x"},${valid},{}]}`,
+    `\n{"keys":[${valid}]}\n`,
+    `{"keys":[],"keys":[${valid}]}`,
+    `{"keys":[${valid}],"b":{"c":1,"c":2}}`,
+    `{"a":1e999,"keys":[${valid}]}`,
+    `{"a":"\\ud800","keys":[${valid}]}`,
+    `{"a":${"[".repeat(120)}${"]".repeat(120)},"keys":[${valid}]}`,
   ];
 }
 

@@ -53,7 +53,9 @@ describe("load balancing", () => {
   afterAll(() => mesh?.close());
 
   const versions = async (app: string, calls: number): Promise<(string | undefined)[]> =>
-    (await Promise.all(Array.from({ length: calls }, () => mesh.call("client", `http://${app}:8000/`)))).map((a) => a.seen?.version);
+    (await Promise.all(Array.from({ length: calls }, () => mesh.call("client", `http://${app}:8000/`)))).map(
+      (a) => a.seen?.version,
+    );
 
   it("sends a user to the same endpoint each time, and users to all of them", async () => {
     const chosen = new Map<string, string | undefined>();
@@ -68,7 +70,9 @@ describe("load balancing", () => {
   });
 
   it("ejects an endpoint that fails, and takes it back", async () => {
-    await eventually("the bad endpoint is ejected", async () => (await versions("uneven", 10)).every((v) => v === "good"));
+    await eventually("the bad endpoint is ejected", async () =>
+      (await versions("uneven", 10)).every((v) => v === "good"),
+    );
     const asked = mesh.seen("uneven-bad").length;
     expect(await versions("uneven", 20)).toEqual(Array(20).fill("good"));
     expect(mesh.seen("uneven-bad")).toHaveLength(asked);

@@ -36,7 +36,11 @@ describe("mutual TLS", () => {
 
   /** A workload's key and certificate, as its agent wrote them. */
   const identityOfPermissive = async (): Promise<{ key: string; cert: string; ca: string }> => {
-    const [key = "", cert = "", ca = ""] = await Promise.all(["key.pem", "cert-chain.pem", "root-cert.pem"].map((f) => readFile(join(mesh.work, "agents", "permissive", "certs", f), "utf8")));
+    const [key = "", cert = "", ca = ""] = await Promise.all(
+      ["key.pem", "cert-chain.pem", "root-cert.pem"].map((f) =>
+        readFile(join(mesh.work, "agents", "permissive", "certs", f), "utf8"),
+      ),
+    );
     return { key, cert, ca };
   };
 
@@ -72,22 +76,34 @@ describe("mutual TLS", () => {
 
   it("shows a chain that openssl verifies, with the workload's SPIFFE ID as its only name", async () => {
     const identity = await identityOfPermissive();
-    const { seen, certificate } = await mesh.enter("strict", "https://strict:8000/", { tls: { ...identity, anyName: true } });
+    const { seen, certificate } = await mesh.enter("strict", "https://strict:8000/", {
+      tls: { ...identity, anyName: true },
+    });
     expect(seen?.peer).toBe("spiffe://cluster.local/ns/shop/sa/permissive");
     expect(certificate?.subjectAltName).toBe("URI:spiffe://cluster.local/ns/shop/sa/strict");
     const [leaf, root] = [join(mesh.work, "leaf.pem"), join(mesh.work, "root.pem")];
     await writeFile(leaf, certificate!.toString());
     await writeFile(root, identity.ca);
-    expect((await run("openssl", ["verify", "-purpose", "sslserver", "-CAfile", root, leaf])).stdout).toContain("leaf.pem: OK");
+    expect((await run("openssl", ["verify", "-purpose", "sslserver", "-CAfile", root, leaf])).stdout).toContain(
+      "leaf.pem: OK",
+    );
   });
 
   it("follows a change from PERMISSIVE to STRICT and back", async () => {
     await mesh.apply("mode", mode("permissive", "STRICT").replace("name: permissive", "name: another"));
     await mesh.apply("objects", mode("strict", "STRICT"));
-    await eventually("plaintext is refused", () => mesh.enter("permissive", "http://permissive:8000/").then(() => false, () => true));
+    await eventually("plaintext is refused", () =>
+      mesh.enter("permissive", "http://permissive:8000/").then(
+        () => false,
+        () => true,
+      ),
+    );
     expect((await mesh.call("client", "http://permissive:8000/")).status).toBe(200);
     await mesh.apply("mode", mode("permissive", "PERMISSIVE"));
-    await eventually("plaintext is taken", async () => (await mesh.enter("permissive", "http://permissive:8000/")).status === 200);
+    await eventually(
+      "plaintext is taken",
+      async () => (await mesh.enter("permissive", "http://permissive:8000/")).status === 200,
+    );
   });
 
   it("renews certificates while requests flow, and none fails", async () => {
@@ -96,10 +112,13 @@ describe("mutual TLS", () => {
     let requests = 0;
     const started = Date.now();
     while (serials.size < 3 && Date.now() - started < 40_000) {
-      const { certificate } = await mesh.enter("strict", "https://strict:8000/", { tls: { ...identity, anyName: true } });
+      const { certificate } = await mesh.enter("strict", "https://strict:8000/", {
+        tls: { ...identity, anyName: true },
+      });
       serials.add(certificate!.serialNumber);
       const answers = await Promise.all(Array.from({ length: 5 }, () => mesh.call("client", "http://strict:8000/")));
-      for (const { status, seen } of answers) expect([status, seen?.peer]).toEqual([200, "spiffe://cluster.local/ns/shop/sa/client"]);
+      for (const { status, seen } of answers)
+        expect([status, seen?.peer]).toEqual([200, "spiffe://cluster.local/ns/shop/sa/client"]);
       requests += answers.length;
     }
     expect(serials.size).toBe(3);

@@ -1,5 +1,13 @@
 import { createSocket, type Socket } from "node:dgram";
-import { call, eventually, startRedirectedMesh, whyNoEnvoy, whyNoPods, whyNoRedirection, type RedirectedMesh } from "@istiod/e2e";
+import {
+  call,
+  eventually,
+  startRedirectedMesh,
+  whyNoEnvoy,
+  whyNoPods,
+  whyNoRedirection,
+  type RedirectedMesh,
+} from "@istiod/e2e";
 import { decode, encode } from "dns-packet";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
@@ -53,7 +61,8 @@ spec:
 status:
   addresses: [{host: outside.example, value: 240.240.0.7}]
 `;
-const objects = (mode: string, outboundMode: string): string => [greeting, outside, mutualTls(mode), outbound(outboundMode)].join("---");
+const objects = (mode: string, outboundMode: string): string =>
+  [greeting, outside, mutualTls(mode), outbound(outboundMode)].join("---");
 
 describe("traffic that is led through proxies", () => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
@@ -67,10 +76,22 @@ describe("traffic that is led through proxies", () => {
         { app: "client", httpPorts: [] },
         {
           app: "web",
-          ports: [{ name: "http", port: 8000 }, { name: "http-own", port: 8081 }, { name: "mystery", port: 8080 }, { name: "riddle", port: 9001 }],
+          ports: [
+            { name: "http", port: 8000 },
+            { name: "http-own", port: 8081 },
+            { name: "mystery", port: 8080 },
+            { name: "riddle", port: 9001 },
+          ],
           httpPorts: [8000, 8080, 8081, 7777],
           tcpPorts: [9001],
-          env: { ISTIO_KUBE_APP_PROBERS: JSON.stringify({ "/app-health/web/readyz": { httpGet: { path: "/healthy", port: 8000, scheme: "HTTP" }, timeoutSeconds: 1 } }) },
+          env: {
+            ISTIO_KUBE_APP_PROBERS: JSON.stringify({
+              "/app-health/web/readyz": {
+                httpGet: { path: "/healthy", port: 8000, scheme: "HTTP" },
+                timeoutSeconds: 1,
+              },
+            }),
+          },
         },
         { app: "store", headless: true },
         { app: "plain", proxy: "none", tcpPorts: [9001] },
@@ -79,7 +100,9 @@ describe("traffic that is led through proxies", () => {
     nameServer = createSocket("udp4");
     nameServer.on("message", (message, { address, port }) => {
       const { id, questions = [] } = decode(message);
-      const answers = questions.filter((q) => q.type === "A").map((q) => ({ type: "A" as const, name: q.name, data: "192.0.2.7", ttl: 1 }));
+      const answers = questions
+        .filter((q) => q.type === "A")
+        .map((q) => ({ type: "A" as const, name: q.name, data: "192.0.2.7", ttl: 1 }));
       nameServer.send(encode({ type: "response", id: id ?? 0, questions, answers }), port, address);
     });
     await new Promise<void>((resolve) => nameServer.bind(53, mesh.gateway, resolve));
@@ -110,7 +133,9 @@ describe("traffic that is led through proxies", () => {
   });
 
   it("passes as it is on such a port if it is not HTTP", async () => {
-    expect(await mesh.tcp("client", mesh.service("web"), 9001, "what walks on four legs?\n")).toEqual({ text: "what walks on four legs?\n" });
+    expect(await mesh.tcp("client", mesh.service("web"), 9001, "what walks on four legs?\n")).toEqual({
+      text: "what walks on four legs?\n",
+    });
   });
 
   it("comes back to the pod that it came from, through the proxy twice", async () => {
@@ -137,7 +162,10 @@ describe("traffic that is led through proxies", () => {
 
     it("is refused under REGISTRY_ONLY, and nothing else is", async () => {
       await mesh.apply("objects", objects("PERMISSIVE", "REGISTRY_ONLY"));
-      await eventually("the policy is in force", async () => (await mesh.http("client", `http://${mesh.address("plain")}:8000/`)).status === 502);
+      await eventually(
+        "the policy is in force",
+        async () => (await mesh.http("client", `http://${mesh.address("plain")}:8000/`)).status === 502,
+      );
       expect((await mesh.tcp("client", mesh.address("plain"), 7001, "hello")).text ?? "").toBe("");
       expect((await mesh.http("client", "http://web:8000/", { at: mesh.service("web") })).status).toBe(200);
     });
@@ -165,7 +193,10 @@ describe("traffic that is led through proxies", () => {
 
     it("is refused under STRICT on every port, and mutual TLS is not", async () => {
       await mesh.apply("objects", objects("STRICT", "ALLOW_ANY"));
-      await eventually("the policy is in force", async () => (await mesh.http("plain", `http://${mesh.address("web")}:8000/`)).error === "ECONNRESET");
+      await eventually(
+        "the policy is in force",
+        async () => (await mesh.http("plain", `http://${mesh.address("web")}:8000/`)).error === "ECONNRESET",
+      );
       expect((await mesh.http("plain", `http://${mesh.address("web")}:8080/`)).error).toBe("ECONNRESET");
       expect((await mesh.http("plain", `http://${mesh.address("web")}:7777/`)).error).toBe("ECONNRESET");
       const { status, seen } = await mesh.http("client", "http://web:8000/", { at: mesh.service("web") });
@@ -180,8 +211,12 @@ describe("traffic that is led through proxies", () => {
 
   describe("with questions for names", () => {
     it("is answered by the agent, whatever server is asked", async () => {
-      expect(await mesh.dns("client", "web.shop.svc.cluster.local", mesh.gateway)).toEqual({ addresses: [mesh.service("web")] });
-      expect(await mesh.dns("client", "store.shop.svc.cluster.local", mesh.gateway)).toEqual({ addresses: [mesh.address("store")] });
+      expect(await mesh.dns("client", "web.shop.svc.cluster.local", mesh.gateway)).toEqual({
+        addresses: [mesh.service("web")],
+      });
+      expect(await mesh.dns("client", "store.shop.svc.cluster.local", mesh.gateway)).toEqual({
+        addresses: [mesh.address("store")],
+      });
     });
 
     it("is answered by that server where the agent knows nothing", async () => {
@@ -200,7 +235,14 @@ describe("traffic that is led through transparent proxies", () => {
   let mesh: RedirectedMesh;
   beforeAll(async () => {
     if (reason) return;
-    mesh = await startRedirectedMesh({ inbound: "TPROXY", workloads: [{ app: "client", httpPorts: [] }, { app: "web", httpPorts: [8000, 7777] }, { app: "plain", proxy: "none" }] });
+    mesh = await startRedirectedMesh({
+      inbound: "TPROXY",
+      workloads: [
+        { app: "client", httpPorts: [] },
+        { app: "web", httpPorts: [8000, 7777] },
+        { app: "plain", proxy: "none" },
+      ],
+    });
   }, 120_000);
   afterAll(() => mesh?.close());
 

@@ -46,14 +46,23 @@ describe("a request", () => {
   let mesh: Mesh;
   beforeAll(async () => {
     if (reason) return;
-    const workloads = [{ app: "client" }, { app: "cart", version: "v1" }, { app: "cart", version: "v2" }, { app: "shadow" }];
+    const workloads = [
+      { app: "client" },
+      { app: "cart", version: "v1" },
+      { app: "cart", version: "v2" },
+      { app: "shadow" },
+    ];
     mesh = await startMesh({ objects, workloads });
   }, 90_000);
   afterAll(() => mesh?.close());
 
   it("goes where its header says, and carries the headers of that route", async () => {
     const jason = await mesh.call("client", "http://cart:8000/by-header", { headers: { "x-user": "jason" } });
-    expect([jason.seen?.version, jason.seen?.headers["x-chosen"], jason.headers["x-by"]]).toEqual(["v2", "yes", "istiod"]);
+    expect([jason.seen?.version, jason.seen?.headers["x-chosen"], jason.headers["x-by"]]).toEqual([
+      "v2",
+      "yes",
+      "istiod",
+    ]);
     const others = [{ headers: { "x-user": "james" } }, {}, { headers: { "x-user": "jason" }, method: "POST" }];
     for (const options of others) {
       const { seen } = await mesh.call("client", "http://cart:8000/by-header", options);

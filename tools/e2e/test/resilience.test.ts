@@ -41,7 +41,11 @@ describe("resilience", () => {
       objects,
       workloads: [
         { app: "client" },
-        { app: "flaky", answer: ({ path }) => (path.startsWith("/slow") ? { afterMs: 1500 } : failuresLeft-- > 0 ? { status: 503 } : {}) },
+        {
+          app: "flaky",
+          answer: ({ path }) =>
+            path.startsWith("/slow") ? { afterMs: 1500 } : failuresLeft-- > 0 ? { status: 503 } : {},
+        },
       ],
     });
   }, 90_000);
@@ -84,7 +88,9 @@ describe("resilience", () => {
   });
 
   it("a fault strikes as often as it should", async () => {
-    const answers = await Promise.all(Array.from({ length: 200 }, () => mesh.call("client", "http://flaky:8000/half-aborted")));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => mesh.call("client", "http://flaky:8000/half-aborted")),
+    );
     const struck = answers.filter((a) => a.status === 555).length;
     expect(struck).toBeGreaterThan(70);
     expect(struck).toBeLessThan(130);

@@ -24,7 +24,8 @@ describe.each(names)("the sample %s", (name) => {
     const status = await sample.status();
     expect(status).toHaveLength(sample.workloads.length);
     for (const { proxy, resources } of status) {
-      for (const [type, { sent, acked, lastError }] of Object.entries(resources ?? {})) expect({ proxy, type, acked, lastError }).toEqual({ proxy, type, acked: sent, lastError: undefined });
+      for (const [type, { sent, acked, lastError }] of Object.entries(resources ?? {}))
+        expect({ proxy, type, acked, lastError }).toEqual({ proxy, type, acked: sent, lastError: undefined });
     }
     expect(sample.refusals()).toEqual([]);
   });

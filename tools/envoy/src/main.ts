@@ -1,7 +1,8 @@
 import { findEnvoy } from "./find-envoy.js";
 import { installEnvoy } from "./install-envoy.js";
 
-const USAGE = "usage: istiod-envoy find | install\n  find     print the path of an Envoy on this machine\n  install  fetch one, unless there is one, and print its path\n";
+const USAGE =
+  "usage: istiod-envoy find | install\n  find     print the path of an Envoy on this machine\n  install  fetch one, unless there is one, and print its path\n";
 
 /** Shows progress on a terminal, in place; in a log it would be noise. */
 function report(progress: string): void {

@@ -19,7 +19,11 @@ describe("an Envoy is looked for", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   it("where ENVOY_PATH says, then on PATH, then where it was fetched to", async () => {
-    const [named, onPath, fetched] = [await place("named/envoy"), await place("bin/envoy"), await place("cache/lib/python3.11/site-packages/envoy/_bin/envoy")];
+    const [named, onPath, fetched] = [
+      await place("named/envoy"),
+      await place("bin/envoy"),
+      await place("cache/lib/python3.11/site-packages/envoy/_bin/envoy"),
+    ];
     const cache = join(folder, "cache");
     const PATH = `${join(folder, "none")}:${join(folder, "bin")}`;
     expect(await findEnvoy({ ENVOY_PATH: named, PATH }, cache)).toBe(named);
@@ -29,6 +33,8 @@ describe("an Envoy is looked for", () => {
   });
 
   it("and a wrong ENVOY_PATH is not passed over", async () => {
-    await expect(findEnvoy({ ENVOY_PATH: "/nope/envoy" })).rejects.toThrow("ENVOY_PATH is /nope/envoy, which cannot be executed");
+    await expect(findEnvoy({ ENVOY_PATH: "/nope/envoy" })).rejects.toThrow(
+      "ENVOY_PATH is /nope/envoy, which cannot be executed",
+    );
   });
 });

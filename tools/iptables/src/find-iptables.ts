@@ -11,17 +11,24 @@ type Env = Readonly<Record<string, string | undefined>>;
 /**
  * Finds iptables: on PATH, else what `installIptables` fetched.
  *
- * @returns the environment in which `iptables-nft`, `iptables-legacy` and their like are found and run; `undefined` where there are none
+ * @returns the environment in which `iptables-nft`, `iptables-legacy` and their like are found and run; `undefined`
+ *   where there are none
  */
 export async function findIptables(env: Env = process.env, cache = CACHE): Promise<Env | undefined> {
   // Not everybody's PATH has the folders of the administrator's programs.
   const path = [...(env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/sbin"].filter((folder) => folder !== "");
-  for (const folder of path) if (await executable(join(folder, "iptables-restore"))) return { ...env, PATH: path.join(delimiter) };
+  for (const folder of path)
+    if (await executable(join(folder, "iptables-restore"))) return { ...env, PATH: path.join(delimiter) };
   const programs = join(cache, "usr/sbin");
   if (!(await executable(join(programs, "xtables-nft-multi")))) return undefined;
   const [triplet = ""] = (await readdir(join(cache, "usr/lib"))).filter((name) => name.includes("-linux-gnu"));
   const libraries = join(cache, "usr/lib", triplet);
-  return { ...env, PATH: [programs, ...path].join(delimiter), LD_LIBRARY_PATH: libraries, XTABLES_LIBDIR: join(libraries, "xtables") };
+  return {
+    ...env,
+    PATH: [programs, ...path].join(delimiter),
+    LD_LIBRARY_PATH: libraries,
+    XTABLES_LIBDIR: join(libraries, "xtables"),
+  };
 }
 
 function executable(path: string): Promise<boolean> {

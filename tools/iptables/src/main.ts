@@ -1,7 +1,8 @@
 import { findIptables } from "./find-iptables.js";
 import { installIptables } from "./install-iptables.js";
 
-const USAGE = "usage: istiod-iptables find | install\n  find     say whether there is an iptables on this machine\n  install  fetch one, unless there is one\n";
+const USAGE =
+  "usage: istiod-iptables find | install\n  find     say whether there is an iptables on this machine\n  install  fetch one, unless there is one\n";
 
 async function run(command: string | undefined): Promise<number> {
   if (command !== "find" && command !== "install") {

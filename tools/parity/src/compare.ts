@@ -14,7 +14,10 @@ const messages: Readonly<Record<Type, string>> = {
 };
 
 /** Lists whose order means nothing. */
-const unordered: Partial<Record<Type, readonly string[]>> = { eds: ["lbEndpoints"], rds: ["queryParameters", "dynamicMetadata"] };
+const unordered: Partial<Record<Type, readonly string[]>> = {
+  eds: ["lbEndpoints"],
+  rds: ["queryParameters", "dynamicMetadata"],
+};
 
 function schemaOf(t: Type): DescMessage {
   const schema = registry.getMessage(messages[t]);
@@ -27,7 +30,10 @@ export function normalExpected(t: Type, r: JsonObject): Json {
   const found = known.get(r);
   if (found !== undefined) return found;
   const { "@type": _, ...rest } = r;
-  const made = normal(t, toJson(schemaOf(t), fromJson(schemaOf(t), rest as JsonValue, { registry }), { registry }) as Json);
+  const made = normal(
+    t,
+    toJson(schemaOf(t), fromJson(schemaOf(t), rest as JsonValue, { registry }), { registry }) as Json,
+  );
   known.set(r, made);
   return made;
 }
@@ -43,10 +49,19 @@ export function normalActual(t: Type, bytes: Uint8Array): Json {
 function normal(t: Type, value: Json, field = ""): Json {
   if (Array.isArray(value)) {
     const items = value.map((v) => normal(t, v));
-    return unordered[t]?.includes(field) ? items.map((v) => [JSON.stringify(v), v] as const).sort((a, b) => (a[0] < b[0] ? -1 : 1)).map((p) => p[1]) : items;
+    return unordered[t]?.includes(field)
+      ? items
+          .map((v) => [JSON.stringify(v), v] as const)
+          .sort((a, b) => (a[0] < b[0] ? -1 : 1))
+          .map((p) => p[1])
+      : items;
   }
   if (!isObject(value)) return value;
-  return Object.fromEntries(Object.keys(value).sort().map((k) => [k, normal(t, value[k] ?? null, k)]));
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((k) => [k, normal(t, value[k] ?? null, k)]),
+  );
 }
 
 /** The resources of one proxy and type, compared. */
@@ -58,7 +73,11 @@ export interface Comparison {
   readonly different: ReadonlyMap<string, readonly JsonDifference[]>;
 }
 
-export function compareResources(t: Type, expected: readonly JsonObject[], actual: ReadonlyMap<string, Uint8Array>): Comparison {
+export function compareResources(
+  t: Type,
+  expected: readonly JsonObject[],
+  actual: ReadonlyMap<string, Uint8Array>,
+): Comparison {
   const want = new Map(expected.map((r) => [nameOf(t, r), r]));
   const different = new Map<string, readonly JsonDifference[]>();
   const missing: string[] = [];

@@ -1,22 +1,62 @@
 import { readFileSync } from "node:fs";
 import type { JsonValue } from "@bufbuild/protobuf";
-import { applyMeshConfig, decode, environment, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey, readMeshNetworks, setObjects, type LocatedObject, type Report } from "@istiod/config-ingestion";
+import {
+  applyMeshConfig,
+  decode,
+  environment,
+  meshConfig,
+  meshConfigKey,
+  meshNetworks,
+  meshNetworksKey,
+  readMeshNetworks,
+  setObjects,
+  type LocatedObject,
+  type Report,
+} from "@istiod/config-ingestion";
 import { Database, type View } from "@istiod/incremental";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
-import { clusterType, endpointType, extensionConfigType, listenerType, nameTableType, routeType } from "@istiod/resources";
+import {
+  clusterType,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  nameTableType,
+  routeType,
+} from "@istiod/resources";
 import { generators } from "@istiod/xds-generators";
 import { parse } from "yaml";
-import { environmentOf, fileOf, isObject, objectsOf, type Json, type JsonObject, type Scenario, type ScenarioProxy, type Type } from "./scenario.js";
+import {
+  environmentOf,
+  fileOf,
+  isObject,
+  objectsOf,
+  type Json,
+  type JsonObject,
+  type Scenario,
+  type ScenarioProxy,
+  type Type,
+} from "./scenario.js";
 
 /** The type URL of each kind of resources. */
-export const typeUrls: Readonly<Record<Type, string>> = { cds: clusterType, eds: endpointType, lds: listenerType, rds: routeType, ecds: extensionConfigType, nds: nameTableType };
+export const typeUrls: Readonly<Record<Type, string>> = {
+  cds: clusterType,
+  eds: endpointType,
+  lds: listenerType,
+  rds: routeType,
+  ecds: extensionConfigType,
+  nds: nameTableType,
+};
 
 /**
  * What the generators give for each proxy of a scenario: bytes by resource name, by "key type".
  *
  * @param extensions names of the extensions that each proxy's Envoy has; default: those of Istio's build
  */
-export function generate(s: Scenario, types: readonly Type[], extensions?: readonly string[]): Map<string, Map<string, Uint8Array>> {
+export function generate(
+  s: Scenario,
+  types: readonly Type[],
+  extensions?: readonly string[],
+): Map<string, Map<string, Uint8Array>> {
   const database = load(s);
   const out = new Map<string, Map<string, Uint8Array>>();
   for (const proxy of s.proxies) {
@@ -36,7 +76,9 @@ export function load(s: Scenario): Database<Proxy> {
       if (d.outcome === "accepted") accepted.push({ kind: d.kind, key: d.key, object: d.object } as LocatedObject);
       if (d.outcome === "refused") {
         const about = d.subject ? `${d.subject.kind} ${d.subject.namespace}/${d.subject.name}` : "an object";
-        console.error(`${s.name}: ${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`);
+        console.error(
+          `${s.name}: ${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`,
+        );
       }
     }
   }
@@ -84,4 +126,3 @@ function proxyOf({ node }: ScenarioProxy, extensions?: readonly string[]): Proxy
     ...(extensions ? { extensions } : {}),
   });
 }
-

@@ -21,8 +21,8 @@ const kindsApart: Readonly<Record<string, string>> = {
 };
 
 /**
- * What of later work a recorded situation needs; undefined where it needs nothing and so must agree. Ambient mode that is only switched on is
- * no such need: proxies beside workloads are configured all the same.
+ * What of later work a recorded situation needs; undefined where it needs nothing and so must agree. Ambient mode that
+ * is only switched on is no such need: proxies beside workloads are configured all the same.
  */
 export function laterWork(s: Scenario): string | undefined {
   const [group = ""] = s.name.split("/");

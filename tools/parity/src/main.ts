@@ -41,7 +41,9 @@ for (const [path, { scenarios: in_, count, example }] of top.slice(0, Number(all
 console.log(table([...groups].map(([name, list]) => sum(name, list))));
 
 function print(p: Parity): void {
-  console.log(`${percent(p.equal, p.all)} ${percent(p.changedEqual, p.changed)}  ${p.scenario}${p.error ? `  ERROR ${p.error}` : ""}`);
+  console.log(
+    `${percent(p.equal, p.all)} ${percent(p.changedEqual, p.changed)}  ${p.scenario}${p.error ? `  ERROR ${p.error}` : ""}`,
+  );
   for (const [where, c] of p.comparisons) {
     const type = where.split(" ")[1] ?? "";
     for (const n of c.missing) note(`${type} (resource) missing`, p.scenario, `${p.scenario} ${where} ${n}`);
@@ -53,7 +55,11 @@ function print(p: Parity): void {
     for (const [n, list] of c.different) {
       for (const d of list) {
         const text = `${short(d.expected)} | ${short(d.actual)}`;
-        note(`${type} ${d.path.replace(/\/\d+(?=\/|$)/g, "/*").replace(/\/\[[^\]]*\]/g, "/*")} ${d.kind}`, p.scenario, `${p.scenario} ${where} ${n}: ${text}`);
+        note(
+          `${type} ${d.path.replace(/\/\d+(?=\/|$)/g, "/*").replace(/\/\[[^\]]*\]/g, "/*")} ${d.kind}`,
+          p.scenario,
+          `${p.scenario} ${where} ${n}: ${text}`,
+        );
         if (args.includes("--diff")) console.log(`  ${where} ${n} ${d.path} ${d.kind}: ${text}`);
       }
     }

@@ -27,7 +27,9 @@ export function parityOf(s: Scenario, only: readonly Type[] = types): Parity {
   } catch (e) {
     error = e instanceof Error ? (e.stack ?? e.message) : String(e);
   }
-  const base = s.folder ? expectedOf({ ...s, folder: undefined, proxies: s.proxies.map((p) => ({ ...p, key: p.origin })) }) : undefined;
+  const base = s.folder
+    ? expectedOf({ ...s, folder: undefined, proxies: s.proxies.map((p) => ({ ...p, key: p.origin })) })
+    : undefined;
   for (const { key, origin } of s.proxies) {
     for (const t of only) {
       const want = expected.get(`${key} ${t}`);
@@ -37,7 +39,9 @@ export function parityOf(s: Scenario, only: readonly Type[] = types): Parity {
       counts.equal += c.equal;
       counts.all += c.expected + c.extra.length;
       const wrong = new Set([...c.missing, ...c.extra, ...c.different.keys()]);
-      const touched = base ? changedNames(t, base.get(`${origin} ${t}`) ?? [], want) : new Set([...want.map((r) => nameOf(t, r)), ...c.extra]);
+      const touched = base
+        ? changedNames(t, base.get(`${origin} ${t}`) ?? [], want)
+        : new Set([...want.map((r) => nameOf(t, r)), ...c.extra]);
       counts.changed += touched.size;
       for (const n of touched) if (!wrong.has(n)) counts.changedEqual++;
     }
@@ -45,9 +49,14 @@ export function parityOf(s: Scenario, only: readonly Type[] = types): Parity {
   return { scenario: s.name, comparisons, ...counts, ...(error === undefined ? {} : { error }) };
 }
 
-function changedNames(t: Type, before: readonly Parameters<typeof nameOf>[1][], after: readonly Parameters<typeof nameOf>[1][]): Set<string> {
+function changedNames(
+  t: Type,
+  before: readonly Parameters<typeof nameOf>[1][],
+  after: readonly Parameters<typeof nameOf>[1][],
+): Set<string> {
   const a = new Map(before.map((r) => [nameOf(t, r), r]));
   const b = new Map(after.map((r) => [nameOf(t, r), r]));
-  const text = (r: Parameters<typeof nameOf>[1] | undefined) => (r === undefined ? "" : JSON.stringify(normalExpected(t, r)));
+  const text = (r: Parameters<typeof nameOf>[1] | undefined) =>
+    r === undefined ? "" : JSON.stringify(normalExpected(t, r));
   return new Set([...a.keys(), ...b.keys()].filter((n) => a.get(n) !== b.get(n) && text(a.get(n)) !== text(b.get(n))));
 }

@@ -58,14 +58,19 @@ function scenario(name: string, base: string, folder: string | undefined, config
 
 /** A file of the scenario, or else of its base; undefined where neither has it. */
 export function fileOf(s: Scenario, name: string): string | undefined {
-  return [s.folder, s.base].filter((d) => d !== undefined).map((d) => join(d, name)).find(existsSync);
+  return [s.folder, s.base]
+    .filter((d) => d !== undefined)
+    .map((d) => join(d, name))
+    .find(existsSync);
 }
 
 /** The environment variables that a scenario sets. */
 export function environmentOf(s: Scenario): Record<string, string> {
   const file = s.folder && join(s.folder, "env");
   if (!file || !existsSync(file)) return {};
-  const lines = readFileSync(file, "utf8").split("\n").filter((l) => l.includes("=") && !l.startsWith("#"));
+  const lines = readFileSync(file, "utf8")
+    .split("\n")
+    .filter((l) => l.includes("=") && !l.startsWith("#"));
   return Object.fromEntries(lines.map((l) => [l.slice(0, l.indexOf("=")), l.slice(l.indexOf("=") + 1)]));
 }
 
@@ -75,7 +80,10 @@ export function objectsOf(s: Scenario): JsonObject[] {
   const gone = new Set(own.map(identity));
   for (const r of Array.isArray(s.config["remove"]) ? s.config["remove"] : []) gone.add(String(r));
   const files = readdirSync(s.base).filter((f) => f.endsWith(".yaml") && f !== "mesh.yaml" && f !== "networks.yaml");
-  const base = files.sort().flatMap((f) => documents(join(s.base, f))).filter((d) => !gone.has(identity(d)));
+  const base = files
+    .sort()
+    .flatMap((f) => documents(join(s.base, f)))
+    .filter((d) => !gone.has(identity(d)));
   return [...base, ...own];
 }
 
@@ -129,7 +137,11 @@ function once<T>(read: (file: string) => T): (file: string) => T {
 }
 
 const documents = once((file): readonly JsonObject[] =>
-  existsSync(file) ? parseAllDocuments(readFileSync(file, "utf8")).map((d) => d.toJS() as Json).filter((d): d is JsonObject => d !== null) : [],
+  existsSync(file)
+    ? parseAllDocuments(readFileSync(file, "utf8"))
+        .map((d) => d.toJS() as Json)
+        .filter((d): d is JsonObject => d !== null)
+    : [],
 );
 
 const entries = once((file): readonly JsonObject[] => (existsSync(file) ? (json(file) as JsonObject[]) : []));
@@ -162,7 +174,8 @@ function walk(folder: string, visit: (folder: string) => void): void {
 function basesOf(root: string): string {
   for (let d = resolve(root); ; d = resolve(d, "..")) {
     if (existsSync(join(d, "bases"))) return join(d, "bases");
-    if (existsSync(join(d, "suite.json"))) return resolve(d, String((json(join(d, "suite.json")) as JsonObject)["bases"]));
+    if (existsSync(join(d, "suite.json")))
+      return resolve(d, String((json(join(d, "suite.json")) as JsonObject)["bases"]));
     if (d === resolve(d, "..")) return fail(`no bases/ at or above ${root}`);
   }
 }

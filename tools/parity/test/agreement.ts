@@ -11,8 +11,9 @@ const argued: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Compares every judged situation of a folder of `../shared` resource by resource, one test each; what is argued may differ, and nothing else. Then the
- * figures by group, which must reach the floors. What needs features of later work is counted apart, without a floor.
+ * Compares every judged situation of a folder of `../shared` resource by resource, one test each; what is argued may
+ * differ, and nothing else. Then the figures by group, which must reach the floors. What needs features of later work
+ * is counted apart, without a floor.
  */
 export function agreementWith(folder: string, belongs: (s: Scenario) => boolean): void {
   const root = join(shared, folder);
@@ -45,13 +46,24 @@ export function agreementWith(folder: string, belongs: (s: Scenario) => boolean)
     }, 300_000);
 
     afterAll(() => {
-      if (done.size > 0) console.log(table([...done].sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1)).map(([group, list]) => sum(group, list))));
+      if (done.size > 0)
+        console.log(
+          table(
+            [...done]
+              .sort(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1))
+              .map(([group, list]) => sum(group, list)),
+          ),
+        );
     });
   });
 }
 
 function disagreements(p: Parity): readonly string[] {
-  return [...p.comparisons.values()].flatMap(({ missing, extra, different }) => [...missing, ...extra, ...different.keys()]);
+  return [...p.comparisons.values()].flatMap(({ missing, extra, different }) => [
+    ...missing,
+    ...extra,
+    ...different.keys(),
+  ]);
 }
 
 function rank(group: string): number {

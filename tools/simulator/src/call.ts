@@ -16,7 +16,10 @@ export interface Call {
   readonly method?: string;
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** `inbound`: redirected to the proxy's inbound port. Default: it leaves the workload through the proxy, or comes to a gateway. */
+  /**
+   * `inbound`: redirected to the proxy's inbound port. Default: it leaves the workload through the proxy, or comes to a
+   * gateway.
+   */
   readonly callMode?: "inbound" | "outbound" | "gateway";
 }
 
@@ -45,7 +48,10 @@ export interface Outcome {
 }
 
 /** A call with everything that it leaves unsaid. */
-export type WholeCall = Required<Omit<Call, "sni" | "hostHeader">> & { readonly sni: string; readonly hostHeader: string };
+export type WholeCall = Required<Omit<Call, "sni" | "hostHeader">> & {
+  readonly sni: string;
+  readonly hostHeader: string;
+};
 
 export function wholeCall(call: Call): WholeCall {
   const tls = call.tls ?? "plaintext";

@@ -3,14 +3,19 @@ import type { Listener } from "@istiod/envoy-api/envoy/config/listener/v3/listen
 import type { WholeCall } from "./call.js";
 
 /**
- * The listener that takes a call: where traffic is redirected, `virtualInbound`; else the one at its address and port, the one at its port on every
- * address, or `virtualOutbound`. Envoy's rule for `use_original_dst`: the address that was meant, else any address.
+ * The listener that takes a call: where traffic is redirected, `virtualInbound`; else the one at its address and port,
+ * the one at its port on every address, or `virtualOutbound`. Envoy's rule for `use_original_dst`: the address that was
+ * meant, else any address.
  */
-export function chooseListener(listeners: readonly Listener[], { callMode, address, port }: WholeCall): Listener | undefined {
+export function chooseListener(
+  listeners: readonly Listener[],
+  { callMode, address, port }: WholeCall,
+): Listener | undefined {
   const named = (name: string): Listener | undefined => listeners.find((listener) => listener.name === name);
   if (callMode === "inbound") return named("virtualInbound");
   const anyAddress = address.includes(":") ? "::" : "0.0.0.0";
-  const at = (wanted: string): Listener | undefined => listeners.find((listener) => addressesOf(listener).some((own) => isAt(own, wanted, port)));
+  const at = (wanted: string): Listener | undefined =>
+    listeners.find((listener) => addressesOf(listener).some((own) => isAt(own, wanted, port)));
   return at(address) ?? at(anyAddress) ?? named("virtualOutbound");
 }
 

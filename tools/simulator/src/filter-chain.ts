@@ -18,8 +18,8 @@ type Fit = (match: FilterChainMatch | undefined, connection: Connection) => numb
 const unsaid = 0;
 
 /**
- * The criteria in the order of Envoy's FilterChainMatch. After each, only the chains that fit best are left, and there is no way back: where a chain
- * names the connection's port, one that names none is out even if the first fails later.
+ * The criteria in the order of Envoy's FilterChainMatch. After each, only the chains that fit best are left, and there
+ * is no way back: where a chain names the connection's port, one that names none is out even if the first fails later.
  */
 const criteria: readonly Fit[] = [byPort, byAddress, byServerName, byTransport, byApplication];
 
@@ -50,7 +50,9 @@ function byServerName(match: FilterChainMatch | undefined, { serverName }: Conne
   return best(match?.serverNames ?? [], (name) => {
     if (name === "*") return unsaid;
     if (name === serverName) return Number.MAX_SAFE_INTEGER;
-    return name.startsWith("*.") && serverName.endsWith(name.slice(1)) && serverName.length >= name.length ? name.length : undefined;
+    return name.startsWith("*.") && serverName.endsWith(name.slice(1)) && serverName.length >= name.length
+      ? name.length
+      : undefined;
   });
 }
 

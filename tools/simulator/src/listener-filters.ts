@@ -6,14 +6,27 @@ import type { Connection } from "./filter-chain.js";
 const tlsInspector = "envoy.filters.listener.tls_inspector";
 const httpInspector = "envoy.filters.listener.http_inspector";
 
-/** What a listener knows of a connection when it chooses the filter chain: of TLS and HTTP only what its listener filters find out. */
+/**
+ * What a listener knows of a connection when it chooses the filter chain: of TLS and HTTP only what its listener
+ * filters find out.
+ */
 export function connectionSeen(listener: Listener, { address, port, protocol, tls, alpn, sni }: WholeCall): Connection {
   const to = { address, port };
   if (runs(listener, tlsInspector, port) && tls !== "plaintext") {
-    return { ...to, transportProtocol: "tls", serverName: sni.toLowerCase(), applicationProtocols: alpn === "" ? [] : [alpn] };
+    return {
+      ...to,
+      transportProtocol: "tls",
+      serverName: sni.toLowerCase(),
+      applicationProtocols: alpn === "" ? [] : [alpn],
+    };
   }
   const sniffed = runs(listener, httpInspector, port) && tls === "plaintext" && protocol !== "tcp";
-  return { ...to, transportProtocol: "raw_buffer", serverName: "", applicationProtocols: sniffed ? [protocol === "http" ? "http/1.1" : "h2c"] : [] };
+  return {
+    ...to,
+    transportProtocol: "raw_buffer",
+    serverName: "",
+    applicationProtocols: sniffed ? [protocol === "http" ? "http/1.1" : "h2c"] : [],
+  };
 }
 
 function runs({ listenerFilters }: Listener, name: string, port: number): boolean {

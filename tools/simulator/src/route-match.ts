@@ -1,5 +1,9 @@
 import type { StringMatcher } from "@istiod/envoy-api/envoy/type/matcher/v3/string";
-import type { HeaderMatcher, QueryParameterMatcher, RouteMatch } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
+import type {
+  HeaderMatcher,
+  QueryParameterMatcher,
+  RouteMatch,
+} from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 
 /** What a route can be chosen by. */
 export interface Request {
@@ -10,12 +14,13 @@ export interface Request {
 }
 
 /**
- * Whether a route matches a request: by path, headers and query parameters. What no request of a {@link Request}'s form can tell (fractions at run time,
- * metadata, client certificates) counts as not matched.
+ * Whether a route matches a request: by path, headers and query parameters. What no request of a {@link Request}'s form
+ * can tell (fractions at run time, metadata, client certificates) counts as not matched.
  */
 export function matchesRoute(match: RouteMatch, request: Request): boolean {
   const [path = "", query = ""] = splitQuery(request.path);
-  if (match.runtimeFraction !== undefined || match.dynamicMetadata.length > 0 || match.tlsContext !== undefined) return false;
+  if (match.runtimeFraction !== undefined || match.dynamicMetadata.length > 0 || match.tlsContext !== undefined)
+    return false;
   if (match.grpc !== undefined && !/^application\/grpc(\+|$)/.test(request.headers["content-type"] ?? "")) return false;
   const parameters = new URLSearchParams(query);
   return (
@@ -41,9 +46,12 @@ function matchesPath({ pathSpecifier, caseSensitive }: RouteMatch, path: string)
   }
 }
 
-function matchesHeader({ name, headerMatchSpecifier: specifier, invertMatch, treatMissingHeaderAsEmpty }: HeaderMatcher, headers: Request["headers"]): boolean {
+function matchesHeader(
+  { name, headerMatchSpecifier: specifier, invertMatch, treatMissingHeaderAsEmpty }: HeaderMatcher,
+  headers: Request["headers"],
+): boolean {
   const value = headers[name.toLowerCase()] ?? (treatMissingHeaderAsEmpty ? "" : undefined);
-  if (specifier.case === "presentMatch") return (value !== undefined) === specifier.value !== invertMatch;
+  if (specifier.case === "presentMatch") return ((value !== undefined) === specifier.value) !== invertMatch;
   if (value === undefined) return specifier.case === undefined ? invertMatch : false;
   switch (specifier.case) {
     case undefined:
@@ -59,7 +67,10 @@ function matchesHeader({ name, headerMatchSpecifier: specifier, invertMatch, tre
   }
 }
 
-function matchesParameter({ name, queryParameterMatchSpecifier: specifier }: QueryParameterMatcher, parameters: URLSearchParams): boolean {
+function matchesParameter(
+  { name, queryParameterMatchSpecifier: specifier }: QueryParameterMatcher,
+  parameters: URLSearchParams,
+): boolean {
   const value = parameters.get(name);
   switch (specifier.case) {
     case "presentMatch":

@@ -61,11 +61,25 @@ function inRoutes(routes: RouteConfiguration | undefined, call: WholeCall): Outc
   const host = routes && chooseVirtualHost(routes, call.hostHeader);
   if (host === undefined) return { error: "no virtual host matched" };
   const at = { virtualHostMatched: host.name };
-  if (host.requireTls === TlsRequirement.ALL && call.tls === "plaintext") return { ...at, error: "tls required, sending 301" };
-  const request = { path: call.path, headers: { ":authority": call.hostHeader, ":path": call.path, ":method": call.method, ":scheme": call.tls === "plaintext" ? "http" : "https", ...call.headers } };
+  if (host.requireTls === TlsRequirement.ALL && call.tls === "plaintext")
+    return { ...at, error: "tls required, sending 301" };
+  const request = {
+    path: call.path,
+    headers: {
+      ":authority": call.hostHeader,
+      ":path": call.path,
+      ":method": call.method,
+      ":scheme": call.tls === "plaintext" ? "http" : "https",
+      ...call.headers,
+    },
+  };
   const route = host.routes.find(({ match }) => match !== undefined && matchesRoute(match, request));
   if (route === undefined) return { ...at, error: "no route matched" };
-  return { ...at, ...(route.name !== "" && { routeMatched: route.name }), ...(route.action.case === "route" && clusterOf(route.action.value.clusterSpecifier)) };
+  return {
+    ...at,
+    ...(route.name !== "" && { routeMatched: route.name }),
+    ...(route.action.case === "route" && clusterOf(route.action.value.clusterSpecifier)),
+  };
 }
 
 function clusterOf(specifier: { readonly case?: string | undefined; readonly value?: unknown } | undefined): Outcome {

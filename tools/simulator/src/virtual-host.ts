@@ -2,10 +2,13 @@ import type { RouteConfiguration } from "@istiod/envoy-api/envoy/config/route/v3
 import type { VirtualHost } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 
 /**
- * The virtual host for a request's host, by Envoy's order: the domain itself, then the longest `*suffix`, then the longest `prefix*`, then `*`. Letters'
- * case does not count.
+ * The virtual host for a request's host, by Envoy's order: the domain itself, then the longest `*suffix`, then the
+ * longest `prefix*`, then `*`. Letters' case does not count.
  */
-export function chooseVirtualHost({ virtualHosts, ignorePortInHostMatching }: RouteConfiguration, hostHeader: string): VirtualHost | undefined {
+export function chooseVirtualHost(
+  { virtualHosts, ignorePortInHostMatching }: RouteConfiguration,
+  hostHeader: string,
+): VirtualHost | undefined {
   const host = (ignorePortInHostMatching ? withoutPort(hostHeader) : hostHeader).toLowerCase();
   let found: VirtualHost | undefined;
   let best = 0;

@@ -16,7 +16,9 @@ interface Recorded {
 }
 
 const cases = join(import.meta.dirname, "../../../../shared/cases");
-const recorded = existsSync(cases) ? findScenarios(cases).flatMap((scenario) => (callsOf(scenario) === undefined ? [] : [scenario])) : [];
+const recorded = existsSync(cases)
+  ? findScenarios(cases).flatMap((scenario) => (callsOf(scenario) === undefined ? [] : [scenario]))
+  : [];
 
 describe("calls recorded with the reference's cases", () => {
   beforeEach(({ skip }) => skip(recorded.length === 0, "no ../shared/cases beside the repository"));
@@ -26,7 +28,9 @@ describe("calls recorded with the reference's cases", () => {
     for (const { proxy, name, call, result } of callsOf(scenario) ?? []) {
       const { strictMatch, ...expected } = result;
       const outcome = simulate(states(proxy), call);
-      expect.soft(strictMatch ? outcome : { error: undefined, ...pick(outcome, expected) }, name).toEqual(strictMatch ? expected : { error: undefined, ...expected });
+      expect
+        .soft(strictMatch ? outcome : { error: undefined, ...pick(outcome, expected) }, name)
+        .toEqual(strictMatch ? expected : { error: undefined, ...expected });
     }
   });
 
@@ -44,10 +48,18 @@ function stateOfProxies(scenario: Scenario): (proxy: string) => ProxyState {
   const generated = generate(scenario, ["lds", "rds"]);
   return (proxy) => ({
     listeners: [...(generated.get(`${proxy} lds`) ?? [])].map(([, bytes]) => fromBinary(ListenerSchema, bytes)),
-    routes: new Map([...(generated.get(`${proxy} rds`) ?? [])].map(([name, bytes]) => [name, fromBinary(RouteConfigurationSchema, bytes)])),
+    routes: new Map(
+      [...(generated.get(`${proxy} rds`) ?? [])].map(([name, bytes]) => [
+        name,
+        fromBinary(RouteConfigurationSchema, bytes),
+      ]),
+    ),
   });
 }
 
 function pick(outcome: Outcome, like: Outcome): Outcome {
-  return { ...(outcome.error !== undefined && { error: outcome.error }), ...Object.fromEntries(Object.keys(like).map((field) => [field, outcome[field as keyof Outcome]])) };
+  return {
+    ...(outcome.error !== undefined && { error: outcome.error }),
+    ...Object.fromEntries(Object.keys(like).map((field) => [field, outcome[field as keyof Outcome]])),
+  };
 }

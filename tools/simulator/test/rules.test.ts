@@ -7,27 +7,45 @@ import { describe, expect, it } from "vitest";
 import { type Call, type Outcome, simulate } from "../src/index.js";
 import { any } from "./any.js";
 
-type ChainMatch = NonNullable<Exclude<MessageInitShape<typeof ListenerSchema>, { $typeName: string }>["filterChains"]>[number]["filterChainMatch"];
+type ChainMatch = NonNullable<
+  Exclude<MessageInitShape<typeof ListenerSchema>, { $typeName: string }>["filterChains"]
+>[number]["filterChainMatch"];
 const separated = create(RouteSchema, {
   name: "separated",
   match: { pathSpecifier: { case: "pathSeparatedPrefix", value: "/a" } },
   action: { case: "route", value: { clusterSpecifier: { case: "cluster", value: "one" } } },
 });
-const exact = create(RouteSchema, { name: "exact", match: { pathSpecifier: { case: "path", value: "/exact" } }, action: { case: "redirect", value: {} } });
+const exact = create(RouteSchema, {
+  name: "exact",
+  match: { pathSpecifier: { case: "path", value: "/exact" } },
+  action: { case: "redirect", value: {} },
+});
 
 type Domains = Readonly<Record<string, readonly string[]>>;
 
 describe("filter chains", () => {
-  const chosen = (chains: Readonly<Record<string, ChainMatch>>, call: Partial<Call> = {}, filters: readonly string[] = ["tls_inspector", "http_inspector"]): string | undefined => {
+  const chosen = (
+    chains: Readonly<Record<string, ChainMatch>>,
+    call: Partial<Call> = {},
+    filters: readonly string[] = ["tls_inspector", "http_inspector"],
+  ): string | undefined => {
     const listener = create(ListenerSchema, {
       name: "virtualOutbound",
       listenerFilters: filters.map((name) => ({ name: `envoy.filters.listener.${name}` })),
-      filterChains: Object.entries(chains).map(([name, filterChainMatch]) => ({ name, ...(filterChainMatch && { filterChainMatch }) })),
+      filterChains: Object.entries(chains).map(([name, filterChainMatch]) => ({
+        name,
+        ...(filterChainMatch && { filterChainMatch }),
+      })),
     });
-    const { filterChainMatched, error } = simulate({ listeners: [listener], routes: new Map() }, { port: 80, protocol: "tcp", address: "10.0.0.1", ...call });
+    const { filterChainMatched, error } = simulate(
+      { listeners: [listener], routes: new Map() },
+      { port: 80, protocol: "tcp", address: "10.0.0.1", ...call },
+    );
     return error ?? filterChainMatched;
   };
-  const range = (addressPrefix: string, prefixLen: number): ChainMatch => ({ prefixRanges: [{ addressPrefix, prefixLen }] });
+  const range = (addressPrefix: string, prefixLen: number): ChainMatch => ({
+    prefixRanges: [{ addressPrefix, prefixLen }],
+  });
 
   it("are chosen by the longest prefix of the address", () => {
     const chains = { any: undefined, ten: range("10.0.0.0", 8), host: range("10.0.0.1", 32), six: range("::", 0) };
@@ -38,14 +56,29 @@ describe("filter chains", () => {
   });
 
   it("that name the port shut out those that do not, even if they fail later", () => {
-    expect(chosen({ port: { destinationPort: 80, transportProtocol: "tls" }, any: undefined })).toBe("no filter chains matched");
+    expect(chosen({ port: { destinationPort: 80, transportProtocol: "tls" }, any: undefined })).toBe(
+      "no filter chains matched",
+    );
     expect(chosen({ port: { destinationPort: 81 }, any: undefined })).toBe("any");
   });
 
   it("are chosen by server name, exact before the longest suffix", () => {
-    const chains = { a: { serverNames: ["a.b.c"] }, b: { serverNames: ["*.b.c"] }, c: { serverNames: ["*.c", "x"] }, none: undefined };
+    const chains = {
+      a: { serverNames: ["a.b.c"] },
+      b: { serverNames: ["*.b.c"] },
+      c: { serverNames: ["*.c", "x"] },
+      none: undefined,
+    };
     const of = (sni: string): string | undefined => chosen(chains, { tls: "tls", sni });
-    expect(["a.b.c", "A.B.C", "z.b.c", "b.c", "x", "c", "y"].map(of)).toEqual(["a", "a", "b", "c", "c", "none", "none"]);
+    expect(["a.b.c", "A.B.C", "z.b.c", "b.c", "x", "c", "y"].map(of)).toEqual([
+      "a",
+      "a",
+      "b",
+      "c",
+      "c",
+      "none",
+      "none",
+    ]);
   });
 
   it("know TLS and its protocols only by the inspector", () => {
@@ -73,20 +106,43 @@ describe("virtual hosts and routes", () => {
         routes: [separated, exact],
       })),
     });
-    const manager = any(HttpConnectionManagerSchema, { routeSpecifier: { case: "rds", value: { routeConfigName: "80" } } });
-    const listener = create(ListenerSchema, { name: "virtualOutbound", filterChains: [{ filters: [{ name: "hcm", configType: { case: "typedConfig", value: manager } }] }] });
-    return simulate({ listeners: [listener], routes: new Map([["80", routes]]) }, { port: 80, protocol: "http", hostHeader, path });
+    const manager = any(HttpConnectionManagerSchema, {
+      routeSpecifier: { case: "rds", value: { routeConfigName: "80" } },
+    });
+    const listener = create(ListenerSchema, {
+      name: "virtualOutbound",
+      filterChains: [{ filters: [{ name: "hcm", configType: { case: "typedConfig", value: manager } }] }],
+    });
+    return simulate(
+      { listeners: [listener], routes: new Map([["80", routes]]) },
+      { port: 80, protocol: "http", hostHeader, path },
+    );
   };
 
   it("are chosen by domain: exact, longest suffix, longest prefix, any", () => {
     const domains = { exact: ["a.b.c"], suffix: ["*.b.c"], short: ["*.c"], prefix: ["a.*"], any: ["*"] };
-    expect(["a.b.c", "A.b.c:8080", "x.b.c", "x.c", "a.x", "y"].map((host) => outcome(domains, host).virtualHostMatched)).toEqual(["exact", "exact", "suffix", "short", "prefix", "any"]);
+    expect(
+      ["a.b.c", "A.b.c:8080", "x.b.c", "x.c", "a.x", "y"].map((host) => outcome(domains, host).virtualHostMatched),
+    ).toEqual(["exact", "exact", "suffix", "short", "prefix", "any"]);
     expect(outcome({ one: ["a"] }, "b").error).toBe("no virtual host matched");
   });
 
   it("match paths by whole segments, without the query", () => {
     const of = (path: string): string | undefined => outcome({ all: ["*"] }, "a", path).routeMatched;
-    expect(["/a", "/a/b", "/a?x", "/ab", "/exact?x=1", "/exact/"].map(of)).toEqual(["separated", "separated", "separated", undefined, "exact", undefined]);
-    expect(outcome({ all: ["*"] }, "a", "/a")).toEqual({ listenerMatched: "virtualOutbound", routeConfigMatched: "80", virtualHostMatched: "all", routeMatched: "separated", clusterMatched: "one" });
+    expect(["/a", "/a/b", "/a?x", "/ab", "/exact?x=1", "/exact/"].map(of)).toEqual([
+      "separated",
+      "separated",
+      "separated",
+      undefined,
+      "exact",
+      undefined,
+    ]);
+    expect(outcome({ all: ["*"] }, "a", "/a")).toEqual({
+      listenerMatched: "virtualOutbound",
+      routeConfigMatched: "80",
+      virtualHostMatched: "all",
+      routeMatched: "separated",
+      clusterMatched: "one",
+    });
   });
 });

@@ -22,7 +22,10 @@ function importsOf(file: string): readonly string[] {
     .filter((path) => existsSync(path));
 }
 
-/** Returns the groups of files that import each other directly or indirectly, each sorted: the strongly connected components. */
+/**
+ * Returns the groups of files that import each other directly or indirectly, each sorted: the strongly connected
+ * components.
+ */
 export function importCycles(graph: ImportGraph): readonly (readonly string[])[] {
   const cycles: string[][] = [];
   const order = new Map<string, number>();

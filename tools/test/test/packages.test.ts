@@ -18,8 +18,12 @@ interface PackageJson {
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const read = (...path: string[]): string => readFileSync(join(root, ...path), "utf8");
 const packageJson = (...path: string[]): PackageJson => JSON.parse(read(...path, "package.json")) as PackageJson;
-const projects = ["packages", "apps", "tools"].flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`));
-const published = projects.filter((project) => existsSync(join(root, project, "package.json")) && packageJson(project).private !== true);
+const projects = ["packages", "apps", "tools"].flatMap((group) =>
+  readdirSync(join(root, group)).map((name) => `${group}/${name}`),
+);
+const published = projects.filter(
+  (project) => existsSync(join(root, project, "package.json")) && packageJson(project).private !== true,
+);
 
 describe.each(published)("what is published of %s", (project) => {
   const found = packageJson(project);
@@ -34,27 +38,44 @@ describe.each(published)("what is published of %s", (project) => {
 
   it("names each of its dependencies in its README, with the reason", () => {
     const readme = read(project, "README.md");
-    const named = (dependency: string): boolean => readme.includes(`\`${dependency}\``) || (dependency.startsWith("@istiod/") && readme.includes("`@istiod/*`"));
+    const named = (dependency: string): boolean =>
+      readme.includes(`\`${dependency}\``) || (dependency.startsWith("@istiod/") && readme.includes("`@istiod/*`"));
     expect(Object.keys(found.dependencies ?? {}).filter((dependency) => !named(dependency))).toEqual([]);
   });
 });
 
 it("the table of packages in the README has each once", () => {
-  const rows = [...read("README.md").matchAll(/^\| (\[.*?) \|/gm)].flatMap(([, cell = ""]) => [...cell.matchAll(/\]\(((?:packages|apps)\/[\w-]+)\)/g)].map(([, folder]) => folder));
+  const rows = [...read("README.md").matchAll(/^\| (\[.*?) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/\]\(((?:packages|apps)\/[\w-]+)\)/g)].map(([, folder]) => folder),
+  );
   expect(rows.toSorted()).toEqual(published.toSorted());
 });
 
 /** Paths of every page that people read, and of the changelog. */
 const pages = (): readonly string[] => {
-  const documents = ["README.md", "CHANGELOG.md", ...["docs", "docs/design"].flatMap((folder) => readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`))];
-  return [...documents, ...projects.map((project) => `${project}/README.md`).filter((path) => existsSync(join(root, path)))];
+  const documents = [
+    "README.md",
+    "CHANGELOG.md",
+    ...["docs", "docs/design"].flatMap((folder) =>
+      readdirSync(join(root, folder))
+        .filter((name) => name.endsWith(".md"))
+        .map((name) => `${folder}/${name}`),
+    ),
+  ];
+  return [
+    ...documents,
+    ...projects.map((project) => `${project}/README.md`).filter((path) => existsSync(join(root, path))),
+  ];
 };
 
 it("every table of a page has a header, so that no row is cut off by an empty line", () => {
   const broken = pages().flatMap((path) => {
     const lines = read(path).split("\n");
-    const startsTable = (at: number): boolean => lines[at]?.startsWith("|") === true && lines[at - 1]?.startsWith("|") !== true;
-    return lines.flatMap((_, at) => (startsTable(at) && !/^\|[-:| ]+\|$/.test(lines[at + 1] ?? "") ? [`${path}:${at + 1}`] : []));
+    const startsTable = (at: number): boolean =>
+      lines[at]?.startsWith("|") === true && lines[at - 1]?.startsWith("|") !== true;
+    return lines.flatMap((_, at) =>
+      startsTable(at) && !/^\|[-:| ]+\|$/.test(lines[at + 1] ?? "") ? [`${path}:${at + 1}`] : [],
+    );
   });
   expect(broken).toEqual([]);
 });
@@ -62,17 +83,31 @@ it("every table of a page has a header, so that no row is cut off by an empty li
 it("every test that may be skipped says why, by the second argument of skip", () => {
   const files = projects.flatMap((project) => {
     const folder = join(root, project, "test");
-    return existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".test.ts")).map((name) => `${project}/test/${name}`) : [];
+    return existsSync(folder)
+      ? readdirSync(folder, { recursive: true, encoding: "utf8" })
+          .filter((name) => name.endsWith(".test.ts"))
+          .map((name) => `${project}/test/${name}`)
+      : [];
   });
   expect(files).toContain("tools/test/test/packages.test.ts");
-  const silent = /\.(?:skip|run)If\b|\b(?:it|test|describe)\.(?:skip|todo)\b|\bskip\(\s*\)|\bskip\((?!reason\b)[^,"`()]*\)/;
-  const found = files.flatMap((file) => read(file).split("\n").flatMap((line, at) => (silent.test(line) && !line.includes("const silent") ? [`${file}:${at + 1}: ${line.trim()}`] : [])));
+  const silent =
+    /\.(?:skip|run)If\b|\b(?:it|test|describe)\.(?:skip|todo)\b|\bskip\(\s*\)|\bskip\((?!reason\b)[^,"`()]*\)/;
+  const found = files.flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((line, at) =>
+        silent.test(line) && !line.includes("const silent") ? [`${file}:${at + 1}: ${line.trim()}`] : [],
+      ),
+  );
   expect(found).toEqual([]);
 });
 
 it("every link between documents leads to a file", () => {
   const broken = pages().flatMap((path) =>
-    [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !existsSync(join(root, path, "..", link))).map((link) => `${path}: ${link}`),
+    [...read(path).matchAll(/\]\((?!https?:)([^)#\s]+)[^)]*\)/g)]
+      .map(([, link = ""]) => link)
+      .filter((link) => !existsSync(join(root, path, "..", link)))
+      .map((link) => `${path}: ${link}`),
   );
   expect(broken).toEqual([]);
 });

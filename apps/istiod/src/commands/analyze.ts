@@ -1,4 +1,19 @@
-import { analyzers, analyzeTexts, type Analysis, type Format, formatMessages, formats, isAtLeast, type Level, levels, type Message, messageTypes, parseSuppression, selectMessages, type Suppression } from "@istiod/analysis";
+import {
+  analyzers,
+  analyzeTexts,
+  type Analysis,
+  type Format,
+  formatMessages,
+  formats,
+  isAtLeast,
+  type Level,
+  levels,
+  type Message,
+  messageTypes,
+  parseSuppression,
+  selectMessages,
+  type Suppression,
+} from "@istiod/analysis";
 import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { options } from "../flags.js";
@@ -43,50 +58,103 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
     .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
     .argument("[files...]", "files and directories of YAML or JSON; - reads standard input")
     .addOption(repeated("-f, --filename <file>", "file or directory to analyze; repeatable"))
-    .option("--istiod <url>", "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080")
+    .option(
+      "--istiod <url>",
+      "analyze the configuration of a running istiod, by its --httpAddr, such as http://127.0.0.1:8080",
+    )
     .addOption(new Option("-o, --output <format>", "output format").choices(formats).default("log"))
-    .addOption(new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe").argParser(level).default("Error"))
-    .addOption(new Option("--output-threshold <level>", "print findings that are at least this severe").argParser(level).default("Info"))
-    .addOption(new Option("--color [bool]", "color the output (default: in a terminal)").argParser(truth).preset("true"))
-    .addOption(repeated("-S, --suppress <code=object>", 'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable'))
-    .option("-n, --namespace <namespace>", "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)")
+    .addOption(
+      new Option("--failure-threshold <level>", "exit with 79 if a finding is at least this severe")
+        .argParser(level)
+        .default("Error"),
+    )
+    .addOption(
+      new Option("--output-threshold <level>", "print findings that are at least this severe")
+        .argParser(level)
+        .default("Info"),
+    )
+    .addOption(
+      new Option("--color [bool]", "color the output (default: in a terminal)").argParser(truth).preset("true"),
+    )
+    .addOption(
+      repeated(
+        "-S, --suppress <code=object>",
+        'leave out a code for an object, such as "IST0103=Pod testing/*"; repeatable',
+      ),
+    )
+    .option(
+      "-n, --namespace <namespace>",
+      "print findings about objects of this namespace and about cluster-scoped objects only (default: all namespaces)",
+    )
     .option("-A, --all-namespaces", "print findings about all namespaces, which is the default")
     .addOption(repeated("--analyzer <name>", "run only this analyzer; repeatable (default: all)"))
     .option("-L, --list-analyzers", "list the analyzers and exit", false)
     .option("--ignore-unknown", "exit with 0 although files cannot be parsed", false)
     .option("-v, --verbose", "print the analyzers that ran", false)
     .addOption(new Option("--meshConfigFile <file>", "istioctl's name of --meshConfig"))
-    .addOption(new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted").argParser(noCluster).preset("true"));
+    .addOption(
+      new Option("-k, --use-kube [bool]", "analyze a cluster; not supported yet, only false is accepted")
+        .argParser(noCluster)
+        .preset("true"),
+    );
   for (const option of options(env, meshFlags)) command.addOption(option);
   return command.action(async (files: readonly string[], values: AnalyzeValues) => {
     if (values.listAnalyzers) return output.print(analyzerList());
     const suppressions = values.suppress.map((value) => suppression(value, output));
     const isGiven = (flag: string): boolean => command.getOptionValueSource(flag) === "cli";
-    const analysis = values.istiod === undefined ? await ofFiles(files, values, env, { output, isGiven }) : await ofIstiod(values.istiod);
+    const analysis =
+      values.istiod === undefined
+        ? await ofFiles(files, values, env, { output, isGiven })
+        : await ofIstiod(values.istiod);
     report(analysis, suppressions, values, output);
   });
 }
 
-function report({ messages: all, unparsed }: Analysis, suppressions: readonly Suppression[], values: AnalyzeValues, output: AnalyzeOutput): void {
+function report(
+  { messages: all, unparsed }: Analysis,
+  suppressions: readonly Suppression[],
+  values: AnalyzeValues,
+  output: AnalyzeOutput,
+): void {
   const { namespace, analyzer } = values;
-  const messages = selectMessages(all, { suppressions, analyzers: analyzer, ...(namespace !== undefined && { namespace }) });
+  const messages = selectMessages(all, {
+    suppressions,
+    analyzers: analyzer,
+    ...(namespace !== undefined && { namespace }),
+  });
   const shown = messages.filter((message) => isAtLeast(message.level, values.outputThreshold));
   const color = values.color ?? output.isColorTerminal;
-  if (shown.length > 0 || values.output === "json" || values.output === "yaml") output.print(formatMessages(shown, values.output, color));
-  if (values.verbose) output.warn(`Executed analyzers:\n${executed(analyzer).map((name) => `\t${name}\n`).join("")}`);
-  if (shown.length === 0) output.warn(`${unparsed.length === 0 ? "\u2714 " : ""}No findings${unparsed.length === 0 ? "" : `, but not parsed: ${unparsed.join(", ")}`}.\n`);
+  if (shown.length > 0 || values.output === "json" || values.output === "yaml")
+    output.print(formatMessages(shown, values.output, color));
+  if (values.verbose)
+    output.warn(
+      `Executed analyzers:\n${executed(analyzer)
+        .map((name) => `\t${name}\n`)
+        .join("")}`,
+    );
+  if (shown.length === 0)
+    output.warn(
+      `${unparsed.length === 0 ? "\u2714 " : ""}No findings${unparsed.length === 0 ? "" : `, but not parsed: ${unparsed.join(", ")}`}.\n`,
+    );
   if (messages.some((message) => isAtLeast(message.level, values.failureThreshold))) output.exit(analyzeExits.found);
   else output.exit(unparsed.length > 0 && !values.ignoreUnknown ? analyzeExits.notParsed : analyzeExits.passed);
 }
 
-async function ofFiles(files: readonly string[], values: AnalyzeValues, env: NodeJS.ProcessEnv, { output, isGiven }: { readonly output: AnalyzeOutput; isGiven(flag: string): boolean }): Promise<Analysis> {
+async function ofFiles(
+  files: readonly string[],
+  values: AnalyzeValues,
+  env: NodeJS.ProcessEnv,
+  { output, isGiven }: { readonly output: AnalyzeOutput; isGiven(flag: string): boolean },
+): Promise<Analysis> {
   const named = [...(values.configDir === "" ? [] : [values.configDir]), ...values.filename, ...files];
   if (named.length === 0) throw new Error("no files to analyze: give files or directories, --configDir, or --istiod");
   const read = async (path: string): Promise<readonly NamedText[]> =>
     path === "-" ? [{ file: "-", text: await output.stdin() }] : readObjectFiles(path);
   const own = (await Promise.all(named.map(read))).flat();
   const remote = await Promise.all(
-    values.clusterDir.map(clusterDirectory).map(async ([cluster, directory]) => (await read(directory)).map((file) => ({ ...file, cluster }))),
+    values.clusterDir
+      .map(clusterDirectory)
+      .map(async ([cluster, directory]) => (await read(directory)).map((file) => ({ ...file, cluster }))),
   );
   const meshFile = async (flag: "meshConfig" | "meshConfigFile" | "networksConfig"): Promise<NamedText | undefined> => {
     const file = values[flag];
@@ -128,7 +196,8 @@ function analyzerList(): string {
 
 function suppression(value: string, { warn }: AnalyzeOutput): Suppression {
   const parsed = parseSuppression(value);
-  if (!(parsed.code in messageTypes)) warn(`Warning: --suppress ${value}: ${parsed.code} is no code of analysis and has no effect.\n`);
+  if (!(parsed.code in messageTypes))
+    warn(`Warning: --suppress ${value}: ${parsed.code} is no code of analysis and has no effect.\n`);
   return parsed;
 }
 
@@ -150,5 +219,7 @@ function noCluster(value: string): boolean {
 }
 
 function repeated(flags: string, description: string): Option {
-  return new Option(flags, description).default([], "").argParser((value: string, before: readonly string[]) => [...before, value]);
+  return new Option(flags, description)
+    .default([], "")
+    .argParser((value: string, before: readonly string[]) => [...before, value]);
 }

@@ -32,19 +32,37 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
     .requiredOption("--before <dir>", "directory of objects as they are")
     .requiredOption("--after <dir>", "directory of objects as they would be")
     .option("--afterMeshConfig <file>", "mesh configuration as it would be (default: --meshConfig)")
-    .addOption(new Option("--proxy <id>", "name.namespace of a Pod, or a node id; repeatable (default: all Pods with sidecars, and gateways)").default([], "").argParser((value: string, before: string[]) => [...before, value]))
+    .addOption(
+      new Option(
+        "--proxy <id>",
+        "name.namespace of a Pod, or a node id; repeatable (default: all Pods with sidecars, and gateways)",
+      )
+        .default([], "")
+        .argParser((value: string, before: string[]) => [...before, value]),
+    )
     .option("--proxies <file>", "file with one such id a line")
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
-  for (const option of options(env, meshFlagNames.filter((name) => name !== "configDir"))) command.addOption(option);
+  for (const option of options(
+    env,
+    meshFlagNames.filter((name) => name !== "configDir"),
+  ))
+    command.addOption(option);
   return command.action(async (values: DiffValues) => {
     for (const sentence of await absentFiles(values)) output.warn(`${sentence}\n`);
     const before = await readMesh({ ...values, configDir: values.before }, env);
-    const after = await readMesh({ ...values, configDir: values.after, meshConfig: values.afterMeshConfig ?? values.meshConfig }, env);
+    const after = await readMesh(
+      { ...values, configDir: values.after, meshConfig: values.afterMeshConfig ?? values.meshConfig },
+      env,
+    );
     for (const { severity, ...problem } of [...before.problems, ...after.problems]) {
       if (severity === "error") output.warn(`set aside: ${formatProblem({ severity, ...problem })}\n`);
     }
     const ids = [...values.proxy, ...(values.proxies === undefined ? [] : await idsIn(values.proxies))];
-    const changes = meshChanges(before.database, after.database, pairProxies(proxiesOf(before, ids), proxiesOf(after, ids)));
+    const changes = meshChanges(
+      before.database,
+      after.database,
+      pairProxies(proxiesOf(before, ids), proxiesOf(after, ids)),
+    );
     output.print(values.output === "json" ? `${JSON.stringify(changes, undefined, 2)}\n` : formatChanges(changes));
     output.exit(changes.changed.length + changes.added.length + changes.removed.length === 0 ? 0 : 1);
   });

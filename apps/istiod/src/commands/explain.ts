@@ -13,14 +13,24 @@ interface ExplainValues extends MeshFlags, ExplainRequest {
 }
 
 /** `istiod explain`: what the resources of a proxy are made from, and what is without effect on them. */
-export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => void, warn: (text: string) => void = () => undefined): Command {
+export function explainCommand(
+  env: NodeJS.ProcessEnv,
+  print: (text: string) => void,
+  warn: (text: string) => void = () => undefined,
+): Command {
   const command = new Command("explain")
     .description("Tell what a proxy's resources are made from, and which objects are without effect and why.")
     .requiredOption("--proxy <id>", "the proxy: name.namespace of its Pod, or its node id")
     .option("--resource <name>", "one resource only, such as 'outbound|80||cart.shop.svc.cluster.local'; absent: all")
     .option("--type <type>", "one type only: cds, eds, lds, rds, …")
-    .option("--tries <n>", "how often resources may be computed again to find the fields that mattered (default: 0; for one resource 2000, of a running istiod 200)")
-    .option("--istiod <url>", "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir")
+    .option(
+      "--tries <n>",
+      "how often resources may be computed again to find the fields that mattered (default: 0; for one resource 2000, of a running istiod 200)",
+    )
+    .option(
+      "--istiod <url>",
+      "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir",
+    )
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
   for (const option of options(env, meshFlagNames)) command.addOption(option);
   return command.action(async (values: ExplainValues) => {
@@ -32,12 +42,16 @@ export function explainCommand(env: NodeJS.ProcessEnv, print: (text: string) => 
 
 async function fromFiles(values: ExplainValues, env: NodeJS.ProcessEnv): Promise<ProxyExplanation> {
   const { database, problems } = await readMesh(values, env);
-  return explainProxy(database, proxyNamed(database, values.proxy), problems, { ...values, tries: values.tries ?? (values.resource ? "2000" : "0") });
+  return explainProxy(database, proxyNamed(database, values.proxy), problems, {
+    ...values,
+    tries: values.tries ?? (values.resource ? "2000" : "0"),
+  });
 }
 
 async function fromIstiod(base: string, { proxy, resource, type, tries }: ExplainValues): Promise<ProxyExplanation> {
   const url = new URL("/debug/explain", base);
-  for (const [name, value] of Object.entries({ proxyID: proxy, resource, type, tries })) if (value) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries({ proxyID: proxy, resource, type, tries }))
+    if (value) url.searchParams.set(name, value);
   const response = await fetch(url).catch((cause: unknown) => {
     throw new Error(`--istiod ${base}: nothing answers there`, { cause });
   });

@@ -60,8 +60,13 @@ const filters = {
   name: () => new Option("--name <name>", "route configurations of this name"),
   cluster: () => new Option("--cluster <name>", "endpoints of this cluster"),
   status: () => new Option("--status <status>", "endpoints with this health, such as healthy"),
-  verbose: () => new Option("--verbose [bool]", "a row for each filter chain and route").argParser(truth).preset("true").default(true),
-  withHeaders: () => new Option("--with-headers [bool]", "a title above each table").argParser(truth).preset("true").default(false),
+  verbose: () =>
+    new Option("--verbose [bool]", "a row for each filter chain and route")
+      .argParser(truth)
+      .preset("true")
+      .default(true),
+  withHeaders: () =>
+    new Option("--with-headers [bool]", "a title above each table").argParser(truth).preset("true").default(false),
 };
 
 /** The subcommands of `istiod proxy-config`. Source: istioctl/pkg/proxyconfig. */
@@ -72,23 +77,37 @@ export const proxyConfigKinds: readonly ProxyConfigKind[] = [
     about: "Print the clusters of a proxy.",
     filters: [filters.fqdn, filters.port, filters.subset, filters.direction],
     summary: async (source, filter) => formatTable(clusterTable(clusters(await source.dump(), filter))),
-    value: async (source, filter, format) => formatValue(clusters(await source.dump(), filter).map(({ json }) => json), format),
+    value: async (source, filter, format) =>
+      formatValue(
+        clusters(await source.dump(), filter).map(({ json }) => json),
+        format,
+      ),
   },
   {
     name: "listeners",
     aliases: ["listener", "l"],
     about: "Print the listeners of a proxy.",
     filters: [filters.address, filters.port, filters.type, filters.verbose],
-    summary: async (source, filter) => formatTable(listenerTable(listeners(await source.dump(), filter), { verbose: filter.verbose }), 1),
-    value: async (source, filter, format) => formatValue(listeners(await source.dump(), filter).map(({ json }) => json), format),
+    summary: async (source, filter) =>
+      formatTable(listenerTable(listeners(await source.dump(), filter), { verbose: filter.verbose }), 1),
+    value: async (source, filter, format) =>
+      formatValue(
+        listeners(await source.dump(), filter).map(({ json }) => json),
+        format,
+      ),
   },
   {
     name: "routes",
     aliases: ["route", "r"],
     about: "Print the route configurations of a proxy.",
     filters: [filters.name, filters.verbose],
-    summary: async (source, filter) => formatTable(routeTable(routes(await source.dump(), filter), { verbose: filter.verbose })),
-    value: async (source, filter, format) => formatValue(routes(await source.dump(), filter).map(({ json }) => json), format),
+    summary: async (source, filter) =>
+      formatTable(routeTable(routes(await source.dump(), filter), { verbose: filter.verbose })),
+    value: async (source, filter, format) =>
+      formatValue(
+        routes(await source.dump(), filter).map(({ json }) => json),
+        format,
+      ),
   },
   {
     name: "endpoints",
@@ -97,11 +116,20 @@ export const proxyConfigKinds: readonly ProxyConfigKind[] = [
     filters: [filters.address, filters.port, filters.cluster, filters.status],
     summary: async (source, filter) => {
       const found = await source.endpoints();
-      return formatTable("hosts" in found ? endpointTable(found.hosts, filter) : assignmentTable(assignments(found.dump, filter), { columns: "outlier" }));
+      return formatTable(
+        "hosts" in found
+          ? endpointTable(found.hosts, filter)
+          : assignmentTable(assignments(found.dump, filter), { columns: "outlier" }),
+      );
     },
     value: async (source, filter, format) => {
       const found = await source.endpoints();
-      return formatValue("hosts" in found ? clusterHostsJson(found.hosts, filter) : assignments(found.dump, filter).map(({ json }) => json), format);
+      return formatValue(
+        "hosts" in found
+          ? clusterHostsJson(found.hosts, filter)
+          : assignments(found.dump, filter).map(({ json }) => json),
+        format,
+      );
     },
   },
   {
@@ -110,7 +138,11 @@ export const proxyConfigKinds: readonly ProxyConfigKind[] = [
     about: "Print the endpoints of a proxy as the control plane gives them, with their localities.",
     filters: [filters.address, filters.port, filters.cluster, filters.status],
     summary: async (source, filter) => formatTable(assignmentTable(assignments(await source.dump(), filter))),
-    value: async (source, filter, format) => formatValue(assignments(await source.dump(), filter).map(({ json }) => json), format),
+    value: async (source, filter, format) =>
+      formatValue(
+        assignments(await source.dump(), filter).map(({ json }) => json),
+        format,
+      ),
   },
   {
     name: "secrets",
@@ -144,9 +176,27 @@ export const proxyConfigKinds: readonly ProxyConfigKind[] = [
     name: "all",
     aliases: ["a"],
     about: "Print everything.",
-    filters: [filters.fqdn, filters.port, filters.subset, filters.direction, filters.address, filters.type, filters.name, filters.verbose, filters.withHeaders],
-    summary: async (source, { verbose = true, withHeaders = false, fqdn, port, subset, direction, address, type, name }) => {
-      const selected = { clusters: { fqdn, port, subset, direction }, listeners: { address, port, type }, routes: { name }, endpoints: { address, port } };
+    filters: [
+      filters.fqdn,
+      filters.port,
+      filters.subset,
+      filters.direction,
+      filters.address,
+      filters.type,
+      filters.name,
+      filters.verbose,
+      filters.withHeaders,
+    ],
+    summary: async (
+      source,
+      { verbose = true, withHeaders = false, fqdn, port, subset, direction, address, type, name },
+    ) => {
+      const selected = {
+        clusters: { fqdn, port, subset, direction },
+        listeners: { address, port, type },
+        routes: { name },
+        endpoints: { address, port },
+      };
       return formatSummary(await source.dump(), { ...selected, verbose, headers: withHeaders });
     },
     value: async (source, _, format) => formatValue({ configs: [...(await source.dump()).configs] }, format),

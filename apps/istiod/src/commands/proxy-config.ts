@@ -12,28 +12,52 @@ interface ProxyConfigValues extends DumpFlags, FilterValues {
 }
 
 /** `istiod proxy-config`: the configuration of a proxy in the tables of `istioctl proxy-config`. */
-export function proxyConfigCommand(env: NodeJS.ProcessEnv, print: (text: string) => void, warn: (text: string) => void = () => undefined): Command {
-  const command = new Command("proxy-config").alias("pc").description("Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface, or a dump.");
+export function proxyConfigCommand(
+  env: NodeJS.ProcessEnv,
+  print: (text: string) => void,
+  warn: (text: string) => void = () => undefined,
+): Command {
+  const command = new Command("proxy-config")
+    .alias("pc")
+    .description(
+      "Print the configuration of a proxy: from a directory, a running istiod, an Envoy's admin interface, or a dump.",
+    );
   for (const kind of proxyConfigKinds) command.addCommand(kindCommand(kind, env, { print, warn }));
   return command;
 }
 
-function kindCommand(kind: ProxyConfigKind, env: NodeJS.ProcessEnv, { print, warn }: { print(text: string): void; warn(text: string): void }): Command {
+function kindCommand(
+  kind: ProxyConfigKind,
+  env: NodeJS.ProcessEnv,
+  { print, warn }: { print(text: string): void; warn(text: string): void },
+): Command {
   const command = new Command(kind.name)
     .aliases([...kind.aliases])
     .description(kind.about)
     .argument("[proxy]", "the proxy: name.namespace of its Pod, or its node ID")
     .option("--proxy <id>", "the same as a flag")
-    .option("--istiod <url>", "--httpAddr of a running istiod that the proxy is connected to (default without another source: http://127.0.0.1:8080)")
+    .option(
+      "--istiod <url>",
+      "--httpAddr of a running istiod that the proxy is connected to (default without another source: http://127.0.0.1:8080)",
+    )
     .option("--admin <url>", "admin interface of the Envoy, such as http://127.0.0.1:15000")
     .option("-f, --file <file>", "config dump, or clusters as JSON, of an Envoy's admin interface; -: standard input")
-    .addOption(new Option("-o, --output <format>", "output format").choices(["short", "table", "json", "yaml"]).default(kind.defaultOutput ?? "short"));
+    .addOption(
+      new Option("-o, --output <format>", "output format")
+        .choices(["short", "table", "json", "yaml"])
+        .default(kind.defaultOutput ?? "short"),
+    );
   for (const filter of kind.filters) command.addOption(filter());
   for (const option of options(env, meshFlagNames)) command.addOption(option);
   return command.action(async (argument: string | undefined, { output, ...values }: ProxyConfigValues) => {
-    if (argument !== undefined && values.proxy !== undefined) throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);
+    if (argument !== undefined && values.proxy !== undefined)
+      throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);
     const source = dumpSource(argument === undefined ? values : { ...values, proxy: argument }, env);
     if (values.configDir !== "") for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
-    print(output === "json" || output === "yaml" ? await kind.value(source, values, output) : await kind.summary(source, values));
+    print(
+      output === "json" || output === "yaml"
+        ? await kind.value(source, values, output)
+        : await kind.summary(source, values),
+    );
   });
 }

@@ -2,7 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { formatMessages, isAtLeast, type Message } from "@istiod/analysis";
 import { kubernetesKinds } from "@istiod/config-ingestion";
-import { formatName, formatStatus, isGone, isIneffective, isLive, type ObjectStatus, parseName } from "@istiod/push-report";
+import {
+  formatName,
+  formatStatus,
+  isGone,
+  isIneffective,
+  isLive,
+  type ObjectStatus,
+  parseName,
+} from "@istiod/push-report";
 import type { StatusAnswer } from "../debug/status-answer.js";
 import { duration } from "../flags.js";
 
@@ -40,7 +48,9 @@ const findingsShown = 10;
 /** `istiod status`: on how many proxies objects are live. */
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
   return new Command("status")
-    .description("Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused, 4 if without effect or leading nowhere.")
+    .description(
+      "Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused, 4 if without effect or leading nowhere.",
+    )
     .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
     .option("--for <state>", "live, or gone: what is asked of the objects", "live")
     .option("--wait", "wait until they are that on all, or until waiting does not help", false)
@@ -49,7 +59,8 @@ export function statusCommand({ print, warn, exit }: StatusOutput): Command {
     .option("--istiod <url>", "an HTTP port of istiod's", "http://127.0.0.1:8080")
     .action(async (objects: readonly string[], flags: StatusFlags) => {
       try {
-        if (flags.output !== "text" && flags.output !== "json") throw new Error(`--output ${flags.output}: expected text or json`);
+        if (flags.output !== "text" && flags.output !== "json")
+          throw new Error(`--output ${flags.output}: expected text or json`);
         if (flags.for !== "live" && flags.for !== "gone") throw new Error(`--for ${flags.for}: expected live or gone`);
         const names = objects.map((object) => formatName(parseName(object)));
         const answer = await ask(names, flags);
@@ -88,7 +99,8 @@ async function fetched(url: URL): Promise<StatusAnswer> {
 /**
  * Returns the exit status of an answer, for pipelines.
  *
- * @param asked The objects that were named; none: all that changed, of which deleted ones are to be gone, and every problem of the sources counts.
+ * @param asked The objects that were named; none: all that changed, of which deleted ones are to be gone, and every
+ *   problem of the sources counts.
  * @param goal `live` on all proxies, or `gone` from all.
  */
 export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "live"): number {
@@ -99,7 +111,8 @@ export function exitOf(answer: StatusAnswer, asked: readonly string[], goal = "l
   const isSupporting = ({ object: { kind } }: ObjectStatus): boolean => asked.length === 0 && supportingKinds.has(kind);
   const counted = objects.filter((status) => !isSupporting(status) || !isIneffective(status));
   if (goal === "live" && (counted.some(isIneffective) || leadsNowhere(answer))) return statusExits.ineffective;
-  const isDone = (status: ObjectStatus): boolean => (goal === "gone" || (asked.length === 0 && !status.found) ? isGone(status) : isLive(status));
+  const isDone = (status: ObjectStatus): boolean =>
+    goal === "gone" || (asked.length === 0 && !status.found) ? isGone(status) : isLive(status);
   return !gathering && counted.every(isDone) ? statusExits.live : statusExits.notLive;
 }
 
@@ -122,7 +135,9 @@ function text({ objects, problems, newFindings, moreFindings }: StatusAnswer): s
 function worst(findings: readonly Message[]): string[] {
   const severe = findings.filter(({ level }) => isAtLeast(level, "Warning"));
   const shown = severe.slice(0, findingsShown).map((message) => `  ${finding(message)}`);
-  return severe.length > findingsShown ? [...shown, `  and ${severe.length - findingsShown} more findings: run istiod analyze`] : shown;
+  return severe.length > findingsShown
+    ? [...shown, `  and ${severe.length - findingsShown} more findings: run istiod analyze`]
+    : shown;
 }
 
 function finding(message: Message): string {
@@ -132,7 +147,10 @@ function finding(message: Message): string {
 function missing({ missing: list }: ObjectStatus): string[] {
   const shown = list.slice(0, missingShown).map(({ proxy, reason, typeUrl, resources, message }) => {
     const type = typeUrl === "" ? "" : ` ${typeUrl.slice(typeUrl.lastIndexOf(".") + 1)}`;
-    const names = resources.length > 3 ? `${resources.slice(0, 3).join(", ")} and ${resources.length - 3} more` : resources.join(", ");
+    const names =
+      resources.length > 3
+        ? `${resources.slice(0, 3).join(", ")} and ${resources.length - 3} more`
+        : resources.join(", ");
     return `  ${proxy}:${type}${names === "" ? "" : ` ${names}`} ${reason}${message === undefined ? "" : `: ${message}`}`;
   });
   return list.length > missingShown ? [...shown, `  and ${list.length - missingShown} more`] : shown;

@@ -9,15 +9,21 @@ export interface DebugAccessOptions {
   readonly rootNamespace: () => string;
   readonly env: NodeJS.ProcessEnv;
   /** Told of each request that is refused, with the identities that its caller proved, if any. */
-  readonly refused?: (request: IncomingMessage, path: string, refusal: Refusal, identities: readonly string[] | undefined) => void;
+  readonly refused?: (
+    request: IncomingMessage,
+    path: string,
+    refusal: Refusal,
+    identities: readonly string[] | undefined,
+  ) => void;
 }
 
 /** Commands that callers of other namespaces may use, about their own proxies (pilot/pkg/xds/debuggen.go). */
 export const ofOwnProxies = new Set(["config_dump", "ndsz", "edsz"]);
 
 /**
- * Authorization of debug endpoints and the status page. Callers on this machine may use everything, others if the authenticators of xDS know them. With ENABLE_DEBUG_ENDPOINT_AUTH, which
- * is the default, callers of a namespace that is neither the root's nor in DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES get a few endpoints only, for proxies of theirs.
+ * Authorization of debug endpoints and the status page. Callers on this machine may use everything, others if the
+ * authenticators of xDS know them. With ENABLE_DEBUG_ENDPOINT_AUTH, which is the default, callers of a namespace that
+ * is neither the root's nor in DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES get a few endpoints only, for proxies of theirs.
  */
 export class DebugAccess {
   readonly #options: DebugAccessOptions;
@@ -42,7 +48,8 @@ export class DebugAccess {
     const namespace = identities.map(namespaceOf).find((found) => found !== undefined);
     const allowed = new Set([rootNamespace(), ...variables.debugNamespaces.read(env)]);
     if (namespace !== undefined && allowed.has(namespace)) return undefined;
-    if (namespace === undefined || !ofOwnProxies.has(path.slice("/debug/".length))) return { status: 403, message: "not for callers of this namespace" };
+    if (namespace === undefined || !ofOwnProxies.has(path.slice("/debug/".length)))
+      return { status: 403, message: "not for callers of this namespace" };
     this.#confined.set(request, namespace);
     return undefined;
   }
@@ -55,7 +62,13 @@ export class DebugAccess {
   async #identities(request: IncomingMessage): Promise<readonly string[] | undefined> {
     try {
       const header = (name: string): string | undefined => [request.headers[name]].flat()[0];
-      return (await authenticate(this.#options.authenticators(), { encrypted: false, header, peer: request.socket.remoteAddress ?? "" })).identities;
+      return (
+        await authenticate(this.#options.authenticators(), {
+          encrypted: false,
+          header,
+          peer: request.socket.remoteAddress ?? "",
+        })
+      ).identities;
     } catch (error) {
       if (error instanceof CaError) return undefined;
       throw error;

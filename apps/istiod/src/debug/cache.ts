@@ -4,13 +4,15 @@ import type { XdsServer } from "@istiod/xds-server";
 import type { DebugCommand } from "./command.js";
 
 /**
- * `/debug/cachez`: the distinct resources that connected proxies have, which are kept once however many have them, by type URL; with `?sizes` their bytes. Beside Istio's: `?stats`, of the
- * incremental engine. `?clear` drops what no proxy uses.
+ * `/debug/cachez`: the distinct resources that connected proxies have, which are kept once however many have them, by
+ * type URL; with `?sizes` their bytes. Beside Istio's: `?stats`, of the incremental engine. `?clear` drops what no
+ * proxy uses.
  */
 export function cacheCommand<C>(database: Database<C>, server: Pick<XdsServer, "connections">): DebugCommand {
   return {
     name: "cachez",
-    about: "Distinct resources that connected proxies have; ?sizes=true their bytes; ?stats=true of the incremental engine; ?clear=true drops what nobody was given last",
+    about:
+      "Distinct resources that connected proxies have; ?sizes=true their bytes; ?stats=true of the incremental engine; ?clear=true drops what nobody was given last",
     answer({ query }) {
       if (query.get("clear")) {
         database.evict();
@@ -18,10 +20,19 @@ export function cacheCommand<C>(database: Database<C>, server: Pick<XdsServer, "
       }
       if (query.get("stats")) return { json: database.stats() };
       const kept = distinctResources(server);
-      if (!query.get("sizes")) return { json: Object.fromEntries([...kept].map(([type, resources]) => [type, [...resources].map(({ name }) => name)])) };
-      const sizes = [...kept].map(([type, resources]) => [type, [...resources].reduce((sum, { bytes }) => sum + bytes.length, 0)] as const);
+      if (!query.get("sizes"))
+        return {
+          json: Object.fromEntries(
+            [...kept].map(([type, resources]) => [type, [...resources].map(({ name }) => name)]),
+          ),
+        };
+      const sizes = [...kept].map(
+        ([type, resources]) => [type, [...resources].reduce((sum, { bytes }) => sum + bytes.length, 0)] as const,
+      );
       const total = sizes.reduce((sum, [, size]) => sum + size, 0);
-      return { json: Object.fromEntries([...sizes, ["total", total] as const].map(([type, size]) => [type, byteCount(size)])) };
+      return {
+        json: Object.fromEntries([...sizes, ["total", total] as const].map(([type, size]) => [type, byteCount(size)])),
+      };
     },
   };
 }

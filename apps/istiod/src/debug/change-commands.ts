@@ -15,7 +15,13 @@ export interface ChangeCommandsOptions {
 }
 
 /** Debug endpoints about changes: what became of them, and on how many proxies an object is live. */
-export function changeCommands({ changes, status, problems, analysis, gathering }: ChangeCommandsOptions): readonly DebugCommand[] {
+export function changeCommands({
+  changes,
+  status,
+  problems,
+  analysis,
+  gathering,
+}: ChangeCommandsOptions): readonly DebugCommand[] {
   const statuses = new Statuses({ ...status, kindsWithoutEffect });
   return [
     {
@@ -35,9 +41,13 @@ export function changeCommands({ changes, status, problems, analysis, gathering 
     },
     {
       name: "status",
-      about: "On how many of the proxies that they reach objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
+      about:
+        "On how many of the proxies that they reach objects are live: ?object=KIND/NAMESPACE/NAME, or those that changed last",
       answer: async ({ query }: DebugRequest): Promise<DebugAnswer> => {
-        const asked = query.getAll("object").flatMap((names) => names.split(",")).filter((name) => name !== "");
+        const asked = query
+          .getAll("object")
+          .flatMap((names) => names.split(","))
+          .filter((name) => name !== "");
         let names: readonly ObjectName[];
         try {
           names = asked.length > 0 ? asked.map(parseName) : changedObjects(changes);
@@ -45,7 +55,16 @@ export function changeCommands({ changes, status, problems, analysis, gathering 
           return refuse(400, (error as Error).message);
         }
         const objects = await statuses.of(names);
-        return { json: await statusAnswer({ revision: status.database.revision, gathering: gathering(), objects, problems: problems(), analysis, isAboutAll: asked.length === 0 }) };
+        return {
+          json: await statusAnswer({
+            revision: status.database.revision,
+            gathering: gathering(),
+            objects,
+            problems: problems(),
+            analysis,
+            isAboutAll: asked.length === 0,
+          }),
+        };
       },
     },
   ];

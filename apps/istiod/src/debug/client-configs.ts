@@ -1,26 +1,40 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { type ClientConfig_GenericXdsConfigSchema, ClientConfigSchema, ConfigStatus } from "@istiod/envoy-api/envoy/service/status/v3/csds";
+import {
+  type ClientConfig_GenericXdsConfigSchema,
+  ClientConfigSchema,
+  ConfigStatus,
+} from "@istiod/envoy-api/envoy/service/status/v3/csds";
 import type { Proxy } from "@istiod/push-context";
 import type { Answer, Connection, Subscription } from "@istiod/xds-server";
 
 const clientConfigType = "type.googleapis.com/envoy.service.status.v3.ClientConfig";
 
 /**
- * The state of each proxy as Envoy's client status discovery service tells it, as `istioctl proxy-status` reads it: one `ClientConfig` a proxy, with the status of each type that it
- * watches. Streams that watch nothing, such as those of tools that ask for this, are no proxies. Source: pilot/pkg/xds/statusgen.go, debugSyncz.
+ * The state of each proxy as Envoy's client status discovery service tells it, as `istioctl proxy-status` reads it: one
+ * `ClientConfig` a proxy, with the status of each type that it watches. Streams that watch nothing, such as those of
+ * tools that ask for this, are no proxies. Source: pilot/pkg/xds/statusgen.go, debugSyncz.
  *
  * @param namespace of the proxies that may be told of; undefined: all
  */
-export function clientConfigs(connections: readonly Connection[], proxyOf: (connection: Connection) => Proxy, namespace: string | undefined): Answer["resources"] {
+export function clientConfigs(
+  connections: readonly Connection[],
+  proxyOf: (connection: Connection) => Proxy,
+  namespace: string | undefined,
+): Answer["resources"] {
   return connections.flatMap((connection) => {
     const { metadata, type, namespace: own, nodeId } = proxyOf(connection);
     if (metadata.PROXY_CONFIG === undefined && type !== "ztunnel" && connection.subscriptions.length === 0) return [];
     if (namespace !== undefined && own !== namespace) return [];
     const { CLUSTER_ID, NAMESPACE, ISTIO_VERSION } = metadata;
-    const told = Object.entries({ CLUSTER_ID, NAMESPACE, ISTIO_VERSION }).filter((entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "");
+    const told = Object.entries({ CLUSTER_ID, NAMESPACE, ISTIO_VERSION }).filter(
+      (entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "",
+    );
     const configs = [...connection.subscriptions].sort((a, b) => (a.typeUrl < b.typeUrl ? -1 : 1)).map(genericConfig);
-    const message = create(ClientConfigSchema, { node: { id: nodeId, metadata: Object.fromEntries(told) }, genericXdsConfigs: configs });
+    const message = create(ClientConfigSchema, {
+      node: { id: nodeId, metadata: Object.fromEntries(told) },
+      genericXdsConfigs: configs,
+    });
     return [{ name: nodeId, typeUrl: clientConfigType, bytes: toBinary(ClientConfigSchema, message) }];
   });
 }

@@ -13,10 +13,23 @@ export function clientStatusCommand({ server, proxyOf, env, version }: StreamCom
     about: "Status of each type of each connected proxy, as istio.io/debug/syncz answers over xDS; ?namespace=",
     answer: ({ query, namespace }) => {
       const registry = messageRegistry();
-      const resources = clientConfigs(server.connections(), proxyOf, namespace ?? (query.get("namespace") || undefined)).map(({ typeUrl, bytes }) => {
-        return { "@type": typeUrl, ...(toJson(ClientConfigSchema, fromBinary(ClientConfigSchema, bytes), { registry }) as JsonObject) };
+      const resources = clientConfigs(
+        server.connections(),
+        proxyOf,
+        namespace ?? (query.get("namespace") || undefined),
+      ).map(({ typeUrl, bytes }) => {
+        return {
+          "@type": typeUrl,
+          ...(toJson(ClientConfigSchema, fromBinary(ClientConfigSchema, bytes), { registry }) as JsonObject),
+        };
       });
-      return { json: { typeUrl: "istio.io/debug/syncz", resources, controlPlane: { identifier: controlPlaneIdentifier(env, version) } } };
+      return {
+        json: {
+          typeUrl: "istio.io/debug/syncz",
+          resources,
+          controlPlane: { identifier: controlPlaneIdentifier(env, version) },
+        },
+      };
     },
   };
 }

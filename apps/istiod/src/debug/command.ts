@@ -13,7 +13,8 @@ export interface DebugRequest {
 }
 
 /** JSON, or text with a status. */
-export type DebugAnswer = { readonly json: unknown } | { readonly status: number; readonly text: string; readonly contentType?: string };
+export type DebugAnswer =
+  { readonly json: unknown } | { readonly status: number; readonly text: string; readonly contentType?: string };
 
 export function refuse(status: number, text: string): DebugAnswer {
   return { status, text: `${text}\n` };

@@ -1,9 +1,21 @@
 import { fromBinary, type JsonObject, type Registry, toJson } from "@bufbuild/protobuf";
 import { controlPlaneDump, withoutSecrets } from "@istiod/proxy-config";
-import { clusterType, type Connection, endpointType, extensionConfigType, listenerType, routeType, secretType } from "@istiod/xds-server";
+import {
+  clusterType,
+  type Connection,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  routeType,
+  secretType,
+} from "@istiod/xds-server";
 
 /** What a proxy was last sent of a type, decoded; secrets without their secrets. */
-export function resourcesSent(connection: Connection, typeUrl: string, registry: Registry): { readonly name: string; readonly version: string; readonly resource: JsonObject }[] {
+export function resourcesSent(
+  connection: Connection,
+  typeUrl: string,
+  registry: Registry,
+): { readonly name: string; readonly version: string; readonly resource: JsonObject }[] {
   const sent = connection.subscriptions.find((s) => s.typeUrl === typeUrl)?.sent;
   const schema = registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
   if (sent === undefined || schema === undefined) return [];
@@ -15,9 +27,14 @@ export function resourcesSent(connection: Connection, typeUrl: string, registry:
 }
 
 /** What a proxy was last sent, in the form of Envoy's admin interface. */
-export function configDump(connection: Connection, registry: Registry, withEndpoints: boolean): ReturnType<typeof controlPlaneDump> {
+export function configDump(
+  connection: Connection,
+  registry: Registry,
+  withEndpoints: boolean,
+): ReturnType<typeof controlPlaneDump> {
   const sent = (type: string): ReturnType<typeof resourcesSent> => resourcesSent(connection, type, registry);
-  const versionOf = (type: string): string => connection.subscriptions.find((s) => s.typeUrl === type)?.versionSent ?? "";
+  const versionOf = (type: string): string =>
+    connection.subscriptions.find((s) => s.typeUrl === type)?.versionSent ?? "";
   return controlPlaneDump({
     clusters: sent(clusterType),
     clustersVersion: versionOf(clusterType),

@@ -1,6 +1,14 @@
 import type { AuthorizationPolicyObject, TelemetryObject } from "@istiod/config-ingestion";
 import type { ConsolidatedRule } from "@istiod/push-context";
-import type { Endpoint, Health, NetworkGateway, Resolution, Service, ServicePort, TrafficDistribution } from "@istiod/service-discovery";
+import type {
+  Endpoint,
+  Health,
+  NetworkGateway,
+  Resolution,
+  Service,
+  ServicePort,
+  TrafficDistribution,
+} from "@istiod/service-discovery";
 import { plain } from "./plain.js";
 
 /*
@@ -8,14 +16,31 @@ import { plain } from "./plain.js";
  * Sources: pilot/pkg/model/{service,endpointshards,network,authorization,telemetry,push_context}.go.
  */
 
-const resolutions: readonly Resolution[] = ["ClientSideLB", "DNSLB", "Passthrough", "DNSRoundRobinLB", "Alias", "DynamicDNS"];
+const resolutions: readonly Resolution[] = [
+  "ClientSideLB",
+  "DNSLB",
+  "Passthrough",
+  "DNSRoundRobinLB",
+  "Alias",
+  "DynamicDNS",
+];
 const visibilities: readonly Service["visibility"][] = ["public", "namespace", "none"];
 const distributions: readonly TrafficDistribution[] = ["Any", "PreferSameZone", "PreferSameNode"];
 const healths: readonly Health[] = ["Unknown", "Healthy", "Unhealthy", "Draining", "Terminating"];
 
 /** `model.Service`. */
 export function serviceForm(service: Service): object {
-  const { clusterAddresses, externalAddresses, externalPorts, passthroughTargetPorts, labels, selector, exportTo, declaredIdentities, defaultAddress } = service;
+  const {
+    clusterAddresses,
+    externalAddresses,
+    externalPorts,
+    passthroughTargetPorts,
+    labels,
+    selector,
+    exportTo,
+    declaredIdentities,
+    defaultAddress,
+  } = service;
   return {
     Attributes: {
       ServiceRegistry: service.registry,
@@ -56,14 +81,39 @@ function portForm({ name, number, protocol }: ServicePort): object {
 }
 
 /** `model.ServiceTarget`. */
-export function targetForm(service: Service, port: { readonly name: string; readonly number: number }, targetPort: number): object {
+export function targetForm(
+  service: Service,
+  port: { readonly name: string; readonly number: number },
+  targetPort: number,
+): object {
   const declared = service.ports.find(({ name, number }) => name === port.name && number === port.number);
-  return { Service: serviceForm(service), Port: { ...portForm(declared ?? { ...port, protocol: "TCP" }), TargetPort: targetPort } };
+  return {
+    Service: serviceForm(service),
+    Port: { ...portForm(declared ?? { ...port, protocol: "TCP" }), TargetPort: targetPort },
+  };
 }
 
 /** `model.IstioEndpoint`. */
 export function endpointForm(endpoint: Endpoint): object {
-  const { labels, addresses, portName, portNumber, identity, network, locality, cluster, port, weight, tlsMode, namespace, workloadName, hostname, subdomain, health, nodeName } = endpoint;
+  const {
+    labels,
+    addresses,
+    portName,
+    portNumber,
+    identity,
+    network,
+    locality,
+    cluster,
+    port,
+    weight,
+    tlsMode,
+    namespace,
+    workloadName,
+    hostname,
+    subdomain,
+    health,
+    nodeName,
+  } = endpoint;
   return {
     Labels: orNull(labels),
     Addresses: addresses,
@@ -86,18 +136,37 @@ export function endpointForm(endpoint: Endpoint): object {
 
 /** `model.NetworkGateway`. */
 export function gatewayForm({ network, cluster, address, port, hbonePort }: NetworkGateway): object {
-  return { Network: network, Cluster: cluster, Addr: address, Port: port, HBONEPort: hbonePort, ServiceAccount: { Namespace: "", Name: "" } };
+  return {
+    Network: network,
+    Cluster: cluster,
+    Addr: address,
+    Port: port,
+    HBONEPort: hbonePort,
+    ServiceAccount: { Namespace: "", Name: "" },
+  };
 }
 
 /** `model.AuthorizationPolicies`. */
 export function authorizationForm(policies: readonly AuthorizationPolicyObject[], rootNamespace: string): object {
-  const form = ({ name, namespace, annotations, spec }: AuthorizationPolicyObject): object => ({ name, namespace, annotations: orNull(annotations), spec: plain(spec) });
+  const form = ({ name, namespace, annotations, spec }: AuthorizationPolicyObject): object => ({
+    name,
+    namespace,
+    annotations: orNull(annotations),
+    spec: plain(spec),
+  });
   return { namespace_to_policies: byNamespace(policies, form), root_namespace: rootNamespace };
 }
 
 /** `model.Telemetries`. */
 export function telemetriesForm(telemetries: readonly TelemetryObject[], rootNamespace: string): object {
-  return { namespace_to_telemetries: byNamespace(telemetries, ({ name, namespace, spec }) => ({ name, namespace, spec: plain(spec) })), root_namespace: rootNamespace };
+  return {
+    namespace_to_telemetries: byNamespace(telemetries, ({ name, namespace, spec }) => ({
+      name,
+      namespace,
+      spec: plain(spec),
+    })),
+    root_namespace: rootNamespace,
+  };
 }
 
 /** `model.ConsolidatedDestRule`. */
@@ -108,10 +177,15 @@ export function ruleForm({ namespace, name, spec, exportTo, from }: Consolidated
 
 /** A time as Go writes it; what is not known is the beginning of its calendar. */
 export function timeForm(millisecondsSinceEpoch: number): string {
-  return millisecondsSinceEpoch === 0 ? "0001-01-01T00:00:00Z" : new Date(millisecondsSinceEpoch).toISOString().replace(/\.?0*Z$/, "Z");
+  return millisecondsSinceEpoch === 0
+    ? "0001-01-01T00:00:00Z"
+    : new Date(millisecondsSinceEpoch).toISOString().replace(/\.?0*Z$/, "Z");
 }
 
-function byNamespace<T extends { readonly namespace: string }>(objects: readonly T[], form: (object: T) => object): object {
+function byNamespace<T extends { readonly namespace: string }>(
+  objects: readonly T[],
+  form: (object: T) => object,
+): object {
   const found: Record<string, object[]> = {};
   for (const object of objects) (found[object.namespace] ??= []).push(form(object));
   return found;

@@ -1,4 +1,12 @@
-import { allKinds, authorizationPolicies, istioKinds, meshConfig, meshConfigKey, readDiscovered, telemetries } from "@istiod/config-ingestion";
+import {
+  allKinds,
+  authorizationPolicies,
+  istioKinds,
+  meshConfig,
+  meshConfigKey,
+  readDiscovered,
+  telemetries,
+} from "@istiod/config-ingestion";
 import type { Collection, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Faults } from "../metrics/model-metrics.js";
@@ -20,8 +28,15 @@ export interface MeshCommandsOptions extends ProxyCommandsOptions {
 }
 
 /** Debug endpoints about the mesh: its objects, and what they mean. */
-export function meshCommands({ database, server, proxyOf, faults, clusters }: MeshCommandsOptions): readonly DebugCommand[] {
-  const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown => withView(database, proxy, (view) => plain(view.call(query)));
+export function meshCommands({
+  database,
+  server,
+  proxyOf,
+  faults,
+  clusters,
+}: MeshCommandsOptions): readonly DebugCommand[] {
+  const ask = <R>(query: Query<void, R>, proxy: Proxy = nobody): unknown =>
+    withView(database, proxy, (view) => plain(view.call(query)));
   const json = (value: unknown): DebugAnswer => ({ json: value });
   const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
   const authorization = (): object => authorizationForm(discovered(database, authorizationPolicies), rootNamespace());
@@ -41,7 +56,14 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
       about: "Kinds of objects that are read",
       answer: () => json(allKinds.map(({ group, versions, kind }) => ({ group, version: versions[0] ?? "", kind }))),
     },
-    { name: "sidecarz", about: "What a proxy imports, by ?proxyID=", answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => json({ version: String(database.revision), ...(ask(sidecarScope, proxyOf(connection)) as object) })) },
+    {
+      name: "sidecarz",
+      about: "What a proxy imports, by ?proxyID=",
+      answer: (request) =>
+        ofProxy({ server, proxyOf }, request, (connection) =>
+          json({ version: String(database.revision), ...(ask(sidecarScope, proxyOf(connection)) as object) }),
+        ),
+    },
     cacheCommand(database, server),
     {
       name: "authorizationz",
@@ -62,19 +84,44 @@ export function meshCommands({ database, server, proxyOf, faults, clusters }: Me
     {
       name: "push_status",
       about: "What is left out or missing in what the connected proxies have, by metric",
-      answer: () => json(Object.fromEntries(Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)]))),
+      answer: () =>
+        json(
+          Object.fromEntries(Object.entries(faults()).map(([metric, found]) => [metric, Object.fromEntries(found)])),
+        ),
     },
     {
       name: "pushcontext",
       about: "Policies and gateways of networks in force",
-      answer: () => json({ AuthorizationPolicies: authorization(), NetworkGateways: ask(crossNetworkGateways), UnresolvedGateways: ask(unresolvedGateways) }),
+      answer: () =>
+        json({
+          AuthorizationPolicies: authorization(),
+          NetworkGateways: ask(crossNetworkGateways),
+          UnresolvedGateways: ask(unresolvedGateways),
+        }),
     },
-    { name: "mesh", about: "Mesh configuration in force", answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})) },
-    { name: "clusterz", about: "Clusters whose objects are read", answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))) },
+    {
+      name: "mesh",
+      about: "Mesh configuration in force",
+      answer: () => json(plain(database.read(meshConfig, meshConfigKey) ?? {})),
+    },
+    {
+      name: "clusterz",
+      about: "Clusters whose objects are read",
+      answer: () => json(clusters().map(({ id, source }) => ({ id, secretName: source, syncStatus: "synced" }))),
+    },
     { name: "networkz", about: "Gateways between networks", answer: () => json(ask(crossNetworkGateways)) },
-    { name: "mcsz", about: "What clusters export and import (Multi-Cluster Services API)", answer: () => json(ask(multiClusterInfos)) },
+    {
+      name: "mcsz",
+      about: "What clusters export and import (Multi-Cluster Services API)",
+      answer: () => json(ask(multiClusterInfos)),
+    },
     { name: "ambientz", about: "Ambient mode", answer: () => refuse(501, "ambient mode is not served") },
-    { name: "krtz", about: "Objects of each kind that is read, by number", answer: () => json(Object.fromEntries(allKinds.map(({ kind, collection }) => [kind, database.keys(collection).length]))) },
+    {
+      name: "krtz",
+      about: "Objects of each kind that is read, by number",
+      answer: () =>
+        json(Object.fromEntries(allKinds.map(({ kind, collection }) => [kind, database.keys(collection).length]))),
+    },
   ];
 }
 

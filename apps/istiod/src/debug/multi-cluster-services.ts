@@ -13,17 +13,24 @@ export interface MultiClusterInfo {
   readonly Discoverability: Readonly<Record<string, string>> | null;
 }
 
-const policies: Readonly<Record<Discoverability, string>> = { everywhere: "AlwaysDiscoverable", "same cluster": "DiscoverableFromSameCluster" };
+const policies: Readonly<Record<Discoverability, string>> = {
+  everywhere: "AlwaysDiscoverable",
+  "same cluster": "DiscoverableFromSameCluster",
+};
 
 /** What clusters export and import. */
 export const multiClusterInfos = query("debug.multiClusterServices", (q): readonly MultiClusterInfo[] =>
-  q.call(multiClusterServices).map(({ cluster, name, namespace, exported, imported, clusterSetAddress, discoverability }) => ({
-    Cluster: cluster,
-    Name: name,
-    Namespace: namespace,
-    Exported: exported,
-    Imported: imported,
-    ClusterSetVIP: clusterSetAddress,
-    Discoverability: exported ? Object.fromEntries(Object.entries(discoverability).map(([host, who]) => [host, policies[who]])) : null,
-  })),
+  q
+    .call(multiClusterServices)
+    .map(({ cluster, name, namespace, exported, imported, clusterSetAddress, discoverability }) => ({
+      Cluster: cluster,
+      Name: name,
+      Namespace: namespace,
+      Exported: exported,
+      Imported: imported,
+      ClusterSetVIP: clusterSetAddress,
+      Discoverability: exported
+        ? Object.fromEntries(Object.entries(discoverability).map(([host, who]) => [host, policies[who]]))
+        : null,
+    })),
 );

@@ -1,7 +1,10 @@
 import { type Message, toJson } from "@bufbuild/protobuf";
 import { messageRegistry } from "@istiod/explain";
 
-/** A value of the model as JSON can say it: messages in their JSON form, maps as objects, sets as lists, bytes in base64. */
+/**
+ * A value of the model as JSON can say it: messages in their JSON form, maps as objects, sets as lists, bytes in
+ * base64.
+ */
 export function plain(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return value;
@@ -11,5 +14,9 @@ export function plain(value: unknown): unknown {
   const type = (value as Partial<Message>).$typeName;
   const schema = typeof type === "string" ? messageRegistry().getMessage(type) : undefined;
   if (schema !== undefined) return toJson(schema, value as Message, { registry: messageRegistry() });
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !key.startsWith("$")).map(([key, of]) => [key, plain(of)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !key.startsWith("$"))
+      .map(([key, of]) => [key, plain(of)]),
+  );
 }

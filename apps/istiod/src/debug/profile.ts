@@ -5,16 +5,33 @@ import { type DebugCommand, refuse } from "./command.js";
 const longest = 300;
 
 /**
- * The paths of Go's profiler, as far as Node has what they ask for: a CPU profile (`?seconds=`, for Chrome's developer tools and others
- * that read `.cpuprofile`), samples of allocations (`.heapprofile`), the command line.
+ * The paths of Go's profiler, as far as Node has what they ask for: a CPU profile (`?seconds=`, for Chrome's developer
+ * tools and others that read `.cpuprofile`), samples of allocations (`.heapprofile`), the command line.
  */
 export function profileCommands(enabled: boolean): readonly DebugCommand[] {
   if (!enabled) return [];
-  const json = (value: unknown): { status: number; text: string; contentType: string } => ({ status: 200, text: JSON.stringify(value), contentType: "application/json" });
-  const seconds = (query: URLSearchParams, byDefault: number): number => Math.min(longest, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
+  const json = (value: unknown): { status: number; text: string; contentType: string } => ({
+    status: 200,
+    text: JSON.stringify(value),
+    contentType: "application/json",
+  });
+  const seconds = (query: URLSearchParams, byDefault: number): number =>
+    Math.min(longest, Math.max(0.1, Number(query.get("seconds") ?? byDefault) || byDefault));
   return [
-    { name: "pprof/", about: "Profiles: profile, heap, cmdline", answer: () => refuse(200, "profile?seconds=30 (CPU, as .cpuprofile)\nheap?seconds=10 (allocations, as .heapprofile)\ncmdline") },
-    { name: "pprof/cmdline", about: "Command line of this process", answer: () => ({ status: 200, text: process.argv.join("\0") }) },
+    {
+      name: "pprof/",
+      about: "Profiles: profile, heap, cmdline",
+      answer: () =>
+        refuse(
+          200,
+          "profile?seconds=30 (CPU, as .cpuprofile)\nheap?seconds=10 (allocations, as .heapprofile)\ncmdline",
+        ),
+    },
+    {
+      name: "pprof/cmdline",
+      about: "Command line of this process",
+      answer: () => ({ status: 200, text: process.argv.join("\0") }),
+    },
     {
       name: "pprof/profile",
       about: "CPU profile in V8's form; ?seconds=30",
@@ -36,8 +53,16 @@ export function profileCommands(enabled: boolean): readonly DebugCommand[] {
           return json((await session.post("HeapProfiler.stopSampling")).profile);
         }),
     },
-    { name: "pprof/symbol", about: "Not available", answer: () => refuse(501, "V8's profiles hold the names of functions: there are no symbols to look up") },
-    { name: "pprof/trace", about: "Not available", answer: () => refuse(501, "there is no execution trace of Go here; take pprof/profile") },
+    {
+      name: "pprof/symbol",
+      about: "Not available",
+      answer: () => refuse(501, "V8's profiles hold the names of functions: there are no symbols to look up"),
+    },
+    {
+      name: "pprof/trace",
+      about: "Not available",
+      answer: () => refuse(501, "there is no execution trace of Go here; take pprof/profile"),
+    },
   ];
 }
 

@@ -1,13 +1,28 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import {
-  applicableAuthorizationPolicies, applicableTelemetry, destinationRuleFor, egressListeners, ingressListeners, outboundTraffic, type ScopedService, scopedService, type ScopeRef, scopeOf, servicesOf,
-  serviceTargets, sidecarSpec, virtualServicesOf,
+  applicableAuthorizationPolicies,
+  applicableTelemetry,
+  destinationRuleFor,
+  egressListeners,
+  ingressListeners,
+  outboundTraffic,
+  type ScopedService,
+  scopedService,
+  type ScopeRef,
+  scopeOf,
+  servicesOf,
+  serviceTargets,
+  sidecarSpec,
+  virtualServicesOf,
 } from "@istiod/push-context";
 import { service, type Service } from "@istiod/service-discovery";
 import { ruleForm, serviceForm, targetForm } from "./istio-forms.js";
 import { plain } from "./plain.js";
 
-/** The part of the mesh that a client imports, as Istio tells it (pilot/pkg/model/sidecar.go); `egress` and `ingress` say through which listeners, and which VirtualServices: those are ours. */
+/**
+ * The part of the mesh that a client imports, as Istio tells it (pilot/pkg/model/sidecar.go); `egress` and `ingress`
+ * say through which listeners, and which VirtualServices: those are ours.
+ */
 export const sidecarScope = query("debug.sidecarScope", (q) => {
   const scope = scopeOf(q);
   const [sidecarNamespace = "", sidecarName = "default-sidecar"] = scope.sidecar?.split("/") ?? [scope.namespace];
@@ -27,13 +42,17 @@ export const sidecarScope = query("debug.sidecarScope", (q) => {
     servicesByHostname: Object.fromEntries([...services].reverse().map((each) => [each.hostname, serviceForm(each)])),
     sidecar: sidecar === undefined ? null : plain(sidecar),
     destinationRules: Object.fromEntries(rules),
-    egress: q.call(egressListeners, scope).map((listener, at) => ({ ...listener, virtualServices: q.call(virtualServicesOf, { scope, listener: at }) })),
+    egress: q
+      .call(egressListeners, scope)
+      .map((listener, at) => ({ ...listener, virtualServices: q.call(virtualServicesOf, { scope, listener: at }) })),
     ingress: q.call(ingressListeners, scope),
   };
 });
 
 function importedBy(q: QueryContext, scope: ScopeRef, listener: number): readonly Service[] {
-  return q.call(servicesOf, { scope, listener }).flatMap((scoped: ScopedService) => q.call(scopedService, scoped) ?? []);
+  return q
+    .call(servicesOf, { scope, listener })
+    .flatMap((scoped: ScopedService) => q.call(scopedService, scoped) ?? []);
 }
 
 /** The services that a client implements, and where. */

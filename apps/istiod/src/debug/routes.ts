@@ -30,13 +30,20 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
 }
 
 /** The commands as routes, with an index for people. */
-export function debugRoutes(commands: readonly DebugCommand[], namespaceOf: DebugOptions["namespaceOf"]): Map<string, Route> {
+export function debugRoutes(
+  commands: readonly DebugCommand[],
+  namespaceOf: DebugOptions["namespaceOf"],
+): Map<string, Route> {
   const routes = new Map<string, Route>();
   for (const { name, answer } of commands) {
-    routes.set(`/debug/${name}`, async ({ url, http }, response) => write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) })));
+    routes.set(`/debug/${name}`, async ({ url, http }, response) =>
+      write(url, response, await answer({ query: url.searchParams, namespace: namespaceOf(http) })),
+    );
   }
   routes.set("/debug", (_, response) => {
-    const rows = commands.map(({ name, about }) => `<tr><td><a href="/debug/${name}">${name}</a></td><td>${about}</td></tr>`).join("\n");
+    const rows = commands
+      .map(({ name, about }) => `<tr><td><a href="/debug/${name}">${name}</a></td><td>${about}</td></tr>`)
+      .join("\n");
     response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
     response.end(`<!doctype html>\n<title>istiod debug</title>\n<table>\n${rows}\n</table>\n`);
   });
@@ -51,7 +58,10 @@ function listed(commands: readonly DebugCommand[]): readonly string[] {
 
 function write(url: URL, response: ServerResponse, answer: DebugAnswer): void {
   if ("json" in answer) writeJson(url, response, answer.json);
-  else response.writeHead(answer.status, { "content-type": answer.contentType ?? "text/plain; charset=utf-8" }).end(answer.text);
+  else
+    response
+      .writeHead(answer.status, { "content-type": answer.contentType ?? "text/plain; charset=utf-8" })
+      .end(answer.text);
 }
 
 /** Of a proxy that is connected, by what it says and has proved of itself; of another, by its Pod. */
@@ -65,14 +75,30 @@ function explainCommand({ database, server, problems, proxyOf }: DebugOptions): 
     try {
       proxy = connection ? proxyOf(connection) : proxyNamed(database, id);
     } catch (error) {
-      return refuse(404, `${id} is not connected to this istiod, and cannot be told from its objects: ${(error as Error).message}`);
+      return refuse(
+        404,
+        `${id} is not connected to this istiod, and cannot be told from its objects: ${(error as Error).message}`,
+      );
     }
-    if (namespace !== undefined && proxy.namespace !== namespace) return refuse(403, "This proxy is not of your namespace.");
+    if (namespace !== undefined && proxy.namespace !== namespace)
+      return refuse(403, "This proxy is not of your namespace.");
     try {
-      return { json: explainProxy(database, proxy, problems(), { resource: of("resource"), type: of("type"), tries: of("tries") }, connection !== undefined) };
+      return {
+        json: explainProxy(
+          database,
+          proxy,
+          problems(),
+          { resource: of("resource"), type: of("type"), tries: of("tries") },
+          connection !== undefined,
+        ),
+      };
     } catch (error) {
       return refuse(400, (error as Error).message);
     }
   };
-  return { name: "explain", about: "What a proxy's resources are made from, by ?proxyID=, and &resource=, &type=, &tries=", answer };
+  return {
+    name: "explain",
+    about: "What a proxy's resources are made from, by ?proxyID=, and &resource=, &type=, &tries=",
+    answer,
+  };
 }

@@ -1,4 +1,13 @@
-import { type Finding, isAtLeast, kindsWithoutEffect as unreadKinds, type Level, levels, type LiveAnalysis, type Message, messageTypes } from "@istiod/analysis";
+import {
+  type Finding,
+  isAtLeast,
+  kindsWithoutEffect as unreadKinds,
+  type Level,
+  levels,
+  type LiveAnalysis,
+  type Message,
+  messageTypes,
+} from "@istiod/analysis";
 import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-ingestion";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
@@ -10,7 +19,11 @@ export interface StatusAnswer {
   readonly gathering: boolean;
   readonly objects: readonly (ObjectStatus & { readonly findings: readonly Message[] })[];
   /** Rejections and warnings of the sources: about the objects asked for, or all. */
-  readonly problems: readonly { readonly object: string; readonly severity: "error" | "warning"; readonly text: string }[];
+  readonly problems: readonly {
+    readonly object: string;
+    readonly severity: "error" | "warning";
+    readonly text: string;
+  }[];
   /** Where no object is asked for: the worst findings about other objects that came after the first analysis. */
   readonly newFindings: readonly Message[];
   /** Number of such findings that `newFindings` leaves out. */
@@ -39,11 +52,20 @@ interface StatusParts extends Pick<StatusAnswer, "revision" | "gathering"> {
   readonly isAboutAll: boolean;
 }
 
-export async function statusAnswer({ revision, gathering, objects, problems, analysis, isAboutAll }: StatusParts): Promise<StatusAnswer> {
+export async function statusAnswer({
+  revision,
+  gathering,
+  objects,
+  problems,
+  analysis,
+  isAboutAll,
+}: StatusParts): Promise<StatusAnswer> {
   const names = new Set(objects.map(({ object }) => formatName(object)));
   const isAbout = ({ origin }: Finding): boolean => names.has(formatName(origin));
   const about = (await analysis.findings()).filter(isAbout);
-  const added = isAboutAll ? (await analysis.newFindings()).filter((finding) => !isAbout(finding) && isAtLeast(levelOf(finding), "Warning")) : [];
+  const added = isAboutAll
+    ? (await analysis.newFindings()).filter((finding) => !isAbout(finding) && isAtLeast(levelOf(finding), "Warning"))
+    : [];
   const worstFirst = [...added].sort((a, b) => levels.indexOf(levelOf(a)) - levels.indexOf(levelOf(b)));
   const byName = new Map<string, Message[]>();
   for (const [i, message] of (await analysis.place(about)).entries()) {
@@ -55,7 +77,11 @@ export async function statusAnswer({ revision, gathering, objects, problems, ana
     gathering,
     objects: objects.map((status) => ({ ...status, findings: byName.get(formatName(status.object)) ?? [] })),
     problems: problems
-      .map((problem) => ({ object: problem.subject ? formatName(problem.subject) : "", severity: problem.severity, text: formatProblem(problem) }))
+      .map((problem) => ({
+        object: problem.subject ? formatName(problem.subject) : "",
+        severity: problem.severity,
+        text: formatProblem(problem),
+      }))
       .filter(({ object }) => isAboutAll || names.has(object)),
     newFindings: await analysis.place(worstFirst.slice(0, newFindingsNamed)),
     moreFindings: Math.max(0, added.length - newFindingsNamed),

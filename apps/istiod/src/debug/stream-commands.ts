@@ -26,16 +26,28 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
   const typed = (type: string): DebugCommand => ({
     name: `${type}z`,
     about: `What a proxy was last sent of ${type.toUpperCase()}, by ?proxyID=`,
-    answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => ({ json: configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]) })),
+    answer: (request) =>
+      ofProxy({ server, proxyOf }, request, (connection) => ({
+        json: configsOf(connection, [findXdsType(type)?.typeUrl ?? ""]),
+      })),
   });
   const commands: DebugCommand[] = [
-    { name: "adsz", about: "Connected proxies and what they watch; ?push=true pushes the current state to all", answer: (request) => adsz({ server, proxyOf }, request) },
-    { name: "syncz", about: "Synchronization status of the connected proxies; ?namespace=", answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }) },
+    {
+      name: "adsz",
+      about: "Connected proxies and what they watch; ?push=true pushes the current state to all",
+      answer: (request) => adsz({ server, proxyOf }, request),
+    },
+    {
+      name: "syncz",
+      about: "Synchronization status of the connected proxies; ?namespace=",
+      answer: ({ query }) => ({ json: syncz(server, proxyOf, query.get("namespace")) }),
+    },
     clientStatusCommand(options),
     { name: "connections", about: "Connected proxies", answer: () => ({ json: connections(server, proxyOf) }) },
     {
       name: "config_dump",
-      about: "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
+      about:
+        "What a proxy was last sent, as Envoy's admin interface tells it, by ?proxyID=; ?types=cds,lds; ?include_eds",
       answer: (request) => ofProxy({ server, proxyOf }, request, (connection) => dump(connection, request.query)),
     },
     typed("eds"),
@@ -46,26 +58,41 @@ export function streamCommands(options: StreamCommandsOptions): readonly DebugCo
     commands.push({
       name: "force_disconnect",
       about: "Ends the stream of a proxy, by ?proxyID=",
-      answer: (request) => ofProxy({ server, proxyOf }, request, ({ id }) => refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK")),
+      answer: (request) =>
+        ofProxy({ server, proxyOf }, request, ({ id }) =>
+          refuse(server.disconnect(id, "asked for at /debug/force_disconnect") ? 200 : 404, "OK"),
+        ),
     });
   }
   return commands;
 }
 
-/** The connection of a proxy, given its node ID, its `name.namespace` or its connection ID; else, as Istio takes it, one whose connection ID has that somewhere in it. */
+/**
+ * The connection of a proxy, given its node ID, its `name.namespace` or its connection ID; else, as Istio takes it, one
+ * whose connection ID has that somewhere in it.
+ */
 export function connectionOf(server: Pick<XdsServer, "connections">, proxyId: string): Connection | undefined {
   const all = server.connections();
-  return all.findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId) ?? all.findLast((c) => c.id.includes(proxyId));
+  return (
+    all.findLast((c) => c.id === proxyId || c.node.id === proxyId || c.node.id.split("~")[2] === proxyId) ??
+    all.findLast((c) => c.id.includes(proxyId))
+  );
 }
 
 /** Answers for the proxy that a request names, if the caller may see it. */
-export function ofProxy({ server, proxyOf }: ProxyCommandsOptions, { query, namespace }: DebugRequest, answer: (connection: Connection) => DebugAnswer): DebugAnswer {
+export function ofProxy(
+  { server, proxyOf }: ProxyCommandsOptions,
+  { query, namespace }: DebugRequest,
+  answer: (connection: Connection) => DebugAnswer,
+): DebugAnswer {
   const id = query.get("proxyID");
   if (!id) return refuse(400, "You must provide a proxyID in the query string");
   const connection = connectionOf(server, id);
   // Who may not see a proxy is not told that it is there.
   const seen = connection !== undefined && (namespace === undefined || proxyOf(connection).namespace === namespace);
-  return seen ? answer(connection) : refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
+  return seen
+    ? answer(connection)
+    : refuse(404, "Proxy not connected to this Pilot instance. It may be connected to another instance.");
 }
 
 function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest): DebugAnswer {
@@ -74,7 +101,9 @@ function adsz({ server, proxyOf }: ProxyCommandsOptions, request: DebugRequest):
     return { status: 200, text: `Pushed to ${server.connections().length} servers\n` };
   }
   const told = (clients: readonly Connection[]): DebugAnswer => clientsOf(clients, proxyOf);
-  return request.query.has("proxyID") ? ofProxy({ server, proxyOf }, request, (connection) => told([connection])) : told(server.connections());
+  return request.query.has("proxyID")
+    ? ofProxy({ server, proxyOf }, request, (connection) => told([connection]))
+    : told(server.connections());
 }
 
 function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions["proxyOf"]): DebugAnswer {
@@ -86,7 +115,12 @@ function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions
       labels: metadata.LABELS,
       metadata,
       ...(c.node.locality && { locality: withoutEmpty({ region, zone, sub_zone: subZone }) }),
-      watches: Object.fromEntries(c.subscriptions.map((s) => [s.typeUrl, s.wildcard ? [...(s.sent ?? [])].map(({ name }) => name) : [...s.names]])),
+      watches: Object.fromEntries(
+        c.subscriptions.map((s) => [
+          s.typeUrl,
+          s.wildcard ? [...(s.sent ?? [])].map(({ name }) => name) : [...s.names],
+        ]),
+      ),
     });
   });
   return { json: clientsForm(told) };
@@ -94,14 +128,24 @@ function clientsOf(clients: readonly Connection[], proxyOf: ProxyCommandsOptions
 
 /** What a proxy was last sent of some types, as the configurations of a dump. */
 function configsOf(connection: Connection, types: readonly string[]): { readonly configs: readonly object[] } {
-  return { configs: types.flatMap((type) => resourcesSent(connection, type, messageRegistry()).map(({ resource }) => resource)) };
+  return {
+    configs: types.flatMap((type) =>
+      resourcesSent(connection, type, messageRegistry()).map(({ resource }) => resource),
+    ),
+  };
 }
 
 function dump(connection: Connection, query: URLSearchParams): DebugAnswer {
   const types = query.get("types");
-  if (types === null || types === "") return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
+  if (types === null || types === "")
+    return { json: configDump(connection, messageRegistry(), query.has("include_eds")) };
   const asked = types.split(",").map((type) => ({ type, url: findXdsType(type)?.typeUrl }));
   const unknown = asked.find(({ url }) => url === undefined);
   if (unknown !== undefined) return refuse(400, `types: there is no type ${unknown.type}`);
-  return { json: configsOf(connection, asked.map(({ url = "" }) => url)) };
+  return {
+    json: configsOf(
+      connection,
+      asked.map(({ url = "" }) => url),
+    ),
+  };
 }

@@ -1,5 +1,13 @@
 import type { Proxy } from "@istiod/push-context";
-import { clusterType, type Connection, endpointType, extensionConfigType, listenerType, routeType, type XdsServer } from "@istiod/xds-server";
+import {
+  clusterType,
+  type Connection,
+  endpointType,
+  extensionConfigType,
+  listenerType,
+  routeType,
+  type XdsServer,
+} from "@istiod/xds-server";
 
 type ProxyOf = (connection: Connection) => Proxy;
 
@@ -30,7 +38,12 @@ export function syncz(server: XdsServer, proxyOf: ProxyOf, namespace: string | n
 }
 
 function resourceStatus({ nonceSent, nonceAcked, sentAt, lastError }: Connection["subscriptions"][number]): object {
-  return withoutEmpty({ sent: nonceSent, acked: nonceAcked, sentTime: sentAt === undefined ? undefined : new Date(sentAt).toISOString(), lastError: lastError?.message });
+  return withoutEmpty({
+    sent: nonceSent,
+    acked: nonceAcked,
+    sentTime: sentAt === undefined ? undefined : new Date(sentAt).toISOString(),
+    lastError: lastError?.message,
+  });
 }
 
 /** `/debug/connections`: who is connected, since when. */
@@ -43,9 +56,17 @@ export function clientsForm(clients: readonly object[]): object {
   return { totalClients: clients.length, ...(clients.length > 0 && { clients }) };
 }
 
-export function clientForm({ id, connectedAt, peer: { address, port } }: Connection): { connectionId: string; connectedAt: string; address: string } {
+export function clientForm({ id, connectedAt, peer: { address, port } }: Connection): {
+  connectionId: string;
+  connectedAt: string;
+  address: string;
+} {
   const host = address.replace(/^::ffff:(?=\d+\.)/, "");
-  return { connectionId: id, connectedAt: new Date(connectedAt).toISOString(), address: host.includes(":") ? `[${host}]:${port}` : `${host}:${port}` };
+  return {
+    connectionId: id,
+    connectedAt: new Date(connectedAt).toISOString(),
+    address: host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`,
+  };
 }
 
 /** In Istio's order: by cluster, namespace, and name. */
@@ -59,6 +80,9 @@ export function sorted(clients: readonly Connection[], proxyOf: ProxyOf): readon
 
 /** Without fields that are absent, empty strings, or objects with nothing in them: Go's `omitempty`. */
 export function withoutEmpty(fields: Readonly<Record<string, unknown>>): object {
-  const empty = (value: unknown): boolean => value === undefined || value === "" || (typeof value === "object" && value !== null && Object.keys(value).length === 0);
+  const empty = (value: unknown): boolean =>
+    value === undefined ||
+    value === "" ||
+    (typeof value === "object" && value !== null && Object.keys(value).length === 0);
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !empty(value)));
 }

@@ -15,14 +15,20 @@ interface ScopeInfo {
 const longestBody = 64 * 1024;
 
 /**
- * Serves the part of Istio's ControlZ that switches logs while istiod runs, which is what `istioctl admin log` asks for: `GET /scopej/`, `GET /scopej/<scope>`
- * and `PUT /scopej/<scope>`. Answers callers of this machine only, wherever it listens: nothing here asks who they are.
+ * Serves the part of Istio's ControlZ that switches logs while istiod runs, which is what `istioctl admin log` asks
+ * for: `GET /scopej/`, `GET /scopej/<scope>` and `PUT /scopej/<scope>`. Answers callers of this machine only, wherever
+ * it listens: nothing here asks who they are.
  *
  * @throws Error where it cannot listen.
  */
-export async function serveControlZ({ address, port }: { readonly address: string; readonly port: number }, scopes: LogScopes): Promise<Server> {
+export async function serveControlZ(
+  { address, port }: { readonly address: string; readonly port: number },
+  scopes: LogScopes,
+): Promise<Server> {
   const server = createServer((request, response) => {
-    void answer(scopes, request, response).catch((error: unknown) => refuse(response, 400, error instanceof Error ? error.message : String(error)));
+    void answer(scopes, request, response).catch((error: unknown) =>
+      refuse(response, 400, error instanceof Error ? error.message : String(error)),
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -32,7 +38,8 @@ export async function serveControlZ({ address, port }: { readonly address: strin
 }
 
 async function answer(scopes: LogScopes, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  if (!isLoopback(request.socket.remoteAddress)) return refuse(response, 403, "only callers of this machine are answered");
+  if (!isLoopback(request.socket.remoteAddress))
+    return refuse(response, 403, "only callers of this machine are answered");
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   if (pathname === "/scopej") return void response.writeHead(301, { location: "/scopej/" }).end();
   const [, encoded] = /^\/scopej\/([^/]*)$/.exec(pathname) ?? [];
@@ -47,7 +54,11 @@ async function answer(scopes: LogScopes, request: IncomingMessage, response: Ser
   const told = JSON.parse(await body(request)) as Partial<ScopeInfo>;
   const [output, stackTrace] = [levelNamed(told.output_level), levelNamed(told.stack_trace_level)];
   // Istio takes absent callers for none, too: what clients send is what they want.
-  scopes.set(name, { ...(output && { output }), ...(stackTrace && { stackTrace }), callers: told.log_callers === true });
+  scopes.set(name, {
+    ...(output && { output }),
+    ...(stackTrace && { stackTrace }),
+    callers: told.log_callers === true,
+  });
   response.writeHead(202).end();
 }
 

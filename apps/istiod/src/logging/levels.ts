@@ -2,7 +2,10 @@
 export const levels = ["none", "fatal", "error", "warn", "info", "debug"] as const;
 export type Level = (typeof levels)[number];
 
-/** What is logged of a scope: lines of its level and of those before it, with a stack from `stackTrace` on, with who wrote them. */
+/**
+ * What is logged of a scope: lines of its level and of those before it, with a stack from `stackTrace` on, with who
+ * wrote them.
+ */
 export interface ScopeSettings {
   readonly output: Level;
   readonly stackTrace: Level;
@@ -17,8 +20,9 @@ export interface LevelRules {
 }
 
 /**
- * Reads `<level>` or `<scope>:<level>,<scope>:<level>,…`, where the scope `all` stands for every scope. As in Istio the later one of two wins. A level
- * without a scope, which in Istio is that of the scope `default` alone, holds here for every scope that is not named.
+ * Reads `<level>` or `<scope>:<level>,<scope>:<level>,…`, where the scope `all` stands for every scope. As in Istio the
+ * later one of two wins. A level without a scope, which in Istio is that of the scope `default` alone, holds here for
+ * every scope that is not named.
  *
  * @throws Error that names the flag where the value is not of this form.
  */
@@ -29,7 +33,10 @@ export function levelRules(flag: string, value: string): LevelRules {
     if (part === "") continue;
     const pieces = part.split(":");
     const level = levels.find((known) => known === pieces.at(-1));
-    if (pieces.length > 2 || level === undefined) throw new Error(`--${flag} ${value}: expected <level> or <scope>:<level>,…, where a level is one of ${levels.join(", ")}`);
+    if (pieces.length > 2 || level === undefined)
+      throw new Error(
+        `--${flag} ${value}: expected <level> or <scope>:<level>,…, where a level is one of ${levels.join(", ")}`,
+      );
     const [scope = ""] = pieces;
     if (pieces.length === 2 && scope !== "all") named.set(scope, level);
     else {

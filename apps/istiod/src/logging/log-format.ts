@@ -6,13 +6,18 @@ export function logTime(millisecondsSinceEpoch: number): string {
 }
 
 /**
- * A line of JSON as people read it, in the columns of Istio's plain form: time, level, scope, who wrote it, message, what else it says as `key=value`,
- * with tabs between, those that are missing left out. One line stays one line, whatever a proxy or a file put into it; a stack follows on lines of its own.
+ * A line of JSON as people read it, in the columns of Istio's plain form: time, level, scope, who wrote it, message,
+ * what else it says as `key=value`, with tabs between, those that are missing left out. One line stays one line,
+ * whatever a proxy or a file put into it; a stack follows on lines of its own.
  */
 export function plainLine(json: string): string {
   const { time, level, scope, caller, msg, stack, ...rest } = JSON.parse(json) as Readonly<Record<string, unknown>>;
-  const more = Object.entries(rest).map(([key, value]) => `${key}=${printed(value)}`).join(" ");
-  const columns = [time, level, scope, caller, msg, more].filter((column) => column !== undefined && column !== "").map((column) => oneLine(String(column)));
+  const more = Object.entries(rest)
+    .map(([key, value]) => `${key}=${printed(value)}`)
+    .join(" ");
+  const columns = [time, level, scope, caller, msg, more]
+    .filter((column) => column !== undefined && column !== "")
+    .map((column) => oneLine(String(column)));
   const below = typeof stack === "string" ? stack.split("\n").map((frame) => `${oneLine(frame)}\n`) : [];
   return `${columns.join("\t")}\n${below.join("")}`;
 }
@@ -23,5 +28,7 @@ function printed(value: unknown): string {
 
 /** Control characters, which would begin another line or column, as JSON writes them. */
 function oneLine(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f]/g, (character) => JSON.stringify(character).slice(1, -1).replace("\u007f", "\\u007f"));
+  return text.replace(/[\u0000-\u001f\u007f]/g, (character) =>
+    JSON.stringify(character).slice(1, -1).replace("\u007f", "\\u007f"),
+  );
 }

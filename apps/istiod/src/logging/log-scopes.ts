@@ -29,7 +29,10 @@ export interface LogScopesOptions {
   readonly callers: readonly string[];
 }
 
-/** What is logged of each scope. It can be changed while istiod runs, and holds for the loggers made from `options`: a child with the binding `scope` is of that scope, any other of its parent's. */
+/**
+ * What is logged of each scope. It can be changed while istiod runs, and holds for the loggers made from `options`: a
+ * child with the binding `scope` is of that scope, any other of its parent's.
+ */
 export class LogScopes {
   readonly #rules: LogScopesOptions;
   readonly #scopes = new Map<string, Scope>();
@@ -41,7 +44,10 @@ export class LogScopes {
     for (const [name, description] of Object.entries(scopeDescriptions)) this.#register(name, description);
   }
 
-  /** Options of a root logger whose lines, and whose children's, are written as their scopes say. Give the logger to `adopt`. */
+  /**
+   * Options of a root logger whose lines, and whose children's, are written as their scopes say. Give the logger to
+   * `adopt`.
+   */
   get options(): Pick<LoggerOptions, "onChild" | "hooks"> {
     const added = (logger: object, level: Level): object | undefined => this.#added(logger, level);
     return {
@@ -51,7 +57,8 @@ export class LogScopes {
           const more = added(this, this.levels.labels[level] as Level);
           if (more === undefined) return void method.apply(this, args);
           const [first, ...rest] = args as unknown[];
-          const merged = typeof first === "object" && first !== null ? [{ ...first, ...more }, ...rest] : [more, first, ...rest];
+          const merged =
+            typeof first === "object" && first !== null ? [{ ...first, ...more }, ...rest] : [more, first, ...rest];
           method.apply(this, merged as Parameters<LogFn>);
         },
       },
@@ -102,7 +109,10 @@ export class LogScopes {
     if (!withStack && !scope.callers) return undefined;
     const frames = callerFrames();
     const [caller] = frames;
-    return { ...(scope.callers && caller !== undefined && { caller: place(caller) }), ...(withStack && { stack: frames.join("\n") }) };
+    return {
+      ...(scope.callers && caller !== undefined && { caller: place(caller) }),
+      ...(withStack && { stack: frames.join("\n") }),
+    };
   }
 }
 
@@ -111,13 +121,17 @@ function pinoLevel(level: Level): string {
 }
 
 const depth = 30;
-const ownFrames = /\/(log-scopes|pino\/lib\/\w+|pino\/pino)\.[jt]s|\bcallerFrames\b|\blogMethod\b|LogScopes\.#?added|\bLOG\b/;
+const ownFrames =
+  /\/(log-scopes|pino\/lib\/\w+|pino\/pino)\.[jt]s|\bcallerFrames\b|\blogMethod\b|LogScopes\.#?added|\bLOG\b/;
 
 /** The frames of the stack from who writes a line on. */
 function callerFrames(): readonly string[] {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = depth;
-  const frames = (new Error().stack ?? "").split("\n").slice(1).map((line) => line.trim().replace(/^at /, ""));
+  const frames = (new Error().stack ?? "")
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim().replace(/^at /, ""));
   Error.stackTraceLimit = limit;
   const first = frames.findIndex((frame) => !ownFrames.test(frame));
   return frames.slice(Math.max(0, first));

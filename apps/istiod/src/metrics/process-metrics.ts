@@ -2,25 +2,65 @@ import { readFileSync } from "node:fs";
 import { GCProfiler, getHeapStatistics } from "node:v8";
 import { collectDefaultMetrics, Counter, Gauge, type Registry } from "prom-client";
 
-/** Metrics of the process itself: Istio's own by their names, Node's defaults, and those by Go's names that Istio's dashboards ask for. Gives what ends them. */
+/**
+ * Metrics of the process itself: Istio's own by their names, Node's defaults, and those by Go's names that Istio's
+ * dashboards ask for. Gives what ends them.
+ */
 export function processMetrics(registry: Registry, version: string): () => void {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: eventLoopSampleMs });
   const registers = [registry];
-  new Gauge({ name: "pilot_info", help: "Version of this istiod.", labelNames: ["version"], registers }).set({ version }, 1);
-  new Gauge({ name: "istio_build", help: "Build information.", labelNames: ["component", "tag"], registers }).set({ component: "pilot", tag: version }, 1);
+  new Gauge({ name: "pilot_info", help: "Version of this istiod.", labelNames: ["version"], registers }).set(
+    { version },
+    1,
+  );
+  new Gauge({ name: "istio_build", help: "Build information.", labelNames: ["component", "tag"], registers }).set(
+    { component: "pilot", tag: version },
+    1,
+  );
   const started = Date.now();
-  const gauge = (name: string, help: string, value: () => number): Gauge => new Gauge({ name, help, registers, collect() { this.set(value()); } });
+  const gauge = (name: string, help: string, value: () => number): Gauge =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
   gauge("istiod_uptime_seconds", "Seconds since this istiod started.", () => (Date.now() - started) / 1000);
-  gauge("go_memstats_heap_alloc_bytes", "Bytes of live and not yet collected objects: V8's used heap.", () => process.memoryUsage().heapUsed);
+  gauge(
+    "go_memstats_heap_alloc_bytes",
+    "Bytes of live and not yet collected objects: V8's used heap.",
+    () => process.memoryUsage().heapUsed,
+  );
   gauge("go_memstats_alloc_bytes", "The same, by its older name.", () => process.memoryUsage().heapUsed);
-  gauge("go_memstats_heap_sys_bytes", "Bytes of the heap that the system has given: V8's heap in physical memory.", () => getHeapStatistics().total_physical_size);
-  gauge("go_memstats_heap_inuse_bytes", "Bytes of the heap's pages: V8's total heap.", () => process.memoryUsage().heapTotal);
-  gauge("go_memstats_stack_inuse_bytes", "Bytes of the main thread's stack, where the system tells it (VmStk).", stackBytes);
-  gauge("go_goroutines", "What the event loop waits for: there are no goroutines here.", () => process.getActiveResourcesInfo().length);
+  gauge(
+    "go_memstats_heap_sys_bytes",
+    "Bytes of the heap that the system has given: V8's heap in physical memory.",
+    () => getHeapStatistics().total_physical_size,
+  );
+  gauge(
+    "go_memstats_heap_inuse_bytes",
+    "Bytes of the heap's pages: V8's total heap.",
+    () => process.memoryUsage().heapTotal,
+  );
+  gauge(
+    "go_memstats_stack_inuse_bytes",
+    "Bytes of the main thread's stack, where the system tells it (VmStk).",
+    stackBytes,
+  );
+  gauge(
+    "go_goroutines",
+    "What the event loop waits for: there are no goroutines here.",
+    () => process.getActiveResourcesInfo().length,
+  );
   return allocationMetrics(registry);
 }
 
-/** How often the event loop's delay is sampled. Each sample wakes the process: a hundred a second, the default, were all that an idle istiod did. */
+/**
+ * How often the event loop's delay is sampled. Each sample wakes the process: a hundred a second, the default, were all
+ * that an idle istiod did.
+ */
 const eventLoopSampleMs = 100;
 
 /** A mean object of the control plane, to tell a number of allocations from their bytes: V8 does not count them. */
@@ -30,8 +70,18 @@ const collectEveryMs = 10_000;
 /** Allocations, by Go's names: what the heap grew between collections. */
 function allocationMetrics(registry: Registry): () => void {
   const registers = [registry];
-  const bytes = new Counter({ name: "go_memstats_alloc_bytes_total", help: "Bytes allocated: what the heap grew between collections.", registers, collect: () => account() });
-  const objects = new Counter({ name: "go_memstats_mallocs_total", help: `Objects allocated, estimated at ${bytesOfAnObject} bytes each.`, registers, collect: () => account() });
+  const bytes = new Counter({
+    name: "go_memstats_alloc_bytes_total",
+    help: "Bytes allocated: what the heap grew between collections.",
+    registers,
+    collect: () => account(),
+  });
+  const objects = new Counter({
+    name: "go_memstats_mallocs_total",
+    help: `Objects allocated, estimated at ${bytesOfAnObject} bytes each.`,
+    registers,
+    collect: () => account(),
+  });
   let profiler = new GCProfiler();
   let used = process.memoryUsage().heapUsed;
   profiler.start();

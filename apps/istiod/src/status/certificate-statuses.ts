@@ -3,15 +3,37 @@ import type { ServingTls } from "@istiod/ca";
 import type { CertificateStatus } from "@istiod/status-page";
 import type { RunningAuthority } from "../authority.js";
 
-/** The certificates of this istiod: roots, what is between them and the signing one, and the one that it serves with. */
-export function certificateStatuses(running: RunningAuthority | undefined, serving: ServingTls | undefined): readonly CertificateStatus[] {
+/**
+ * The certificates of this istiod: roots, what is between them and the signing one, and the one that it serves with.
+ */
+export function certificateStatuses(
+  running: RunningAuthority | undefined,
+  serving: ServingTls | undefined,
+): readonly CertificateStatus[] {
   const { roots, certificate, chain } = running?.authority.bundle ?? { roots: [], certificate: undefined, chain: [] };
   const above = [...(certificate === undefined ? [] : [certificate]), ...chain.map((pem) => new X509Certificate(pem))];
-  const between = new Map(above.filter((each) => !roots.some((root) => isSame(root, each))).map((each) => [each.fingerprint256, each]));
+  const between = new Map(
+    above.filter((each) => !roots.some((root) => isSame(root, each))).map((each) => [each.fingerprint256, each]),
+  );
   return [
-    ...roots.map((root) => status("Root", root, certificate !== undefined && isSame(root, certificate) ? running?.renewalDue?.(root) : undefined)),
-    ...[...between.values()].map((each) => status(certificate !== undefined && isSame(each, certificate) ? "Signing certificate of the plugged-in CA" : "Intermediate of the plugged-in CA", each)),
-    ...(serving === undefined ? [] : [status("Serving certificate", new X509Certificate(serving.cert), serving.renewalDue)]),
+    ...roots.map((root) =>
+      status(
+        "Root",
+        root,
+        certificate !== undefined && isSame(root, certificate) ? running?.renewalDue?.(root) : undefined,
+      ),
+    ),
+    ...[...between.values()].map((each) =>
+      status(
+        certificate !== undefined && isSame(each, certificate)
+          ? "Signing certificate of the plugged-in CA"
+          : "Intermediate of the plugged-in CA",
+        each,
+      ),
+    ),
+    ...(serving === undefined
+      ? []
+      : [status("Serving certificate", new X509Certificate(serving.cert), serving.renewalDue)]),
   ];
 }
 
@@ -22,6 +44,14 @@ function isSame(a: X509Certificate, b: X509Certificate): boolean {
 /** @param renewalDue when istiod itself should have renewed it */
 function status(role: string, certificate: X509Certificate, renewalDue?: number): CertificateStatus {
   const { subject, subjectAltName = "", validFrom, validTo } = certificate;
-  const name = (subject as string | undefined)?.replaceAll("\n", ", ") || subjectAltName.replaceAll(/\b(?:DNS|URI|IP Address):/g, "");
-  return { role, subject: name, notBefore: Date.parse(validFrom), notAfter: Date.parse(validTo), ...(renewalDue !== undefined && { renewalDue }) };
+  const name =
+    (subject as string | undefined)?.replaceAll("\n", ", ") ||
+    subjectAltName.replaceAll(/\b(?:DNS|URI|IP Address):/g, "");
+  return {
+    role,
+    subject: name,
+    notBefore: Date.parse(validFrom),
+    notAfter: Date.parse(validTo),
+    ...(renewalDue !== undefined && { renewalDue }),
+  };
 }

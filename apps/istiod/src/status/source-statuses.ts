@@ -1,12 +1,19 @@
 import { DirectorySource, formatProblem, type Problem, type Source, type SourceState } from "@istiod/config-ingestion";
 import type { SourceStatus } from "@istiod/status-page";
 
-/** Whether each source is current. One of which a file cannot be read at all is stale; one with a document that is rejected is not. */
-export function sourceStatuses(named: ReadonlyMap<Source, Pick<SourceStatus, "name" | "location">>, states: readonly SourceState[]): readonly SourceStatus[] {
+/**
+ * Whether each source is current. One of which a file cannot be read at all is stale; one with a document that is
+ * rejected is not.
+ */
+export function sourceStatuses(
+  named: ReadonlyMap<Source, Pick<SourceStatus, "name" | "location">>,
+  states: readonly SourceState[],
+): readonly SourceStatus[] {
   return states.flatMap(({ source, changed, problems }): readonly SourceStatus[] => {
     const described = named.get(source);
     if (described === undefined) return [];
-    const isWhole = ({ severity, line }: Problem): boolean => severity === "error" && (line === 0 || !(source instanceof DirectorySource));
+    const isWhole = ({ severity, line }: Problem): boolean =>
+      severity === "error" && (line === 0 || !(source instanceof DirectorySource));
     const reasons = problems.filter(isWhole).map(formatProblem);
     return [{ ...described, state: reasons.length > 0 ? "stale" : changed ? "reading" : "current", reasons }];
   });

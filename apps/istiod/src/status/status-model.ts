@@ -3,7 +3,14 @@ import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/confi
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";
-import type { ChangeStatus, ProblemStatus, ProxyStatus, SourceStatus, StatusModel, TypeStatus } from "@istiod/status-page";
+import type {
+  ChangeStatus,
+  ProblemStatus,
+  ProxyStatus,
+  SourceStatus,
+  StatusModel,
+  TypeStatus,
+} from "@istiod/status-page";
 import { xdsShortName } from "@istiod/resources";
 import type { Connection, Subscription } from "@istiod/xds-server";
 
@@ -23,7 +30,10 @@ export interface StatusSources {
 }
 
 /** The state of this istiod as the status page shows it. Addresses are relative to the page. */
-export async function statusModel(from: StatusSources, links: Pick<StatusModel, "pages" | "documentation">): Promise<StatusModel> {
+export async function statusModel(
+  from: StatusSources,
+  links: Pick<StatusModel, "pages" | "documentation">,
+): Promise<StatusModel> {
   const { database, changes, instance } = from;
   const findings = await from.findings?.();
   return {
@@ -33,7 +43,15 @@ export async function statusModel(from: StatusSources, links: Pick<StatusModel, 
     proxies: proxyStatuses(from),
     changes: changes.reports().map(changeStatus),
     problems: from.problems().map(problemStatus),
-    ...(findings && { findings: findings.map(({ origin = "", reference = "", code, level, message }) => ({ code, level, origin, reference, message })) }),
+    ...(findings && {
+      findings: findings.map(({ origin = "", reference = "", code, level, message }) => ({
+        code,
+        level,
+        origin,
+        reference,
+        message,
+      })),
+    }),
     certificates: from.certificates(),
     objects: allKinds.map(({ kind, group, collection }) => ({ kind, group, count: database.keys(collection).length })),
     ...links,
@@ -55,15 +73,33 @@ function proxyStatuses({ connections, proxyOf, changes }: StatusSources): readon
     const types = connection.subscriptions.map((subscription) => typeStatus(subscription, causesOf));
     const version = metadata.ISTIO_VERSION ?? envoyVersion(connection);
     const href = `./debug/config_dump?${new URLSearchParams({ proxyID: nodeId, pretty: "" }).toString()}`;
-    return [{ id: connection.id, name: id, kind: type, version, connectedAt: connection.connectedAt, pushPending: connection.pendingRevision !== undefined, types, href }];
+    return [
+      {
+        id: connection.id,
+        name: id,
+        kind: type,
+        version,
+        connectedAt: connection.connectedAt,
+        pushPending: connection.pendingRevision !== undefined,
+        types,
+        href,
+      },
+    ];
   });
 }
 
-function typeStatus({ typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subscription, causesOf: (revision: number) => readonly string[]): TypeStatus {
+function typeStatus(
+  { typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subscription,
+  causesOf: (revision: number) => readonly string[],
+): TypeStatus {
   const of = { type: shortName(typeUrl), ...(sentAt !== undefined && { sentAt }) };
   if (lastError !== undefined) {
     const { message, resources, at, revision } = lastError;
-    return { ...of, state: "rejected", rejection: { reason: message, resources, at, causes: revision === undefined ? [] : causesOf(revision) } };
+    return {
+      ...of,
+      state: "rejected",
+      rejection: { reason: message, resources, at, causes: revision === undefined ? [] : causesOf(revision) },
+    };
   }
   return { ...of, state: nonceSent === "" ? "not sent" : nonceSent === nonceAcked ? "synced" : "stale" };
 }
@@ -71,18 +107,44 @@ function typeStatus({ typeUrl, nonceSent, nonceAcked, sentAt, lastError }: Subsc
 /** As in `CDS`; of types without a short name, the last part of the URL. */
 function shortName(typeUrl: string): string {
   const name = xdsShortName(typeUrl);
-  return name === typeUrl ? typeUrl.slice(Math.max(typeUrl.lastIndexOf("/"), typeUrl.lastIndexOf(".")) + 1) : name.toUpperCase();
+  return name === typeUrl
+    ? typeUrl.slice(Math.max(typeUrl.lastIndexOf("/"), typeUrl.lastIndexOf(".")) + 1)
+    : name.toUpperCase();
 }
 
 /** The version of an Envoy that is not Istio's. */
 function envoyVersion({ node: { userAgentVersionType } }: Connection): string {
-  const version = userAgentVersionType.case === "userAgentBuildVersion" ? userAgentVersionType.value.version : undefined;
+  const version =
+    userAgentVersionType.case === "userAgentBuildVersion" ? userAgentVersionType.value.version : undefined;
   return version === undefined ? "" : `Envoy ${version.majorNumber}.${version.minorNumber}.${version.patch}`;
 }
 
-function changeStatus({ revision, at, objects, objectCount, proxies, proxiesAcknowledged, nackCount, pending, lastAckMs }: ChangeReport): ChangeStatus {
-  const counts = { proxies, proxiesAcknowledged, rejections: nackCount, pending, ...(lastAckMs !== undefined && { lastAckMs }) };
-  return { revision, at, objects: objects.map(formatName), objectCount, ...counts, href: `./debug/changes?revision=${revision}&pretty` };
+function changeStatus({
+  revision,
+  at,
+  objects,
+  objectCount,
+  proxies,
+  proxiesAcknowledged,
+  nackCount,
+  pending,
+  lastAckMs,
+}: ChangeReport): ChangeStatus {
+  const counts = {
+    proxies,
+    proxiesAcknowledged,
+    rejections: nackCount,
+    pending,
+    ...(lastAckMs !== undefined && { lastAckMs }),
+  };
+  return {
+    revision,
+    at,
+    objects: objects.map(formatName),
+    objectCount,
+    ...counts,
+    href: `./debug/changes?revision=${revision}&pretty`,
+  };
 }
 
 function problemStatus({ severity, file, line, subject, path, message }: Problem): ProblemStatus {

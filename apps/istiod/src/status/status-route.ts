@@ -37,9 +37,21 @@ const debugPages: readonly Link[] = (
 ).map(([name, about]) => ({ href: `./debug/${name}?pretty`, label: name, about }));
 
 const documentation: readonly Link[] = [
-  { href: "https://istio.io/latest/docs/ops/diagnostic-tools/proxy-cmd/", label: "Debugging Envoy and istiod", about: "what SYNCED, STALE and NOT SENT mean" },
-  { href: "https://istio.io/latest/docs/reference/config/", label: "Configuration reference", about: "kinds and their fields" },
-  { href: "https://istio.io/latest/docs/reference/config/analysis/", label: "Analysis messages", about: "findings and what to do about them" },
+  {
+    href: "https://istio.io/latest/docs/ops/diagnostic-tools/proxy-cmd/",
+    label: "Debugging Envoy and istiod",
+    about: "what SYNCED, STALE and NOT SENT mean",
+  },
+  {
+    href: "https://istio.io/latest/docs/reference/config/",
+    label: "Configuration reference",
+    about: "kinds and their fields",
+  },
+  {
+    href: "https://istio.io/latest/docs/reference/config/analysis/",
+    label: "Analysis messages",
+    about: "findings and what to do about them",
+  },
 ];
 
 /** The status page at `/`. */
@@ -58,7 +70,10 @@ export function statusRoute({ monitoring, ...sources }: StatusRouteOptions): Rou
 }
 
 /** On the host that was asked, where metrics are served on all of its addresses. */
-function metricsAddress({ headers, socket }: IncomingMessage, monitoring: { readonly host: string; readonly port: number } | undefined): string {
+function metricsAddress(
+  { headers, socket }: IncomingMessage,
+  monitoring: { readonly host: string; readonly port: number } | undefined,
+): string {
   if (monitoring === undefined) return "./metrics";
   const asked = `http://${headers.host ?? ""}`;
   const named = URL.canParse(asked) ? new URL(asked).hostname : bracketed(socket.localAddress ?? "localhost");

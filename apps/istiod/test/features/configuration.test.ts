@@ -4,13 +4,19 @@ import { describe, expect, test } from "vitest";
 import { held, Mesh, resource, variants } from "./mesh.js";
 import { documents, istio, service, workloads } from "./objects.js";
 
-const app = (host: string, at: number): string => documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
+const app = (host: string, at: number): string =>
+  documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
 const timeout = (seconds: string): string =>
-  istio("VirtualService", "cart", "shop", `
+  istio(
+    "VirtualService",
+    "cart",
+    "shop",
+    `
 hosts: [cart]
 http:
 - timeout: ${seconds}
-  route: [{destination: {host: cart}}]`);
+  route: [{destination: {host: cart}}]`,
+  );
 const files = {
   "web.yaml": app("web.shop", 1),
   "cart.yaml": app("cart.shop", 2),
@@ -18,7 +24,9 @@ const files = {
 };
 
 function cartTimeout(proxy: Parameters<typeof held>[0]): number | undefined {
-  const host = resource(proxy, RouteConfigurationSchema, "80").virtualHosts.find(({ domains }) => domains.includes("cart.shop.svc.cluster.local"));
+  const host = resource(proxy, RouteConfigurationSchema, "80").virtualHosts.find(({ domains }) =>
+    domains.includes("cart.shop.svc.cluster.local"),
+  );
   const action = host?.routes[0]?.action;
   return action?.case === "route" ? Number(action.value.timeout?.seconds) : undefined;
 }
@@ -60,11 +68,13 @@ describe.each(variants)("mesh configuration, by %s", (variant) => {
     const mesh = await Mesh.start(variant, { ...files, "../mesh.yaml": "outboundTrafficPolicy: {mode: ALLOW_ANY}\n" });
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     await mesh.proxy("cart.shop", "10.1.0.2");
-    const outbound = (): string => Buffer.from(web.resources(listenerType).get("virtualOutbound")?.bytes ?? []).toString("latin1");
+    const outbound = (): string =>
+      Buffer.from(web.resources(listenerType).get("virtualOutbound")?.bytes ?? []).toString("latin1");
     expect(outbound()).toContain("PassthroughCluster");
     const received = await mesh.edit({ "../mesh.yaml": "outboundTrafficPolicy: {mode: REGISTRY_ONLY}\n" });
     expect(Object.keys(received).sort()).toEqual(["cart.shop", "web.shop"]);
-    for (const types of Object.values(received)) expect(types).toEqual({ LDS: ["0.0.0.0_80", "virtualOutbound"], RDS: ["80"] });
+    for (const types of Object.values(received))
+      expect(types).toEqual({ LDS: ["0.0.0.0_80", "virtualOutbound"], RDS: ["80"] });
     expect(outbound()).toContain("BlackHoleCluster");
   });
 
@@ -76,7 +86,10 @@ describe.each(variants)("mesh configuration, by %s", (variant) => {
   });
 
   test("that is wrong is told, and what was stays in force", async () => {
-    const mesh = await Mesh.start(variant, { ...files, "../mesh.yaml": "outboundTrafficPolicy: {mode: REGISTRY_ONLY}\n" });
+    const mesh = await Mesh.start(variant, {
+      ...files,
+      "../mesh.yaml": "outboundTrafficPolicy: {mode: REGISTRY_ONLY}\n",
+    });
     await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.edit({ "../mesh.yaml": "outboundTrafficPolicy: {mode: SOMETIMES}\n" })).toEqual({});
     expect(mesh.complaints.join("\n")).toMatch(/mesh\.yaml.*outboundTrafficPolicy/);
@@ -88,7 +101,8 @@ describe("a proxy that returns", () => {
     const mesh = await Mesh.start("delta", files);
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const before = held(web);
-    const nothing = (received: Awaited<ReturnType<Mesh["received"]>>): unknown => Object.values(received["web.shop"] ?? {}).flat();
+    const nothing = (received: Awaited<ReturnType<Mesh["received"]>>): unknown =>
+      Object.values(received["web.shop"] ?? {}).flat();
     expect(nothing(await mesh.received(() => web.reconnect()))).toEqual([]);
     await mesh.restart();
     expect(nothing(await mesh.received(() => web.reconnect(mesh.address)))).toEqual([]);
@@ -102,7 +116,9 @@ describe("a proxy that returns", () => {
     await mesh.write({ "timeout.yaml": timeout("7s") });
     await mesh.run();
     const received = await mesh.received(() => web.reconnect(mesh.address));
-    expect(Object.entries(received["web.shop"] ?? {}).filter(([, names]) => names.length > 0)).toEqual([["RDS", ["80"]]]);
+    expect(Object.entries(received["web.shop"] ?? {}).filter(([, names]) => names.length > 0)).toEqual([
+      ["RDS", ["80"]],
+    ]);
     expect(cartTimeout(web)).toBe(7);
   });
 
@@ -116,17 +132,22 @@ describe("a proxy that returns", () => {
   });
 });
 
-test.each<Variant>(["delta", "sotw"])("a proxy that refuses a change keeps what it has and is sent the next one; others have both (%s)", async (variant) => {
-  const mesh = await Mesh.start(variant, files);
-  let refuses = false;
-  const web = await mesh.proxy("web.shop", "10.1.0.1", { reject: ({ typeUrl }) => (refuses && typeUrl === routeType ? "no such thing" : undefined) });
-  const cart = await mesh.proxy("cart.shop", "10.1.0.2");
-  refuses = true;
-  await mesh.edit({ "timeout.yaml": timeout("4s") });
-  expect([web, cart].map(cartTimeout)).toEqual([3, 4]);
-  expect(mesh.complaints.join("\n")).toContain("no such thing");
-  refuses = false;
-  await mesh.edit({ "timeout.yaml": timeout("5s") });
-  expect([web, cart].map(cartTimeout)).toEqual([5, 5]);
-  expect(web.resources(listenerType).size).toBeGreaterThan(0);
-});
+test.each<Variant>(["delta", "sotw"])(
+  "a proxy that refuses a change keeps what it has and is sent the next one; others have both (%s)",
+  async (variant) => {
+    const mesh = await Mesh.start(variant, files);
+    let refuses = false;
+    const web = await mesh.proxy("web.shop", "10.1.0.1", {
+      reject: ({ typeUrl }) => (refuses && typeUrl === routeType ? "no such thing" : undefined),
+    });
+    const cart = await mesh.proxy("cart.shop", "10.1.0.2");
+    refuses = true;
+    await mesh.edit({ "timeout.yaml": timeout("4s") });
+    expect([web, cart].map(cartTimeout)).toEqual([3, 4]);
+    expect(mesh.complaints.join("\n")).toContain("no such thing");
+    refuses = false;
+    await mesh.edit({ "timeout.yaml": timeout("5s") });
+    expect([web, cart].map(cartTimeout)).toEqual([5, 5]);
+    expect(web.resources(listenerType).size).toBeGreaterThan(0);
+  },
+);

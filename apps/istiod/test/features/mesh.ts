@@ -15,7 +15,13 @@ import { documents, service, workloads } from "./objects.js";
 /** Both variants of the protocol: every feature is tested on each. */
 export const variants = ["delta", "sotw"] as const;
 
-const shortNames: Readonly<Record<string, string>> = { [clusterType]: "CDS", [endpointType]: "EDS", [listenerType]: "LDS", [routeType]: "RDS", [secretType]: "SDS" };
+const shortNames: Readonly<Record<string, string>> = {
+  [clusterType]: "CDS",
+  [endpointType]: "EDS",
+  [listenerType]: "LDS",
+  [routeType]: "RDS",
+  [secretType]: "SDS",
+};
 const fullState = new Set([clusterType, listenerType]);
 
 /** What came to which proxy: its name, the types, the names of resources; `-name` for one that is no more. */
@@ -43,19 +49,36 @@ export function node(host: string, ip: string, { type = "sidecar", app, labels, 
   return create(NodeSchema, {
     id: `${type}~${ip}~${name}-v1.${namespace}~${namespace}.svc.cluster.local`,
     cluster: `${name}.${namespace}`,
-    metadata: { NAMESPACE: namespace, CLUSTER_ID: "Kubernetes", SERVICE_ACCOUNT: name, LABELS: { app: app ?? name, version: "v1", ...labels }, ...metadata },
+    metadata: {
+      NAMESPACE: namespace,
+      CLUSTER_ID: "Kubernetes",
+      SERVICE_ACCOUNT: name,
+      LABELS: { app: app ?? name, version: "v1", ...labels },
+      ...metadata,
+    },
   });
 }
 
 /** The flags with their defaults, over which some are set; it listens for plaintext xDS on a free port of loopback. */
 function flagValues(set: Partial<FlagValues>): FlagValues {
-  const quiet = { meshConfig: "", networksConfig: "", grpcAddr: "127.0.0.1:0", secureGRPCAddr: "", httpAddr: "127.0.0.1:0", httpsAddr: "", monitoringAddr: "", shutdownDuration: "0s" };
+  const quiet = {
+    meshConfig: "",
+    networksConfig: "",
+    grpcAddr: "127.0.0.1:0",
+    secureGRPCAddr: "",
+    httpAddr: "127.0.0.1:0",
+    httpsAddr: "",
+    monitoringAddr: "",
+    shutdownDuration: "0s",
+  };
   return { ...flagDefaults({}), ...quiet, ...set };
 }
 
 const sentinel = "outbound|80||sentinel.sentinel.svc.cluster.local";
 const sentinelFile = "sentinel.yaml";
-const sentinelService = service("sentinel.sentinel", "10.255.255.1", { annotations: '{networking.istio.io/exportTo: "."}' });
+const sentinelService = service("sentinel.sentinel", "10.255.255.1", {
+  annotations: '{networking.istio.io/exportTo: "."}',
+});
 
 /** A directory of YAML, an istiod that serves it in this process, and the proxies that are connected to it. */
 export class Mesh {
@@ -99,9 +122,14 @@ export class Mesh {
   /** Starts istiod, and one who tells when it has committed an edit. */
   async run(): Promise<void> {
     const write = (line: string): void => {
-      const { msg, level, scope } = JSON.parse(line) as { readonly msg: string; readonly level: number; readonly scope?: string };
+      const { msg, level, scope } = JSON.parse(line) as {
+        readonly msg: string;
+        readonly level: number;
+        readonly scope?: string;
+      };
       if (scope === "analysis") return;
-      for (const list of level >= pino.levels.values["error"]! ? [this.complaints, this.errors] : [this.complaints]) list.push(msg);
+      for (const list of level >= pino.levels.values["error"]! ? [this.complaints, this.errors] : [this.complaints])
+        list.push(msg);
     };
     const log = pino({ level: "warn" }, { write });
     const values = flagValues({ configDir: this.directory, meshConfig: this.meshConfig });
@@ -132,7 +160,12 @@ export class Mesh {
   /** Connects a proxy, `name.namespace`, as Envoy does, and waits until it has everything. */
   async proxy(host: string, ip: string, options: ProxyOptions = {}): Promise<EnvoyClient> {
     const { also, reject, variant = this.#variant, as = host } = options;
-    const proxy = new EnvoyClient(this.address, { variant, node: node(host, ip, options), ...(also && { also }), ...(reject && { reject }) });
+    const proxy = new EnvoyClient(this.address, {
+      variant,
+      node: node(host, ip, options),
+      ...(also && { also }),
+      ...(reject && { reject }),
+    });
     this.#proxies.set(as, proxy);
     await proxy.initialized();
     await proxy.settled();
@@ -166,9 +199,17 @@ export class Mesh {
     });
   }
 
-  /** Does something, waits until istiod has committed what was written, and until it owes nothing to any proxy; gives what came. */
+  /**
+   * Does something, waits until istiod has committed what was written, and until it owes nothing to any proxy; gives
+   * what came.
+   */
   async received(work: () => unknown): Promise<Received> {
-    const before = new Map([...this.#proxies].map(([name, proxy]) => [name, { xds: proxy.xds, count: proxy.xds.responses.length, held: held(proxy) }]));
+    const before = new Map(
+      [...this.#proxies].map(([name, proxy]) => [
+        name,
+        { xds: proxy.xds, count: proxy.xds.responses.length, held: held(proxy) },
+      ]),
+    );
     await work();
     await this.#committed();
     await Promise.all([...this.#proxies.values()].map((proxy) => proxy.settled()));
@@ -195,7 +236,9 @@ export class Mesh {
   }
 
   #move(to: number): Promise<void> {
-    return this.write({ [sentinelFile]: documents(sentinelService, workloads("sentinel.sentinel", [{ ip: sentinelAddress(to) }])) });
+    return this.write({
+      [sentinelFile]: documents(sentinelService, workloads("sentinel.sentinel", [{ ip: sentinelAddress(to) }])),
+    });
   }
 }
 
@@ -204,15 +247,21 @@ const sentinelAddress = (edit: number): string => `10.254.${edit >> 8}.${edit & 
 /** What the proxy has, by type and name. */
 export function held(proxy: EnvoyClient): Map<string, Map<string, string>> {
   const types = [clusterType, endpointType, listenerType, routeType, secretType];
-  const texts = (type: string): [string, string][] => [...proxy.resources(type)].map(([name, { bytes }]) => [name, Buffer.from(bytes).toString("base64")]);
+  const texts = (type: string): [string, string][] =>
+    [...proxy.resources(type)].map(([name, { bytes }]) => [name, Buffer.from(bytes).toString("base64")]);
   return new Map(types.map((type) => [type, new Map(texts(type))]));
 }
 
 /**
- * Names in the responses. Where a state-of-the-world response must repeat everything, those that are new or other than before. Removals of
- * named types are left out: a proxy unsubscribes from what it no longer refers to, with or without being told.
+ * Names in the responses. Where a state-of-the-world response must repeat everything, those that are new or other than
+ * before. Removals of named types are left out: a proxy unsubscribes from what it no longer refers to, with or without
+ * being told.
  */
-function namesReceived(proxy: EnvoyClient, since: number, before: ReturnType<typeof held>): Record<string, readonly string[]> {
+function namesReceived(
+  proxy: EnvoyClient,
+  since: number,
+  before: ReturnType<typeof held>,
+): Record<string, readonly string[]> {
   const found = new Map<string, Set<string>>();
   const now = held(proxy);
   for (const { typeUrl, names, removed } of proxy.xds.responses.slice(since)) {
@@ -235,18 +284,23 @@ function namesReceived(proxy: EnvoyClient, since: number, before: ReturnType<typ
 
 /** Where a cluster's endpoints are, as the proxy has it. */
 export function endpointAddresses(proxy: EnvoyClient, cluster: string): string[] {
-  return resource(proxy, ClusterLoadAssignmentSchema, cluster).endpoints.flatMap(({ lbEndpoints }) => lbEndpoints.map(addressOf)).sort();
+  return resource(proxy, ClusterLoadAssignmentSchema, cluster)
+    .endpoints.flatMap(({ lbEndpoints }) => lbEndpoints.map(addressOf))
+    .sort();
 }
 
 function addressOf({ hostIdentifier: host }: LbEndpoint): string {
   const address = host.case === "endpoint" ? host.value.address?.address : undefined;
-  return address?.case === "socketAddress" ? `${address.value.address}:${address.value.portSpecifier.value}` : `no socket address: ${host.case}`;
+  return address?.case === "socketAddress"
+    ? `${address.value.address}:${address.value.portSpecifier.value}`
+    : `no socket address: ${host.case}`;
 }
 
 /** A resource that the proxy has, decoded. */
 export function resource<D extends DescMessage>(proxy: EnvoyClient, schema: D, name: string): MessageShape<D> {
   const typeUrl = `type.googleapis.com/${schema.typeName}`;
   const found = proxy.resources(typeUrl).get(name);
-  if (found === undefined) throw new Error(`the proxy has no ${name}, but ${[...proxy.resources(typeUrl).keys()].join(", ")}`);
+  if (found === undefined)
+    throw new Error(`the proxy has no ${name}, but ${[...proxy.resources(typeUrl).keys()].join(", ")}`);
   return fromBinary(schema, found.bytes);
 }

@@ -1,5 +1,6 @@
 /** Documents of YAML from their texts. */
-export const documents = (...texts: readonly string[]): string => texts.map((text) => text.trim()).join("\n---\n") + "\n";
+export const documents = (...texts: readonly string[]): string =>
+  texts.map((text) => text.trim()).join("\n---\n") + "\n";
 
 export interface ServiceOptions {
   readonly port?: number;
@@ -10,7 +11,11 @@ export interface ServiceOptions {
 }
 
 /** A Service that selects `app: <name>`, whose workloads listen on 8080. */
-export function service(host: string, clusterIP: string, { port = 80, portName = "http", annotations = "{}", labels = "{}" }: ServiceOptions = {}): string {
+export function service(
+  host: string,
+  clusterIP: string,
+  { port = 80, portName = "http", annotations = "{}", labels = "{}" }: ServiceOptions = {},
+): string {
   const [name, namespace] = host.split(".");
   return `
 apiVersion: v1

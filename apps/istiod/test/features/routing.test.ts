@@ -6,23 +6,39 @@ import { documents, istio, service, workloads } from "./objects.js";
 
 const reviews = documents(
   service("reviews.shop", "10.96.0.2"),
-  workloads("reviews.shop", [{ ip: "10.1.0.2", version: "v1" }, { ip: "10.1.0.3", version: "v2" }]),
+  workloads("reviews.shop", [
+    { ip: "10.1.0.2", version: "v1" },
+    { ip: "10.1.0.3", version: "v2" },
+  ]),
 );
 const split = documents(
-  istio("VirtualService", "reviews", "shop", `
+  istio(
+    "VirtualService",
+    "reviews",
+    "shop",
+    `
 hosts: [reviews]
 http:
 - route:
   - {destination: {host: reviews, subset: v1}, weight: 90}
-  - {destination: {host: reviews, subset: v2}, weight: 10}`),
-  istio("DestinationRule", "reviews", "shop", `
+  - {destination: {host: reviews, subset: v2}, weight: 10}`,
+  ),
+  istio(
+    "DestinationRule",
+    "reviews",
+    "shop",
+    `
 host: reviews
-subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]`),
+subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]`,
+  ),
 );
 const files = {
   "web.yaml": documents(service("web.shop", "10.96.0.1"), workloads("web.shop", [{ ip: "10.1.0.1" }])),
   "reviews.yaml": reviews,
-  "other.yaml": documents(service("bank.bank", "10.96.0.9", { port: 8443, portName: "tcp" }), workloads("bank.bank", [{ ip: "10.1.0.9" }], "tcp")),
+  "other.yaml": documents(
+    service("bank.bank", "10.96.0.9", { port: 8443, portName: "tcp" }),
+    workloads("bank.bank", [{ ip: "10.1.0.9" }], "tcp"),
+  ),
   "split.yaml": split,
 };
 
@@ -52,17 +68,26 @@ describe.each(variants)("weights of a VirtualService, by %s", (variant) => {
   });
 
   test("a VirtualService that is not exported changes nothing for other namespaces", async () => {
-    const mesh = await Mesh.start(variant, { ...files, "split.yaml": split.replace("hosts: [reviews]", "hosts: [reviews]\n  exportTo: [.]") });
+    const mesh = await Mesh.start(variant, {
+      ...files,
+      "split.yaml": split.replace("hosts: [reviews]", "hosts: [reviews]\n  exportTo: [.]"),
+    });
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     const bank = await mesh.proxy("bank.bank", "10.1.0.9");
     expect(weights(bank, host)).toEqual({ [`outbound|80||${host}`]: undefined });
 
-    expect(await mesh.change("split.yaml", /weight: 90([^]*)weight: 10/, "weight: 70$1weight: 30")).toEqual({ "web.shop": { RDS: ["80"] } });
+    expect(await mesh.change("split.yaml", /weight: 90([^]*)weight: 10/, "weight: 70$1weight: 30")).toEqual({
+      "web.shop": { RDS: ["80"] },
+    });
     expect(weights(web, host)).toEqual({ [`outbound|80|v1|${host}`]: 70, [`outbound|80|v2|${host}`]: 30 });
   });
 
   test("a VirtualService that is removed leaves the route to the service", async () => {
-    const mesh = await Mesh.start(variant, { ...files, "split.yaml": split.split("---")[0] ?? "", "subsets.yaml": split.split("---")[1] ?? "" });
+    const mesh = await Mesh.start(variant, {
+      ...files,
+      "split.yaml": split.split("---")[0] ?? "",
+      "subsets.yaml": split.split("---")[1] ?? "",
+    });
     const web = await mesh.proxy("web.shop", "10.1.0.1");
     expect(await mesh.edit({ "split.yaml": null })).toEqual({ "web.shop": { RDS: ["80"] } });
     expect(weights(web, host)).toEqual({ [`outbound|80||${host}`]: undefined });

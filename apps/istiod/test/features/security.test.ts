@@ -5,7 +5,8 @@ import { describe, expect, test } from "vitest";
 import { Mesh, resource, variants } from "./mesh.js";
 import { documents, istio, service, workloads } from "./objects.js";
 
-const app = (host: string, at: number): string => documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
+const app = (host: string, at: number): string =>
+  documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
 const files = {
   "web.yaml": app("web.shop", 1),
   "cart.yaml": app("cart.shop", 2),
@@ -13,7 +14,10 @@ const files = {
 };
 const inbound = "virtualInbound";
 
-async function start(variant: (typeof variants)[number], more: Readonly<Record<string, string>> = {}): Promise<{ readonly mesh: Mesh; readonly web: EnvoyClient; readonly cart: EnvoyClient; readonly bank: EnvoyClient }> {
+async function start(
+  variant: (typeof variants)[number],
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ readonly mesh: Mesh; readonly web: EnvoyClient; readonly cart: EnvoyClient; readonly bank: EnvoyClient }> {
   const mesh = await Mesh.start(variant, { ...files, ...more });
   const web = await mesh.proxy("web.shop", "10.1.0.1");
   const cart = await mesh.proxy("cart.shop", "10.1.0.2");
@@ -29,13 +33,20 @@ function takesPlaintext(proxy: EnvoyClient): boolean {
 
 /** Filters of the inbound listener's HTTP connection managers, as text: names are enough here. */
 function inboundText(proxy: EnvoyClient): string {
-  return Buffer.from(proxy.resources("type.googleapis.com/envoy.config.listener.v3.Listener").get(inbound)?.bytes ?? []).toString("latin1");
+  return Buffer.from(
+    proxy.resources("type.googleapis.com/envoy.config.listener.v3.Listener").get(inbound)?.bytes ?? [],
+  ).toString("latin1");
 }
 
 const peerAuthentication = (name: string, namespace: string, mode: string, selector = ""): string =>
-  istio("PeerAuthentication", name, namespace, `
+  istio(
+    "PeerAuthentication",
+    name,
+    namespace,
+    `
 ${selector}
-mtls: {mode: ${mode}}`);
+mtls: {mode: ${mode}}`,
+  );
 
 describe.each(variants)("PeerAuthentication, by %s", (variant) => {
   test("STRICT for a namespace closes its workloads to plaintext, and nobody else hears of it", async () => {
@@ -47,7 +58,9 @@ describe.each(variants)("PeerAuthentication, by %s", (variant) => {
   });
 
   test("a workload's own policy counts before the namespace's", async () => {
-    const { mesh, web, cart } = await start(variant, { "strict.yaml": peerAuthentication("default", "shop", "STRICT") });
+    const { mesh, web, cart } = await start(variant, {
+      "strict.yaml": peerAuthentication("default", "shop", "STRICT"),
+    });
     const own = peerAuthentication("cart", "shop", "PERMISSIVE", "selector: {matchLabels: {app: cart}}");
     expect(await mesh.edit({ "own.yaml": own })).toEqual({ "cart.shop": { LDS: [inbound] } });
     expect([web, cart].map(takesPlaintext)).toEqual([false, true]);
@@ -73,12 +86,17 @@ describe.each(variants)("PeerAuthentication, by %s", (variant) => {
 });
 
 const allow = (path: string): string =>
-  istio("AuthorizationPolicy", "cart", "shop", `
+  istio(
+    "AuthorizationPolicy",
+    "cart",
+    "shop",
+    `
 selector: {matchLabels: {app: cart}}
 action: ALLOW
 rules:
 - from: [{source: {principals: [cluster.local/ns/shop/sa/web]}}]
-  to: [{operation: {paths: [${path}]}}]`);
+  to: [{operation: {paths: [${path}]}}]`,
+  );
 
 describe.each(variants)("AuthorizationPolicy, by %s", (variant) => {
   test("comes to the workloads that it selects, and so does each change of it", async () => {
@@ -93,9 +111,14 @@ describe.each(variants)("AuthorizationPolicy, by %s", (variant) => {
 
   test("in the root namespace comes to every workload", async () => {
     const { mesh } = await start(variant);
-    const deny = istio("AuthorizationPolicy", "no-admin", "istio-system", `
+    const deny = istio(
+      "AuthorizationPolicy",
+      "no-admin",
+      "istio-system",
+      `
 action: DENY
-rules: [{to: [{operation: {paths: [/admin*]}}]}]`);
+rules: [{to: [{operation: {paths: [/admin*]}}]}]`,
+    );
     const all = Object.fromEntries(["web.shop", "cart.shop", "bank.bank"].map((name) => [name, { LDS: [inbound] }]));
     expect(await mesh.edit({ "deny.yaml": deny })).toEqual(all);
   });

@@ -3,10 +3,16 @@ import { describe, expect, test } from "vitest";
 import { Mesh, variants } from "./mesh.js";
 import { documents, istio, service, workloads } from "./objects.js";
 
-const app = (host: string, at: number): string => documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
-const scope = istio("Sidecar", "default", "shop", `
+const app = (host: string, at: number): string =>
+  documents(service(host, `10.96.0.${at}`), workloads(host, [{ ip: `10.1.0.${at}` }]));
+const scope = istio(
+  "Sidecar",
+  "default",
+  "shop",
+  `
 egress:
-- hosts: ["./*", "istio-system/*"]`);
+- hosts: ["./*", "istio-system/*"]`,
+);
 const files = {
   "web.yaml": app("web.shop", 1),
   "cart.yaml": app("cart.shop", 2),
@@ -26,7 +32,9 @@ async function start(variant: (typeof variants)[number]): Promise<Mesh> {
 describe.each(variants)("Sidecar, by %s", (variant) => {
   test("what is outside the scope of a namespace does not reach its proxies", async () => {
     const mesh = await start(variant);
-    expect(await mesh.change("ledger.yaml", "10.1.0.4], conditions", "10.1.0.40], conditions")).toEqual({ "bank.bank": { EDS: [cluster("ledger.bank")] } });
+    expect(await mesh.change("ledger.yaml", "10.1.0.4], conditions", "10.1.0.40], conditions")).toEqual({
+      "bank.bank": { EDS: [cluster("ledger.bank")] },
+    });
     const audit = await mesh.edit({ "audit.yaml": app("audit.bank", 5) });
     expect(audit).toEqual({ "bank.bank": { CDS: [cluster("audit.bank")], EDS: [cluster("audit.bank")], RDS: ["80"] } });
     expect(await mesh.change("cart.yaml", "10.1.0.2], conditions", "10.1.0.20], conditions")).toEqual({
@@ -37,8 +45,14 @@ describe.each(variants)("Sidecar, by %s", (variant) => {
 
   test("a scope that is widened brings what is new, to those whom it is for", async () => {
     const mesh = await start(variant);
-    const received = await mesh.change("scope.yaml", '"istio-system/*"', '"istio-system/*", "bank/ledger.bank.svc.cluster.local"');
-    expect(received).toEqual({ "web.shop": { CDS: [cluster("ledger.bank")], EDS: [cluster("ledger.bank")], RDS: ["80"] } });
+    const received = await mesh.change(
+      "scope.yaml",
+      '"istio-system/*"',
+      '"istio-system/*", "bank/ledger.bank.svc.cluster.local"',
+    );
+    expect(received).toEqual({
+      "web.shop": { CDS: [cluster("ledger.bank")], EDS: [cluster("ledger.bank")], RDS: ["80"] },
+    });
   });
 
   test("a scope that is narrowed removes what is left out", async () => {
@@ -52,10 +66,15 @@ describe.each(variants)("Sidecar, by %s", (variant) => {
   test("a Sidecar for one workload leaves the others of the namespace as they are", async () => {
     const mesh = await start(variant);
     const cart = await mesh.proxy("cart.shop", "10.1.0.2");
-    const own = istio("Sidecar", "cart", "shop", `
+    const own = istio(
+      "Sidecar",
+      "cart",
+      "shop",
+      `
 workloadSelector: {labels: {app: cart}}
 egress:
-- hosts: ["~/*"]`);
+- hosts: ["~/*"]`,
+    );
     const received = await mesh.edit({ "own.yaml": own });
     expect(Object.keys(received)).toEqual(["cart.shop"]);
     expect([...cart.resources(clusterType).keys()].filter((name) => name.startsWith("outbound"))).toEqual([]);

@@ -17,8 +17,8 @@ const JSON_LOG = { time: "%Y-%m-%dT%T.%fZ", level: "%l", scope: "envoy %n", msg:
 const TEXT_LOG = "%Y-%m-%dT%T.%fZ\t%l\tenvoy %n %g:%#\t%v\tthread=%t";
 
 /**
- * The bootstrap that Envoy is started with (`envoy.config.bootstrap.v3.Bootstrap` in JSON), the same as Istio's template
- * gives for the same inputs.
+ * The bootstrap that Envoy is started with (`envoy.config.bootstrap.v3.Bootstrap` in JSON), the same as Istio's
+ * template gives for the same inputs.
  *
  * @throws AgentError `configuration` where an address in the proxy configuration cannot be read
  */
@@ -34,7 +34,11 @@ export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
     application_log_config: { log_format: inputs.logAsJson ? { json_format: JSON_LOG } : { text_format: TEXT_LOG } },
     node: {
       id: inputs.nodeId,
-      cluster: serviceCluster(proxyConfig, { labels: node.labels, namespace: inputs.namespace, workloadName: inputs.workloadName }),
+      cluster: serviceCluster(proxyConfig, {
+        labels: node.labels,
+        namespace: inputs.namespace,
+        workloadName: inputs.workloadName,
+      }),
       locality: object({ region: node.locality.region, zone: node.locality.zone, sub_zone: node.locality.subZone }),
       metadata: node.metadata,
     },
@@ -46,12 +50,20 @@ export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
     },
     bootstrap_extensions: [
       ...(metadataDiscovery ? [metadataDiscoveryExtension] : []),
-      typedStruct("envoy.bootstrap.internal_listener", "envoy.extensions.bootstrap.internal_listener.v3.InternalListener", { buffer_size_kb: 64 }),
+      typedStruct(
+        "envoy.bootstrap.internal_listener",
+        "envoy.extensions.bootstrap.internal_listener.v3.InternalListener",
+        { buffer_size_kb: 64 },
+      ),
     ],
     ...statsIntervals(inputs),
     stats_config: statsConfig(inputs, metadataDiscovery),
     admin: {
-      access_log: [extension("envoy.access_loggers.file", "envoy.extensions.access_loggers.file.v3.FileAccessLog", { path: "/dev/null" })],
+      access_log: [
+        extension("envoy.access_loggers.file", "envoy.extensions.access_loggers.file.v3.FileAccessLog", {
+          path: "/dev/null",
+        }),
+      ],
       profile_path: inputs.profilePath ?? "/var/lib/istio/data/envoy.prof",
       address: { socket_address: { address: networks.localhost, port_value: proxyConfig.proxyAdminPort } },
     },
@@ -84,19 +96,32 @@ export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
 
 /** A message that Envoy may not know: it decodes the type only if it has it. */
 function typedStruct(name: string, type: string, value: JsonObject): JsonObject {
-  return { name, typed_config: { "@type": "type.googleapis.com/udpa.type.v1.TypedStruct", type_url: `type.googleapis.com/${type}`, value } };
+  return {
+    name,
+    typed_config: {
+      "@type": "type.googleapis.com/udpa.type.v1.TypedStruct",
+      type_url: `type.googleapis.com/${type}`,
+      value,
+    },
+  };
 }
 
 function statsSinks({ proxyConfig, hostIp }: BootstrapInputs): JsonValue | undefined {
   const sinks: JsonValue[] = [];
   if (proxyConfig.envoyMetricsService && proxyConfig.envoyMetricsService.address !== "") {
-    sinks.push(extension("envoy.stat_sinks.metrics_service", "envoy.config.metrics.v3.MetricsServiceConfig", {
-      transport_api_version: "V3",
-      grpc_service: { envoy_grpc: { cluster_name: "envoy_metrics_service" } },
-    }));
+    sinks.push(
+      extension("envoy.stat_sinks.metrics_service", "envoy.config.metrics.v3.MetricsServiceConfig", {
+        transport_api_version: "V3",
+        grpc_service: { envoy_grpc: { cluster_name: "envoy_metrics_service" } },
+      }),
+    );
   }
   if (proxyConfig.statsdUdpAddress !== "") {
-    sinks.push(extension("envoy.stat_sinks.statsd", "envoy.config.metrics.v3.StatsdSink", { address: collectorAddress(proxyConfig.statsdUdpAddress, "statsd", hostIp) }));
+    sinks.push(
+      extension("envoy.stat_sinks.statsd", "envoy.config.metrics.v3.StatsdSink", {
+        address: collectorAddress(proxyConfig.statsdUdpAddress, "statsd", hostIp),
+      }),
+    );
   }
   return sinks.length > 0 ? sinks : undefined;
 }

@@ -3,13 +3,21 @@ import { object, typed } from "./json.js";
 
 /** Makes a cluster speak HTTP/2. */
 export const http2Options = {
-  "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": typed("envoy.extensions.upstreams.http.v3.HttpProtocolOptions", {
-    explicit_http_config: { http2_protocol_options: {} },
-  }),
+  "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": typed(
+    "envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
+    {
+      explicit_http_config: { http2_protocol_options: {} },
+    },
+  ),
 };
 
 /** A semicolon ends each name in statistics, so that the tag rules find where it ends. */
-export function cluster(name: string, type: "STATIC" | "STRICT_DNS", address: JsonObject, connectTimeout: string): JsonObject {
+export function cluster(
+  name: string,
+  type: "STATIC" | "STRICT_DNS",
+  address: JsonObject,
+  connectTimeout: string,
+): JsonObject {
   return {
     name,
     alt_stat_name: `${name};`,
@@ -21,6 +29,16 @@ export function cluster(name: string, type: "STATIC" | "STRICT_DNS", address: Js
 }
 
 /** A collector that is found by name. */
-export function collector(name: string, address: JsonObject, dnsLookupFamily: string, more: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return object({ ...cluster(name, "STRICT_DNS", address, "1s"), respect_dns_ttl: true, dns_lookup_family: dnsLookupFamily, ...more });
+export function collector(
+  name: string,
+  address: JsonObject,
+  dnsLookupFamily: string,
+  more: Readonly<Record<string, JsonValue | undefined>>,
+): JsonObject {
+  return object({
+    ...cluster(name, "STRICT_DNS", address, "1s"),
+    respect_dns_ttl: true,
+    dns_lookup_family: dnsLookupFamily,
+    ...more,
+  });
 }

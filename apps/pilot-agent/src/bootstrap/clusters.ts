@@ -24,7 +24,12 @@ export function staticClusters(inputs: BootstrapInputs, networks: Networks): Jso
     ...(filesSocket === undefined ? [] : [pipe("sds-files-grpc", filesSocket)]),
     {
       ...pipe("xds-grpc", inputs.xdsSocket),
-      circuit_breakers: { thresholds: [{ priority: "DEFAULT", ...NO_LIMIT }, { priority: "HIGH", ...NO_LIMIT }] },
+      circuit_breakers: {
+        thresholds: [
+          { priority: "DEFAULT", ...NO_LIMIT },
+          { priority: "HIGH", ...NO_LIMIT },
+        ],
+      },
       upstream_connection_options: { tcp_keepalive: { keepalive_time: 300 } },
       max_requests_per_connection: 1,
     },
@@ -42,14 +47,16 @@ const SELF: JsonObject = {
   type: "EDS",
   connect_timeout: "1s",
   load_balancing_policy: {
-    policies: [{
-      typed_extension_config: {
-        name: "envoy.load_balancing_policies.least_request",
-        typed_config: typed("envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest", {
-          locality_lb_config: { zone_aware_lb_config: { min_cluster_size: "1" } },
-        }),
+    policies: [
+      {
+        typed_extension_config: {
+          name: "envoy.load_balancing_policies.least_request",
+          typed_config: typed("envoy.extensions.load_balancing_policies.least_request.v3.LeastRequest", {
+            locality_lb_config: { zone_aware_lb_config: { min_cluster_size: "1" } },
+          }),
+        },
       },
-    }],
+    ],
   },
   eds_cluster_config: { eds_config: { ads: {}, resource_api_version: "V3" }, service_name: "local_cluster" },
 };
@@ -62,10 +69,16 @@ function pipe(name: string, path: string): JsonObject {
   return { ...cluster(name, "STATIC", { pipe: { path } }, "1s"), typed_extension_protocol_options: http2Options };
 }
 
-function remote(name: string, service: RemoteService | undefined, inputs: BootstrapInputs, networks: Networks): JsonValue[] {
+function remote(
+  name: string,
+  service: RemoteService | undefined,
+  inputs: BootstrapInputs,
+  networks: Networks,
+): JsonValue[] {
   if (!service || service.address === "") return [];
   const keepalive = service.tcpKeepalive;
-  const seconds = (value: Parameters<typeof durationMs>[0] | undefined): number | undefined => (value ? Math.floor(durationMs(value) / 1000) || undefined : undefined);
+  const seconds = (value: Parameters<typeof durationMs>[0] | undefined): number | undefined =>
+    value ? Math.floor(durationMs(value) / 1000) || undefined : undefined;
   return [
     collector(name, collectorAddress(service.address, name, inputs.hostIp), networks.dnsLookupFamily, {
       transport_socket: upstreamTls(service.tlsSettings, name, inputs.node.metadata, true),

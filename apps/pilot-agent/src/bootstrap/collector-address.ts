@@ -10,7 +10,11 @@ import { splitAddress } from "../proxy-config/load.js";
  */
 export function collectorAddress(address: string, what: string, hostIp: string | undefined): JsonObject {
   const parts = splitAddress(address);
-  if (!parts) throw new AgentError("configuration", `proxy configuration: address of ${what}: ${JSON.stringify(address)} is not of the form host:port`);
+  if (!parts)
+    throw new AgentError(
+      "configuration",
+      `proxy configuration: address of ${what}: ${JSON.stringify(address)} is not of the form host:port`,
+    );
   const host = parts.host === "$(HOST_IP)" && hostIp ? hostIp : parts.host;
   return { socket_address: { address: host, port_value: parts.port } };
 }

@@ -2,7 +2,9 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 /** An object without the entries that are `undefined`. */
 export function object(entries: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
 }
 
 /** A message inside a `google.protobuf.Any`, in JSON. */

@@ -15,15 +15,28 @@ export function staticListeners(inputs: BootstrapInputs, networks: Networks): Js
   const stats = [route("/stats/prometheus", "prometheus_stats")];
   const merged = [route("/stats/prometheus", "agent"), route("/metrics", "agent")];
   return [
-    listener(metrics, prometheusPort, {}, http("stats", stats, proxyConfig.statsCompression === false ? [] : COMPRESSORS)),
+    listener(
+      metrics,
+      prometheusPort,
+      {},
+      http("stats", stats, proxyConfig.statsCompression === false ? [] : COMPRESSORS),
+    ),
     ...(secureMetricsPort ? [secure(networks.wildcard, secureMetricsPort, http("secure_stats", stats, []))] : []),
-    ...(secureMergedMetricsPort ? [secure(networks.wildcard, secureMergedMetricsPort, http("secure_merged_stats", merged, []))] : []),
+    ...(secureMergedMetricsPort
+      ? [secure(networks.wildcard, secureMergedMetricsPort, http("secure_merged_stats", merged, []))]
+      : []),
     listener(
       everywhere,
       statusPort,
       {
         listener_filters: inputs.statusProxyProtocol
-          ? [extension("envoy.listener.proxy_protocol", "envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol", { allow_requests_without_proxy_protocol: true })]
+          ? [
+              extension(
+                "envoy.listener.proxy_protocol",
+                "envoy.extensions.filters.listener.proxy_protocol.v3.ProxyProtocol",
+                { allow_requests_without_proxy_protocol: true },
+              ),
+            ]
           : undefined,
       },
       http("agent", [route("/healthz/ready", "agent")], []),
@@ -42,7 +55,8 @@ function listener(
     address: socketAddress(address.main, port),
     ignore_global_conn_limit: true,
     bypass_overload_manager: true,
-    additional_addresses: address.additional === undefined ? undefined : [{ address: socketAddress(address.additional, port) }],
+    additional_addresses:
+      address.additional === undefined ? undefined : [{ address: socketAddress(address.additional, port) }],
     ...more,
     filter_chains: [{ filters: [manager] }],
   });
@@ -55,17 +69,29 @@ function secure(address: string, port: number, manager: JsonObject): JsonObject 
     address: socketAddress(address, port),
     ignore_global_conn_limit: true,
     bypass_overload_manager: true,
-    listener_filters: [extension("envoy.filters.listener.tls_inspector", "envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector")],
+    listener_filters: [
+      extension(
+        "envoy.filters.listener.tls_inspector",
+        "envoy.extensions.filters.listener.tls_inspector.v3.TlsInspector",
+      ),
+    ],
     filter_chains: [
       {
         filter_chain_match: { transport_protocol: "tls" },
-        transport_socket: extension("envoy.transport_sockets.tls", "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext", {
-          require_client_certificate: true,
-          common_tls_context: {
-            tls_certificate_sds_secret_configs: [sdsSecret("default")],
-            combined_validation_context: { default_validation_context: {}, validation_context_sds_secret_config: sdsSecret("ROOTCA") },
+        transport_socket: extension(
+          "envoy.transport_sockets.tls",
+          "envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext",
+          {
+            require_client_certificate: true,
+            common_tls_context: {
+              tls_certificate_sds_secret_configs: [sdsSecret("default")],
+              combined_validation_context: {
+                default_validation_context: {},
+                validation_context_sds_secret_config: sdsSecret("ROOTCA"),
+              },
+            },
           },
-        }),
+        ),
         filters: [manager],
       },
     ],
@@ -73,25 +99,44 @@ function secure(address: string, port: number, manager: JsonObject): JsonObject 
 }
 
 function http(statPrefix: string, routes: JsonValue[], filters: readonly JsonObject[]): JsonObject {
-  return extension("envoy.filters.network.http_connection_manager", "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager", {
-    codec_type: "AUTO",
-    stat_prefix: statPrefix,
-    route_config: { virtual_hosts: [{ name: "backend", domains: ["*"], routes }] },
-    http_filters: [...filters, extension("envoy.filters.http.router", "envoy.extensions.filters.http.router.v3.Router")],
-  });
+  return extension(
+    "envoy.filters.network.http_connection_manager",
+    "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
+    {
+      codec_type: "AUTO",
+      stat_prefix: statPrefix,
+      route_config: { virtual_hosts: [{ name: "backend", domains: ["*"], routes }] },
+      http_filters: [
+        ...filters,
+        extension("envoy.filters.http.router", "envoy.extensions.filters.http.router.v3.Router"),
+      ],
+    },
+  );
 }
 
 function route(prefix: string, cluster: string): JsonObject {
   return { match: { prefix }, route: { cluster } };
 }
 
-const COMPRESSED_TYPES = ["text/plain", "application/vnd.google.protobuf", "application/openmetrics-text", "application/openmetrics-protobuf"];
+const COMPRESSED_TYPES = [
+  "text/plain",
+  "application/vnd.google.protobuf",
+  "application/openmetrics-text",
+  "application/openmetrics-protobuf",
+];
 
-const COMPRESSORS: readonly JsonObject[] = [compressor("brotli", "Brotli"), compressor("zstd", "Zstd"), compressor("gzip", "Gzip")];
+const COMPRESSORS: readonly JsonObject[] = [
+  compressor("brotli", "Brotli"),
+  compressor("zstd", "Zstd"),
+  compressor("gzip", "Gzip"),
+];
 
 function compressor(name: string, message: string): JsonObject {
   return extension(`envoy.filters.http.compressor.${name}`, "envoy.extensions.filters.http.compressor.v3.Compressor", {
-    compressor_library: { name: `stats_${name}`, typed_config: typed(`envoy.extensions.compression.${name}.compressor.v3.${message}`) },
+    compressor_library: {
+      name: `stats_${name}`,
+      typed_config: typed(`envoy.extensions.compression.${name}.compressor.v3.${message}`),
+    },
     response_direction_config: { common_config: { content_type: COMPRESSED_TYPES } },
   });
 }

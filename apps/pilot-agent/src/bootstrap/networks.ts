@@ -13,11 +13,21 @@ const V4 = { localhost: "127.0.0.1", wildcard: "0.0.0.0" };
 const V6 = { localhost: "::1", wildcard: "::" };
 
 /** By the versions of IP that the workload has. With both, IPv4 alone unless told otherwise, as in Istio. */
-export function networksOf(addresses: readonly string[], dualStack: boolean, bindAddress: string | undefined): Networks {
+export function networksOf(
+  addresses: readonly string[],
+  dualStack: boolean,
+  bindAddress: string | undefined,
+): Networks {
   const families = ipFamilies(addresses);
   const lookup = families === "v6" ? "V6_ONLY" : families === "both" && dualStack ? "ALL" : "V4_ONLY";
-  if (bindAddress !== undefined && bindAddress !== "") return { localhost: bindAddress, wildcard: bindAddress, dnsLookupFamily: lookup };
+  if (bindAddress !== undefined && bindAddress !== "")
+    return { localhost: bindAddress, wildcard: bindAddress, dnsLookupFamily: lookup };
   if (lookup !== "ALL") return { ...(lookup === "V6_ONLY" ? V6 : V4), dnsLookupFamily: lookup };
   const [first, second] = addresses[0]?.includes(":") ? [V6, V4] : [V4, V6];
-  return { ...first, additionalLocalhost: second.localhost, additionalWildcard: second.wildcard, dnsLookupFamily: lookup };
+  return {
+    ...first,
+    additionalLocalhost: second.localhost,
+    additionalWildcard: second.wildcard,
+    dnsLookupFamily: lookup,
+  };
 }

@@ -23,7 +23,10 @@ export function runtimeLayer(config: ProxyConfig, compliancePolicy: string | und
 
 const UNLIMITED = 2 ** 31 - 1;
 
-/** How many connections Envoy accepts in all: the connection settings, else proxy metadata, else the older runtime value. */
+/**
+ * How many connections Envoy accepts in all: the connection settings, else proxy metadata, else the older runtime
+ * value.
+ */
 export function connectionLimit(config: ProxyConfig): number {
   const setting = config.connectionSettings?.globalDownstreamConnectionLimit;
   if (setting !== undefined && setting > 0) return setting;

@@ -29,7 +29,10 @@ const TAGS_BEFORE: readonly JsonObject[] = [
   tag("tcp_prefix", String.raw`^tcp\.((.*?)\.)\w+?$`),
   tag("response_code", String.raw`_rq(_(\d{3}))$`),
   tag("response_code_class", String.raw`_rq(_(\dxx))$`),
-  tag("http_conn_manager_listener_prefix", String.raw`^listener(?=\.).*?\.http\.(((?:[_.[:digit:]]*|[_\[\]aAbBcCdDeEfF[:digit:]]*))\.)`),
+  tag(
+    "http_conn_manager_listener_prefix",
+    String.raw`^listener(?=\.).*?\.http\.(((?:[_.[:digit:]]*|[_\[\]aAbBcCdDeEfF[:digit:]]*))\.)`,
+  ),
   tag("listener_address", String.raw`^listener\.(((?:[_.[:digit:]]*|[_\[\]aAbBcCdDeEfF[:digit:]]*))\.)`),
   tag("mongo_prefix", String.raw`^mongo\.(.+?)\.(collection|cmd|cx_|op_|delays_|decoding_)(.*?)$`),
 ];
@@ -60,20 +63,34 @@ function patterns(inputs: BootstrapInputs, metadataDiscovery: boolean): JsonValu
   return [
     { prefix: "reporter=" },
     ...(metadataDiscovery ? [{ prefix: "workload_discovery" }] : []),
-    ...included(inputs, ANNOTATIONS.prefixes, matcher?.inclusionPrefixes, REQUIRED_PREFIXES).map((prefix) => ({ prefix })),
+    ...included(inputs, ANNOTATIONS.prefixes, matcher?.inclusionPrefixes, REQUIRED_PREFIXES).map((prefix) => ({
+      prefix,
+    })),
     ...included(inputs, ANNOTATIONS.suffixes, matcher?.inclusionSuffixes, suffixes).map((suffix) => ({ suffix })),
-    ...included(inputs, ANNOTATIONS.regexps, matcher?.inclusionRegexps, REQUIRED_REGEXPS).map((regex) => ({ safe_regex: { regex } })),
+    ...included(inputs, ANNOTATIONS.regexps, matcher?.inclusionRegexps, REQUIRED_REGEXPS).map((regex) => ({
+      safe_regex: { regex },
+    })),
     { prefix: "component" },
     { prefix: "istio" },
   ];
 }
 
-/** The annotation, else the proxy configuration, and what is required; `{pod_ip}` stands for each of the workload's addresses. */
-function included(inputs: BootstrapInputs, annotation: string, configured: readonly string[] | undefined, required: readonly string[]): string[] {
+/**
+ * The annotation, else the proxy configuration, and what is required; `{pod_ip}` stands for each of the workload's
+ * addresses.
+ */
+function included(
+  inputs: BootstrapInputs,
+  annotation: string,
+  configured: readonly string[] | undefined,
+  required: readonly string[],
+): string[] {
   const given = inputs.node.annotations[annotation];
   const names = [...(given ? given.split(",") : (configured ?? [])), ...required];
   const addresses = [...new Set(inputs.addresses)];
-  return names.flatMap((name) => (name.includes("{pod_ip}") ? addresses.map((address) => name.replaceAll("{pod_ip}", address)) : [name]));
+  return names.flatMap((name) =>
+    name.includes("{pod_ip}") ? addresses.map((address) => name.replaceAll("{pod_ip}", address)) : [name],
+  );
 }
 
 function extraTags({ proxyConfig, node }: BootstrapInputs): string[] {
@@ -87,16 +104,25 @@ function histogramBuckets({ node, warn }: BootstrapInputs): JsonValue | undefine
   try {
     const byPrefix = JSON.parse(given) as Record<string, number[]>;
     const prefixes = Object.keys(byPrefix).sort();
-    if (!prefixes.every((prefix) => Array.isArray(byPrefix[prefix]) && byPrefix[prefix].every(Number.isFinite))) throw new Error("lists of numbers are expected");
-    return prefixes.length === 0 ? undefined : prefixes.map((prefix) => ({ match: { prefix }, buckets: byPrefix[prefix] ?? [] }));
+    if (!prefixes.every((prefix) => Array.isArray(byPrefix[prefix]) && byPrefix[prefix].every(Number.isFinite)))
+      throw new Error("lists of numbers are expected");
+    return prefixes.length === 0
+      ? undefined
+      : prefixes.map((prefix) => ({ match: { prefix }, buckets: byPrefix[prefix] ?? [] }));
   } catch (error) {
     warn?.(`annotation ${ANNOTATIONS.buckets}: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;
   }
 }
 
-/** How often Envoy flushes and forgets statistics, where annotations say so. Forgetting must happen at a multiple of flushing. */
-export function statsIntervals({ node, warn }: BootstrapInputs): { stats_flush_interval?: string; stats_eviction_interval?: string } {
+/**
+ * How often Envoy flushes and forgets statistics, where annotations say so. Forgetting must happen at a multiple of
+ * flushing.
+ */
+export function statsIntervals({ node, warn }: BootstrapInputs): {
+  stats_flush_interval?: string;
+  stats_eviction_interval?: string;
+} {
   const intervals: { stats_flush_interval?: string; stats_eviction_interval?: string } = {};
   const read = (annotation: string): number | undefined => {
     const given = node.annotations[annotation];
@@ -108,7 +134,8 @@ export function statsIntervals({ node, warn }: BootstrapInputs): { stats_flush_i
   const flush = read(ANNOTATIONS.flush);
   if (flush !== undefined) intervals.stats_flush_interval = `${flush / 1000}s`;
   const eviction = read(ANNOTATIONS.eviction);
-  if (eviction !== undefined && eviction % (flush ?? 5000) !== 0) warn?.(`annotation ${ANNOTATIONS.eviction}: not a multiple of the flush interval`);
+  if (eviction !== undefined && eviction % (flush ?? 5000) !== 0)
+    warn?.(`annotation ${ANNOTATIONS.eviction}: not a multiple of the flush interval`);
   else if (eviction !== undefined) intervals.stats_eviction_interval = `${Math.floor(eviction / 1000)}s`;
   return intervals;
 }

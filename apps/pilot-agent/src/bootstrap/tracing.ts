@@ -17,12 +17,17 @@ export function tracer(inputs: BootstrapInputs): Tracer | undefined {
   const { proxyConfig, node, hostIp } = inputs;
   const { tracing } = proxyConfig;
   if (!tracing) return undefined;
-  const tls = (http2: boolean): JsonObject | undefined => upstreamTls(tracing.tlsSettings, "tracer", node.metadata, http2);
+  const tls = (http2: boolean): JsonObject | undefined =>
+    upstreamTls(tracing.tlsSettings, "tracer", node.metadata, http2);
   switch (tracing.tracer.case) {
     case "zipkin": {
       const { address } = tracing.tracer.value;
       return {
-        cluster: (family) => collector("zipkin", collectorAddress(address, "zipkin", hostIp), family, { transport_socket: tls(false), dns_refresh_rate: "30s" }),
+        cluster: (family) =>
+          collector("zipkin", collectorAddress(address, "zipkin", hostIp), family, {
+            transport_socket: tls(false),
+            dns_refresh_rate: "30s",
+          }),
         http: extension("envoy.tracers.zipkin", "envoy.config.trace.v3.ZipkinConfig", {
           collector_cluster: "zipkin",
           collector_endpoint: "/api/v2/spans",
@@ -36,7 +41,10 @@ export function tracer(inputs: BootstrapInputs): Tracer | undefined {
       const { address } = tracing.tracer.value;
       return {
         cluster: (family) =>
-          collector("lightstep", collectorAddress(address, "lightstep", hostIp), family, { transport_socket: tls(true), typed_extension_protocol_options: http2Options }),
+          collector("lightstep", collectorAddress(address, "lightstep", hostIp), family, {
+            transport_socket: tls(true),
+            typed_extension_protocol_options: http2Options,
+          }),
         http: extension("envoy.tracers.lightstep", "envoy.config.trace.v3.LightstepConfig", {
           collector_cluster: "lightstep",
           access_token_file: inputs.lightstepTokenFile ?? "",
@@ -46,10 +54,17 @@ export function tracer(inputs: BootstrapInputs): Tracer | undefined {
     case "datadog": {
       const { address } = tracing.tracer.value;
       return {
-        cluster: (family) => collector("datadog_agent", collectorAddress(address, "datadog", hostIp), family, { transport_socket: tls(false) }),
+        cluster: (family) =>
+          collector("datadog_agent", collectorAddress(address, "datadog", hostIp), family, {
+            transport_socket: tls(false),
+          }),
         http: extension("envoy.tracers.datadog", "envoy.config.trace.v3.DatadogConfig", {
           collector_cluster: "datadog_agent",
-          service_name: serviceCluster(proxyConfig, { labels: node.labels, namespace: inputs.namespace, workloadName: inputs.workloadName }),
+          service_name: serviceCluster(proxyConfig, {
+            labels: node.labels,
+            namespace: inputs.namespace,
+            workloadName: inputs.workloadName,
+          }),
         }),
       };
     }

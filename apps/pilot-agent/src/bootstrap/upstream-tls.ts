@@ -1,5 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type ClientTLSSettings, ClientTLSSettings_TLSmode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { extension, object } from "./json.js";
 
 /** A secret that Envoy asks the agent for. */
@@ -19,12 +22,17 @@ export function sdsSecret(name: string): JsonObject {
 }
 
 /**
- * The transport socket towards a collector, or nothing where TLS is off. Certificates in files are asked for by names that
- * say where they are, `file-cert:<chain>~<key>` and `file-root:<path>`, so that a change on disk reaches Envoy.
+ * The transport socket towards a collector, or nothing where TLS is off. Certificates in files are asked for by names
+ * that say where they are, `file-cert:<chain>~<key>` and `file-root:<path>`, so that a change on disk reaches Envoy.
  *
  * @param metadata the node's, whose TLS_CLIENT_… entries replace the paths of the settings
  */
-export function upstreamTls(settings: ClientTLSSettings | undefined, sni: string, metadata: JsonObject, http2: boolean): JsonObject | undefined {
+export function upstreamTls(
+  settings: ClientTLSSettings | undefined,
+  sni: string,
+  metadata: JsonObject,
+  http2: boolean,
+): JsonObject | undefined {
   if (!settings) return undefined;
   const path = (key: string, otherwise: string): string => {
     const given = metadata[key];
@@ -36,17 +44,25 @@ export function upstreamTls(settings: ClientTLSSettings | undefined, sni: string
   const root = path("TLS_CLIENT_ROOT_CERT", settings.caCertificates);
   const chain = path("TLS_CLIENT_CERT_CHAIN", settings.clientCertificate);
   const key = path("TLS_CLIENT_KEY", settings.privateKey);
-  const certificate = mesh ? "default" : mode === ClientTLSSettings_TLSmode.MUTUAL && chain !== "" && key !== "" ? `file-cert:${chain}~${key}` : undefined;
+  const certificate = mesh
+    ? "default"
+    : mode === ClientTLSSettings_TLSmode.MUTUAL && chain !== "" && key !== ""
+      ? `file-cert:${chain}~${key}`
+      : undefined;
   const names = settings.subjectAltNames.map((exact) => ({ exact }));
-  return extension("envoy.transport_sockets.tls", "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext", object({
-    common_tls_context: object({
-      tls_certificate_sds_secret_configs: certificate === undefined ? undefined : [sdsSecret(certificate)],
-      combined_validation_context: {
-        default_validation_context: object({ match_subject_alt_names: names.length > 0 ? names : undefined }),
-        validation_context_sds_secret_config: sdsSecret(mesh ? "ROOTCA" : root === "" ? "" : `file-root:${root}`),
-      },
-      alpn_protocols: http2 ? (mesh ? ["istio", "h2"] : ["h2"]) : undefined,
+  return extension(
+    "envoy.transport_sockets.tls",
+    "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
+    object({
+      common_tls_context: object({
+        tls_certificate_sds_secret_configs: certificate === undefined ? undefined : [sdsSecret(certificate)],
+        combined_validation_context: {
+          default_validation_context: object({ match_subject_alt_names: names.length > 0 ? names : undefined }),
+          validation_context_sds_secret_config: sdsSecret(mesh ? "ROOTCA" : root === "" ? "" : `file-root:${root}`),
+        },
+        alpn_protocols: http2 ? (mesh ? ["istio", "h2"] : ["h2"]) : undefined,
+      }),
+      sni: settings.sni !== "" ? settings.sni : mesh ? sni : undefined,
     }),
-    sni: settings.sni !== "" ? settings.sni : mesh ? sni : undefined,
-  }));
+  );
 }

@@ -35,7 +35,8 @@ export async function writeBootstrap(
     ...(proxy.podLabels ? { podLabels: proxy.podLabels } : {}),
     ...(proxy.podAnnotations ? { podAnnotations: proxy.podAnnotations } : {}),
     version: ISTIO_VERSION,
-    pilotSubjectAltNames: config.controlPlaneAuthPolicy === AuthenticationPolicy.MUTUAL_TLS ? [istiodName(config.discoveryAddress)] : [],
+    pilotSubjectAltNames:
+      config.controlPlaneAuthPolicy === AuthenticationPolicy.MUTUAL_TLS ? [istiodName(config.discoveryAddress)] : [],
     outlierLogPath: options.outlierLogPath,
     ...ports,
     exitOnZeroConnections: options.exitOnZeroConnections,
@@ -49,7 +50,8 @@ export async function writeBootstrap(
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const { tracing } = config;
   const lightstepTokenFile = join(directory, "lightstep_access_token.txt");
-  if (tracing?.tracer.case === "lightstep") await writeFile(lightstepTokenFile, tracing.tracer.value.accessToken, { mode: 0o600 });
+  if (tracing?.tracer.case === "lightstep")
+    await writeFile(lightstepTokenFile, tracing.tracer.value.accessToken, { mode: 0o600 });
   const bootstrap = envoyBootstrap({
     nodeId: proxy.nodeId,
     node,
@@ -77,14 +79,19 @@ export async function writeBootstrap(
 }
 
 /**
- * The node, with peer metadata discovery as `PEER_METADATA_DISCOVERY` says. Where that says nothing, workloads with HBONE have it if their Envoy
- * has the extension.
+ * The node, with peer metadata discovery as `PEER_METADATA_DISCOVERY` says. Where that says nothing, workloads with
+ * HBONE have it if their Envoy has the extension.
  */
 async function nodeOf(options: Options, log: Log, inputs: NodeInputs): Promise<NodeMetadata> {
-  if (options.metadataDiscovery !== "") return nodeMetadata({ ...inputs, metadataDiscovery: isTrue(options.metadataDiscovery) });
+  if (options.metadataDiscovery !== "")
+    return nodeMetadata({ ...inputs, metadataDiscovery: isTrue(options.metadataDiscovery) });
   const node = nodeMetadata(inputs);
   const binary = options.envoyPath || inputs.proxyConfig.binaryPath;
-  if (!isTrue(node.metadata["METADATA_DISCOVERY"]) || (await supportsMetadataDiscovery(binary, resolve(options.directory)))) return node;
+  if (
+    !isTrue(node.metadata["METADATA_DISCOVERY"]) ||
+    (await supportsMetadataDiscovery(binary, resolve(options.directory)))
+  )
+    return node;
   log.warn(`peer metadata discovery is disabled: ${binary} has no extension istio.workload.BootstrapExtension`);
   return nodeMetadata({ ...inputs, metadataDiscovery: false });
 }

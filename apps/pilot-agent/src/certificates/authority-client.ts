@@ -27,12 +27,19 @@ export interface AuthorityClientOptions {
   readonly timeout?: number;
 }
 
-/** Makes a key and has istiod certify it; each call is a connection of its own, so that new roots and tokens count at once. @throws AgentError `authority` or `file` */
+/**
+ * Makes a key and has istiod certify it; each call is a connection of its own, so that new roots and tokens count at
+ * once. @throws AgentError `authority` or `file`
+ */
 export async function issueFromAuthority(options: AuthorityClientOptions): Promise<IssuedCertificate> {
   const { key, request } = await makeKeyAndRequest(options.identity, options.key);
   const token = await readToken(options.tokenFile);
   const url = `${options.tls ? "https" : "http"}://${options.address}`;
-  const sessions = new Http2SessionManager(url, undefined, options.tls ? await tlsOptions(options.tls, options.address) : undefined);
+  const sessions = new Http2SessionManager(
+    url,
+    undefined,
+    options.tls ? await tlsOptions(options.tls, options.address) : undefined,
+  );
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager: sessions,
@@ -49,7 +56,9 @@ export async function issueFromAuthority(options: AuthorityClientOptions): Promi
     );
     return readChain(response.certChain, key);
   } catch (error) {
-    throw error instanceof AgentError ? error : new AgentError("authority", explain(error, options, token), { cause: error });
+    throw error instanceof AgentError
+      ? error
+      : new AgentError("authority", explain(error, options, token), { cause: error });
   } finally {
     sessions.abort();
   }
@@ -67,14 +76,20 @@ function metadata(options: AuthorityClientOptions, token: string | undefined): I
 /** The authority answers with the leaf first and the roots last; one element each. */
 function readChain(certChain: readonly string[], key: string): IssuedCertificate {
   const roots = certChain.at(-1);
-  if (certChain.length < 2 || roots === undefined) throw new AgentError("authority", "certificate authority: its answer holds no certificate chain");
-  const chain = certChain.slice(0, -1).map((pem) => (pem.endsWith("\n") ? pem : `${pem}\n`)).join("");
+  if (certChain.length < 2 || roots === undefined)
+    throw new AgentError("authority", "certificate authority: its answer holds no certificate chain");
+  const chain = certChain
+    .slice(0, -1)
+    .map((pem) => (pem.endsWith("\n") ? pem : `${pem}\n`))
+    .join("");
   try {
     const leaf = new X509Certificate(chain);
     if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error("it is for another key");
     return { key, chain, roots, notAfter: Date.parse(leaf.validTo) };
   } catch (error) {
-    throw new AgentError("authority", `certificate authority: its certificate cannot be used: ${reasonOf(error)}`, { cause: error });
+    throw new AgentError("authority", `certificate authority: its certificate cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

@@ -9,7 +9,9 @@ export interface ControlPlaneTls {
   readonly rootFile: string;
   readonly certificateFile?: string;
   readonly keyFile?: string;
-  /** The name or IP address expected in the server's certificate. Default: {@link expectedName} of the server's address. */
+  /**
+   * The name or IP address expected in the server's certificate. Default: {@link expectedName} of the server's address.
+   */
   readonly serverName?: string;
 }
 
@@ -30,7 +32,10 @@ const istiodService = "istiod.istio-system.svc";
  */
 export async function tlsOptions(tls: ControlPlaneTls, address: string): Promise<TlsOptions> {
   const expected = tls.serverName ?? expectedName(address);
-  const options: TlsOptions = { minVersion: "TLSv1.2", checkServerIdentity: (_, certificate) => verifyName(expected, certificate) };
+  const options: TlsOptions = {
+    minVersion: "TLSv1.2",
+    checkServerIdentity: (_, certificate) => verifyName(expected, certificate),
+  };
   if (tls.rootFile !== "SYSTEM") options.ca = await read(tls.rootFile, "root certificate of the control plane");
   if (tls.certificateFile && tls.keyFile) {
     options.cert = await read(tls.certificateFile, "certificate for the control plane");
@@ -40,7 +45,10 @@ export async function tlsOptions(tls: ControlPlaneTls, address: string): Promise
   return options;
 }
 
-/** Returns the name that a server's certificate must have: its host, or istiod's Service where that is reached as localhost, as through a forwarded port. */
+/**
+ * Returns the name that a server's certificate must have: its host, or istiod's Service where that is reached as
+ * localhost, as through a forwarded port.
+ */
 export function expectedName(address: string): string {
   const host = address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
   return host.includes("localhost") ? istiodService : host;
@@ -48,7 +56,10 @@ export function expectedName(address: string): string {
 
 function verifyName(expected: string, certificate: PeerCertificate): Error | undefined {
   if (checkServerIdentity(expected, certificate) === undefined) return undefined;
-  const names = (certificate.subjectaltname ?? "").split(", ").filter((name) => name !== "").map((name) => name.replace(/^(?:DNS|IP Address|URI):/, ""));
+  const names = (certificate.subjectaltname ?? "")
+    .split(", ")
+    .filter((name) => name !== "")
+    .map((name) => name.replace(/^(?:DNS|IP Address|URI):/, ""));
   const found = names.length === 0 ? "has no name" : `is for ${names.join(", ")}`;
   return new Error(`the server's certificate ${found}, expected ${expected}; ISTIOD_SAN says which name to expect`);
 }

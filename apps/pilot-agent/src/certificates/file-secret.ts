@@ -7,7 +7,9 @@ import type { Secret } from "./secret.js";
 import { watchFiles } from "./watch-files.js";
 
 /** Paths of a certificate and its key, or of roots. */
-export type SecretPaths = { readonly kind: "certificate"; readonly chain: string; readonly key: string } | { readonly kind: "roots"; readonly path: string };
+export type SecretPaths =
+  | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
+  | { readonly kind: "roots"; readonly path: string };
 
 export interface WatchSecretOptions {
   readonly paths: SecretPaths;
@@ -18,7 +20,8 @@ export interface WatchSecretOptions {
 }
 
 /**
- * Reads a secret from files. A key and certificate are given only if they belong together, as one may be written before the other.
+ * Reads a secret from files. A key and certificate are given only if they belong together, as one may be written before
+ * the other.
  *
  * @throws AgentError `file`
  */
@@ -26,14 +29,20 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
   if (paths.kind === "roots") return { kind: "roots", roots: validRoots(await read(paths.path), paths.path) };
   const [chain, key] = await Promise.all([read(paths.chain), read(paths.key)]);
   try {
-    if (!new X509Certificate(chain).checkPrivateKey(createPrivateKey(key))) throw new Error("the key is of another certificate");
+    if (!new X509Certificate(chain).checkPrivateKey(createPrivateKey(key)))
+      throw new Error("the key is of another certificate");
   } catch (error) {
-    throw new AgentError("file", `${paths.chain} and ${paths.key} do not fit together: ${reasonOf(error)}`, { cause: error });
+    throw new AgentError("file", `${paths.chain} and ${paths.key} do not fit together: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   return { kind: "certificate", chain, key };
 }
 
-/** Calls `listener` with the secret and each change of it; while the files are bad, the last good one stays. The function given back ends that. */
+/**
+ * Calls `listener` with the secret and each change of it; while the files are bad, the last good one stays. The
+ * function given back ends that.
+ */
 export function watchSecret(options: WatchSecretOptions, listener: (secret: Secret) => void): () => void {
   const { paths, quiet, clock = systemClock, log = silentLog } = options;
   let last = "";

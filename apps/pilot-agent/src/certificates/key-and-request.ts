@@ -14,8 +14,8 @@ export interface KeyAndRequest {
 export type KeySettings = Pick<Options, "rsaKeySize" | "eccAlgorithm" | "eccCurve" | "pkcs8Key">;
 
 /**
- * Makes a key and a request in the name of a SPIFFE identity. The authority decides by the caller's token and not by that
- * name; it is there for authorities that compare the two.
+ * Makes a key and a request in the name of a SPIFFE identity. The authority decides by the caller's token and not by
+ * that name; it is there for authorities that compare the two.
  *
  * @throws AgentError `authority`
  */
@@ -24,7 +24,12 @@ export async function makeKeyAndRequest(identity: string, settings: KeySettings)
   const curve = settings.eccCurve === "P384" ? "P-384" : "P-256";
   const algorithm = ecdsa
     ? { name: "ECDSA", namedCurve: curve, hash: curve === "P-384" ? "SHA-384" : "SHA-256" }
-    : { name: "RSASSA-PKCS1-v1_5", modulusLength: settings.rsaKeySize, publicExponent: new Uint8Array([1, 0, 1]), hash: "SHA-256" };
+    : {
+        name: "RSASSA-PKCS1-v1_5",
+        modulusLength: settings.rsaKeySize,
+        publicExponent: new Uint8Array([1, 0, 1]),
+        hash: "SHA-256",
+      };
   try {
     const keys = (await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"])) as webcrypto.CryptoKeyPair;
     const request = await Pkcs10CertificateRequestGenerator.create({
@@ -33,7 +38,10 @@ export async function makeKeyAndRequest(identity: string, settings: KeySettings)
       extensions: [new SubjectAlternativeNameExtension([{ type: "url", value: identity }], true)],
     });
     const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
-    return { key: keyPem(createPrivateKey({ key: der, format: "der", type: "pkcs8" }), settings.pkcs8Key), request: `${request.toString("pem")}\n` };
+    return {
+      key: keyPem(createPrivateKey({ key: der, format: "der", type: "pkcs8" }), settings.pkcs8Key),
+      request: `${request.toString("pem")}\n`,
+    };
   } catch (error) {
     throw AgentError.from(error, "authority", "a key and signing request could not be made");
   }

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { AgentError } from "../errors.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
-/** Writes a certificate for programs that read files (OUTPUT_CERTS): `key.pem`, `cert-chain.pem` and `root-cert.pem`, each replaced whole. @throws AgentError `file` */
+/**
+ * Writes a certificate for programs that read files (OUTPUT_CERTS): `key.pem`, `cert-chain.pem` and `root-cert.pem`,
+ * each replaced whole. @throws AgentError `file`
+ */
 export async function writeCertificate(directory: string, certificate: IssuedCertificate): Promise<void> {
   try {
     await mkdir(directory, { recursive: true });

@@ -23,9 +23,15 @@ const FILE_ROOTS = "file-root:";
 const SYSTEM_ROOTS = "file-root:system";
 
 /** The files that a secret's name points to. */
-export type SecretFiles = { readonly kind: "certificate"; readonly chain: string; readonly key: string } | { readonly kind: "roots"; readonly path: string } | { readonly kind: "system roots" };
+export type SecretFiles =
+  | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
+  | { readonly kind: "roots"; readonly path: string }
+  | { readonly kind: "system roots" };
 
-/** Reads `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for a name that is none of these. */
+/**
+ * Reads `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for a name that is none of
+ * these.
+ */
 export function secretFiles(name: string): SecretFiles | undefined {
   if (name === SYSTEM_ROOTS) return { kind: "system roots" };
   if (name.startsWith(FILE_ROOTS)) {

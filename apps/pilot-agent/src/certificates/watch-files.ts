@@ -7,13 +7,18 @@ import { type Clock, systemClock } from "../clock.js";
 const ABSENT = 1000;
 
 /**
- * Calls `changed` after each burst of changes around some files: to the files, to symbolic links in their directories (as
- * a Secret's volume swaps them), and to what those point to.
+ * Calls `changed` after each burst of changes around some files: to the files, to symbolic links in their directories
+ * (as a Secret's volume swaps them), and to what those point to.
  *
  * @param quiet milliseconds without a change that end a burst
  * @returns ends the watch
  */
-export function watchFiles(paths: readonly string[], quiet: number, changed: () => void, clock: Clock = systemClock): () => void {
+export function watchFiles(
+  paths: readonly string[],
+  quiet: number,
+  changed: () => void,
+  clock: Clock = systemClock,
+): () => void {
   let watchers: FSWatcher[] = [];
   let cancelBurst: (() => void) | undefined;
   let cancelRetry: (() => void) | undefined;

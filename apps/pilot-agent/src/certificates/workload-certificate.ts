@@ -27,8 +27,8 @@ export interface WorkloadCertificateOptions {
 }
 
 /**
- * The workload's certificate through its lives: asked for at the start, renewed at about half its life with a new key, asked
- * for again with growing waits when that fails. While it fails, the certificate in hand stays in use.
+ * The workload's certificate through its lives: asked for at the start, renewed at about half its life with a new key,
+ * asked for again with growing waits when that fails. While it fails, the certificate in hand stays in use.
  */
 export class WorkloadCertificate {
   readonly #options: WorkloadCertificateOptions;
@@ -65,7 +65,9 @@ export class WorkloadCertificate {
     this.#listeners.clear();
   }
 
-  /** Calls `listener` with the certificate in hand, if any, and with each new one. The function given back ends that. */
+  /**
+   * Calls `listener` with the certificate in hand, if any, and with each new one. The function given back ends that.
+   */
   watch(listener: (certificate: IssuedCertificate) => void): () => void {
     this.#listeners.add(listener);
     if (this.#current) listener(this.#current);
@@ -80,7 +82,10 @@ export class WorkloadCertificate {
       wait = Math.max(this.#untilRenewal(issued), 1000);
       this.#backoff.reset();
       this.#current = issued;
-      this.#log.info({ expires: new Date(issued.notAfter).toISOString(), renewInSeconds: Math.round(wait / 1000) }, "workload certificate issued");
+      this.#log.info(
+        { expires: new Date(issued.notAfter).toISOString(), renewInSeconds: Math.round(wait / 1000) },
+        "workload certificate issued",
+      );
       for (const listener of [...this.#listeners]) listener(issued);
     } catch (error) {
       wait = this.#backoff.next();

@@ -45,7 +45,10 @@ export class WorkloadIdentity {
     const socket = resolve(options.directory, SOCKET_DIRECTORY, options.workloadIdentitySocket);
     const foreign = await isServed(socket);
     if (!foreign && options.workloadIdentitySocket !== AGENT_SOCKET) {
-      throw new AgentError("address", `WORKLOAD_IDENTITY_SOCKET_FILE names ${socket}, but nobody serves certificates there`);
+      throw new AgentError(
+        "address",
+        `WORKLOAD_IDENTITY_SOCKET_FILE names ${socket}, but nobody serves certificates there`,
+      );
     }
     return new WorkloadIdentity(setup, foreign, await isServed(resolve(options.directory, CREDENTIAL_SOCKET)));
   }
@@ -55,7 +58,9 @@ export class WorkloadIdentity {
     this.#setup = setup;
     this.credentialSocket = credentialSocket;
     this.filesSocket = foreign ? FILES_SOCKET : undefined;
-    const given = CERTIFICATE_DIRECTORIES.some((path) => path !== options.outputCerts && holdsCertificate(resolve(options.directory, path)));
+    const given = CERTIFICATE_DIRECTORIES.some(
+      (path) => path !== options.outputCerts && holdsCertificate(resolve(options.directory, path)),
+    );
     this.#certificate = foreign || given || options.fileMountedCerts ? undefined : this.#fromAuthority();
     const secrets = workloadSecrets({
       directory: resolve(options.directory),
@@ -75,7 +80,10 @@ export class WorkloadIdentity {
   /** Serves secrets and asks for the first certificate. @throws AgentError `address` */
   async start(): Promise<void> {
     const { options } = this.#setup;
-    await listenOnSocket(this.#server, resolve(options.directory, this.filesSocket ?? `${SOCKET_DIRECTORY}/${AGENT_SOCKET}`));
+    await listenOnSocket(
+      this.#server,
+      resolve(options.directory, this.filesSocket ?? `${SOCKET_DIRECTORY}/${AGENT_SOCKET}`),
+    );
     this.#certificate?.start();
   }
 
@@ -113,7 +121,11 @@ export class WorkloadIdentity {
       clusterId: options.clusterId,
       certSigner: options.certSigner,
       headers: Object.fromEntries(
-        Object.entries(env).flatMap(([name, value]) => (name.startsWith("CA_HEADER_") && value !== undefined ? [[name.slice("CA_HEADER_".length).toLowerCase(), value]] : [])),
+        Object.entries(env).flatMap(([name, value]) =>
+          name.startsWith("CA_HEADER_") && value !== undefined
+            ? [[name.slice("CA_HEADER_".length).toLowerCase(), value]]
+            : [],
+        ),
       ),
     };
     const certificate = new WorkloadCertificate({
@@ -134,7 +146,9 @@ export class WorkloadIdentity {
     });
     if (options.outputCerts !== "") {
       const directory = resolve(options.directory, options.outputCerts);
-      certificate.watch((issued) => void writeCertificate(directory, issued).catch((error: unknown) => log.error(reasonOf(error))));
+      certificate.watch(
+        (issued) => void writeCertificate(directory, issued).catch((error: unknown) => log.error(reasonOf(error))),
+      );
     }
     return certificate;
   }

@@ -12,7 +12,9 @@ export function displayDefault(option: Option<unknown>): string {
 export function environmentHelp(): string {
   const groups = Object.entries(optionTable).map(([title, group]) => {
     const variables = Object.values<Option<unknown>>(group).filter((option) => option.env !== undefined);
-    const lines = variables.map((option) => `  ${option.env} (default: ${displayDefault(option)})\n      ${option.help}`);
+    const lines = variables.map(
+      (option) => `  ${option.env} (default: ${displayDefault(option)})\n      ${option.help}`,
+    );
     return lines.length === 0 ? "" : `${title}:\n${lines.join("\n")}\n`;
   });
   return `Environment variables\n\n${groups.filter((text) => text !== "").join("\n")}
@@ -23,7 +25,10 @@ ISTIO_META_<NAME> and ISTIO_METAJSON_<ANY> become node metadata; XDS_HEADER_<NAM
 export function optionsPage(): string {
   const groups = Object.entries(optionTable).map(([title, group]) => {
     const rows = Object.values<Option<unknown>>(group).map((option) => {
-      const names = [option.flag === undefined ? "" : `\`--${option.flag}\``, option.env === undefined ? "" : `\`${option.env}\``].filter((name) => name !== "");
+      const names = [
+        option.flag === undefined ? "" : `\`--${option.flag}\``,
+        option.env === undefined ? "" : `\`${option.env}\``,
+      ].filter((name) => name !== "");
       return `| ${names.join(", ")} | ${option.kind} | ${displayDefault(option)} | ${option.help.replaceAll("|", "\\|")}${option.own ? " *Not in Istio.*" : ""} |`;
     });
     return `## ${title}\n\n| Name | Kind | Default | What it does |\n|---|---|---|---|\n${rows.join("\n")}\n`;

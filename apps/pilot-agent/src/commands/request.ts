@@ -14,12 +14,22 @@ const PORTS = [15000, 15004, 15020, 15021];
  */
 export function requestAdmin(method: string, path: string, adminPort: number, address = "127.0.0.1"): Promise<string> {
   const verb = method.toUpperCase();
-  if (verb !== "GET" && verb !== "POST") throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);
-  if (!/^https?:/.test(path)) return askAdmin({ address, port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
+  if (verb !== "GET" && verb !== "POST")
+    throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);
+  if (!/^https?:/.test(path))
+    return askAdmin({ address, port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
   const { hostname, port, pathname, search } = new URL(path);
   const hosts = ["localhost", "127.0.0.1", "[::1]", isIPv6(address) ? `[${address}]` : address];
   if (!hosts.includes(hostname) || ![...PORTS, adminPort].includes(Number(port))) {
-    throw new AgentError("option", `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost or AGENT_BIND_ADDRESS`);
+    throw new AgentError(
+      "option",
+      `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost or AGENT_BIND_ADDRESS`,
+    );
   }
-  return askAdmin({ address: hostname.replace(/^\[|\]$/g, ""), port: Number(port) }, verb, `${pathname}${search}`, 60_000);
+  return askAdmin(
+    { address: hostname.replace(/^\[|\]$/g, ""), port: Number(port) },
+    verb,
+    `${pathname}${search}`,
+    60_000,
+  );
 }

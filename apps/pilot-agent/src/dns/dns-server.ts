@@ -33,7 +33,10 @@ export class DnsServer {
     this.#log = options.log ?? silentLog;
   }
 
-  /** Answers by these names from now on. Before the first, every answer is a failure, so that nobody resolves past the mesh. */
+  /**
+   * Answers by these names from now on. Before the first, every answer is a failure, so that nobody resolves past the
+   * mesh.
+   */
   use(names: NameLookup): void {
     this.#names = names;
   }
@@ -77,7 +80,9 @@ export class DnsServer {
     });
     socket.removeAllListeners("error").on("error", (error) => this.#log.warn(`DNS over UDP: ${error.message}`));
     socket.on("message", (message, from) => {
-      void this.#answer(message, "udp").then((answer) => answer && this.#udp.includes(socket) && socket.send(answer, from.port, from.address));
+      void this.#answer(message, "udp").then(
+        (answer) => answer && this.#udp.includes(socket) && socket.send(answer, from.port, from.address),
+      );
     });
     this.#udp.push(socket);
   }
@@ -94,7 +99,9 @@ export class DnsServer {
         const size = received.readUInt16BE(0);
         const message = received.subarray(2, 2 + size);
         received = received.subarray(2 + size);
-        void this.#answer(message, "tcp").then((answer) => answer && connection.writable && connection.write(withLength(answer)));
+        void this.#answer(message, "tcp").then(
+          (answer) => answer && connection.writable && connection.write(withLength(answer)),
+        );
       }
     });
   }
@@ -107,9 +114,15 @@ export class DnsServer {
     if (!this.#names) return emptyAnswer(query, SERVER_FAILURE);
     const known = query.type === "A" || query.type === "AAAA" ? this.#names.lookup(query.name) : undefined;
     if (!known) return this.#forward(message, query, protocol);
-    // Nothing of that type is not "no such name": a client that asks for both would take the latter for the whole answer.
+    // Nothing of that type is not "no such name": a client that asks for both would take the latter for the whole
+    // answer.
     const addresses = query.type === "A" ? known.addresses.v4 : known.addresses.v6;
-    return addressAnswer(query, known.canonical, shuffled(addresses), protocol === "tcp" ? LONGEST_MESSAGE : query.udpSize);
+    return addressAnswer(
+      query,
+      known.canonical,
+      shuffled(addresses),
+      protocol === "tcp" ? LONGEST_MESSAGE : query.udpSize,
+    );
   }
 
   async #forward(message: Buffer, query: Query, protocol: "udp" | "tcp"): Promise<Buffer> {
@@ -122,7 +135,10 @@ export class DnsServer {
   }
 }
 
-/** The answer to what is no query that can be answered: nothing at all where it is not even a message, or is itself an answer. */
+/**
+ * The answer to what is no query that can be answered: nothing at all where it is not even a message, or is itself an
+ * answer.
+ */
 function refusal(message: Buffer): Buffer | undefined {
   if (message.length < 12 || (message.readUInt16BE(2) & 0x8000) !== 0) return undefined;
   const head = Buffer.alloc(12);

@@ -35,7 +35,14 @@ export function readQuery(message: Buffer): Query | undefined {
     return undefined;
   }
   const [question] = packet.questions ?? [];
-  if (packet.type !== "query" || packet.id === undefined || (message.readUInt16BE(2) & OPCODE) !== 0 || !question || question.class !== "IN") return undefined;
+  if (
+    packet.type !== "query" ||
+    packet.id === undefined ||
+    (message.readUInt16BE(2) & OPCODE) !== 0 ||
+    !question ||
+    question.class !== "IN"
+  )
+    return undefined;
   const options = packet.additionals?.find(({ type }) => type === "OPT");
   const size = options && "udpPayloadSize" in options ? options.udpPayloadSize : 0;
   const head = message.subarray(0, endOfName(message) + 4);
@@ -47,8 +54,16 @@ export function emptyAnswer(query: Query, code: number, authoritative = false): 
   return answerOf(query, [], code, authoritative);
 }
 
-/** The answer that an application expects: an alias where there is one, then addresses. Longer than `limit`: cut, and marked so. */
-export function addressAnswer(query: Query, canonical: string | undefined, addresses: readonly string[], limit: number): Buffer {
+/**
+ * The answer that an application expects: an alias where there is one, then addresses. Longer than `limit`: cut, and
+ * marked so.
+ */
+export function addressAnswer(
+  query: Query,
+  canonical: string | undefined,
+  addresses: readonly string[],
+  limit: number,
+): Buffer {
   const records: Buffer[] = [];
   let owner = QUESTION_NAME;
   if (canonical !== undefined && addresses.length > 0) {
@@ -56,7 +71,8 @@ export function addressAnswer(query: Query, canonical: string | undefined, addre
     records.push(record(owner, TYPES["CNAME"] ?? 5, target));
     owner = 0xc000 | (query.head.length + 12);
   }
-  for (const address of addresses) records.push(record(owner, isIPv4(address) ? (TYPES["A"] ?? 1) : (TYPES["AAAA"] ?? 28), addressBytes(address)));
+  for (const address of addresses)
+    records.push(record(owner, isIPv4(address) ? (TYPES["A"] ?? 1) : (TYPES["AAAA"] ?? 28), addressBytes(address)));
   const kept: Buffer[] = [];
   let size = query.head.length;
   for (const one of records) {
@@ -67,10 +83,19 @@ export function addressAnswer(query: Query, canonical: string | undefined, addre
   return answerOf(query, kept, NO_ERROR, true, kept.length < records.length);
 }
 
-function answerOf(query: Query, records: readonly Buffer[], code: number, authoritative: boolean, truncated = false): Buffer {
+function answerOf(
+  query: Query,
+  records: readonly Buffer[],
+  code: number,
+  authoritative: boolean,
+  truncated = false,
+): Buffer {
   const head = Buffer.from(query.head);
   const recursionDesired = head.readUInt16BE(2) & 0x0100;
-  head.writeUInt16BE(0x8000 | (authoritative ? 0x0400 : 0) | (truncated ? 0x0200 : 0) | recursionDesired | 0x0080 | code, 2);
+  head.writeUInt16BE(
+    0x8000 | (authoritative ? 0x0400 : 0) | (truncated ? 0x0200 : 0) | recursionDesired | 0x0080 | code,
+    2,
+  );
   head.writeUInt16BE(1, 4);
   head.writeUInt16BE(records.length, 6);
   head.writeUInt32BE(0, 8);
@@ -106,7 +131,8 @@ function addressBytes(address: string): Buffer {
   const [front = "", back] = text.split("::");
   const groups = (part: string): string[] => (part === "" ? [] : part.split(":"));
   const [before, after] = [groups(front), groups(back ?? "")];
-  const all = back === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after];
+  const all =
+    back === undefined ? before : [...before, ...Array<string>(8 - before.length - after.length).fill("0"), ...after];
   const bytes = Buffer.alloc(16);
   for (const [index, group] of all.entries()) bytes.writeUInt16BE(Number.parseInt(group, 16), index * 2);
   return bytes;

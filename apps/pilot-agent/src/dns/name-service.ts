@@ -49,18 +49,32 @@ export class NameService {
     const { servers, search } = await readResolvConf(options.resolvConf);
     this.#search = search;
     const at = splitAddress(options.dnsAddress);
-    if (!at) throw new AgentError("option", `DNS_PROXY_ADDR: ${JSON.stringify(options.dnsAddress)} is not of the form host:port`);
-    const addresses = this.#addresses(at.host, servers.some(({ address }) => address.includes(":")));
+    if (!at)
+      throw new AgentError(
+        "option",
+        `DNS_PROXY_ADDR: ${JSON.stringify(options.dnsAddress)} is not of the form host:port`,
+      );
+    const addresses = this.#addresses(
+      at.host,
+      servers.some(({ address }) => address.includes(":")),
+    );
     this.#server = new DnsServer({
       addresses,
       port: at.port,
       forwarding: {
         // Asking itself would never end.
-        servers: servers.filter(({ address, port }) => port !== at.port || !(addresses.includes(address) || (addresses.includes("0.0.0.0") && isOwn(address)))),
+        servers: servers.filter(
+          ({ address, port }) =>
+            port !== at.port || !(addresses.includes(address) || (addresses.includes("0.0.0.0") && isOwn(address))),
+        ),
         timeout: options.dnsForwardTimeout,
         parallel: options.dnsForwardParallel,
       },
-      events: { query: () => metrics.dnsRequests.inc(), forwarded: () => metrics.dnsUpstreamRequests.inc(), failed: () => metrics.dnsUpstreamFailures.inc() },
+      events: {
+        query: () => metrics.dnsRequests.inc(),
+        forwarded: () => metrics.dnsUpstreamRequests.inc(),
+        failed: () => metrics.dnsUpstreamFailures.inc(),
+      },
       log,
     });
     await this.#server.start();
@@ -84,7 +98,9 @@ export class NameService {
   #use(table: NameTable): void {
     const { options, proxy } = this.#setup;
     this.#table = table;
-    this.#server?.use(new NameLookup(table, { namespace: options.podNamespace, domain: proxy.domain, search: this.#search }));
+    this.#server?.use(
+      new NameLookup(table, { namespace: options.podNamespace, domain: proxy.domain, search: this.#search }),
+    );
   }
 
   #addresses(host: string, alsoV6: boolean): string[] {

@@ -35,7 +35,8 @@ export class NameLookup {
     for (const [hostname, info] of Object.entries(table.table)) {
       const addresses = { v4: info.ips.filter((ip) => isIPv4(ip)), v6: info.ips.filter((ip) => isIPv6(ip)) };
       if (addresses.v4.length + addresses.v6.length === 0) continue;
-      for (const name of info.registry === KUBERNETES ? kubernetesNames(hostname, info, scope) : [hostname]) this.#names.set(plain(name), addresses);
+      for (const name of info.registry === KUBERNETES ? kubernetesNames(hostname, info, scope) : [hostname])
+        this.#names.set(plain(name), addresses);
     }
   }
 
@@ -64,7 +65,8 @@ export class NameLookup {
       const direct = this.#names.get(`*.${parent}`);
       if (direct) return { addresses: direct };
       const searchedParent = this.#withoutSearch(parent);
-      const alias = searched === undefined || searchedParent === undefined ? undefined : this.#names.get(`*.${searchedParent}`);
+      const alias =
+        searched === undefined || searchedParent === undefined ? undefined : this.#names.get(`*.${searchedParent}`);
       if (searched !== undefined && alias) return { canonical: searched, addresses: alias };
     }
     return undefined;
@@ -80,9 +82,15 @@ export class NameLookup {
 }
 
 /** A Kubernetes service's full name and the shorter ones by which pods of the same cluster call it. */
-function kubernetesNames(hostname: string, info: { readonly shortname: string; readonly namespace: string; readonly altHosts: readonly string[] }, scope: NameScope): string[] {
+function kubernetesNames(
+  hostname: string,
+  info: { readonly shortname: string; readonly namespace: string; readonly altHosts: readonly string[] },
+  scope: NameScope,
+): string[] {
   if (hostname.endsWith(".")) return [];
-  const cluster = scope.domain.startsWith(`${scope.namespace}.`) ? scope.domain.slice(scope.namespace.length + 1) : scope.domain;
+  const cluster = scope.domain.startsWith(`${scope.namespace}.`)
+    ? scope.domain.slice(scope.namespace.length + 1)
+    : scope.domain;
   if (cluster === "" || !hostname.endsWith(cluster)) return [hostname];
   const qualified = `${info.shortname}.${info.namespace}`;
   return [

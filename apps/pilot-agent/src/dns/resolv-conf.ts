@@ -24,7 +24,10 @@ export function parseResolvConf(text: string): ResolverConfig {
   const servers: { address: string; port: number }[] = [];
   let search: string[] = [];
   for (const line of text.split("\n")) {
-    const [keyword, ...values] = line.replace(/[#;].*/, "").trim().split(/\s+/);
+    const [keyword, ...values] = line
+      .replace(/[#;].*/, "")
+      .trim()
+      .split(/\s+/);
     const [first = ""] = values;
     if (keyword === "nameserver") {
       const bare = first.replace(/%.*$/, "");

@@ -7,7 +7,12 @@ export interface UpstreamServer {
 }
 
 /** Asks a name server over UDP and gives its answer as it came. @param timeout milliseconds */
-export function askByUdp(server: UpstreamServer, query: Buffer, timeout: number, signal?: AbortSignal): Promise<Buffer> {
+export function askByUdp(
+  server: UpstreamServer,
+  query: Buffer,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(server.address.includes(":") ? "udp6" : "udp4");
     const done = (outcome: Error | Buffer): void => {
@@ -18,7 +23,10 @@ export function askByUdp(server: UpstreamServer, query: Buffer, timeout: number,
       else resolve(outcome);
     };
     const abort = (): void => done(new Error("not needed any more"));
-    const timer = setTimeout(() => done(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)), timeout);
+    const timer = setTimeout(
+      () => done(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)),
+      timeout,
+    );
     signal?.addEventListener("abort", abort, { once: true });
     socket.on("error", done);
     // A connected socket takes datagrams of that server only; the identifier must fit too.
@@ -30,7 +38,12 @@ export function askByUdp(server: UpstreamServer, query: Buffer, timeout: number,
 }
 
 /** The same over TCP. */
-export function askByTcp(server: UpstreamServer, query: Buffer, timeout: number, signal?: AbortSignal): Promise<Buffer> {
+export function askByTcp(
+  server: UpstreamServer,
+  query: Buffer,
+  timeout: number,
+  signal?: AbortSignal,
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host: server.address, port: server.port, timeout });
     let received = Buffer.alloc(0);
@@ -40,7 +53,9 @@ export function askByTcp(server: UpstreamServer, query: Buffer, timeout: number,
     };
     signal?.addEventListener("abort", () => fail(new Error("not needed any more")), { once: true });
     socket.on("connect", () => socket.write(withLength(query)));
-    socket.on("timeout", () => fail(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)));
+    socket.on("timeout", () =>
+      fail(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)),
+    );
     socket.on("error", fail);
     socket.on("close", () => reject(new Error(`name server ${server.address} closed the connection`)));
     socket.on("data", (bytes: Buffer) => {
@@ -70,11 +85,17 @@ export interface Forwarding {
 }
 
 /** Asks the name servers, in an order of chance that spreads load, until one answers; `undefined` where none does. */
-export async function forward(query: Buffer, protocol: "udp" | "tcp", { servers, timeout, parallel }: Forwarding): Promise<Buffer | undefined> {
+export async function forward(
+  query: Buffer,
+  protocol: "udp" | "tcp",
+  { servers, timeout, parallel }: Forwarding,
+): Promise<Buffer | undefined> {
   const ask = protocol === "udp" ? askByUdp : askByTcp;
   if (parallel) {
     const enough = new AbortController();
-    const first = await Promise.any(servers.map((server) => ask(server, query, timeout, enough.signal))).catch(() => undefined);
+    const first = await Promise.any(servers.map((server) => ask(server, query, timeout, enough.signal))).catch(
+      () => undefined,
+    );
     enough.abort();
     return first;
   }

@@ -15,9 +15,15 @@ export interface Admin {
  * @returns the answer's body
  * @throws AgentError `envoy` where there is no answer, or one that is not 200
  */
-export function askAdmin({ address, port }: Admin, method: "GET" | "POST", path: string, timeout = 3000): Promise<string> {
+export function askAdmin(
+  { address, port }: Admin,
+  method: "GET" | "POST",
+  path: string,
+  timeout = 3000,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (reason: string, cause?: unknown): void => reject(new AgentError("envoy", `Envoy's administration ${address}:${port}${path}: ${reason}`, { cause }));
+    const fail = (reason: string, cause?: unknown): void =>
+      reject(new AgentError("envoy", `Envoy's administration ${address}:${port}${path}: ${reason}`, { cause }));
     const call = request({ host: address, port, method, path, timeout, agent: false }, (response) => {
       const pieces: Buffer[] = [];
       response.on("data", (piece: Buffer) => pieces.push(piece));
@@ -34,7 +40,10 @@ export function askAdmin({ address, port }: Admin, method: "GET" | "POST", path:
   });
 }
 
-/** The counters and gauges whose names match, by name. @param filter regular expression as Envoy reads it @throws AgentError `envoy` */
+/**
+ * The counters and gauges whose names match, by name. @param filter regular expression as Envoy reads it @throws
+ * AgentError `envoy`
+ */
 export async function readStats(admin: Admin, filter: string): Promise<Map<string, number>> {
   const text = await askAdmin(admin, "GET", `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
   const stats = new Map<string, number>();

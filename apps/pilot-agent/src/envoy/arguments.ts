@@ -3,7 +3,10 @@ import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { ipFamilies } from "../node/addresses.js";
 import type { Options } from "../options/table.js";
 
-/** The command line that Envoy is started with, as Istio's agent gives it. @param override JSON that Envoy merges over the bootstrap */
+/**
+ * The command line that Envoy is started with, as Istio's agent gives it. @param override JSON that Envoy merges over
+ * the bootstrap
+ */
 export function envoyArguments(
   bootstrapFile: string,
   config: ProxyConfig,
@@ -14,12 +17,17 @@ export function envoyArguments(
   const { level, components } = splitLogLevel(options.proxyLogLevel);
   const componentLevel = components || options.proxyComponentLogLevel;
   return [
-    "-c", bootstrapFile,
-    "--drain-time-s", String(Math.floor(config.drainDuration ? durationMs(config.drainDuration) / 1000 : 0)),
+    "-c",
+    bootstrapFile,
+    "--drain-time-s",
+    String(Math.floor(config.drainDuration ? durationMs(config.drainDuration) / 1000 : 0)),
     // Clients hear of the drain at once and not at some time within it.
-    "--drain-strategy", "immediate",
-    "--local-address-ip-version", ipFamilies(addresses) === "v6" ? "v6" : "v4",
-    "--file-flush-interval-msec", String(config.fileFlushInterval ? durationMs(config.fileFlushInterval) : 1000),
+    "--drain-strategy",
+    "immediate",
+    "--local-address-ip-version",
+    ipFamilies(addresses) === "v6" ? "v6" : "v4",
+    "--file-flush-interval-msec",
+    String(config.fileFlushInterval ? durationMs(config.fileFlushInterval) : 1000),
     "--disable-hot-restart",
     "--allow-unknown-static-fields",
     ...(config.fileFlushMinSizeKb > 0 ? ["--file-flush-min-size-kb", String(config.fileFlushMinSizeKb)] : []),

@@ -11,8 +11,8 @@ export const metadataDiscoveryExtension = {
 };
 
 /**
- * Reports whether an Envoy binary was built with {@link metadataDiscoveryExtension}: Istio's build has it, and a stock build would not start
- * with it. Any other failure of the binary is left for its start to report.
+ * Reports whether an Envoy binary was built with {@link metadataDiscoveryExtension}: Istio's build has it, and a stock
+ * build would not start with it. Any other failure of the binary is left for its start to report.
  *
  * @param directory the working directory, which a relative path of the binary is relative to
  */

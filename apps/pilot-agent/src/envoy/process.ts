@@ -42,11 +42,21 @@ const GRACE_SECONDS = 2;
  *
  * @throws AgentError `envoy` where it cannot be started
  */
-export async function startEnvoy({ binary, args, directory, env, outputDirectory, log }: EnvoyProcessOptions): Promise<EnvoyProcess> {
+export async function startEnvoy({
+  binary,
+  args,
+  directory,
+  env,
+  outputDirectory,
+  log,
+}: EnvoyProcessOptions): Promise<EnvoyProcess> {
   await checkExecutable(binary, directory, env["PATH"]);
   const stdout = await openableOutput("stdout", outputDirectory, log);
   const stderr = await openableOutput("stderr", outputDirectory, log);
-  const child = spawnEnvoy({ command: binary, args, directory, env, stdout: stdout.stdio, stderr: stderr.stdio, graceSeconds: GRACE_SECONDS }, log);
+  const child = spawnEnvoy(
+    { command: binary, args, directory, env, stdout: stdout.stdio, stderr: stderr.stdio, graceSeconds: GRACE_SECONDS },
+    log,
+  );
   const exit = new Promise<EnvoyExit>((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
   try {
     await new Promise<void>((resolve, reject) => {
@@ -71,7 +81,12 @@ export async function startEnvoy({ binary, args, directory, env, outputDirectory
 function spawnEnvoy(options: GuardedProcessOptions, log: Log): ChildProcess {
   const { command, args, directory, env, stdout, stderr } = options;
   if (process.pid === 1) {
-    return spawn(command, args, { cwd: directory, env: env as NodeJS.ProcessEnv, stdio: ["ignore", stdout, stderr], detached: true });
+    return spawn(command, args, {
+      cwd: directory,
+      env: env as NodeJS.ProcessEnv,
+      stdio: ["ignore", stdout, stderr],
+      detached: true,
+    });
   }
   const { child, guarded } = spawnGuarded(options);
   if (!guarded) log.warn("there is no /bin/sh: Envoy goes on running if this agent is killed by SIGKILL");
@@ -86,7 +101,9 @@ async function within(milliseconds: number, work: Promise<unknown>): Promise<voi
 
 /** @throws AgentError `envoy` */
 async function checkExecutable(binary: string, directory: string, path = ""): Promise<void> {
-  const places = binary.includes("/") ? [resolve(directory, binary)] : path.split(delimiter).map((entry) => join(entry, binary));
+  const places = binary.includes("/")
+    ? [resolve(directory, binary)]
+    : path.split(delimiter).map((entry) => join(entry, binary));
   const errors: unknown[] = [];
   for (const place of places) {
     try {
@@ -95,13 +112,22 @@ async function checkExecutable(binary: string, directory: string, path = ""): Pr
       errors.push(error);
     }
   }
-  throw cannotStart(errors.find((error) => (error as NodeJS.ErrnoException).code === "EACCES") ?? errors[0] ?? new Error("PATH is empty"), binary);
+  throw cannotStart(
+    errors.find((error) => (error as NodeJS.ErrnoException).code === "EACCES") ??
+      errors[0] ??
+      new Error("PATH is empty"),
+    binary,
+  );
 }
 
 function cannotStart(error: unknown, binary: string): AgentError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") {
-    return new AgentError("envoy", `Envoy is not at ${binary}: name it by ENVOY_PATH, or by binaryPath in the proxy configuration`, { cause: error });
+    return new AgentError(
+      "envoy",
+      `Envoy is not at ${binary}: name it by ENVOY_PATH, or by binaryPath in the proxy configuration`,
+      { cause: error },
+    );
   }
   if (code === "EACCES") return new AgentError("envoy", `${binary} may not be executed by this user`, { cause: error });
   return AgentError.from(error, "envoy", `Envoy ${binary} cannot be started`);

@@ -77,13 +77,17 @@ export async function terminateEnvoy(options: TerminationOptions, drained: boole
   await exited;
 }
 
-/** Connections of clients: those of listeners but Envoy's own, its internal ones, and each worker's share of the same number. */
+/**
+ * Connections of clients: those of listeners but Envoy's own, its internal ones, and each worker's share of the same
+ * number.
+ */
 async function countConnections({ admin, ownPorts }: TerminationOptions): Promise<number> {
   const stats = await readStats(admin, "downstream_cx_active$");
   let sum = 0;
   for (const [name, value] of stats) {
     const own = ownPorts.some((port) => name.endsWith(`_${port}.downstream_cx_active`));
-    if (name.startsWith("listener.") && !own && !/^listener\.(admin\.|envoy_internal_)|worker_/.test(name)) sum += value;
+    if (name.startsWith("listener.") && !own && !/^listener\.(admin\.|envoy_internal_)|worker_/.test(name))
+      sum += value;
   }
   return sum;
 }

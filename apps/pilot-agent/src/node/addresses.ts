@@ -2,8 +2,9 @@ import { isIP, isIPv4, isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /**
- * Returns the workload's addresses, first the one that istiod knows it by: INSTANCE_IP, then those of the machine's interfaces, and loopback only
- * where there is none. A workload on a loopback address has no other: the machine's addresses belong to others.
+ * Returns the workload's addresses, first the one that istiod knows it by: INSTANCE_IP, then those of the machine's
+ * interfaces, and loopback only where there is none. A workload on a loopback address has no other: the machine's
+ * addresses belong to others.
  */
 export function workloadAddresses(instanceIp: string, interfaces = networkInterfaces()): string[] {
   const own = isIP(instanceIp) ? [instanceIp] : [];

@@ -25,22 +25,37 @@ export function parseDownwardApi(text: string, what: string): Record<string, str
     const at = line.indexOf("=");
     if (at < 0) continue;
     const value = unquote(line.slice(at + 1));
-    if (value === undefined) throw new AgentError("file", `${what}:${index + 1}: the value of ${line.slice(0, at)} is not a quoted string`);
+    if (value === undefined)
+      throw new AgentError("file", `${what}:${index + 1}: the value of ${line.slice(0, at)} is not a quoted string`);
     entries[line.slice(0, at)] = value;
   }
   return entries;
 }
 
-const ESCAPES: Readonly<Record<string, string>> = { a: "\x07", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v", "\\": "\\", '"': '"', "'": "'" };
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: "\x07",
+  b: "\b",
+  f: "\f",
+  n: "\n",
+  r: "\r",
+  t: "\t",
+  v: "\v",
+  "\\": "\\",
+  '"': '"',
+  "'": "'",
+};
 
-/** A double-quoted Go string (Go specification, interpreted string literals). Bytes given as \xHH and \ooo are UTF-8. */
+/**
+ * A double-quoted Go string (Go specification, interpreted string literals). Bytes given as \xHH and \ooo are UTF-8.
+ */
 function unquote(text: string): string | undefined {
   const inner = /^"((?:[^"\\\n]|\\.)*)"$/u.exec(text)?.[1];
   if (inner === undefined) return undefined;
   const bytes: Buffer[] = [];
   const pattern = /\\(?:x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|([^\\]+)/gsu;
   for (const [, hex, octal, u4, u8, letter, plain] of inner.matchAll(pattern)) {
-    const byte = hex !== undefined ? Number.parseInt(hex, 16) : octal !== undefined ? Number.parseInt(octal, 8) : undefined;
+    const byte =
+      hex !== undefined ? Number.parseInt(hex, 16) : octal !== undefined ? Number.parseInt(octal, 8) : undefined;
     const point = u4 ?? u8;
     if (byte !== undefined) bytes.push(Buffer.from([byte & 0xff]));
     else if (point !== undefined) {

@@ -8,7 +8,10 @@ export interface Locality {
 /** The label that overrides what the platform says, and its older name. */
 const LOCALITY_LABELS = ["topology.istio.io/locality", "istio-locality"];
 
-/** The locality in a workload's labels with `/` between its parts; labels may not contain that, so dots stand for it where it is absent. */
+/**
+ * The locality in a workload's labels with `/` between its parts; labels may not contain that, so dots stand for it
+ * where it is absent.
+ */
 export function localityLabel(labels: Readonly<Record<string, string>>): string {
   const label = LOCALITY_LABELS.map((name) => labels[name]).find((value) => value !== undefined) ?? "";
   return label.includes("/") ? label : label.replaceAll(".", "/");

@@ -95,8 +95,10 @@ export function nodeMetadata(inputs: NodeInputs): NodeMetadata {
 
 function fromEnvironment({ env, proxyConfig, log }: NodeInputs): JsonObject {
   const raw: Record<string, JsonValue> = {};
-  for (const [name, value] of Object.entries(proxyConfig.proxyMetadata)) if (name.startsWith(META_PREFIX)) raw[name.slice(META_PREFIX.length)] = value;
-  for (const [name, value] of Object.entries(env)) if (name.startsWith(META_PREFIX) && value !== undefined) raw[name.slice(META_PREFIX.length)] = value;
+  for (const [name, value] of Object.entries(proxyConfig.proxyMetadata))
+    if (name.startsWith(META_PREFIX)) raw[name.slice(META_PREFIX.length)] = value;
+  for (const [name, value] of Object.entries(env))
+    if (name.startsWith(META_PREFIX) && value !== undefined) raw[name.slice(META_PREFIX.length)] = value;
   for (const [name, value] of Object.entries(env)) {
     if (!name.startsWith(META_JSON_PREFIX) || value === undefined) continue;
     const object = readObject(value);
@@ -106,8 +108,14 @@ function fromEnvironment({ env, proxyConfig, log }: NodeInputs): JsonObject {
   return raw;
 }
 
-/** Where the pod's own labels are known they complete the static ones; a hash that changes with each rollout says nothing of the workload. */
-function labelsOf(fixed: Readonly<Record<string, string>>, pod: Readonly<Record<string, string>> | undefined): Record<string, string> {
+/**
+ * Where the pod's own labels are known they complete the static ones; a hash that changes with each rollout says
+ * nothing of the workload.
+ */
+function labelsOf(
+  fixed: Readonly<Record<string, string>>,
+  pod: Readonly<Record<string, string>> | undefined,
+): Record<string, string> {
   const { "pod-template-hash": _, ...own } = pod ?? {};
   return { ...fixed, ...own };
 }
@@ -122,7 +130,9 @@ function readObject(value: unknown): JsonObject | undefined {
 }
 
 function readMap(value: unknown): Record<string, string> {
-  const entries = Object.entries(readObject(value) ?? {}).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+  const entries = Object.entries(readObject(value) ?? {}).filter(
+    (entry): entry is [string, string] => typeof entry[1] === "string",
+  );
   return Object.fromEntries(entries);
 }
 
@@ -131,7 +141,9 @@ function nonEmpty(map: Readonly<Record<string, string>>): Record<string, string>
 }
 
 function withoutAbsent(map: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(map).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+  return Object.fromEntries(
+    Object.entries(map).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
+  );
 }
 
 function text(value: JsonValue | undefined): string | undefined {

@@ -7,7 +7,11 @@ const APP_LABELS_FOR_CLUSTER = ["app", "app.kubernetes.io/name", "service.istio.
 /** The Envoy cluster that a workload counts itself to; traces and statistics carry it. */
 export function serviceCluster(
   config: ProxyConfig,
-  workload: { readonly labels: Readonly<Record<string, string>>; readonly namespace: string; readonly workloadName: string },
+  workload: {
+    readonly labels: Readonly<Record<string, string>>;
+    readonly namespace: string;
+    readonly workloadName: string;
+  },
 ): string {
   const { labels, namespace, workloadName } = workload;
   const canonical = first(labels, APP_LABELS) ?? (workloadName || "istio-proxy");
@@ -26,7 +30,11 @@ export function serviceCluster(
 
 function orDefault(
   name: string,
-  { labels, namespace, workloadName }: { readonly labels: Readonly<Record<string, string>>; readonly namespace: string; readonly workloadName: string },
+  {
+    labels,
+    namespace,
+    workloadName,
+  }: { readonly labels: Readonly<Record<string, string>>; readonly namespace: string; readonly workloadName: string },
 ): string {
   if (name !== "" && name !== "istio-proxy") return name;
   const app = first(labels, APP_LABELS_FOR_CLUSTER);

@@ -1,4 +1,12 @@
-const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
 
 /** Milliseconds of a duration in Go's notation: `300ms`, `1.5h`, `24h0m0s`, `0`; `undefined` for anything else. */
 export function parseDuration(text: string): number | undefined {
@@ -6,7 +14,8 @@ export function parseDuration(text: string): number | undefined {
   const whole = /^([+-]?)((?:\d+(?:\.\d*)?(?:ns|us|µs|ms|s|m|h))+)$/.exec(text);
   if (!whole) return undefined;
   let sum = 0;
-  for (const [, count, unit] of (whole[2] ?? "").matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g)) sum += Number(count) * (UNITS[unit ?? ""] ?? 0);
+  for (const [, count, unit] of (whole[2] ?? "").matchAll(/(\d+(?:\.\d*)?)(ns|us|µs|ms|s|m|h)/g))
+    sum += Number(count) * (UNITS[unit ?? ""] ?? 0);
   return whole[1] === "-" ? -sum : sum;
 }
 

@@ -26,7 +26,8 @@ export const integer = (words: Words<number>): Option<number> => ({
   ...words,
   kind: "integer",
   read(value) {
-    if (!/^-?\d{1,10}$/.test(value)) throw new AgentError("option", `${nameOf(words)}: ${JSON.stringify(value)} is not a whole number`);
+    if (!/^-?\d{1,10}$/.test(value))
+      throw new AgentError("option", `${nameOf(words)}: ${JSON.stringify(value)} is not a whole number`);
     return Number(value);
   },
 });
@@ -35,7 +36,8 @@ export const number = (words: Words<number>): Option<number> => ({
   ...words,
   kind: "number",
   read(value) {
-    if (value.trim() === "" || !Number.isFinite(Number(value))) throw new AgentError("option", `${nameOf(words)}: ${JSON.stringify(value)} is not a number`);
+    if (value.trim() === "" || !Number.isFinite(Number(value)))
+      throw new AgentError("option", `${nameOf(words)}: ${JSON.stringify(value)} is not a number`);
     return Number(value);
   },
 });
@@ -56,7 +58,11 @@ export const duration = (words: Words<number>): Option<number> => ({
   kind: "duration",
   read(value) {
     const milliseconds = parseDuration(value);
-    if (milliseconds === undefined) throw new AgentError("option", `${nameOf(words)}: ${JSON.stringify(value)} is not a duration such as 1h30m or 100ms`);
+    if (milliseconds === undefined)
+      throw new AgentError(
+        "option",
+        `${nameOf(words)}: ${JSON.stringify(value)} is not a duration such as 1h30m or 100ms`,
+      );
     return milliseconds;
   },
 });

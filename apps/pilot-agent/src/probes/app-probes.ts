@@ -26,7 +26,10 @@ export type AppProbes = (path: string, headers: IncomingHttpHeaders) => Promise<
 
 const PATH = /^\/(app-health|app-lifecycle)\/[^/]+\/(livez|readyz|startupz|prestopz|poststartz)$/;
 
-/** A kubelet's probes of the application, which it sends to the agent because mutual TLS would refuse them. @throws AgentError `option` */
+/**
+ * A kubelet's probes of the application, which it sends to the agent because mutual TLS would refuse them. @throws
+ * AgentError `option`
+ */
 export function appProbes({ text, host, statusPort, localAddress, log }: AppProbesOptions): AppProbes {
   const probes = text === "" ? {} : readProbes(text);
   const from = localAddress === undefined ? {} : { localAddress };
@@ -40,7 +43,8 @@ export function appProbes({ text, host, statusPort, localAddress, log }: AppProb
       return probeHttp({ host, port, path, https: scheme === "HTTPS", headers: forward, timeout, ...from });
     }
     if (probe.tcpSocket) await probeTcp({ host, port: probe.tcpSocket.port, timeout, ...from });
-    if (probe.grpc) await probeGrpc({ host, port: probe.grpc.port, service: probe.grpc.service ?? "", timeout, ...from });
+    if (probe.grpc)
+      await probeGrpc({ host, port: probe.grpc.port, service: probe.grpc.service ?? "", timeout, ...from });
     return { status: 200, body: "" };
   };
   return (path, headers) => {
@@ -51,7 +55,9 @@ export function appProbes({ text, host, statusPort, localAddress, log }: AppProb
         return { status: 500, body: "" };
       });
     }
-    return /^\/app-(health|lifecycle)\//.test(path) ? Promise.resolve({ status: 400, body: `no probe is configured for ${path}\n` }) : undefined;
+    return /^\/app-(health|lifecycle)\//.test(path)
+      ? Promise.resolve({ status: 400, body: `no probe is configured for ${path}\n` })
+      : undefined;
   };
 }
 
@@ -66,10 +72,12 @@ function readProbes(text: string): Readonly<Record<string, AppProbe>> {
     return refuse("it is not JSON");
   }
   for (const [path, probe] of Object.entries(probes)) {
-    if (!PATH.test(path)) refuse(`${JSON.stringify(path)} is not of the form /app-health/<container>/livez, readyz or startupz`);
+    if (!PATH.test(path))
+      refuse(`${JSON.stringify(path)} is not of the form /app-health/<container>/livez, readyz or startupz`);
     const kinds = [probe.httpGet, probe.tcpSocket, probe.grpc].filter((kind) => kind !== undefined);
     if (kinds.length !== 1) refuse(`${path}: exactly one of httpGet, tcpSocket and grpc is expected`);
-    if (!kinds.every(({ port }) => Number.isInteger(port) && port > 0 && port < 65536)) refuse(`${path}: a port number is expected`);
+    if (!kinds.every(({ port }) => Number.isInteger(port) && port > 0 && port < 65536))
+      refuse(`${path}: a port number is expected`);
   }
   return probes;
 }

@@ -43,7 +43,10 @@ export class HealthCheck {
 
   #next(delay: number): void {
     if (this.#stopped) return;
-    this.#cancel = this.#clock.after(delay, () => void this.#check().then(() => this.#next((this.#options.probe.periodSeconds || 10) * 1000)));
+    this.#cancel = this.#clock.after(
+      delay,
+      () => void this.#check().then(() => this.#next((this.#options.probe.periodSeconds || 10) * 1000)),
+    );
   }
 
   async #check(): Promise<void> {
@@ -56,8 +59,12 @@ export class HealthCheck {
     } catch (error) {
       health = { healthy: false, reason: reasonOf(error) };
     }
-    this.#inARow = health.healthy ? { healthy: this.#inARow.healthy + 1, unhealthy: 0 } : { healthy: 0, unhealthy: this.#inARow.unhealthy + 1 };
-    const enough = health.healthy ? this.#inARow.healthy >= (probe.successThreshold || 1) : this.#inARow.unhealthy >= (probe.failureThreshold || 1);
+    this.#inARow = health.healthy
+      ? { healthy: this.#inARow.healthy + 1, unhealthy: 0 }
+      : { healthy: 0, unhealthy: this.#inARow.unhealthy + 1 };
+    const enough = health.healthy
+      ? this.#inARow.healthy >= (probe.successThreshold || 1)
+      : this.#inARow.unhealthy >= (probe.failureThreshold || 1);
     if (!enough || this.#state === health.healthy || this.#stopped) return;
     this.#state = health.healthy;
     log.info(health.healthy ? "application is healthy" : `application is not healthy: ${health.reason}`);
@@ -71,8 +78,19 @@ export class HealthCheck {
     const { case: kind, value } = probe.healthCheckMethod;
     switch (kind) {
       case "httpGet": {
-        const headers = { "user-agent": "istio-probe/1.0", ...Object.fromEntries(value.httpHeaders.map((header) => [header.name.toLowerCase(), header.value])) };
-        const { status } = await probeHttp({ host: value.host || host, port: value.port, path: value.path || "/", https: value.scheme.toLowerCase() === "https", headers, timeout, ...from });
+        const headers = {
+          "user-agent": "istio-probe/1.0",
+          ...Object.fromEntries(value.httpHeaders.map((header) => [header.name.toLowerCase(), header.value])),
+        };
+        const { status } = await probeHttp({
+          host: value.host || host,
+          port: value.port,
+          path: value.path || "/",
+          https: value.scheme.toLowerCase() === "https",
+          headers,
+          timeout,
+          ...from,
+        });
         if (status < 200 || status >= 400) throw new Error(`HTTP status ${status}`);
         return;
       }

@@ -31,8 +31,8 @@ const LONGEST_BODY = 10 * 1024;
 const MOST_REDIRECTS = 10;
 
 /**
- * Asks as a kubelet does: certificates are not verified, redirects are followed on the same host, and one to elsewhere is an
- * answer. Rejects where there is none.
+ * Asks as a kubelet does: certificates are not verified, redirects are followed on the same host, and one to elsewhere
+ * is an answer. Rejects where there is none.
  */
 export async function probeHttp(probe: HttpProbe): Promise<HttpAnswer> {
   let path = probe.path.startsWith("/") ? probe.path : `/${probe.path}`;
@@ -51,10 +51,29 @@ export async function probeHttp(probe: HttpProbe): Promise<HttpAnswer> {
   throw new Error(`more than ${MOST_REDIRECTS} redirects`);
 }
 
-function ask({ host, port, path, https: secure, headers, timeout, localAddress }: HttpProbe): Promise<HttpAnswer & { location?: string }> {
+function ask({
+  host,
+  port,
+  path,
+  https: secure,
+  headers,
+  timeout,
+  localAddress,
+}: HttpProbe): Promise<HttpAnswer & { location?: string }> {
   return new Promise((resolve, reject) => {
-    const options = { host, port, path, headers, agent: false as const, signal: AbortSignal.timeout(timeout), ...(localAddress ? { localAddress } : {}) };
-    const call = (secure ? https.request({ ...options, rejectUnauthorized: false }) : http.request(options)).on("error", reject);
+    const options = {
+      host,
+      port,
+      path,
+      headers,
+      agent: false as const,
+      signal: AbortSignal.timeout(timeout),
+      ...(localAddress ? { localAddress } : {}),
+    };
+    const call = (secure ? https.request({ ...options, rejectUnauthorized: false }) : http.request(options)).on(
+      "error",
+      reject,
+    );
     call.on("response", (response) => {
       const pieces: Buffer[] = [];
       let size = 0;
@@ -65,7 +84,11 @@ function ask({ host, port, path, https: secure, headers, timeout, localAddress }
       });
       response.on("end", () => {
         const { location } = response.headers;
-        resolve({ status: response.statusCode ?? 0, body: Buffer.concat(pieces).subarray(0, LONGEST_BODY).toString("utf8"), ...(location === undefined ? {} : { location }) });
+        resolve({
+          status: response.statusCode ?? 0,
+          body: Buffer.concat(pieces).subarray(0, LONGEST_BODY).toString("utf8"),
+          ...(location === undefined ? {} : { location }),
+        });
       });
     });
     call.end();
@@ -92,10 +115,18 @@ export function probeTcp({ host, port, timeout, localAddress }: ProbeTarget): Pr
 const SERVING = 1;
 
 /** Asks `grpc.health.v1.Health/Check`. Rejects where the service does not serve. */
-export function probeGrpc({ host, port, timeout, localAddress, service }: ProbeTarget & { readonly service: string }): Promise<void> {
+export function probeGrpc({
+  host,
+  port,
+  timeout,
+  localAddress,
+  service,
+}: ProbeTarget & { readonly service: string }): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, ...(localAddress ? { localAddress } : {}) });
-    const session = connectHttp2(`http://${host.includes(":") ? `[${host}]` : host}:${port}`, { createConnection: () => socket });
+    const session = connectHttp2(`http://${host.includes(":") ? `[${host}]` : host}:${port}`, {
+      createConnection: () => socket,
+    });
     const done = (error?: Error): void => {
       clearTimeout(timer);
       session.destroy();
@@ -104,12 +135,22 @@ export function probeGrpc({ host, port, timeout, localAddress, service }: ProbeT
     };
     const timer = setTimeout(() => done(new Error(`no answer within ${timeout / 1000} s`)), timeout);
     session.on("error", done);
-    const stream = session.request({ ":method": "POST", ":path": "/grpc.health.v1.Health/Check", "content-type": "application/grpc", te: "trailers" });
+    const stream = session.request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Check",
+      "content-type": "application/grpc",
+      te: "trailers",
+    });
     const reader = new FrameReader();
     let status: number | undefined;
     const judge = (code: unknown): void => {
       if (code === "0" && status === SERVING) done();
-      else done(new Error(code === "0" ? `health status ${status ?? 0}; ${SERVING} is expected` : `gRPC status ${String(code)}`));
+      else
+        done(
+          new Error(
+            code === "0" ? `health status ${status ?? 0}; ${SERVING} is expected` : `gRPC status ${String(code)}`,
+          ),
+        );
     };
     stream.on("error", done);
     stream.on("data", (bytes: Buffer) => {
@@ -120,7 +161,9 @@ export function probeGrpc({ host, port, timeout, localAddress, service }: ProbeT
     stream.on("trailers", (trailers) => (final = trailers["grpc-status"]));
     stream.on("end", () => judge(final));
     const name = Buffer.from(service);
-    stream.end(encodeFrame(name.length === 0 ? new Uint8Array() : Buffer.concat([Buffer.from([0x0a, name.length]), name])));
+    stream.end(
+      encodeFrame(name.length === 0 ? new Uint8Array() : Buffer.concat([Buffer.from([0x0a, name.length]), name])),
+    );
   });
 }
 

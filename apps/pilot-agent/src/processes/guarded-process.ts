@@ -25,9 +25,9 @@ export interface GuardedProcess {
 const SHELL = "/bin/sh";
 
 /**
- * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the process group of the command: it reads a line
- * when the command has ended, and end-of-file when the parent has, however it was killed. As a member of the group it keeps the
- * group's ID from being reused.
+ * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the process group of the command: it
+ * reads a line when the command has ended, and end-of-file when the parent has, however it was killed. As a member of
+ * the group it keeps the group's ID from being reused.
  */
 const SCRIPT = `
 (
@@ -45,8 +45,8 @@ exec "$@" 3<&-
 /**
  * Starts a process that ends when this one does, also when this one is killed by SIGKILL. Needs no privileges.
  *
- * The shell that starts the guard is replaced by the command, so the child's process ID and exit status are the command's.
- * A command that cannot be executed ends with status 126 or 127.
+ * The shell that starts the guard is replaced by the command, so the child's process ID and exit status are the
+ * command's. A command that cannot be executed ends with status 126 or 127.
  */
 export function spawnGuarded(options: GuardedProcessOptions): GuardedProcess {
   const { command, args, directory, env, stdout, stderr, graceSeconds } = options;

@@ -25,8 +25,9 @@ const NEWLINE = 10;
 /**
  * Returns an output that a child can open by its path.
  *
- * Opening /dev/stdout opens whatever descriptor 1 is. A socket cannot be opened (ENXIO), nor can a pipe or a terminal of another user
- * (EACCES). In these cases the child is given a FIFO without a name, and what it writes is copied, by whole lines, to this process's output.
+ * Opening /dev/stdout opens whatever descriptor 1 is. A socket cannot be opened (ENXIO), nor can a pipe or a terminal
+ * of another user (EACCES). In these cases the child is given a FIFO without a name, and what it writes is copied, by
+ * whole lines, to this process's output.
  *
  * @param directory place for the FIFO while it is opened; created if absent
  */
@@ -38,7 +39,9 @@ export async function openableOutput(name: "stdout" | "stderr", directory: strin
     const { reader, writer } = await makePipe(join(directory, `${name}-${process.pid}.fifo`), directory);
     return { stdio: writer, handedOver: () => closeSync(writer), copied: copyLines(reader, process[name]) };
   } catch (error) {
-    log.warn(`${DEVICES[name]} cannot be opened (${obstacle}) and no pipe can be made (${reasonOf(error)}): Envoy rejects listeners with an access log there`);
+    log.warn(
+      `${DEVICES[name]} cannot be opened (${obstacle}) and no pipe can be made (${reasonOf(error)}): Envoy rejects listeners with an access log there`,
+    );
     return inherited;
   }
 }
@@ -65,7 +68,9 @@ async function makePipe(path: string, directory: string): Promise<{ reader: numb
   }
 }
 
-/** Copies whole lines, so that lines of different writers do not mix. Reads no more before the last piece is written. */
+/**
+ * Copies whole lines, so that lines of different writers do not mix. Reads no more before the last piece is written.
+ */
 function copyLines(reader: number, to: Writable): Promise<void> {
   const from = new Socket({ fd: reader, readable: true, writable: false });
   // Whoever embeds the agent may end before Envoy does.

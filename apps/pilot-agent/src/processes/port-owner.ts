@@ -41,7 +41,9 @@ interface ListeningSocket {
 }
 
 async function listeningSockets(port: number, address: string | undefined): Promise<ListeningSocket[]> {
-  const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")));
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
+  );
   const found: ListeningSocket[] = [];
   for (const line of tables.join("\n").split("\n")) {
     const [, local = "", , state, , , , uid = "", , inode = ""] = line.trim().split(/\s+/);
@@ -68,7 +70,13 @@ function conflicts(bound: string, wanted: string | undefined): boolean {
   const any = new BlockList();
   any.addAddress("0.0.0.0");
   any.addAddress("::", "ipv6");
-  if (wanted === undefined || isIP(wanted) === 0 || any.check(wanted, family(wanted)) || any.check(bound, family(bound))) return true;
+  if (
+    wanted === undefined ||
+    isIP(wanted) === 0 ||
+    any.check(wanted, family(wanted)) ||
+    any.check(bound, family(bound))
+  )
+    return true;
   const same = new BlockList();
   same.addAddress(wanted, family(wanted));
   return same.check(bound, family(bound));

@@ -14,12 +14,17 @@ const DISCOVERY_ADDRESS_ANNOTATION = "sidecar.istio.io/discoveryAddress";
 const STATUS_PORT_ANNOTATION = "status.sidecar.istio.io/port";
 
 /**
- * The proxy configuration in force: defaults, then the mesh file, PROXY_CONFIG and the pod's annotation, each over the former.
+ * The proxy configuration in force: defaults, then the mesh file, PROXY_CONFIG and the pod's annotation, each over the
+ * former.
  *
  * @param meshFile absolute path; a file that is absent counts as empty
  * @throws AgentError `configuration` or `file`
  */
-export async function loadProxyConfig(options: Options, meshFile: string, annotations: Readonly<Record<string, string>>): Promise<ProxyConfig> {
+export async function loadProxyConfig(
+  options: Options,
+  meshFile: string,
+  annotations: Readonly<Record<string, string>>,
+): Promise<ProxyConfig> {
   let config = defaultProxyConfig();
   const mesh = await readIfPresent(meshFile);
   if (mesh !== undefined) config = overlayMesh(config, mesh, meshFile);
@@ -30,7 +35,8 @@ export async function loadProxyConfig(options: Options, meshFile: string, annota
 
   if (config.concurrency === undefined && options.cpuLimit > 0) config.concurrency = options.cpuLimit;
   if (options.concurrency !== 0) config.concurrency = options.concurrency;
-  if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "") config.clusterName.value = options.serviceCluster;
+  if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "")
+    config.clusterName.value = options.serviceCluster;
   config.discoveryAddress = annotations[DISCOVERY_ADDRESS_ANNOTATION] ?? config.discoveryAddress;
   const statusPort = annotations[STATUS_PORT_ANNOTATION];
   if (statusPort !== undefined) config.statusPort = Number(statusPort);
@@ -51,9 +57,11 @@ function check(config: ProxyConfig): void {
     throw new AgentError("configuration", `proxy configuration: ${field}: ${expected}`);
   };
   if (config.configPath === "") refuse("configPath", "a directory is expected");
-  if (!splitAddress(config.discoveryAddress)) refuse("discoveryAddress", `${JSON.stringify(config.discoveryAddress)} is not of the form host:port`);
+  if (!splitAddress(config.discoveryAddress))
+    refuse("discoveryAddress", `${JSON.stringify(config.discoveryAddress)} is not of the form host:port`);
   for (const field of ["proxyAdminPort", "statusPort"] as const) {
-    if (!Number.isInteger(config[field]) || config[field] < 0 || config[field] > 65535) refuse(field, `${config[field]} is not a port`);
+    if (!Number.isInteger(config[field]) || config[field] < 0 || config[field] > 65535)
+      refuse(field, `${config[field]} is not a port`);
   }
   for (const field of ["drainDuration", "terminationDrainDuration"] as const) {
     const value = config[field];
@@ -83,4 +91,3 @@ async function readIfPresent(path: string): Promise<string | undefined> {
     throw AgentError.from(error, "file", `${path} cannot be read`);
   }
 }
-

@@ -20,14 +20,20 @@ export function overlay(base: ProxyConfig, yaml: string, what: string): ProxyCon
   if (given === undefined) return base;
   try {
     const before = toJson(ProxyConfigSchema, base) as JsonObject;
-    const over = toJson(ProxyConfigSchema, fromJson(ProxyConfigSchema, given, { ignoreUnknownFields: true })) as JsonObject;
+    const over = toJson(
+      ProxyConfigSchema,
+      fromJson(ProxyConfigSchema, given, { ignoreUnknownFields: true }),
+    ) as JsonObject;
     return fromJson(ProxyConfigSchema, merge(before, { ...zeroes(given), ...over }));
   } catch (error) {
     throw new AgentError("configuration", `${what}: not a proxy configuration: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** The proxy configuration inside a mesh configuration, `defaultConfig`, laid over the base. @throws AgentError `configuration` */
+/**
+ * The proxy configuration inside a mesh configuration, `defaultConfig`, laid over the base. @throws AgentError
+ * `configuration`
+ */
 export function overlayMesh(base: ProxyConfig, yaml: string, what: string): ProxyConfig {
   const mesh = readYaml(yaml, what);
   const inner = mesh?.["defaultConfig"] ?? mesh?.["default_config"];
@@ -42,11 +48,15 @@ function readYaml(yaml: string, what: string): JsonObject | undefined {
     throw new AgentError("configuration", `${what}: not YAML: ${reasonOf(error)}`, { cause: error });
   }
   if (value === null || value === undefined) return undefined;
-  if (typeof value !== "object" || Array.isArray(value)) throw new AgentError("configuration", `${what}: a map of fields is expected`);
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new AgentError("configuration", `${what}: a map of fields is expected`);
   return value as JsonObject;
 }
 
-/** Scalars that are given as zero vanish in protobuf's JSON, yet they override: `statusPort: 0`, `concurrency: 0`, `NONE`. */
+/**
+ * Scalars that are given as zero vanish in protobuf's JSON, yet they override: `statusPort: 0`, `concurrency: 0`,
+ * `NONE`.
+ */
 function zeroes(given: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(given)
@@ -64,7 +74,10 @@ function merge(base: JsonObject, over: JsonObject): JsonObject {
   }
   const [before, after] = [asObject(base["proxyHeaders"]), asObject(over["proxyHeaders"])];
   if (over["proxyHeaders"] !== undefined) {
-    const kept = KEPT_HEADERS.filter((key) => before[key] !== undefined && after[key] === undefined).map((key) => [key, before[key] as JsonValue]);
+    const kept = KEPT_HEADERS.filter((key) => before[key] !== undefined && after[key] === undefined).map((key) => [
+      key,
+      before[key] as JsonValue,
+    ]);
     merged["proxyHeaders"] = { ...after, ...Object.fromEntries(kept) };
   }
   return merged;

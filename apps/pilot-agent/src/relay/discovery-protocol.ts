@@ -19,13 +19,18 @@ export interface DiscoveryProtocol {
   /** A request of the agent's own; `error`: what is wrong, for a refusal or a health report. */
   request(typeUrl: string, answer?: { readonly nonce: string; readonly version: string }, error?: string): Buffer;
   /** Reads a response that is for the agent. */
-  readResponse(message: Buffer): { readonly resources: readonly Any[]; readonly nonce: string; readonly version: string };
+  readResponse(message: Buffer): {
+    readonly resources: readonly Any[];
+    readonly nonce: string;
+    readonly version: string;
+  };
 }
 
 const SERVICE = "/envoy.service.discovery.v3.AggregatedDiscoveryService";
 const INTERNAL = 13;
 
-const errorDetail = (message: string | undefined) => (message === undefined ? {} : { errorDetail: { code: INTERNAL, message } });
+const errorDetail = (message: string | undefined) =>
+  message === undefined ? {} : { errorDetail: { code: INTERNAL, message } };
 
 export const stateOfTheWorld: DiscoveryProtocol = {
   path: `${SERVICE}/StreamAggregatedResources`,
@@ -35,7 +40,11 @@ export const stateOfTheWorld: DiscoveryProtocol = {
     encodeFrame(
       toBinary(
         DiscoveryRequestSchema,
-        create(DiscoveryRequestSchema, { typeUrl, ...(answer ? { responseNonce: answer.nonce, versionInfo: answer.version } : {}), ...errorDetail(error) }),
+        create(DiscoveryRequestSchema, {
+          typeUrl,
+          ...(answer ? { responseNonce: answer.nonce, versionInfo: answer.version } : {}),
+          ...errorDetail(error),
+        }),
       ),
     ),
   readResponse(message) {
@@ -49,10 +58,23 @@ export const delta: DiscoveryProtocol = {
   requestTypeField: 2,
   responseTypeField: 4,
   request: (typeUrl, answer, error) =>
-    encodeFrame(toBinary(DeltaDiscoveryRequestSchema, create(DeltaDiscoveryRequestSchema, { typeUrl, ...(answer ? { responseNonce: answer.nonce } : {}), ...errorDetail(error) }))),
+    encodeFrame(
+      toBinary(
+        DeltaDiscoveryRequestSchema,
+        create(DeltaDiscoveryRequestSchema, {
+          typeUrl,
+          ...(answer ? { responseNonce: answer.nonce } : {}),
+          ...errorDetail(error),
+        }),
+      ),
+    ),
   readResponse(message) {
     const { resources, nonce, systemVersionInfo } = fromBinary(DeltaDiscoveryResponseSchema, message);
-    return { resources: resources.flatMap(({ resource }) => (resource ? [resource] : [])), nonce, version: systemVersionInfo };
+    return {
+      resources: resources.flatMap(({ resource }) => (resource ? [resource] : [])),
+      nonce,
+      version: systemVersionInfo,
+    };
   },
 };
 

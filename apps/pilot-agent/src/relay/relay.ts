@@ -23,8 +23,9 @@ const UNIMPLEMENTED = "12";
 
 /**
  * Carries Envoy's aggregated discovery streams to istiod. Each stream of Envoy's has a connection of its own; when that
- * breaks, Envoy's stream ends too, and Envoy, which knows what it has, comes back after a wait of its own and says so in
- * `initial_resource_versions`. Meanwhile it serves by what it has. Messages pass as bytes; only their type is looked at.
+ * breaks, Envoy's stream ends too, and Envoy, which knows what it has, comes back after a wait of its own and says so
+ * in `initial_resource_versions`. Meanwhile it serves by what it has. Messages pass as bytes; only their type is looked
+ * at.
  */
 export class Relay {
   readonly #options: RelayOptions;
@@ -95,4 +96,3 @@ export class Relay {
     }
   }
 }
-

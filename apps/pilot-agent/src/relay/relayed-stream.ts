@@ -41,14 +41,23 @@ export class RelayedStream {
   constructor(options: RelayedStreamOptions) {
     this.#options = options;
     const { downstream } = options;
-    downstream.on("data", (bytes: Buffer) => this.#guard(() => this.#fromEnvoy.push(bytes).forEach((frame) => this.#request(frame))));
+    downstream.on("data", (bytes: Buffer) =>
+      this.#guard(() => this.#fromEnvoy.push(bytes).forEach((frame) => this.#request(frame))),
+    );
     downstream.on("end", () => this.#upstream?.end());
     downstream.on("wantTrailers", () => {
       const { code, message } = this.#status ?? { code: OK, message: "" };
-      downstream.sendTrailers({ "grpc-status": code, ...(message === "" ? {} : { "grpc-message": encodeURIComponent(message) }) });
+      downstream.sendTrailers({
+        "grpc-status": code,
+        ...(message === "" ? {} : { "grpc-message": encodeURIComponent(message) }),
+      });
     });
     downstream.on("close", () => {
-      if (!this.#status) options.events.terminated?.("envoy", downstream.rstCode === 0 || downstream.rstCode === RESET_CANCEL ? "cancelled" : "error");
+      if (!this.#status)
+        options.events.terminated?.(
+          "envoy",
+          downstream.rstCode === 0 || downstream.rstCode === RESET_CANCEL ? "cancelled" : "error",
+        );
       this.#status ??= { code: CANCELLED, message: "" };
       this.#release();
     });
@@ -62,14 +71,23 @@ export class RelayedStream {
     }
     const { downstream, protocol, log } = this.#options;
     log.info(`discovery stream connected to istiod ${session.socket.remoteAddress}:${session.socket.remotePort}`);
-    const upstream = session.request({ ":method": "POST", ":path": protocol.path, "content-type": "application/grpc", te: "trailers", ...headers });
+    const upstream = session.request({
+      ":method": "POST",
+      ":path": protocol.path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...headers,
+    });
     this.#session = session;
     this.#upstream = upstream;
     upstream.on("response", (response) => {
-      if (response[":status"] !== 200) this.end(UNAVAILABLE, `istiod answers with HTTP status ${response[":status"]}`, "istiod");
+      if (response[":status"] !== 200)
+        this.end(UNAVAILABLE, `istiod answers with HTTP status ${response[":status"]}`, "istiod");
       else if (response["grpc-status"] !== undefined) this.#final = response;
     });
-    upstream.on("data", (bytes: Buffer) => this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))));
+    upstream.on("data", (bytes: Buffer) =>
+      this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))),
+    );
     upstream.on("trailers", (trailers) => {
       this.#final = trailers;
     });
@@ -85,7 +103,8 @@ export class RelayedStream {
   }
 
   reportHealth(health: Health): void {
-    if (this.#asked) this.#send(this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason));
+    if (this.#asked)
+      this.#send(this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason));
   }
 
   /** Ends both sides with a gRPC status. @param side who is the cause, for counting */
@@ -144,7 +163,9 @@ export class RelayedStream {
     const headers = this.#final ?? {};
     const code = String(headers["grpc-status"] ?? UNAVAILABLE);
     const message = typeof headers["grpc-message"] === "string" ? decode(headers["grpc-message"]) : "";
-    this.#options.log.info(`discovery stream ended by istiod with gRPC status ${code}${message === "" ? "" : `: ${message}`}`);
+    this.#options.log.info(
+      `discovery stream ended by istiod with gRPC status ${code}${message === "" ? "" : `: ${message}`}`,
+    );
     this.end(code, message, "istiod");
   }
 

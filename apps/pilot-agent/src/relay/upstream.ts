@@ -15,7 +15,9 @@ export interface UpstreamOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Milliseconds to wait for a connection. Default: 5000. */
   readonly dialTimeout?: number;
-  /** Milliseconds between pings, and to wait for their answers. Defaults: 30000 and 10000 (Istio's GRPC_KEEPALIVE_…). */
+  /**
+   * Milliseconds between pings, and to wait for their answers. Defaults: 30000 and 10000 (Istio's GRPC_KEEPALIVE_…).
+   */
   readonly keepaliveInterval?: number;
   readonly keepaliveTimeout?: number;
   readonly clock?: Clock;
@@ -25,8 +27,13 @@ export interface UpstreamOptions {
 const STREAM_WINDOW = 4 * 1024 * 1024;
 const CONNECTION_WINDOW = 16 * 1024 * 1024;
 
-/** Opens a connection of its own to istiod, with the files' present content. It is closed when it stops answering pings. @throws AgentError `discovery` or `file` */
-export async function openUpstream(options: UpstreamOptions): Promise<{ session: ClientHttp2Session; headers: Record<string, string> }> {
+/**
+ * Opens a connection of its own to istiod, with the files' present content. It is closed when it stops answering pings.
+ * @throws AgentError `discovery` or `file`
+ */
+export async function openUpstream(
+  options: UpstreamOptions,
+): Promise<{ session: ClientHttp2Session; headers: Record<string, string> }> {
   const { address, tls, tokenFile, clusterId, dialTimeout = 5000, clock = systemClock } = options;
   const token = await readToken(tokenFile);
   const session = connect(`${tls ? "https" : "http"}://${address}`, {
@@ -51,10 +58,20 @@ export async function openUpstream(options: UpstreamOptions): Promise<{ session:
   session.on("error", () => session.destroy());
   session.setLocalWindowSize(CONNECTION_WINDOW);
   keepAlive(session, options);
-  return { session, headers: { clusterid: clusterId, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...options.headers } };
+  return {
+    session,
+    headers: {
+      clusterid: clusterId,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...options.headers,
+    },
+  };
 }
 
-function keepAlive(session: ClientHttp2Session, { keepaliveInterval = 30_000, keepaliveTimeout = 10_000, clock = systemClock }: UpstreamOptions): void {
+function keepAlive(
+  session: ClientHttp2Session,
+  { keepaliveInterval = 30_000, keepaliveTimeout = 10_000, clock = systemClock }: UpstreamOptions,
+): void {
   let cancel: () => void;
   const next = (): void => {
     cancel = clock.after(keepaliveInterval, () => {

@@ -2,8 +2,15 @@ import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, type ConnectRouter, type ServiceImpl } from "@connectrpc/connect";
-import { type Secret as EnvoySecret, SecretSchema } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
-import { type DiscoveryRequest, type DiscoveryResponse, DiscoveryResponseSchema } from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
+import {
+  type Secret as EnvoySecret,
+  SecretSchema,
+} from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/secret";
+import {
+  type DiscoveryRequest,
+  type DiscoveryResponse,
+  DiscoveryResponseSchema,
+} from "@istiod/envoy-api/envoy/service/discovery/v3/discovery";
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { secretType } from "@istiod/resources";
 import type { Secret, SecretSource } from "../certificates/secret.js";
@@ -11,15 +18,14 @@ import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { Mailbox } from "./mailbox.js";
 
-
 /** Serves secrets to Envoy (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
 export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router: ConnectRouter) => void {
   return (router) => router.service(SecretDiscoveryService, sdsService(secrets, log));
 }
 
 /**
- * A stream is sent a secret when there is one, not an error while there is none: Envoy would only ask again later, and its
- * listeners wait for the secret either way. Each new content is sent at once.
+ * A stream is sent a secret when there is one, not an error while there is none: Envoy would only ask again later, and
+ * its listeners wait for the secret either way. Each new content is sent at once.
  */
 function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
   return {
@@ -31,7 +37,9 @@ function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof
         outbox.close();
       };
       signal.addEventListener("abort", close, { once: true });
-      void read(requests, { outbox, watches, secrets, log }).catch((error: unknown) => outbox.fail(error)).then(() => outbox.close());
+      void read(requests, { outbox, watches, secrets, log })
+        .catch((error: unknown) => outbox.fail(error))
+        .then(() => outbox.close());
       try {
         for await (const [name, resource] of outbox) yield response(name, resource);
       } finally {
@@ -48,9 +56,13 @@ interface Stream {
   readonly log: Log;
 }
 
-async function read(requests: AsyncIterable<DiscoveryRequest>, { outbox, watches, secrets, log }: Stream): Promise<void> {
+async function read(
+  requests: AsyncIterable<DiscoveryRequest>,
+  { outbox, watches, secrets, log }: Stream,
+): Promise<void> {
   for await (const request of requests) {
-    if (request.errorDetail) log.warn({ secrets: request.resourceNames }, `Envoy refuses a secret: ${request.errorDetail.message}`);
+    if (request.errorDetail)
+      log.warn({ secrets: request.resourceNames }, `Envoy refuses a secret: ${request.errorDetail.message}`);
     for (const [name, end] of watches) {
       if (request.resourceNames.includes(name)) continue;
       end();
@@ -59,7 +71,10 @@ async function read(requests: AsyncIterable<DiscoveryRequest>, { outbox, watches
     for (const name of request.resourceNames) {
       if (watches.has(name)) continue;
       try {
-        watches.set(name, secrets.watch(name, (secret) => outbox.put(name, anyPack(SecretSchema, envoySecret(name, secret)))));
+        watches.set(
+          name,
+          secrets.watch(name, (secret) => outbox.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
+        );
       } catch (error) {
         throw new ConnectError(reasonOf(error), Code.NotFound, undefined, undefined, error);
       }
@@ -69,7 +84,12 @@ async function read(requests: AsyncIterable<DiscoveryRequest>, { outbox, watches
 
 function response(name: string, resource: Any): DiscoveryResponse {
   const version = createHash("sha256").update(resource.value).digest("hex").slice(0, 16);
-  return create(DiscoveryResponseSchema, { typeUrl: secretType, versionInfo: version, nonce: `${name}/${version}`, resources: [resource] });
+  return create(DiscoveryResponseSchema, {
+    typeUrl: secretType,
+    versionInfo: version,
+    nonce: `${name}/${version}`,
+    resources: [resource],
+  });
 }
 
 function envoySecret(name: string, secret: Secret): EnvoySecret {
@@ -82,4 +102,3 @@ function envoySecret(name: string, secret: Secret): EnvoySecret {
         : { case: "tlsCertificate", value: { certificateChain: inline(secret.chain), privateKey: inline(secret.key) } },
   });
 }
-

@@ -29,15 +29,27 @@ export function agentMetrics(secondsToExpiry: () => number | undefined): AgentMe
   return {
     registry,
     istiodConnectionFailures: counter("istiod_connection_failures", "Connections to istiod that could not be made."),
-    istiodConnectionTerminations: counter("istiod_connection_terminations", "Streams that ended on istiod's side.", ["type"]),
-    envoyConnectionTerminations: counter("envoy_connection_terminations", "Streams that ended on Envoy's side.", ["type"]),
+    istiodConnectionTerminations: counter("istiod_connection_terminations", "Streams that ended on istiod's side.", [
+      "type",
+    ]),
+    envoyConnectionTerminations: counter("envoy_connection_terminations", "Streams that ended on Envoy's side.", [
+      "type",
+    ]),
     xdsProxyRequests: counter("xds_proxy_requests", "Discovery requests passed to istiod."),
     xdsProxyResponses: counter("xds_proxy_responses", "Discovery responses received from istiod."),
-    startupDuration: new Gauge({ name: `${PREFIX}startup_duration_seconds`, help: "Time from the start to the first readiness.", registers: [registry] }),
+    startupDuration: new Gauge({
+      name: `${PREFIX}startup_duration_seconds`,
+      help: "Time from the start to the first readiness.",
+      registers: [registry],
+    }),
     scrapes: counter("scrapes_total", "Scrapes of the merged metrics."),
     scrapeFailures: counter("scrape_failures_total", "Parts of a scrape that failed.", ["type"]),
     outgoingRequests: counter("num_outgoing_requests", "Requests to the certificate authority.", ["request_type"]),
-    failedOutgoingRequests: counter("num_failed_outgoing_requests", "Requests to the certificate authority that failed.", ["request_type"]),
+    failedOutgoingRequests: counter(
+      "num_failed_outgoing_requests",
+      "Requests to the certificate authority that failed.",
+      ["request_type"],
+    ),
     certificateExpiry: new Gauge({
       name: `${PREFIX}cert_expiry_seconds`,
       help: "Time until the workload certificate expires; negative when it has.",

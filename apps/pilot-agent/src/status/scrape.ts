@@ -12,7 +12,10 @@ const LARGEST_BODY = 10 * 1024 * 1024;
 /** Ports that are the mesh's own: scraping one would ask the agent itself, or count Envoy twice. */
 const RESERVED = [15000, 15001, 15004, 15006, 15008, 15020, 15021, 15053, 15090];
 
-/** Reads ISTIO_PROMETHEUS_ANNOTATIONS: `{"scrape","port","path","targets":[{"port","path"}]}`. @throws AgentError `option` */
+/**
+ * Reads ISTIO_PROMETHEUS_ANNOTATIONS: `{"scrape","port","path","targets":[{"port","path"}]}`. @throws AgentError
+ * `option`
+ */
 export function scrapeTargets(text: string, statusPort: number): ScrapeTarget[] {
   if (text === "") return [];
   const refuse = (reason: string): never => {
@@ -25,7 +28,9 @@ export function scrapeTargets(text: string, statusPort: number): ScrapeTarget[] 
     return refuse("it is not JSON");
   }
   if (given.scrape === "false") return [];
-  const targets = given.targets?.length ? given.targets : [{ port: given.port || "80", path: given.path || "/metrics" }];
+  const targets = given.targets?.length
+    ? given.targets
+    : [{ port: given.port || "80", path: given.path || "/metrics" }];
   return targets.map(({ port = "", path = "/metrics" }) => {
     const number = Number(port);
     if (!/^\d+$/.test(port) || number < 1 || number > 65535) return refuse(`${JSON.stringify(port)} is not a port`);
@@ -37,7 +42,10 @@ export function scrapeTargets(text: string, statusPort: number): ScrapeTarget[] 
 /** Fetches metrics as text. @param timeout milliseconds @throws AgentError `envoy` naming the place */
 export async function scrape(url: string, timeout: number): Promise<string> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(timeout), headers: { accept: "text/plain;version=0.0.4" } });
+    const response = await fetch(url, {
+      signal: AbortSignal.timeout(timeout),
+      headers: { accept: "text/plain;version=0.0.4" },
+    });
     if (!response.ok) throw new Error(`HTTP status ${response.status}`);
     const pieces: Uint8Array[] = [];
     let size = 0;
@@ -46,7 +54,9 @@ export async function scrape(url: string, timeout: number): Promise<string> {
       if (size > LARGEST_BODY) throw new Error(`more than ${LARGEST_BODY} bytes`);
       pieces.push(piece);
     }
-    const text = Buffer.concat(pieces).toString("utf8").replace(/# EOF\n?$/, "");
+    const text = Buffer.concat(pieces)
+      .toString("utf8")
+      .replace(/# EOF\n?$/, "");
     return text === "" || text.endsWith("\n") ? text : `${text}\n`;
   } catch (error) {
     throw AgentError.from(error, "envoy", `metrics of ${url}`);

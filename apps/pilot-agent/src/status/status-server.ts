@@ -107,9 +107,13 @@ export class StatusServer {
     end(response, 200, "");
   }
 
-  /** The agent's metrics, Envoy's, and the application's, one after the other. A part that fails does not take the others along. */
+  /**
+   * The agent's metrics, Envoy's, and the application's, one after the other. A part that fails does not take the
+   * others along.
+   */
   async #metrics(request: IncomingMessage, response: ServerResponse, query: string): Promise<void> {
-    if (this.#options.localMetricsOnly === true && !isLocal(request)) return end(response, 403, "only from this machine\n");
+    if (this.#options.localMetricsOnly === true && !isLocal(request))
+      return end(response, 403, "only from this machine\n");
     const { metrics, envoyMetrics, applications, applicationHost, log } = this.#options;
     metrics.scrapes.inc();
     const asked = Number(request.headers["x-prometheus-scrape-timeout-seconds"]);

@@ -58,8 +58,14 @@ export interface InTerminal {
 }
 
 /** Starts a command in a new terminal. Needs Python 3. */
-export async function startInTerminal(command: readonly string[], env: Readonly<Record<string, string>>): Promise<InTerminal> {
-  const terminal = spawn("python3", ["-c", TERMINAL, ...command], { env: { ...env }, stdio: ["pipe", "pipe", "inherit"] });
+export async function startInTerminal(
+  command: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<InTerminal> {
+  const terminal = spawn("python3", ["-c", TERMINAL, ...command], {
+    env: { ...env },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const pid = await new Promise<number>((resolve, reject) => {
     terminal.stdout.setEncoding("utf8").once("data", (text: string) => resolve(Number(text)));
     terminal.once("error", reject);
@@ -75,7 +81,9 @@ function listProcesses(): SeenProcess[] {
       const stat = readFileSync(`/proc/${name}/stat`, "utf8");
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
       const command = readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").slice(0, 120);
-      return [{ pid: Number(name), state: fields[0] ?? "", parent: Number(fields[1]), startTime: fields[19] ?? "", command }];
+      return [
+        { pid: Number(name), state: fields[0] ?? "", parent: Number(fields[1]), startTime: fields[19] ?? "", command },
+      ];
     } catch {
       return [];
     }

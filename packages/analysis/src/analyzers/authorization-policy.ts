@@ -1,4 +1,11 @@
-import { authorizationPolicies, authorizationPolicyKind, type AuthorizationPolicyObject, type FieldPath, namespaces, nearestNames } from "@istiod/config-ingestion";
+import {
+  authorizationPolicies,
+  authorizationPolicyKind,
+  type AuthorizationPolicyObject,
+  type FieldPath,
+  namespaces,
+  nearestNames,
+} from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
@@ -11,7 +18,10 @@ export const authorizationPolicyAnalyzers: readonly Analyzer[] = [
     name: "auth.AuthorizationPoliciesAnalyzer",
     description: "Checks that AuthorizationPolicies have workloads, and that the namespaces of their sources exist",
     codes: ["IST0101", "IST0127"],
-    rules: [rule(authorizationPolicyKind, authorizationPolicies, checkWorkloads), rule(authorizationPolicyKind, authorizationPolicies, checkNamespaces)],
+    rules: [
+      rule(authorizationPolicyKind, authorizationPolicies, checkWorkloads),
+      rule(authorizationPolicyKind, authorizationPolicies, checkNamespaces),
+    ],
   },
 ];
 
@@ -22,16 +32,29 @@ function checkWorkloads({ namespace, spec }: AuthorizationPolicyObject, { q, rep
   const selector = { ...(!meshWide && { namespace }), labels };
   if (q.call(isAnyPodInMesh, selector)) return;
   const outside = q.call(selectedPods, selector).length > 0;
-  const why = outside ? "the selected pods are not in the mesh: they have no sidecar and are not in ambient mode" : explainMissingPods(q, selector);
-  const what = spec.selector === undefined ? `in namespace ${namespace}` : `with the labels ${JSON.stringify(formatSelector(labels))}`;
-  report("IST0127", spec.selector === undefined ? [] : ["spec", "selector", "matchLabels"], `no matching workloads ${what}, so the policy has no effect: ${why}`);
+  const why = outside
+    ? "the selected pods are not in the mesh: they have no sidecar and are not in ambient mode"
+    : explainMissingPods(q, selector);
+  const what =
+    spec.selector === undefined
+      ? `in namespace ${namespace}`
+      : `with the labels ${JSON.stringify(formatSelector(labels))}`;
+  report(
+    "IST0127",
+    spec.selector === undefined ? [] : ["spec", "selector", "matchLabels"],
+    `no matching workloads ${what}, so the policy has no effect: ${why}`,
+  );
 }
 
 function checkNamespaces({ spec }: AuthorizationPolicyObject, { q, report }: AnalysisContext): void {
   const check = (patterns: readonly string[], path: FieldPath): void => {
     for (const [i, pattern] of patterns.entries()) {
       if (q.call(isAnyNamespace, pattern)) continue;
-      report("IST0101", [...path, i], `referenced namespace ${JSON.stringify(pattern)} not found${quotedNearest(nearestNames(pattern, q.call(namespaceNames)))}`);
+      report(
+        "IST0101",
+        [...path, i],
+        `referenced namespace ${JSON.stringify(pattern)} not found${quotedNearest(nearestNames(pattern, q.call(namespaceNames)))}`,
+      );
     }
   };
   for (const [i, { from }] of spec.rules.entries()) {
@@ -43,9 +66,14 @@ function checkNamespaces({ spec }: AuthorizationPolicyObject, { q, report }: Ana
   }
 }
 
-const namespaceNames = query("namespaceNames", (q): readonly string[] => [...new Set(q.keys(namespaces).map((key) => key.slice(key.indexOf("/") + 1)))]);
+const namespaceNames = query("namespaceNames", (q): readonly string[] => [
+  ...new Set(q.keys(namespaces).map((key) => key.slice(key.indexOf("/") + 1))),
+]);
 
-/** Reports whether a pattern of a source matches a namespace: a name, which is compared without case, or with `*` as prefix or suffix. */
+/**
+ * Reports whether a pattern of a source matches a namespace: a name, which is compared without case, or with `*` as
+ * prefix or suffix.
+ */
 const isAnyNamespace = query("isAnyNamespace", (q, pattern: string): boolean => {
   const names = q.call(namespaceNames);
   if (pattern.startsWith("*")) return names.some((name) => name.endsWith(pattern.slice(1)));

@@ -38,6 +38,10 @@ export const conditionAnalyzers: readonly Analyzer[] = [
 function checkConditions({ conditions = [] }: ConfigObject<unknown, unknown>, { report }: AnalysisContext): void {
   for (const { type, status, reason, message, path } of conditions) {
     const explained = message === "" ? "" : `: ${message}`;
-    report("IST0171", path, `the status has the negative condition ${type}=${status} with reason ${reason || "unknown"}${explained}`);
+    report(
+      "IST0171",
+      path,
+      `the status has the negative condition ${type}=${status} with reason ${reason || "unknown"}${explained}`,
+    );
   }
 }

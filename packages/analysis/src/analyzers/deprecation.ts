@@ -28,19 +28,36 @@ export const deprecationAnalyzers: readonly Analyzer[] = [
 function checkVirtualService({ spec }: VirtualServiceObject, { report }: AnalysisContext): void {
   for (const [i, { fault }] of spec.http.entries()) {
     if ((fault?.delay?.percent ?? 0) <= 0) continue;
-    report("IST0002", ["spec", "http", i, "fault", "delay", "percent"], "fault.delay.percent is deprecated; use fault.delay.percentage instead");
+    report(
+      "IST0002",
+      ["spec", "http", i, "fault", "delay", "percent"],
+      "fault.delay.percent is deprecated; use fault.delay.percentage instead",
+    );
   }
 }
 
 function checkSidecar({ spec }: SidecarObject, { report }: AnalysisContext): void {
   if (spec.outboundTrafficPolicy?.egressProxy === undefined) return;
-  report("IST0002", ["spec", "outboundTrafficPolicy", "egressProxy"], "outboundTrafficPolicy.egressProxy is deprecated and ignored; remove it");
+  report(
+    "IST0002",
+    ["spec", "outboundTrafficPolicy", "egressProxy"],
+    "outboundTrafficPolicy.egressProxy is deprecated and ignored; remove it",
+  );
 }
 
 const removedGroup = "rbac.istio.io";
-const removedKinds: ReadonlySet<string> = new Set(["ClusterRbacConfig", "RbacConfig", "ServiceRole", "ServiceRoleBinding"]);
+const removedKinds: ReadonlySet<string> = new Set([
+  "ClusterRbacConfig",
+  "RbacConfig",
+  "ServiceRole",
+  "ServiceRoleBinding",
+]);
 
 function checkDefinition({ spec }: CustomResourceDefinitionObject, { report }: AnalysisContext): void {
   if (spec.group !== removedGroup || !removedKinds.has(spec.definedKind)) return;
-  report("IST0002", ["spec"], `custom resource type ${spec.group} ${spec.definedKind} is deprecated: it was removed from Istio and has no effect; use AuthorizationPolicy instead`);
+  report(
+    "IST0002",
+    ["spec"],
+    `custom resource type ${spec.group} ${spec.definedKind} is deprecated: it was removed from Istio and has no effect; use AuthorizationPolicy instead`,
+  );
 }

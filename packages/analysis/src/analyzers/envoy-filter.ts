@@ -11,14 +11,17 @@ import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 export const envoyFilterAnalyzers: readonly Analyzer[] = [
   {
     name: "envoyfilter.EnvoyPatchAnalyzer",
-    description: "Checks that operations of EnvoyFilters suit what they apply to, and do not depend on the order of EnvoyFilters",
+    description:
+      "Checks that operations of EnvoyFilters suit what they apply to, and do not depend on the order of EnvoyFilters",
     codes: ["IST0151", "IST0152", "IST0153", "IST0154", "IST0155"],
     rules: [rule(envoyFilterKind, envoyFilters, checkPatches)],
   },
 ];
 
 /** Those with patches for certain versions of proxies, by the subjects of these patches. */
-const versioned = index(envoyFilters, "byVersionedSubject", ({ spec }) => patchesOf(spec.configPatches).filter(isVersioned).map(subjectOf));
+const versioned = index(envoyFilters, "byVersionedSubject", ({ spec }) =>
+  patchesOf(spec.configPatches).filter(isVersioned).map(subjectOf),
+);
 
 function checkPatches(filter: EnvoyFilterObject, context: AnalysisContext): void {
   const patches = patchesOf(filter.spec.configPatches);
@@ -28,20 +31,44 @@ function checkPatches(filter: EnvoyFilterObject, context: AnalysisContext): void
     const path = ["spec", "configPatches", i, "patch", "operation"];
     const ineffective = ineffectiveCode(operation, applyTo);
     if (ineffective !== undefined) {
-      context.report(ineffective, path, `operation ${Operation[operation]} has no effect where applyTo is ${ApplyTo[applyTo]}; ${remedies[ineffective]}`);
+      context.report(
+        ineffective,
+        path,
+        `operation ${Operation[operation]} has no effect where applyTo is ${ApplyTo[applyTo]}; ${remedies[ineffective]}`,
+      );
     } else if (isRelative(operation) && filter.spec.priority === 0) {
-      const isAfterVersioned = patches.slice(0, i).some((earlier) => isVersioned(earlier) && subjectOf(earlier) === subjectOf(configPatch));
-      reportRelative(operation, path, isAfterVersioned || isPrecededByVersioned(filter, subjectOf(configPatch), context), context);
+      const isAfterVersioned = patches
+        .slice(0, i)
+        .some((earlier) => isVersioned(earlier) && subjectOf(earlier) === subjectOf(configPatch));
+      reportRelative(
+        operation,
+        path,
+        isAfterVersioned || isPrecededByVersioned(filter, subjectOf(configPatch), context),
+        context,
+      );
     }
   }
 }
 
-function reportRelative(operation: Operation, path: readonly (string | number)[], isAfterVersioned: boolean, { report }: AnalysisContext): void {
+function reportRelative(
+  operation: Operation,
+  path: readonly (string | number)[],
+  isAfterVersioned: boolean,
+  { report }: AnalysisContext,
+): void {
   const relative = `operation ${Operation[operation]} is relative to another filter, and the EnvoyFilter has no priority`;
   if (isAfterVersioned) {
-    report("IST0155", path, `${relative} although another patch of the same filter depends on the proxy version, so that it may not be applied; set spec.priority`);
+    report(
+      "IST0155",
+      path,
+      `${relative} although another patch of the same filter depends on the proxy version, so that it may not be applied; set spec.priority`,
+    );
   } else {
-    report("IST0151", path, `${relative}, so that it may not be applied; set spec.priority, or use an absolute operation such as INSERT_FIRST`);
+    report(
+      "IST0151",
+      path,
+      `${relative}, so that it may not be applied; set spec.priority, or use an absolute operation such as INSERT_FIRST`,
+    );
   }
 }
 
@@ -61,7 +88,12 @@ function ineffectiveCode(operation: Operation, applyTo: ApplyTo): keyof typeof r
   return operation === Operation.REMOVE && isRoute ? "IST0154" : undefined;
 }
 
-const relativeOperations = new Set([Operation.REMOVE, Operation.REPLACE, Operation.INSERT_BEFORE, Operation.INSERT_AFTER]);
+const relativeOperations = new Set([
+  Operation.REMOVE,
+  Operation.REPLACE,
+  Operation.INSERT_BEFORE,
+  Operation.INSERT_AFTER,
+]);
 
 function isRelative(operation: Operation): boolean {
   return relativeOperations.has(operation);
@@ -77,7 +109,10 @@ function isVersioned({ match }: ConfigPatch): boolean {
   return (match?.proxy?.proxyVersion ?? "") !== "";
 }
 
-/** Returns the name of what a patch adds, or else that of the filter that it matches, told apart; empty if it has neither. */
+/**
+ * Returns the name of what a patch adds, or else that of the filter that it matches, told apart; empty if it has
+ * neither.
+ */
 function subjectOf({ match, patch }: ConfigPatch): string {
   const { value = {} } = patch ?? {};
   if (value["name"] !== undefined) return `value ${JSON.stringify(value["name"])}`;
@@ -85,7 +120,10 @@ function subjectOf({ match, patch }: ConfigPatch): string {
   return Object.keys(value).length === 0 || filter === undefined || filter === "" ? "" : `filter ${filter}`;
 }
 
-/** Reports whether an EnvoyFilter that is earlier in order of namespaces and names has a patch of the subject for certain versions. */
+/**
+ * Reports whether an EnvoyFilter that is earlier in order of namespaces and names has a patch of the subject for
+ * certain versions.
+ */
 function isPrecededByVersioned(filter: EnvoyFilterObject, subject: string, { q }: AnalysisContext): boolean {
   return q.read(versioned, subject).some((other) => meshKey(other) < meshKey(filter));
 }

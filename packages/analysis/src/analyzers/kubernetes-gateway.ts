@@ -45,11 +45,20 @@ interface Policy {
 /** Label of the pods of a Gateway of the Gateway API. */
 const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
-function checkSelector({ namespace, spec: { selector, targetRef } }: ConfigObject<Policy, unknown>, { q, report }: AnalysisContext): void {
+function checkSelector(
+  { namespace, spec: { selector, targetRef } }: ConfigObject<Policy, unknown>,
+  { q, report }: AnalysisContext,
+): void {
   if (selector === undefined || targetRef !== undefined) return;
-  const names = q.call(selectedPods, { namespace, labels: selector.matchLabels }).flatMap(({ labels }) => labels[gatewayNameLabel] ?? []);
+  const names = q
+    .call(selectedPods, { namespace, labels: selector.matchLabels })
+    .flatMap(({ labels }) => labels[gatewayNameLabel] ?? []);
   if (names.length === 0) return;
-  report("IST0166", ["spec", "selector"], `the selector is ineffective at Gateway ${listNames([...new Set(names)].sort())} of the Gateway API, whose pods it matches; attach the policy to it with targetRefs`);
+  report(
+    "IST0166",
+    ["spec", "selector"],
+    `the selector is ineffective at Gateway ${listNames([...new Set(names)].sort())} of the Gateway API, whose pods it matches; attach the policy to it with targetRefs`,
+  );
 }
 
 const versionAnnotation = "gateway.networking.k8s.io/bundle-version";
@@ -68,10 +77,17 @@ function checkVersion({ name, annotations }: CustomResourceDefinitionObject, { r
   if (minimum === undefined || installed === undefined) return;
   const at = installed.findIndex((part, i) => part !== minimum[i]);
   if (at < 0 || (installed[at] ?? 0) > (minimum[at] ?? 0)) return;
-  report("IST0176", ["metadata", "annotations", versionAnnotation], `CRD ${name} of the Gateway API has version ${annotations[versionAnnotation]}, but v${minimum.join(".")} is the minimum, so its objects are ignored; install a newer release of the Gateway API`);
+  report(
+    "IST0176",
+    ["metadata", "annotations", versionAnnotation],
+    `CRD ${name} of the Gateway API has version ${annotations[versionAnnotation]}, but v${minimum.join(".")} is the minimum, so its objects are ignored; install a newer release of the Gateway API`,
+  );
 }
 
-/** Parses the numbers of a semantic version, parts of which may be missing, without its prerelease; undefined if it is none. */
+/**
+ * Parses the numbers of a semantic version, parts of which may be missing, without its prerelease; undefined if it is
+ * none.
+ */
 function parseVersion(text: string): readonly number[] | undefined {
   const match = /^v?(\d+)(?:\.(\d+))?(?:\.(\d+))?(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/.exec(text);
   return match?.slice(1).map((part) => Number(part ?? 0));

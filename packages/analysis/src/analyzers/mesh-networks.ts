@@ -18,7 +18,9 @@ export const meshNetworksAnalyzers: readonly Analyzer[] = [
 const ownRegistries: readonly string[] = ["Kubernetes", "External", "Mock"];
 
 /** Secrets with the credentials of remote clusters. */
-const clusterSecrets = index(secrets, "ofClusters", ({ labels }) => (labels["istio/multiCluster"] === "true" ? ["cluster"] : []));
+const clusterSecrets = index(secrets, "ofClusters", ({ labels }) =>
+  labels["istio/multiCluster"] === "true" ? ["cluster"] : [],
+);
 
 function checkRegistries({ networks }: MeshNetworks, { q, report }: AnalysisContext): void {
   const known = knownRegistries(q);
@@ -26,7 +28,11 @@ function checkRegistries({ networks }: MeshNetworks, { q, report }: AnalysisCont
     for (const [i, { ne }] of endpoints.entries()) {
       if (ne.case !== "fromRegistry" || known.has(ne.value)) continue;
       const nearest = quotedNearest(nearestNames(ne.value, known));
-      report("IST0126", ["networks", name, "endpoints", i, "fromRegistry"], `network ${name} names an unknown service registry ${JSON.stringify(ne.value)}: no cluster with that ID is known, so that none of its endpoints are in the network${nearest}`);
+      report(
+        "IST0126",
+        ["networks", name, "endpoints", i, "fromRegistry"],
+        `network ${name} names an unknown service registry ${JSON.stringify(ne.value)}: no cluster with that ID is known, so that none of its endpoints are in the network${nearest}`,
+      );
     }
   }
 }

@@ -8,7 +8,11 @@ export function checkConsistency({ namespace, name }: ServiceObject, { q, report
   const services = q.read(kubernetesServicesByName, `${namespace}/${name}`);
   const faults = services.length < 2 ? [] : aspects.flatMap((aspect) => describeDifference(aspect, services));
   if (faults.length === 0) return;
-  report("IST0170", ["spec"], `service ${namespace}/${name} is inconsistent between clusters: ${faults.join("; ")}; make them the same, because clients of every cluster use one configuration for it`);
+  report(
+    "IST0170",
+    ["spec"],
+    `service ${namespace}/${name} is inconsistent between clusters: ${faults.join("; ")}; make them the same, because clients of every cluster use one configuration for it`,
+  );
 }
 
 interface Aspect {
@@ -23,7 +27,13 @@ const aspects: readonly Aspect[] = [
 ];
 
 /** Describes a port. Node ports are left out: each cluster allocates its own. */
-function describePort({ name, port, protocol, appProtocol, targetPort = port }: ServiceObject["spec"]["ports"][number]): string {
+function describePort({
+  name,
+  port,
+  protocol,
+  appProtocol,
+  targetPort = port,
+}: ServiceObject["spec"]["ports"][number]): string {
   const named = name === "" ? "" : `${name}:`;
   return `${named}${port}${targetPort === port ? "" : `->${targetPort}`}/${protocol}${appProtocol === undefined ? "" : `(${appProtocol})`}`;
 }

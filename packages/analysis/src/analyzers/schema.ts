@@ -6,18 +6,29 @@ const codes: readonly Code[] = ["IST0106", "IST0130", "IST0131", "IST0133"];
 
 /** Warns about every EnvoyFilter, as Istio's validation does. Ingestion does not, because it logs its warnings. */
 const envoyFilterRule = rule(envoyFilterKind, envoyFilters, (_, { report }) =>
-  report("IST0133", [], "EnvoyFilter exposes internal implementation details that may change at any time; prefer other APIs where they suffice, and check it at each upgrade"),
+  report(
+    "IST0133",
+    [],
+    "EnvoyFilter exposes internal implementation details that may change at any time; prefer other APIs where they suffice, and check it at each upgrade",
+  ),
 );
 
 /** The analyzers of schemas, one for each of Istio's kinds. Their messages are the problems of documents. */
-export const schemaAnalyzers: readonly Analyzer[] = [...istioKinds.map(({ kind }) => kind), "MeshConfig", "MeshNetworks"].map((kind) => ({
+export const schemaAnalyzers: readonly Analyzer[] = [
+  ...istioKinds.map(({ kind }) => kind),
+  "MeshConfig",
+  "MeshNetworks",
+].map((kind) => ({
   name: nameOf(kind),
   description: `Validates ${kind} objects`,
   codes,
   rules: kind === envoyFilterKind.kind ? [envoyFilterRule] : [],
 }));
 
-/** Reports whether a problem belongs to the named analyzers. Problems that belong to no analyzer, such as a file that is not YAML, always do. */
+/**
+ * Reports whether a problem belongs to the named analyzers. Problems that belong to no analyzer, such as a file that is
+ * not YAML, always do.
+ */
 export function isReported({ subject }: Problem, analyzers: readonly string[]): boolean {
   if (subject === undefined) return true;
   const validated = istioKinds.some(({ kind, group }) => kind === subject.kind && group === subject.group);

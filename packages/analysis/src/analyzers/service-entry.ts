@@ -1,4 +1,10 @@
-import { meshKey, serviceEntries, serviceEntriesByHost, serviceEntryKind, type ServiceEntryObject } from "@istiod/config-ingestion";
+import {
+  meshKey,
+  serviceEntries,
+  serviceEntriesByHost,
+  serviceEntryKind,
+  type ServiceEntryObject,
+} from "@istiod/config-ingestion";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../messages.js";
@@ -21,18 +27,26 @@ export const serviceEntryAnalyzers: readonly Analyzer[] = [
 
 function checkAddresses({ spec, status }: ServiceEntryObject, { q, report }: AnalysisContext): void {
   if (spec.addresses.length > 0 || (status?.addresses.length ?? 0) > 0) return;
-  const ports = [...spec.ports.entries()].filter(([, { protocol }]) => protocol === "" || protocol.toUpperCase() === "TCP");
+  const ports = [...spec.ports.entries()].filter(
+    ([, { protocol }]) => protocol === "" || protocol.toUpperCase() === "TCP",
+  );
   if (ports.length === 0 || areAddressesAllocated(mesh(q).defaultConfig?.proxyMetadata ?? {})) return;
   for (const [i, { number, protocol }] of ports) {
     const is = protocol === "" ? "has no protocol" : "is TCP";
-    report("IST0134", ["spec", "ports", i], `port ${number} ${is}, and addresses are required for this protocol: without them its traffic matches every address; set spec.addresses, or allocate addresses with ISTIO_META_DNS_CAPTURE and ISTIO_META_DNS_AUTO_ALLOCATE`);
+    report(
+      "IST0134",
+      ["spec", "ports", i],
+      `port ${number} ${is}, and addresses are required for this protocol: without them its traffic matches every address; set spec.addresses, or allocate addresses with ISTIO_META_DNS_CAPTURE and ISTIO_META_DNS_AUTO_ALLOCATE`,
+    );
   }
 }
 
 /** Reports whether proxies resolve hosts without addresses to allocated ones. */
 function areAddressesAllocated(metadata: Readonly<Record<string, string>>): boolean {
   const isSet = (name: string): boolean => metadata[name] === "true";
-  return isSet("ISTIO_META_DNS_CAPTURE") && (isSet("ISTIO_META_DNS_AUTO_ALLOCATE") || isSet("PILOT_ENABLE_IP_AUTOALLOCATE"));
+  return (
+    isSet("ISTIO_META_DNS_CAPTURE") && (isSet("ISTIO_META_DNS_AUTO_ALLOCATE") || isSet("PILOT_ENABLE_IP_AUTOALLOCATE"))
+  );
 }
 
 /** Reports ports to which ServiceEntries that are visible together, or the object alone, give different protocols. */
@@ -41,10 +55,18 @@ function checkProtocols(entry: ServiceEntryObject, { q, report }: AnalysisContex
   for (const host of new Set(entry.spec.hosts)) {
     const declared = q.read(serviceEntriesByHost, host).filter((other) => overlap(scopes, scopesOf(other)));
     for (const [i, { number, protocol }] of entry.spec.ports.entries()) {
-      const conflicting = declared.filter(({ spec }) => spec.ports.some((port) => port.number === number && differ(port.protocol, protocol)));
+      const conflicting = declared.filter(({ spec }) =>
+        spec.ports.some((port) => port.number === number && differ(port.protocol, protocol)),
+      );
       if (conflicting.length === 0) continue;
-      const protocols = declared.flatMap(({ spec }) => spec.ports.filter((port) => port.number === number)).map((port) => port.protocol.toUpperCase());
-      report("IST0177", ["spec", "ports", i, "protocol"], `port ${number} of host ${host} has conflicting protocols (${[...new Set(protocols)].sort().join(", ")}), also in ServiceEntry ${listNames(conflicting.map(meshKey))}; declare one protocol`);
+      const protocols = declared
+        .flatMap(({ spec }) => spec.ports.filter((port) => port.number === number))
+        .map((port) => port.protocol.toUpperCase());
+      report(
+        "IST0177",
+        ["spec", "ports", i, "protocol"],
+        `port ${number} of host ${host} has conflicting protocols (${[...new Set(protocols)].sort().join(", ")}), also in ServiceEntry ${listNames(conflicting.map(meshKey))}; declare one protocol`,
+      );
     }
   }
 }
@@ -55,7 +77,11 @@ function differ(a: string, b: string): boolean {
 
 /** Returns the namespaces that see a ServiceEntry; `*` stands for all. */
 function scopesOf({ namespace, spec: { exportTo } }: ServiceEntryObject): ReadonlySet<string> {
-  return new Set(exportTo.length === 0 || exportTo.includes("*") ? ["*"] : exportTo.map((scope) => (scope === "." ? namespace : scope)));
+  return new Set(
+    exportTo.length === 0 || exportTo.includes("*")
+      ? ["*"]
+      : exportTo.map((scope) => (scope === "." ? namespace : scope)),
+  );
 }
 
 function overlap(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

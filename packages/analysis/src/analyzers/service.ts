@@ -27,10 +27,18 @@ function checkPortNames(service: ServiceObject, { report }: AnalysisContext): vo
     const unnamed = kubernetesPortProtocol(port) === "UnsupportedProtocol";
     const path = ["spec", "ports", i];
     if (external && (unnamed || port.name === "tcp")) {
-      report("IST0150", path, `port ${port.port} of an ExternalName service is TCP by its name ${JSON.stringify(port.name)}, which captures all traffic to that port; name it for its protocol, such as http or tls`);
+      report(
+        "IST0150",
+        path,
+        `port ${port.port} of an ExternalName service is TCP by its name ${JSON.stringify(port.name)}, which captures all traffic to that port; name it for its protocol, such as http or tls`,
+      );
     } else if (unnamed) {
       const name = port.name === "" ? "has no name" : `is named ${JSON.stringify(port.name)}`;
-      report("IST0118", path, `port ${port.port} ${name}, which selects no protocol, so that it is detected or treated as TCP; name it <protocol>[-<suffix>], such as http-web, or set appProtocol`);
+      report(
+        "IST0118",
+        path,
+        `port ${port.port} ${name}, which selects no protocol, so that it is detected or treated as TCP; name it <protocol>[-<suffix>], such as http-web, or set appProtocol`,
+      );
     }
   }
 }

@@ -13,7 +13,11 @@ export const sidecarAnalyzers: readonly Analyzer[] = [
     name: "sidecar.SelectorAnalyzer",
     description: "Checks that the selectors of Sidecars select pods that no other Sidecar selects",
     codes: ["IST0101", "IST0110", "IST0111", "IST0167"],
-    rules: [rule(sidecarKind, sidecars, (sidecar, context) => (Object.keys(selectorOf(sidecar)).length === 0 ? checkDefault : checkSelector)(sidecar, context))],
+    rules: [
+      rule(sidecarKind, sidecars, (sidecar, context) =>
+        (Object.keys(selectorOf(sidecar)).length === 0 ? checkDefault : checkSelector)(sidecar, context),
+      ),
+    ],
   },
 ];
 
@@ -28,10 +32,18 @@ const bySelector = index(sidecars, "bySelector", (sidecar) => {
 });
 
 /** The Sidecars whose selectors select the pods of a namespace with these labels, oldest first. */
-const selectingSidecars = query("selectingSidecars", (q, { namespace, labels }: { readonly namespace: string; readonly labels: Labels }): readonly string[] => {
-  const candidates = Object.entries(labels).flatMap(([name, value]) => q.read(bySelector, `${namespace} ${name}=${value}`));
-  return candidates.filter((sidecar) => hasLabels(labels, selectorOf(sidecar))).sort(byAge).map(({ name }) => name);
-});
+const selectingSidecars = query(
+  "selectingSidecars",
+  (q, { namespace, labels }: { readonly namespace: string; readonly labels: Labels }): readonly string[] => {
+    const candidates = Object.entries(labels).flatMap(([name, value]) =>
+      q.read(bySelector, `${namespace} ${name}=${value}`),
+    );
+    return candidates
+      .filter((sidecar) => hasLabels(labels, selectorOf(sidecar)))
+      .sort(byAge)
+      .map(({ name }) => name);
+  },
+);
 
 function checkSelector(sidecar: SidecarObject, { q, report }: AnalysisContext): void {
   const { namespace, name } = sidecar;
@@ -40,11 +52,18 @@ function checkSelector(sidecar: SidecarObject, { q, report }: AnalysisContext): 
   const path = ["spec", "workloadSelector", "labels"];
   if (pods.length === 0) {
     const selector = JSON.stringify(formatSelector(labels));
-    report("IST0101", [...path, ...Object.keys(labels).sort().slice(0, 1)], `referenced selector ${selector} not found: ${explainMissingPods(q, { namespace, labels })}`);
+    report(
+      "IST0101",
+      [...path, ...Object.keys(labels).sort().slice(0, 1)],
+      `referenced selector ${selector} not found: ${explainMissingPods(q, { namespace, labels })}`,
+    );
     return;
   }
-  if (pods.some(({ ambient }) => ambient)) report("IST0167", path, "the Sidecar is ineffective: a selected workload is in ambient mode, which has no sidecar");
-  const selecting = pods.filter(({ ambient }) => !ambient).map((pod) => q.call(selectingSidecars, { namespace, labels: pod.labels }));
+  if (pods.some(({ ambient }) => ambient))
+    report("IST0167", path, "the Sidecar is ineffective: a selected workload is in ambient mode, which has no sidecar");
+  const selecting = pods
+    .filter(({ ambient }) => !ambient)
+    .map((pod) => q.call(selectingSidecars, { namespace, labels: pod.labels }));
   const winners = new Set<string>();
   const others = new Set<string>();
   for (const names of selecting.filter(({ length }) => length > 1)) {
@@ -58,13 +77,21 @@ function checkSelector(sidecar: SidecarObject, { q, report }: AnalysisContext): 
 
 function checkDefault({ namespace, name }: SidecarObject, { q, report }: AnalysisContext): void {
   if (isAmbient(q, namespace)) {
-    report("IST0167", ["metadata", "name"], `the Sidecar is ineffective: namespace ${namespace} is in ambient mode, which has no sidecars`);
+    report(
+      "IST0167",
+      ["metadata", "name"],
+      `the Sidecar is ineffective: namespace ${namespace} is in ambient mode, which has no sidecars`,
+    );
     return;
   }
   const all = [...q.read(bySelector, namespace)].sort(byAge).map((sidecar) => sidecar.name);
   if (all.length < 2) return;
   const others = listNames(all.filter((other) => other !== name).sort());
-  report("IST0111", ["metadata", "name"], `Sidecar ${others} of namespace ${namespace} has no workloadSelector either, and only the oldest applies, ${all[0]}; keep one, or give the others a selector`);
+  report(
+    "IST0111",
+    ["metadata", "name"],
+    `Sidecar ${others} of namespace ${namespace} has no workloadSelector either, and only the oldest applies, ${all[0]}; keep one, or give the others a selector`,
+  );
 }
 
 /** Reports whether pods of a namespace are redirected to node proxies and not injected. */

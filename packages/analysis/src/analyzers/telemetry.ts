@@ -34,10 +34,16 @@ export const telemetryAnalyzers: readonly Analyzer[] = [
 ];
 
 function checkProviders({ name, namespace, spec }: TelemetryObject, { q, report }: AnalysisContext): void {
-  const incomplete = [...spec.accessLogging.entries()].filter(([, { disabled, providers }]) => disabled !== true && providers.length === 0);
+  const incomplete = [...spec.accessLogging.entries()].filter(
+    ([, { disabled, providers }]) => disabled !== true && providers.length === 0,
+  );
   if (incomplete.length === 0 || (mesh(q).defaultProviders?.accessLogging.length ?? 0) > 0) return;
   for (const [i] of incomplete) {
-    report("IST0157", ["spec", "accessLogging", i], `Telemetry ${namespace}/${name} has access logging without a provider, which is ignored because the mesh has no default providers; set providers, or meshConfig.defaultProviders.accessLogging`);
+    report(
+      "IST0157",
+      ["spec", "accessLogging", i],
+      `Telemetry ${namespace}/${name} has access logging without a provider, which is ignored because the mesh has no default providers; set providers, or meshConfig.defaultProviders.accessLogging`,
+    );
   }
 }
 
@@ -56,30 +62,52 @@ function checkSelector(telemetry: TelemetryObject, { q, report }: AnalysisContex
   const path = ["spec", "selector", "matchLabels"];
   const selected = q.call(selectedPods, { namespace, labels });
   if (selected.length === 0) {
-    report("IST0101", path, `referenced selector not found: ${formatSelector(labels)} selects no pod, so that the object has no effect: ${explainMissingPods(q, { namespace, labels })}`);
+    report(
+      "IST0101",
+      path,
+      `referenced selector not found: ${formatSelector(labels)} selects no pod, so that the object has no effect: ${explainMissingPods(q, { namespace, labels })}`,
+    );
   }
   const conflicting = q.read(telemetriesByNamespace, namespace).filter((other) => {
     const others = other.name === name ? undefined : selectorOf(other);
     return others !== undefined && selected.some((pod) => hasLabels(pod.labels, others));
   });
   if (conflicting.length === 0) return;
-  report("IST0159", path, `the selector conflicts with Telemetry ${listNames(conflicting.map((other) => other.name))} in namespace ${namespace}: they select the same pods, for which only one of them counts; make their selectors exclude each other`);
+  report(
+    "IST0159",
+    path,
+    `the selector conflicts with Telemetry ${listNames(conflicting.map((other) => other.name))} in namespace ${namespace}: they select the same pods, for which only one of them counts; make their selectors exclude each other`,
+  );
 }
 
 function checkDefault({ namespace, name, spec }: TelemetryObject, { q, report }: AnalysisContext): void {
   if (spec.selector !== undefined) return;
-  const others = q.read(telemetriesByNamespace, namespace).filter((other) => other.name !== name && other.spec.selector === undefined);
+  const others = q
+    .read(telemetriesByNamespace, namespace)
+    .filter((other) => other.name !== name && other.spec.selector === undefined);
   if (others.length === 0) return;
-  report("IST0160", ["metadata", "name"], `namespace ${namespace} has multiple Telemetry objects without a workload selector: also ${listNames(others.map((other) => other.name))}, and only one of them counts; merge them, or add selectors`);
+  report(
+    "IST0160",
+    ["metadata", "name"],
+    `namespace ${namespace} has multiple Telemetry objects without a workload selector: also ${listNames(others.map((other) => other.name))}, and only one of them counts; merge them, or add selectors`,
+  );
 }
 
 function checkLightstep({ spec }: TelemetryObject, { q, report }: AnalysisContext): void {
   if (spec.tracing.length === 0) return;
-  const lightstep = new Set(mesh(q).extensionProviders.filter(({ provider }) => provider.case === "lightstep").map(({ name }) => name));
+  const lightstep = new Set(
+    mesh(q)
+      .extensionProviders.filter(({ provider }) => provider.case === "lightstep")
+      .map(({ name }) => name),
+  );
   for (const [i, { providers }] of spec.tracing.entries()) {
     for (const [j, { name }] of providers.entries()) {
       if (!lightstep.has(name)) continue;
-      report("IST0002", ["spec", "tracing", i, "providers", j], `the Lightstep provider ${name} is deprecated; migrate to an OpenTelemetry provider`);
+      report(
+        "IST0002",
+        ["spec", "tracing", i, "providers", j],
+        `the Lightstep provider ${name} is deprecated; migrate to an OpenTelemetry provider`,
+      );
     }
   }
 }

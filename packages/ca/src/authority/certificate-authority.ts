@@ -7,7 +7,10 @@ import { readSigningRequest } from "./signing-request.js";
 
 export interface CertificateAuthorityOptions {
   readonly bundle: SigningBundle;
-  /** Lifetime of a leaf whose requester names none, in milliseconds. Default: 24 hours (Istio's DEFAULT_WORKLOAD_CERT_TTL). */
+  /**
+   * Lifetime of a leaf whose requester names none, in milliseconds. Default: 24 hours (Istio's
+   * DEFAULT_WORKLOAD_CERT_TTL).
+   */
   readonly defaultLifetime?: number;
   /** Longest lifetime that may be asked for, in milliseconds. Default: 90 days (Istio's MAX_WORKLOAD_CERT_TTL). */
   readonly longestLifetime?: number;
@@ -76,12 +79,21 @@ export class CertificateAuthority {
    */
   async sign({ request, names, lifetime = 0 }: LeafRequest): Promise<IssuedCertificate> {
     if (lifetime > this.#longestLifetime) {
-      throw new CaError("ttl", `requested lifetime of ${lifetime / 1000} s is longer than the ${this.#longestLifetime / 1000} s allowed`);
+      throw new CaError(
+        "ttl",
+        `requested lifetime of ${lifetime / 1000} s is longer than the ${this.#longestLifetime / 1000} s allowed`,
+      );
     }
     const bundle = this.#bundle;
     const { publicKeyDer, wantsCommonName } = await readSigningRequest(request);
     const leaf = await signLeaf(
-      { publicKeyDer, names, commonName: wantsCommonName, now: this.#clock.now(), lifetime: lifetime > 0 ? lifetime : this.#defaultLifetime },
+      {
+        publicKeyDer,
+        names,
+        commonName: wantsCommonName,
+        now: this.#clock.now(),
+        lifetime: lifetime > 0 ? lifetime : this.#defaultLifetime,
+      },
       bundle,
     );
     return { certificate: leaf.pem, chain: bundle.chain, roots: bundle.rootsPem, notAfter: leaf.notAfter };

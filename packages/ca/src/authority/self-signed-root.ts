@@ -28,12 +28,15 @@ const TEN_YEARS = 3650 * 24 * 3600 * 1000;
 export async function makeSelfSignedRoot(options: SelfSignedRootOptions, now: number): Promise<StoredRoot> {
   const key = await generateKey(options.key ?? { type: "rsa", bits: 2048 });
   const subject = new Name([{ O: [{ utf8String: options.organization }] }]);
-  return { certificate: await selfSign(key, subject, now, options.lifetime ?? TEN_YEARS), privateKey: privateKeyPem(key) };
+  return {
+    certificate: await selfSign(key, subject, now, options.lifetime ?? TEN_YEARS),
+    privateKey: privateKeyPem(key),
+  };
 }
 
 /**
- * Makes a new certificate for the same key and subject. Because both stay the same, leaves of the old certificate verify
- * against the new one and the reverse, so no order of distribution breaks a connection.
+ * Makes a new certificate for the same key and subject. Because both stay the same, leaves of the old certificate
+ * verify against the new one and the reverse, so no order of distribution breaks a connection.
  *
  * @param lifetime milliseconds; default as for a new root
  * @throws CaError `malformed` or `signing`

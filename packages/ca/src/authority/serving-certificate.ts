@@ -92,13 +92,22 @@ export async function keepServingCertificate(options: KeepServingOptions): Promi
 }
 
 /**
- * The names under which proxies and webhooks reach istiod, as Istio's own certificate has them: the Service `istiod` with
- * its revision, its older and remote names, and those that an operator adds (ISTIOD_CUSTOM_HOST).
+ * The names under which proxies and webhooks reach istiod, as Istio's own certificate has them: the Service `istiod`
+ * with its revision, its older and remote names, and those that an operator adds (ISTIOD_CUSTOM_HOST).
  */
-export function istiodNames(options: { namespace: string; revision?: string; discoveryHost?: string; customHosts?: readonly string[] }): string[] {
+export function istiodNames(options: {
+  namespace: string;
+  revision?: string;
+  discoveryHost?: string;
+  customHosts?: readonly string[];
+}): string[] {
   const { namespace, revision = "", discoveryHost, customHosts = [] } = options;
   const services = ["istiod", "istiod-remote", "istio-pilot"];
   if (revision !== "" && revision !== "default") services.push(`istiod-${revision}`);
-  const names = [...customHosts, ...(discoveryHost === undefined ? [] : [discoveryHost]), ...services.map((name) => `${name}.${namespace}.svc`)];
+  const names = [
+    ...customHosts,
+    ...(discoveryHost === undefined ? [] : [discoveryHost]),
+    ...services.map((name) => `${name}.${namespace}.svc`),
+  ];
   return [...new Set(names.filter((name) => name !== ""))];
 }

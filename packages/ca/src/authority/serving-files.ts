@@ -17,16 +17,18 @@ export interface ServingFiles {
  * Reads a server's certificate and its key.
  *
  * @param now milliseconds since the epoch
- * @throws CaError that names the file: `store` where it cannot be read, `malformed`, `key-mismatch` where the key belongs to another certificate,
- *   `untrusted` where the certificate has expired
+ * @throws CaError that names the file: `store` where it cannot be read, `malformed`, `key-mismatch` where the key
+ *   belongs to another certificate, `untrusted` where the certificate has expired
  */
 export async function readServingFiles({ certFile, keyFile }: ServingFiles, now: number): Promise<ServingCertificate> {
   const [cert, key] = await Promise.all([read(certFile), read(keyFile)]);
   const [leaf] = parseCertificates(cert, certFile);
   if (leaf === undefined) throw new CaError("malformed", `${certFile}: no certificate found`);
-  if (!leaf.checkPrivateKey(privateKey(key, keyFile))) throw new CaError("key-mismatch", `${keyFile}: the key does not belong to the certificate in ${certFile}`);
+  if (!leaf.checkPrivateKey(privateKey(key, keyFile)))
+    throw new CaError("key-mismatch", `${keyFile}: the key does not belong to the certificate in ${certFile}`);
   const notAfter = Date.parse(leaf.validTo);
-  if (notAfter <= now) throw new CaError("untrusted", `${certFile}: the certificate expired at ${new Date(notAfter).toISOString()}`);
+  if (notAfter <= now)
+    throw new CaError("untrusted", `${certFile}: the certificate expired at ${new Date(notAfter).toISOString()}`);
   check(certFile, () => createSecureContext({ cert, key }));
   return { cert, key, notAfter };
 }

@@ -43,7 +43,8 @@ export interface KeptServingTls {
 }
 
 /**
- * Keeps a server's certificate and the roots of its clients fresh: those of files as the files change, those of the authority as it renews them.
+ * Keeps a server's certificate and the roots of its clients fresh: those of files as the files change, those of the
+ * authority as it renews them.
  *
  * @throws CaError where the first certificate or roots cannot be had
  */
@@ -59,10 +60,17 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
       if (started) onChange(current());
     };
     const roots = rootsFile === undefined ? (): string => "" : await followedRoots(options, rootsFile, changed, stops);
-    const certificate = await (options.files === undefined ? issuedCertificate(options, changed, stops) : followedCertificate(options, options.files, changed, stops));
+    const certificate = await (options.files === undefined
+      ? issuedCertificate(options, changed, stops)
+      : followedCertificate(options, options.files, changed, stops));
     const current = (): ServingTls => {
       const { cert, key, renewalDue } = certificate();
-      return { cert, key, clientCa: authority.bundle.rootsPem + roots(), ...(renewalDue !== undefined && { renewalDue }) };
+      return {
+        cert,
+        key,
+        clientCa: authority.bundle.rootsPem + roots(),
+        ...(renewalDue !== undefined && { renewalDue }),
+      };
     };
     stops.push(authority.onChange(changed));
     started = true;
@@ -75,33 +83,62 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
 
 type CurrentCertificate = () => ServingCertificate & Partial<KeptCertificate>;
 
-async function followedRoots(options: KeepServingTlsOptions, file: string, changed: () => void, stops: (() => void)[]): Promise<() => string> {
+async function followedRoots(
+  options: KeepServingTlsOptions,
+  file: string,
+  changed: () => void,
+  stops: (() => void)[],
+): Promise<() => string> {
   const followed = await followFiles({ ...reporting(options, [file], changed), read: () => readRootsFile(file) });
   stops.push(() => followed.stop());
   return () => followed.current();
 }
 
-async function followedCertificate(options: KeepServingTlsOptions, files: ServingFiles, changed: () => void, stops: (() => void)[]): Promise<CurrentCertificate> {
+async function followedCertificate(
+  options: KeepServingTlsOptions,
+  files: ServingFiles,
+  changed: () => void,
+  stops: (() => void)[],
+): Promise<CurrentCertificate> {
   const { clock = systemClock } = options;
-  const followed = await followFiles({ ...reporting(options, [files.certFile, files.keyFile], changed), read: () => readServingFiles(files, clock.now()) });
+  const followed = await followFiles({
+    ...reporting(options, [files.certFile, files.keyFile], changed),
+    read: () => readServingFiles(files, clock.now()),
+  });
   stops.push(() => followed.stop());
   return () => followed.current();
 }
 
-async function issuedCertificate({ authority, names, clock, onError }: KeepServingTlsOptions, changed: () => void, stops: (() => void)[]): Promise<CurrentCertificate> {
+async function issuedCertificate(
+  { authority, names, clock, onError }: KeepServingTlsOptions,
+  changed: () => void,
+  stops: (() => void)[],
+): Promise<CurrentCertificate> {
   const issued: { certificate?: KeptCertificate } = {};
   const onCertificate = (certificate: KeptCertificate): void => {
     issued.certificate = certificate;
     changed();
   };
-  stops.push(await keepServingCertificate({ authority, names, onCertificate, ...(clock !== undefined && { clock }), ...(onError !== undefined && { onError }) }));
+  stops.push(
+    await keepServingCertificate({
+      authority,
+      names,
+      onCertificate,
+      ...(clock !== undefined && { clock }),
+      ...(onError !== undefined && { onError }),
+    }),
+  );
   return () => {
     if (issued.certificate === undefined) throw new CaError("signing", "the server's certificate was not issued");
     return issued.certificate;
   };
 }
 
-function reporting({ debounce, clock, onReload, onError }: KeepServingTlsOptions, paths: readonly string[], changed: () => void) {
+function reporting(
+  { debounce, clock, onReload, onError }: KeepServingTlsOptions,
+  paths: readonly string[],
+  changed: () => void,
+) {
   return {
     paths,
     ...(debounce !== undefined && { debounce }),

@@ -42,7 +42,10 @@ export function signingBundle(pem: SigningBundlePem, where: string, now: number)
   const privateKey = parsePrivateKey(pem.privateKey, `${where}: private key`);
   if (!certificate) throw new CaError("malformed", `${where}: signing certificate is missing`);
   if (!certificate.checkPrivateKey(privateKey)) {
-    throw new CaError("key-mismatch", `${where}: the private key does not belong to the signing certificate (${nameOf(certificate)})`);
+    throw new CaError(
+      "key-mismatch",
+      `${where}: the private key does not belong to the signing certificate (${nameOf(certificate)})`,
+    );
   }
   const candidates = [...more, ...extra];
   const path = pathToRoot(certificate, candidates, roots, where, now);
@@ -70,25 +73,40 @@ function pathToRoot(
   now: number,
 ): X509Certificate[] {
   const path: X509Certificate[] = [];
-  for (let current = certificate; ; ) {
+  for (let current = certificate; ;) {
     checkMaySign(current, where, now);
     path.push(current);
     if (roots.some((root) => same(root, current))) return path;
-    const issuer = [...roots, ...candidates].find((other) => !path.some((seen) => same(seen, other)) && isIssuedBy(current, other));
+    const issuer = [...roots, ...candidates].find(
+      (other) => !path.some((seen) => same(seen, other)) && isIssuedBy(current, other),
+    );
     if (!issuer) {
-      throw new CaError("untrusted", `${where}: ${nameOf(current)} does not lead to a root: no certificate of its issuer (${oneLine(current.issuer)}) is given`);
+      throw new CaError(
+        "untrusted",
+        `${where}: ${nameOf(current)} does not lead to a root: no certificate of its issuer (${oneLine(current.issuer)}) is given`,
+      );
     }
     current = issuer;
   }
 }
 
 function checkMaySign(certificate: X509Certificate, where: string, now: number): void {
-  if (!certificate.ca) throw new CaError("untrusted", `${where}: ${nameOf(certificate)} is not a CA certificate, so it may not sign others`);
+  if (!certificate.ca)
+    throw new CaError(
+      "untrusted",
+      `${where}: ${nameOf(certificate)} is not a CA certificate, so it may not sign others`,
+    );
   if (Date.parse(certificate.validTo) <= now) {
-    throw new CaError("untrusted", `${where}: ${nameOf(certificate)} expired at ${new Date(certificate.validTo).toISOString()}`);
+    throw new CaError(
+      "untrusted",
+      `${where}: ${nameOf(certificate)} expired at ${new Date(certificate.validTo).toISOString()}`,
+    );
   }
   if (Date.parse(certificate.validFrom) > now) {
-    throw new CaError("untrusted", `${where}: ${nameOf(certificate)} is not valid before ${new Date(certificate.validFrom).toISOString()}`);
+    throw new CaError(
+      "untrusted",
+      `${where}: ${nameOf(certificate)} is not valid before ${new Date(certificate.validFrom).toISOString()}`,
+    );
   }
   kindOf(createPublicKey(certificate.publicKey.export({ type: "spki", format: "pem" })), "malformed");
 }
@@ -97,8 +115,15 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
   return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 }
 
-/** A peer needs every certificate between the leaf and a root, so the signing certificate goes first unless it is a root. */
-function chainToSend(certificate: X509Certificate, candidates: readonly X509Certificate[], roots: readonly X509Certificate[]): string[] {
+/**
+ * A peer needs every certificate between the leaf and a root, so the signing certificate goes first unless it is a
+ * root.
+ */
+function chainToSend(
+  certificate: X509Certificate,
+  candidates: readonly X509Certificate[],
+  roots: readonly X509Certificate[],
+): string[] {
   const ordered = candidates.some((other) => same(other, certificate)) ? candidates : [certificate, ...candidates];
   const unique = ordered.filter((item, index) => ordered.findIndex((other) => same(other, item)) === index);
   const isRoot = roots.some((root) => same(root, certificate));

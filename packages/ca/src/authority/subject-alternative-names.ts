@@ -1,7 +1,10 @@
 import { isIP } from "node:net";
 import { type JsonGeneralName, SubjectAlternativeNameExtension, X509Certificate } from "../x509.js";
 
-/** The extension for these names: IP addresses, SPIFFE URIs, and DNS names, each by its form. Critical where there is no subject (RFC 5280 §4.2.1.6). */
+/**
+ * The extension for these names: IP addresses, SPIFFE URIs, and DNS names, each by its form. Critical where there is no
+ * subject (RFC 5280 §4.2.1.6).
+ */
 export function subjectAlternativeNames(names: readonly string[], critical: boolean): SubjectAlternativeNameExtension {
   return new SubjectAlternativeNameExtension(names.map(generalName), critical);
 }
@@ -16,5 +19,7 @@ function generalName(name: string): JsonGeneralName {
 export function namesOf(der: Uint8Array): string[] {
   const extension = new X509Certificate(Uint8Array.from(der)).getExtension(SubjectAlternativeNameExtension);
   const names = extension?.names.items ?? [];
-  return names.filter((name) => name.type === "dns" || name.type === "ip" || name.type === "url").map((name) => name.value);
+  return names
+    .filter((name) => name.type === "dns" || name.type === "ip" || name.type === "url")
+    .map((name) => name.value);
 }

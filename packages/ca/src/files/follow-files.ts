@@ -26,7 +26,14 @@ export interface FollowedFiles<T> {
  *
  * @throws what `read` throws the first time
  */
-export async function followFiles<T>({ paths, debounce, clock, read, onChange, onError }: FollowFilesOptions<T>): Promise<FollowedFiles<T>> {
+export async function followFiles<T>({
+  paths,
+  debounce,
+  clock,
+  read,
+  onChange,
+  onError,
+}: FollowFilesOptions<T>): Promise<FollowedFiles<T>> {
   let failure: string | undefined;
   let stopped = false;
   let reading: Promise<unknown> = Promise.resolve();

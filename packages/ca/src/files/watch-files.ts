@@ -14,8 +14,8 @@ export interface WatchFilesOptions {
 const retryMs = 1000;
 
 /**
- * Watches files through their directories, so that files replaced by renaming and symbolic links swapped by a Secret's volume are noticed too.
- * The watch is in place when this returns.
+ * Watches files through their directories, so that files replaced by renaming and symbolic links swapped by a Secret's
+ * volume are noticed too. The watch is in place when this returns.
  *
  * @returns ends the watch
  */

@@ -7,7 +7,12 @@ export interface Caller {
   /** Name of the authenticator that proved it. */
   readonly by: string;
   /** Where the token was bound to a pod (a Kubernetes TokenReview says so). */
-  readonly pod?: { readonly namespace: string; readonly name: string; readonly uid: string; readonly serviceAccount: string };
+  readonly pod?: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly uid: string;
+    readonly serviceAccount: string;
+  };
 }
 
 /** What an authenticator may look at. */
@@ -33,12 +38,15 @@ export interface Authenticator {
 }
 
 /**
- * Asks each authenticator in turn; the first that knows the caller decides. A credential that does not hold does not keep
- * the next authenticator from being asked, as a token may be meant for another of them.
+ * Asks each authenticator in turn; the first that knows the caller decides. A credential that does not hold does not
+ * keep the next authenticator from being asked, as a token may be meant for another of them.
  *
  * @throws CaError `unauthenticated` naming every reason
  */
-export async function authenticate(authenticators: readonly Authenticator[], credentials: Credentials): Promise<Caller> {
+export async function authenticate(
+  authenticators: readonly Authenticator[],
+  credentials: Credentials,
+): Promise<Caller> {
   const reasons: string[] = [];
   for (const authenticator of authenticators) {
     try {
@@ -49,7 +57,10 @@ export async function authenticate(authenticators: readonly Authenticator[], cre
       reasons.push(`${authenticator.name}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
-  throw new CaError("unauthenticated", `${credentials.peer ?? "caller"} is not authenticated (${reasons.join("; ") || "no authenticator is configured"})`);
+  throw new CaError(
+    "unauthenticated",
+    `${credentials.peer ?? "caller"} is not authenticated (${reasons.join("; ") || "no authenticator is configured"})`,
+  );
 }
 
 /** The token of an `authorization: Bearer …` header. */

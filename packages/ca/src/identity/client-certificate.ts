@@ -2,7 +2,10 @@ import { namesOf } from "../authority/subject-alternative-names.js";
 import { CaError } from "../errors.js";
 import type { Authenticator } from "./authenticator.js";
 
-/** Knows a caller by the names in the client certificate that TLS has verified. This is how a workload renews before its token is read again. */
+/**
+ * Knows a caller by the names in the client certificate that TLS has verified. This is how a workload renews before its
+ * token is read again.
+ */
 export const clientCertificate: Authenticator = {
   name: "client certificate",
   async authenticate({ verifiedCertificate }) {

@@ -1,6 +1,15 @@
 import { createPublicKey } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { createLocalJWKSet, decodeProtectedHeader, errors, exportJWK, type JSONWebKeySet, type JWTPayload, jwtVerify, type JWTVerifyOptions } from "jose";
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  errors,
+  exportJWK,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyOptions,
+} from "jose";
 import { type Clock, systemClock } from "../clock.js";
 import { CaError } from "../errors.js";
 import { type Authenticator, bearerToken } from "./authenticator.js";

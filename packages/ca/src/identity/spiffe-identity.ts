@@ -1,6 +1,8 @@
 import { CaError } from "../errors.js";
 
-/** A workload's identity in Istio's form of a SPIFFE ID: `spiffe://<trust domain>/ns/<namespace>/sa/<service account>`. */
+/**
+ * A workload's identity in Istio's form of a SPIFFE ID: `spiffe://<trust domain>/ns/<namespace>/sa/<service account>`.
+ */
 export interface SpiffeIdentity {
   readonly trustDomain: string;
   readonly namespace: string;
@@ -31,9 +33,21 @@ export function spiffeUri(identity: SpiffeIdentity): string {
 
 /** Reads such a URI. @throws CaError `identity` */
 export function parseSpiffeUri(uri: string): SpiffeIdentity {
-  const [trustDomain, ns, namespace, sa, serviceAccount, ...rest] = uri.startsWith("spiffe://") ? uri.slice(9).split("/") : [];
-  if (trustDomain === undefined || ns !== "ns" || namespace === undefined || sa !== "sa" || serviceAccount === undefined || rest.length > 0) {
-    throw new CaError("identity", `${JSON.stringify(uri)} is not of the form spiffe://<trust domain>/ns/<namespace>/sa/<service account>`);
+  const [trustDomain, ns, namespace, sa, serviceAccount, ...rest] = uri.startsWith("spiffe://")
+    ? uri.slice(9).split("/")
+    : [];
+  if (
+    trustDomain === undefined ||
+    ns !== "ns" ||
+    namespace === undefined ||
+    sa !== "sa" ||
+    serviceAccount === undefined ||
+    rest.length > 0
+  ) {
+    throw new CaError(
+      "identity",
+      `${JSON.stringify(uri)} is not of the form spiffe://<trust domain>/ns/<namespace>/sa/<service account>`,
+    );
   }
   const identity = { trustDomain, namespace, serviceAccount };
   spiffeUri(identity);
@@ -42,12 +56,17 @@ export function parseSpiffeUri(uri: string): SpiffeIdentity {
 
 const SUBJECT_PREFIX = "system:serviceaccount:";
 
-/** The identity in a Kubernetes token's subject, `system:serviceaccount:<namespace>:<name>`. @throws CaError `identity` */
+/**
+ * The identity in a Kubernetes token's subject, `system:serviceaccount:<namespace>:<name>`. @throws CaError `identity`
+ */
 export function identityOfSubject(subject: string, trustDomain: string): SpiffeIdentity {
   const parts = subject.startsWith(SUBJECT_PREFIX) ? subject.slice(SUBJECT_PREFIX.length).split(":") : [];
   const [namespace, serviceAccount] = parts;
   if (namespace === undefined || serviceAccount === undefined || parts.length !== 2) {
-    throw new CaError("identity", `subject ${JSON.stringify(subject)} is not of the form ${SUBJECT_PREFIX}<namespace>:<name>`);
+    throw new CaError(
+      "identity",
+      `subject ${JSON.stringify(subject)} is not of the form ${SUBJECT_PREFIX}<namespace>:<name>`,
+    );
   }
   const identity = { trustDomain, namespace, serviceAccount };
   spiffeUri(identity);
@@ -55,5 +74,6 @@ export function identityOfSubject(subject: string, trustDomain: string): SpiffeI
 }
 
 function check(rule: RegExp, value: string, what: string): void {
-  if (!rule.test(value)) throw new CaError("identity", `${what} ${JSON.stringify(value)} is not valid in a SPIFFE identity`);
+  if (!rule.test(value))
+    throw new CaError("identity", `${what} ${JSON.stringify(value)} is not valid in a SPIFFE identity`);
 }

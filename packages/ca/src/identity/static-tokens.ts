@@ -6,12 +6,16 @@ import { type SpiffeIdentity, spiffeUri } from "./spiffe-identity.js";
 /** A shorter token could be guessed. */
 const SHORTEST_TOKEN = 16;
 
-/** Accepts fixed tokens, each for one identity: for a mesh without Kubernetes, and for tests. @throws CaError `malformed` for a token under 16 characters, `identity` */
+/**
+ * Accepts fixed tokens, each for one identity: for a mesh without Kubernetes, and for tests. @throws CaError
+ * `malformed` for a token under 16 characters, `identity`
+ */
 export function staticTokens(tokens: Iterable<readonly [token: string, identity: SpiffeIdentity]>): Authenticator {
   const byDigest = new Map<string, string>();
   for (const [token, identity] of tokens) {
     const uri = spiffeUri(identity);
-    if (token.length < SHORTEST_TOKEN) throw new CaError("malformed", `token of ${uri}: shorter than ${SHORTEST_TOKEN} characters`);
+    if (token.length < SHORTEST_TOKEN)
+      throw new CaError("malformed", `token of ${uri}: shorter than ${SHORTEST_TOKEN} characters`);
     byDigest.set(digest(token), uri);
   }
   return {

@@ -8,7 +8,10 @@ export interface TokenDirectoryOptions {
   /** Holds `<namespace>/<service account>`: one file an identity, its content the token of at least 16 characters. */
   readonly directory: string;
   readonly trustDomain: string;
-  /** Milliseconds for which an unknown token is answered from what was last read. Default: 1000, so that guessing costs no disk. */
+  /**
+   * Milliseconds for which an unknown token is answered from what was last read. Default: 1000, so that guessing costs
+   * no disk.
+   */
   readonly freshFor?: number;
   readonly clock?: Clock;
   /** Called for each file that cannot be used, once until its fault is gone or another. */
@@ -26,8 +29,8 @@ export interface TokenDirectory extends Authenticator {
 }
 
 /**
- * Accepts the tokens in a directory, for a mesh on machines without Kubernetes. A file that is added, changed or removed
- * counts at once for its own token and after `freshFor` for a new one; nothing needs a restart.
+ * Accepts the tokens in a directory, for a mesh on machines without Kubernetes. A file that is added, changed or
+ * removed counts at once for its own token and after `freshFor` for a new one; nothing needs a restart.
  */
 export function tokenDirectory(options: TokenDirectoryOptions): TokenDirectory {
   const { directory, trustDomain, freshFor = 1000, clock = systemClock, onUnusable } = options;

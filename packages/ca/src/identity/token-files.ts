@@ -37,7 +37,11 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
   const byDigest = new Map<string, TokenFile>();
   const unusable: UnusableToken[] = [];
   const namespaces = await names(directory);
-  if (!Array.isArray(namespaces)) return { byDigest, unusable: [{ path: directory, reason: namespaces.absent ? "does not exist" : "is a file, expected a directory" }] };
+  if (!Array.isArray(namespaces))
+    return {
+      byDigest,
+      unusable: [{ path: directory, reason: namespaces.absent ? "does not exist" : "is a file, expected a directory" }],
+    };
   for (const namespace of namespaces) {
     const accounts = await names(join(directory, namespace));
     if (!Array.isArray(accounts)) {
@@ -50,7 +54,8 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
         const uri = spiffeUri({ trustDomain, namespace, serviceAccount });
         const key = tokenDigest(await readToken(path)).toString("hex");
         const other = byDigest.get(key);
-        if (other) unusable.push({ path, reason: `holds the same token as ${other.path}, which is the one that counts` });
+        if (other)
+          unusable.push({ path, reason: `holds the same token as ${other.path}, which is the one that counts` });
         else byDigest.set(key, { path, uri });
       } catch (error) {
         unusable.push({ path, reason: error instanceof CaError ? error.message : String(error) });
@@ -67,12 +72,22 @@ export async function readTokenFiles(directory: string, trustDomain: string): Pr
  */
 export async function readToken(path: string): Promise<string> {
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new CaError("malformed", cause.code === "EISDIR" ? `is a directory, ${LAYOUT}` : `cannot be read: ${cause.message}`, { cause });
+    throw new CaError(
+      "malformed",
+      cause.code === "EISDIR" ? `is a directory, ${LAYOUT}` : `cannot be read: ${cause.message}`,
+      { cause },
+    );
   });
   const token = text.trim();
-  if (token === "") throw new CaError("malformed", `is empty, expected a token of at least ${SHORTEST_TOKEN} characters`);
-  if (token.length < SHORTEST_TOKEN) throw new CaError("malformed", `holds a token of ${token.length} characters, expected at least ${SHORTEST_TOKEN}`);
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new CaError("malformed", "holds a token with spaces, line breaks or characters that are not ASCII, which no header can carry");
+  if (token === "")
+    throw new CaError("malformed", `is empty, expected a token of at least ${SHORTEST_TOKEN} characters`);
+  if (token.length < SHORTEST_TOKEN)
+    throw new CaError("malformed", `holds a token of ${token.length} characters, expected at least ${SHORTEST_TOKEN}`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new CaError(
+      "malformed",
+      "holds a token with spaces, line breaks or characters that are not ASCII, which no header can carry",
+    );
   return token;
 }
 

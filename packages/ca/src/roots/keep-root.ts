@@ -4,8 +4,8 @@ import { CaError } from "../errors.js";
 import type { RootStore, StoredRoot } from "./root-store.js";
 
 /**
- * The root that the store keeps; where there is none yet, one is made and kept. Of several processes that find the store
- * empty at once, all end with the same root.
+ * The root that the store keeps; where there is none yet, one is made and kept. Of several processes that find the
+ * store empty at once, all end with the same root.
  *
  * @param now milliseconds since the epoch
  * @throws CaError `store` or `incomplete` from the store, `signing` from making it

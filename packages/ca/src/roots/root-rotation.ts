@@ -62,7 +62,10 @@ export class RootRotation {
     };
   }
 
-  /** The latest time at which a root should be renewed, in milliseconds since the epoch: its grace period began, and the longest time between two checks passed. */
+  /**
+   * The latest time at which a root should be renewed, in milliseconds since the epoch: its grace period began, and the
+   * longest time between two checks passed.
+   */
   renewalDue(root: X509Certificate): number {
     return this.#graceBegins(root) + 2 * this.#interval;
   }

@@ -11,8 +11,8 @@ export interface WatchPluggedInCaOptions {
   /** Milliseconds of quiet after which a burst of changes is read. Default: 100. */
   readonly debounce?: number;
   /**
-   * Whether roots may be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then one set must hold the other, because a
-   * mesh whose root changes from one to another in one step loses every connection. Default: false.
+   * Whether roots may be added or removed (Istio's ISTIO_MULTIROOT_MESH). Even then one set must hold the other,
+   * because a mesh whose root changes from one to another in one step loses every connection. Default: false.
    */
   readonly multiRoot?: boolean;
   readonly clock?: Clock;
@@ -23,8 +23,8 @@ export interface WatchPluggedInCaOptions {
 }
 
 /**
- * Follows the directory of a plugged-in CA and gives the authority what is there after each change, also where a Secret's
- * volume swaps a symbolic link.
+ * Follows the directory of a plugged-in CA and gives the authority what is there after each change, also where a
+ * Secret's volume swaps a symbolic link.
  *
  * @returns ends the watch
  * @throws CaError `store` where the directory cannot be watched
@@ -62,7 +62,9 @@ export async function reload(options: WatchPluggedInCaOptions): Promise<boolean>
   const current = authority.bundle;
   if (isEqual(next, current)) return false;
   if (!rootsMayFollow(current, next, multiRoot)) {
-    const rule = multiRoot ? "one of both sets of roots must hold the other" : "the roots must stay the same unless several are allowed";
+    const rule = multiRoot
+      ? "one of both sets of roots must hold the other"
+      : "the roots must stay the same unless several are allowed";
     throw new CaError("root-change", `${directory}: the roots changed; ${rule}`);
   }
   authority.use(next);
@@ -71,7 +73,9 @@ export async function reload(options: WatchPluggedInCaOptions): Promise<boolean>
 }
 
 function isEqual(a: SigningBundle, b: SigningBundle): boolean {
-  return a.rootsPem === b.rootsPem && a.certificate.raw.equals(b.certificate.raw) && a.chain.join("") === b.chain.join("");
+  return (
+    a.rootsPem === b.rootsPem && a.certificate.raw.equals(b.certificate.raw) && a.chain.join("") === b.chain.join("")
+  );
 }
 
 function rootsMayFollow(current: SigningBundle, next: SigningBundle, multiRoot: boolean): boolean {

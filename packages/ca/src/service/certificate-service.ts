@@ -7,7 +7,10 @@ import { parseSpiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
 import { credentialsOf } from "./connection.js";
 
-/** What happens to requests. Each is Istio's metric of the name that its comment gives, with the prefix `citadel_server_`. */
+/**
+ * What happens to requests. Each is Istio's metric of the name that its comment gives, with the prefix
+ * `citadel_server_`.
+ */
 export interface CertificateEvents {
   /** `csr_count` */
   requested?(): void;
@@ -23,19 +26,28 @@ export interface CertificateServiceOptions {
   readonly authority: CertificateAuthority;
   /** Asked in order. */
   readonly authenticators: readonly Authenticator[];
-  /** Accept credentials over connections without TLS (Istio's XDS_AUTH_PLAINTEXT). Default: false, as a token could be read on the way. */
+  /**
+   * Accept credentials over connections without TLS (Istio's XDS_AUTH_PLAINTEXT). Default: false, as a token could be
+   * read on the way.
+   */
   readonly plaintext?: boolean;
   /**
-   * Whether a caller may have a certificate in the name of another identity, as a node's proxy has for the pods on its node
-   * (Istio's CA_TRUSTED_NODE_ACCOUNTS). Default: nobody may.
+   * Whether a caller may have a certificate in the name of another identity, as a node's proxy has for the pods on its
+   * node (Istio's CA_TRUSTED_NODE_ACCOUNTS). Default: nobody may.
    */
   readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
   readonly events?: CertificateEvents;
-  /** Where a call's credentials are found. Default: what `connectionValues` noted. For servers that note their connections otherwise. */
+  /**
+   * Where a call's credentials are found. Default: what `connectionValues` noted. For servers that note their
+   * connections otherwise.
+   */
   readonly credentials?: (context: HandlerContext) => Credentials;
 }
 
-/** Serves `istio.v1.auth.IstioCertificateService`: give this to `connectNodeAdapter({ routes, contextValues: connectionValues })`. */
+/**
+ * Serves `istio.v1.auth.IstioCertificateService`: give this to `connectNodeAdapter({ routes, contextValues:
+ * connectionValues })`.
+ */
 export function certificateRoutes(options: CertificateServiceOptions): (router: ConnectRouter) => void {
   return (router) => router.service(IstioCertificateService, certificateService(options));
 }
@@ -48,13 +60,23 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
       events?.requested?.();
       const { caller, names } = await whoAsks(request, context, options);
       try {
-        const issued = await authority.sign({ request: request.csr, names, lifetime: Number(request.validityDuration) * 1000 });
+        const issued = await authority.sign({
+          request: request.csr,
+          names,
+          lifetime: Number(request.validityDuration) * 1000,
+        });
         events?.issued?.({ names, caller, notAfter: issued.notAfter });
         return { certChain: responseChain(issued.certificate, issued.chain, issued.roots) };
       } catch (cause) {
         const error = CaError.from(cause, "signing", "signing");
         events?.signingFailed?.(error, caller);
-        throw new ConnectError(`CSR signing error (${error.message})`, statusOf(error.code), undefined, undefined, error);
+        throw new ConnectError(
+          `CSR signing error (${error.message})`,
+          statusOf(error.code),
+          undefined,
+          undefined,
+          error,
+        );
       }
     },
   };
@@ -63,12 +85,21 @@ export function certificateService(options: CertificateServiceOptions): ServiceI
 async function whoAsks(
   request: IstioCertificateRequest,
   context: HandlerContext,
-  { authenticators, plaintext = false, mayImpersonate, events, credentials: find = credentialsOf }: CertificateServiceOptions,
+  {
+    authenticators,
+    plaintext = false,
+    mayImpersonate,
+    events,
+    credentials: find = credentialsOf,
+  }: CertificateServiceOptions,
 ): Promise<{ caller: Caller; names: readonly string[] }> {
   try {
     const credentials = find(context);
     if (!credentials.encrypted && !plaintext) {
-      throw new CaError("unauthenticated", `${credentials.peer ?? "caller"}: credentials are not accepted over a connection without TLS`);
+      throw new CaError(
+        "unauthenticated",
+        `${credentials.peer ?? "caller"}: credentials are not accepted over a connection without TLS`,
+      );
     }
     const caller = await authenticate(authenticators, credentials);
     const other = request.metadata?.["ImpersonatedIdentity"];
@@ -95,7 +126,9 @@ function statusOf(code: CaErrorCode): Code {
 }
 
 /** The value of the label `error` of Istio's metric `citadel_server_csr_sign_err_count`. */
-export function signErrorLabel(code: CaErrorCode): "CA_NOT_READY" | "CSR_ERROR" | "TTL_ERROR" | "CERT_GEN_ERROR" | "UNKNOWN" {
+export function signErrorLabel(
+  code: CaErrorCode,
+): "CA_NOT_READY" | "CSR_ERROR" | "TTL_ERROR" | "CERT_GEN_ERROR" | "UNKNOWN" {
   switch (code) {
     case "not-ready":
       return "CA_NOT_READY";

@@ -11,7 +11,10 @@ export type Connection = Pick<Credentials, "encrypted" | "peer" | "verifiedCerti
 /** Under this key a handler finds the connection; set by `connectionValues`. */
 export const connectionKey = createContextKey<Connection>({ encrypted: false }, { description: "connection" });
 
-/** For `connectNodeAdapter({ contextValues })`: without it client certificates are not seen and every request counts as plaintext. */
+/**
+ * For `connectNodeAdapter({ contextValues })`: without it client certificates are not seen and every request counts as
+ * plaintext.
+ */
 export function connectionValues(request: IncomingMessage | Http2ServerRequest): ContextValues {
   return createContextValues().set(connectionKey, connectionOf(request));
 }

@@ -3,11 +3,16 @@ import type { Manifest } from "../kinds/kind.js";
 import { record } from "./json.js";
 import type { FieldPath } from "./report.js";
 
-/** Reads the conditions of some types that are false, or partially so, from a status or from those of each parent of a route. */
+/**
+ * Reads the conditions of some types that are false, or partially so, from a status or from those of each parent of a
+ * route.
+ */
 export function readNegativeConditions({ body }: Manifest, types: readonly string[]): readonly NegativeCondition[] {
   const status = record(body["status"]);
   if (status === undefined) return [];
-  const parents = list(status["parents"]).flatMap((parent, i) => conditionsOf(parent, ["status", "parents", i, "conditions"], types));
+  const parents = list(status["parents"]).flatMap((parent, i) =>
+    conditionsOf(parent, ["status", "parents", i, "conditions"], types),
+  );
   return [...conditionsOf(status, ["status", "conditions"], types), ...parents];
 }
 
@@ -17,7 +22,9 @@ function conditionsOf(status: unknown, path: FieldPath, types: readonly string[]
     const text = (name: string): string => (typeof condition[name] === "string" ? condition[name] : "");
     const [type, reason] = [text("type"), text("reason")];
     const isNegative = text("status") === "False" || (type === "WaypointAccepted" && reason === "PartiallyInvalid");
-    return isNegative && types.includes(type) ? [{ type, status: text("status"), reason, message: text("message"), path: [...path, i] }] : [];
+    return isNegative && types.includes(type)
+      ? [{ type, status: text("status"), reason, message: text("message"), path: [...path, i] }]
+      : [];
   });
 }
 

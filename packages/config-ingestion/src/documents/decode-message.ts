@@ -4,8 +4,8 @@ import { findJsonFaults } from "./json-faults.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
- * Decodes a message from its JSON form. Durations may be in Go's form. Each fault is reported as an error at its own path.
- * Undefined if there is a fault other than unknown fields; these are left out of the message.
+ * Decodes a message from its JSON form. Durations may be in Go's form. Each fault is reported as an error at its own
+ * path. Undefined if there is a fault other than unknown fields; these are left out of the message.
  */
 export function decodeMessage<D extends DescMessage>(
   schema: D,

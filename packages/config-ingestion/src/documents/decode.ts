@@ -12,9 +12,15 @@ export interface DecodeOptions {
   readonly cluster?: string;
   /** The kinds that are read; others are ignored. Default: all. */
   readonly kinds?: readonly Kind[];
-  /** Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are read. */
+  /**
+   * Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are
+   * read.
+   */
   readonly revision?: string;
-  /** Accept objects that can be decoded although validation rejects them, so that analysis finds everything at once. Default false. */
+  /**
+   * Accept objects that can be decoded although validation rejects them, so that analysis finds everything at once.
+   * Default false.
+   */
   readonly acceptInvalid?: boolean;
   /** Returns the unquoted word that the document's text has at a path, for messages: `y` for true. Default: unknown. */
   readonly wordAt?: (path: FieldPath) => string | undefined;
@@ -88,7 +94,13 @@ function decodeAt(path: FieldPath, document: unknown, options: DecodeOptions): r
   return [decodeObject(path, envelope, issues, report, options)];
 }
 
-function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], report: Report, options: DecodeOptions): Decoded {
+function decodeObject(
+  path: FieldPath,
+  envelope: Envelope,
+  issues: Issue[],
+  report: Report,
+  options: DecodeOptions,
+): Decoded {
   const named = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
   if (named === undefined) return unread(path, envelope);
   const manifest = readManifest(envelope, named.scope, report);
@@ -106,7 +118,8 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     return refused;
   }
   const revision = revisionOf(named, manifest);
-  if (options.revision && revision !== undefined && revision !== options.revision) return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
+  if (options.revision && revision !== undefined && revision !== options.revision)
+    return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
   if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
   const content = named.decode(manifest, report);
   const conditions = named.conditions === undefined ? [] : readNegativeConditions(manifest, named.conditions);
@@ -123,13 +136,19 @@ function decodeObject(path: FieldPath, envelope: Envelope, issues: Issue[], repo
     cluster,
   };
   if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
-  if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error"))) return refused;
+  if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error")))
+    return refused;
   return { outcome: "accepted", subject, kind: named, key, object, issues, path };
 }
 
-/** The outcome for an object of a kind that is not read. It defines nothing, so it takes nothing else of its file with it. */
+/**
+ * The outcome for an object of a kind that is not read. It defines nothing, so it takes nothing else of its file with
+ * it.
+ */
 function unread(path: FieldPath, envelope: Envelope): Decoded {
-  const fault = allKinds.some((known) => known.kind === envelope.kind && known.group === envelope.group) ? undefined : faultOfUnknownKind(envelope);
+  const fault = allKinds.some((known) => known.kind === envelope.kind && known.group === envelope.group)
+    ? undefined
+    : faultOfUnknownKind(envelope);
   const metadata = record(envelope.body["metadata"]) ?? {};
   const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "");
   const subject = { group: envelope.group, kind: envelope.kind, namespace: text("namespace"), name: text("name") };
@@ -139,7 +158,9 @@ function unread(path: FieldPath, envelope: Envelope): Decoded {
 
 /** The only revision that is to read an object; undefined: all are. */
 function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
-  const revision = group.endsWith(".istio.io") ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"] : undefined;
+  const revision = group.endsWith(".istio.io")
+    ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"]
+    : undefined;
   return typeof revision === "string" ? revision : undefined;
 }
 

@@ -1,7 +1,9 @@
 import type { FieldPath } from "./report.js";
 import { parseWithPositions, splitDocuments, type ParsedDocument } from "./yaml.js";
 
-/** The fields of the objects in one file's text, by line. Documents are parsed when they are first asked for, and once. */
+/**
+ * The fields of the objects in one file's text, by line. Documents are parsed when they are first asked for, and once.
+ */
 export class FieldLines {
   readonly #documents: readonly { readonly line: number; readonly text: string }[];
   readonly #parsed = new Map<number, ParsedDocument | undefined>();

@@ -38,7 +38,8 @@ export class Fields {
   list(name: string): readonly Fields[] {
     return this.array(name).flatMap((value, i) => {
       const fields = record(value);
-      if (fields === undefined) this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a mapping`);
+      if (fields === undefined)
+        this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a mapping`);
       return fields === undefined ? [] : [new Fields(fields, [...this.path, name, i], this.report, this.described)];
     });
   }
@@ -105,7 +106,11 @@ export class Fields {
       const compact = value.replace(/[\r\n]/g, "");
       if (/^[A-Za-z0-9+/]*={0,2}$/.test(compact) && compact.length % 4 === 0)
         decoded[key] = Uint8Array.from(Buffer.from(compact, "base64"));
-      else this.report.error([...this.path, name, key], "is not base64, as values of data are (plain text goes under stringData)");
+      else
+        this.report.error(
+          [...this.path, name, key],
+          "is not base64, as values of data are (plain text goes under stringData)",
+        );
     }
     return decoded;
   }
@@ -129,7 +134,9 @@ export class Fields {
 
   optionalStringMap<N extends string>(name: N): { readonly [K in N]?: Readonly<Record<string, string>> } {
     const value = this.stringMap(name);
-    return (Object.keys(value).length === 0 ? {} : { [name]: value }) as { readonly [K in N]?: Readonly<Record<string, string>> };
+    return (Object.keys(value).length === 0 ? {} : { [name]: value }) as {
+      readonly [K in N]?: Readonly<Record<string, string>>;
+    };
   }
 
   private array(name: string): readonly unknown[] {

@@ -19,7 +19,10 @@ export function withProtobufDurations(schema: DescMessage, json: unknown): unkno
         return [key, value.map((item: unknown) => withProtobufDurations(message, item))];
       const entries = field.fieldKind === "map" ? record(value) : undefined;
       if (entries !== undefined)
-        return [key, Object.fromEntries(Object.entries(entries).map(([k, v]) => [k, withProtobufDurations(message, v)]))];
+        return [
+          key,
+          Object.fromEntries(Object.entries(entries).map(([k, v]) => [k, withProtobufDurations(message, v)])),
+        ];
       return [key, withProtobufDurations(message, value)];
     }),
   );

@@ -1,4 +1,11 @@
-import { fromJson, ScalarType, type DescEnum, type DescField, type DescMessage, type JsonValue } from "@bufbuild/protobuf";
+import {
+  fromJson,
+  ScalarType,
+  type DescEnum,
+  type DescField,
+  type DescMessage,
+  type JsonValue,
+} from "@bufbuild/protobuf";
 import { scalarTypeName } from "./scalar-type-name.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
@@ -39,7 +46,8 @@ const expectedForm: Readonly<Record<string, string>> = {
 export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFaults, path: FieldPath = []): void {
   const form = expectedForm[schema.typeName];
   if (form !== undefined) {
-    const hint = (): string => (schema.typeName === "google.protobuf.StringValue" ? quoteHint(json, found.wordAt?.(path)) : "");
+    const hint = (): string =>
+      schema.typeName === "google.protobuf.StringValue" ? quoteHint(json, found.wordAt?.(path)) : "";
     if (!decodes(schema, json)) found.fault(path, `is ${describe(json)}, expected ${form}${hint()}`);
     return;
   }
@@ -125,7 +133,10 @@ function isScalar(type: ScalarType, json: unknown): boolean {
 }
 
 function isNumeric(json: unknown): boolean {
-  return typeof json === "number" || (typeof json === "string" && json.trim() === json && json !== "" && Number.isFinite(Number(json)));
+  return (
+    typeof json === "number" ||
+    (typeof json === "string" && json.trim() === json && json !== "" && Number.isFinite(Number(json)))
+  );
 }
 
 function isIntegerBetween(json: unknown, least: number, most: number): boolean {

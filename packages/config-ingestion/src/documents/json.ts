@@ -1,6 +1,8 @@
 /** A JSON object's fields, or undefined if the value is something else. */
 export function record(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
 }
 
 /** The objects of a JSON array; what is not an object is left out. */

@@ -35,24 +35,42 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
   }
   if (!complete || typeof apiVersion !== "string" || typeof kind !== "string") return undefined;
   const slash = apiVersion.indexOf("/");
-  return { apiVersion, kind, body, group: slash < 0 ? "" : apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
+  return {
+    apiVersion,
+    kind,
+    body,
+    group: slash < 0 ? "" : apiVersion.slice(0, slash),
+    version: apiVersion.slice(slash + 1),
+  };
 }
 
 /** Namespace and name of an object, or undefined if they were reported as unusable. */
-export function readManifest(envelope: Envelope, scope: "namespaced" | "cluster", report: Report): Manifest | undefined {
+export function readManifest(
+  envelope: Envelope,
+  scope: "namespaced" | "cluster",
+  report: Report,
+): Manifest | undefined {
   const { apiVersion, kind, body } = envelope;
   const metadata = record(body["metadata"]);
   const name = metadata?.["name"];
   if (!isName(name)) {
-    if (metadata === undefined) report.error(["metadata"], `is ${describe(body["metadata"])}, expected a mapping with a name`);
-    else report.error(["metadata", "name"], `is ${describe(name)}, expected a name${quoteHint(name, report.wordAt?.(["metadata", "name"]))}`);
+    if (metadata === undefined)
+      report.error(["metadata"], `is ${describe(body["metadata"])}, expected a mapping with a name`);
+    else
+      report.error(
+        ["metadata", "name"],
+        `is ${describe(name)}, expected a name${quoteHint(name, report.wordAt?.(["metadata", "name"]))}`,
+      );
     return undefined;
   }
   const given = metadata?.["namespace"] ?? "";
   const namespace = scope === "cluster" ? "" : given === "" ? "default" : given;
   if (scope === "namespaced" && !isName(namespace)) {
     const path = ["metadata", "namespace"];
-    report.error(path, `is ${describe(namespace)}, expected the name of a namespace${quoteHint(namespace, report.wordAt?.(path))}`);
+    report.error(
+      path,
+      `is ${describe(namespace)}, expected the name of a namespace${quoteHint(namespace, report.wordAt?.(path))}`,
+    );
     return undefined;
   }
   return { apiVersion, kind, body, name, namespace: String(namespace) };
@@ -74,7 +92,8 @@ export function readKeys(
   const kept: [string, string][] = [];
   for (const [key, v] of Object.entries(entries)) {
     const path = ["metadata", field, key];
-    if (typeof v !== "string" && v !== null) report.error(path, `is ${describe(v)}, expected a string${quoteHint(v, report.wordAt?.(path))}`);
+    if (typeof v !== "string" && v !== null)
+      report.error(path, `is ${describe(v)}, expected a string${quoteHint(v, report.wordAt?.(path))}`);
     else if (read === "all" || read(key)) kept.push([key, v ?? ""]);
   }
   return kept.length === 0 ? none : Object.fromEntries(kept);
@@ -89,7 +108,10 @@ export function readCreationTimestamp(manifest: Manifest, report: Report): numbe
       ? Date.parse(value)
       : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  report.error(["metadata", "creationTimestamp"], `is ${describe(value)}, expected a time such as 2024-01-31T12:00:00Z`);
+  report.error(
+    ["metadata", "creationTimestamp"],
+    `is ${describe(value)}, expected a time such as 2024-01-31T12:00:00Z`,
+  );
   return 0;
 }
 

@@ -2,12 +2,15 @@
 export const maxDepth = 200;
 
 /**
- * Deepest nesting that parsers are given, and widest indentation. They recurse too, and one that runs out of stack can take the process with it. Counted without
- * regard to quotes, so with room for texts that hold brackets.
+ * Deepest nesting that parsers are given, and widest indentation. They recurse too, and one that runs out of stack can
+ * take the process with it. Counted without regard to quotes, so with room for texts that hold brackets.
  */
 const maxLexicalDepth = 400;
 
-const deepBlocks = new RegExp(`^[^\\S\\r\\n]{${2 * maxLexicalDepth}}|^[^\\S\\r\\n]*(?:[-?][^\\S\\r\\n]+){${maxLexicalDepth}}`, "m");
+const deepBlocks = new RegExp(
+  `^[^\\S\\r\\n]{${2 * maxLexicalDepth}}|^[^\\S\\r\\n]*(?:[-?][^\\S\\r\\n]+){${maxLexicalDepth}}`,
+  "m",
+);
 
 /** Whether a text may be nested deeper than a parser should be given. */
 export function isNestedAbsurdly(text: string): boolean {

@@ -21,8 +21,8 @@ const decimal = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const fraction = /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * The number that a word stands for, if any. Digits may be parted by `_`; a leading 0 means octal, unless a digit is above 7. A number too
- * large for 64 bits, or for a float, is none: it is text (`7e431949`).
+ * The number that a word stands for, if any. Digits may be parted by `_`; a leading 0 means octal, unless a digit is
+ * above 7. A number too large for 64 bits, or for a float, is none: it is text (`7e431949`).
  */
 export function plainNumber(word: string): number | undefined {
   const first = word.charCodeAt(0);
@@ -33,7 +33,13 @@ export function plainNumber(word: string): number | undefined {
   return number ?? (decimal.test(digits) ? finite(Number(digits)) : undefined);
 }
 
-const [plus, minus, dot, zero, nine] = [..."+-.09"].map((character) => character.charCodeAt(0)) as [number, number, number, number, number];
+const [plus, minus, dot, zero, nine] = [..."+-.09"].map((character) => character.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+  number,
+];
 
 function wholeNumber(digits: string): number | undefined {
   const sign = /^[-+]/.exec(digits)?.[0] ?? "";

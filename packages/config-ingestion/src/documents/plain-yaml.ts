@@ -24,12 +24,16 @@ const merge = new Type("tag:yaml.org,2002:merge", { kind: "scalar", resolve: (te
 
 const schema = CORE_SCHEMA.extend({ implicit: [boolean, number, noNumber, merge] });
 
-/** Anchors, tags, directives and colons before closing brackets: what needs the other parser. Also found inside texts, which costs time only. */
+/**
+ * Anchors, tags, directives and colons before closing brackets: what needs the other parser. Also found inside texts,
+ * which costs time only.
+ */
 const notPlain = /(?:^|[\s,[{])[&!]\S|:[,\]}]|^%/m;
 
 /**
- * The value of a document that uses nothing but plain YAML, about seven times as fast as the parser that keeps positions; undefined for any other document,
- * and for one that is not well formed. Where a value is given it is the same one.
+ * The value of a document that uses nothing but plain YAML, about seven times as fast as the parser that keeps
+ * positions; undefined for any other document, and for one that is not well formed. Where a value is given it is the
+ * same one.
  */
 export function readPlainly(text: string): { readonly value: unknown } | undefined {
   if (notPlain.test(text)) return undefined;

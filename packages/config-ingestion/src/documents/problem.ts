@@ -17,8 +17,22 @@ export interface Problem {
   readonly code?: IssueCode;
 }
 
-export function problemOf(issue: Issue, file: string, line: number, at: FieldPath, subject: Subject | undefined): Problem {
-  return { severity: issue.severity, file, line, path: issue.path.slice(at.length), message: issue.message, ...(subject && { subject }), ...(issue.code && { code: issue.code }) };
+export function problemOf(
+  issue: Issue,
+  file: string,
+  line: number,
+  at: FieldPath,
+  subject: Subject | undefined,
+): Problem {
+  return {
+    severity: issue.severity,
+    file,
+    line,
+    path: issue.path.slice(at.length),
+    message: issue.message,
+    ...(subject && { subject }),
+    ...(issue.code && { code: issue.code }),
+  };
 }
 
 /** `file:line: Kind ns/name: field.path[2].x: what and what is expected`. */

@@ -31,7 +31,9 @@ export interface Reading {
 }
 
 export interface ReadOptions extends DecodeOptions {
-  /** Where the strings of objects are kept, for those that live long. Default: strings are left as the parser made them. */
+  /**
+   * Where the strings of objects are kept, for those that live long. Default: strings are left as the parser made them.
+   */
   readonly strings?: StringPool;
 }
 
@@ -46,7 +48,13 @@ export function readText(text: string, file: string, options: ReadOptions = {}):
 export function readDocument(document: DocumentText, file: string, options: ReadOptions = {}): Reading {
   const parsed = parseYaml(document);
   if ("message" in parsed) {
-    const problem: Problem = { severity: "error", file, line: parsed.line, path: [], message: `is not YAML: ${parsed.message}` };
+    const problem: Problem = {
+      severity: "error",
+      file,
+      line: parsed.line,
+      path: [],
+      message: `is not YAML: ${parsed.message}`,
+    };
     return { objects: [], problems: [problem], ignored: noneIgnored, unreadable: true };
   }
   const objects: LocatedObject[] = [];
@@ -55,7 +63,8 @@ export function readDocument(document: DocumentText, file: string, options: Read
   let unreadable = false;
   const value = options.strings === undefined ? parsed.value : options.strings.intern(parsed.value);
   for (const decoded of decode(value, { ...options, wordAt: parsed.wordAt })) {
-    for (const issue of decoded.issues) problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
+    for (const issue of decoded.issues)
+      problems.push(problemOf(issue, file, parsed.lineOf(issue.path), decoded.path, decoded.subject));
     if (decoded.outcome === "ignored") {
       if (decoded.issues.length === 0) ignored.set(decoded.kind, (ignored.get(decoded.kind) ?? 0) + 1);
       continue;

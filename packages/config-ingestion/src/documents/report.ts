@@ -2,8 +2,8 @@
 export type FieldPath = readonly (string | number)[];
 
 /**
- * The kind of an issue that analysis reports under a code of its own: a route, or a match, that earlier routes leave nothing to; a kind
- * that does not exist, or that is not supported.
+ * The kind of an issue that analysis reports under a code of its own: a route, or a match, that earlier routes leave
+ * nothing to; a kind that does not exist, or that is not supported.
  */
 export type IssueCode = "unreachable-rule" | "ineffective-match" | "unknown-kind" | "unsupported-kind";
 
@@ -17,7 +17,10 @@ export interface Report {
   readonly wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }
 
-/** `http[2].route[0].weight`: a path as a person reads it. A leading `spec` is left out, as everything of interest is there. */
+/**
+ * `http[2].route[0].weight`: a path as a person reads it. A leading `spec` is left out, as everything of interest is
+ * there.
+ */
 export function formatPath(path: FieldPath): string {
   let text = "";
   for (const [i, part] of path.entries()) {

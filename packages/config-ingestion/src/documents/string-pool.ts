@@ -4,12 +4,15 @@ const longestPooled = 96;
 /** A pool is emptied when it holds this many strings. */
 const capacity = 50_000;
 
-/** Strings that nothing has any more are looked for when there are a quarter more than were left the last time, and this many. */
+/**
+ * Strings that nothing has any more are looked for when there are a quarter more than were left the last time, and this
+ * many.
+ */
 const addedBetween = 2048;
 
 /**
- * Replaces the strings of parsed values by copies of their own, equal ones by one copy. A parser's strings are windows on the text that it parsed,
- * each of which would keep the whole text alive.
+ * Replaces the strings of parsed values by copies of their own, equal ones by one copy. A parser's strings are windows
+ * on the text that it parsed, each of which would keep the whole text alive.
  */
 export class StringPool {
   private strings = new Map<string, string>();
@@ -34,8 +37,8 @@ export class StringPool {
   }
 
   /**
-   * To be called between readings. Where many strings came since the last time, all are forgotten that are not in the values, most of which were of
-   * objects that are gone, or of fields that nobody reads.
+   * To be called between readings. Where many strings came since the last time, all are forgotten that are not in the
+   * values, most of which were of objects that are gone, or of fields that nobody reads.
    *
    * @param values all that is in use; looked at only if it is time. What was read first is taken to be in use.
    */
@@ -54,7 +57,8 @@ export class StringPool {
       const pooled = this.strings.get(value);
       if (pooled !== undefined) kept.set(pooled, pooled);
     } else if (Array.isArray(value)) for (const item of value) this.keep(item, kept);
-    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value)) for (const field of Object.values(value)) this.keep(field, kept);
+    else if (typeof value === "object" && value !== null && !ArrayBuffer.isView(value))
+      for (const field of Object.values(value)) this.keep(field, kept);
   }
 
   private string(text: string): string {

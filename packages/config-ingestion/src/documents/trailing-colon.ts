@@ -1,8 +1,9 @@
 import { isCollection, isMap, isPair, isScalar, isSeq, Scalar, type Document, type Node } from "yaml";
 
 /**
- * Kubernetes' YAML reader takes a colon before `,`, `]` or `}` as part of a plain scalar, so that `[2001:db8::]` holds an address. YAML 1.2 takes it
- * as a mapping with an empty value. Rewrites such mappings in flow collections as the former does, and drops the errors that they caused.
+ * Kubernetes' YAML reader takes a colon before `,`, `]` or `}` as part of a plain scalar, so that `[2001:db8::]` holds
+ * an address. YAML 1.2 takes it as a mapping with an empty value. Rewrites such mappings in flow collections as the
+ * former does, and drops the errors that they caused.
  */
 export function mendTrailingColons(document: Document, text: string): void {
   if (/:[,\]}]/.test(text)) mend(document.contents, document, text);
@@ -28,7 +29,8 @@ function scalarWithColon(node: unknown, text: string): Scalar | undefined {
   if (!isMap(node) || node.items.length !== 1 || text[node.range?.[0] ?? 0] === "{") return undefined;
   const pair = node.items[0];
   const key: unknown = pair?.key;
-  if (!isScalar(key) || key.type !== "PLAIN" || typeof key.source !== "string" || !isEmpty(pair?.value)) return undefined;
+  if (!isScalar(key) || key.type !== "PLAIN" || typeof key.source !== "string" || !isEmpty(pair?.value))
+    return undefined;
   const from = key.range?.[0] ?? 0;
   const to = from + key.source.length;
   if (!/^:[,\]}]/.test(text.slice(to, to + 2))) return undefined;

@@ -48,8 +48,9 @@ const unusedCoreKinds = new Set([
 ]);
 
 /**
- * Returns the fault of a document of a kind that is not among those that are read: a kind or group that is misspelled, or one that
- * Istio reads and this version does not. Undefined for the many kinds of a cluster that do not concern a mesh.
+ * Returns the fault of a document of a kind that is not among those that are read: a kind or group that is misspelled,
+ * or one that Istio reads and this version does not. Undefined for the many kinds of a cluster that do not concern a
+ * mesh.
  */
 export function faultOfUnknownKind({ kind, group, apiVersion }: Envelope): UnknownKind | undefined {
   if (unsupportedKinds[group]?.includes(kind)) {
@@ -60,15 +61,24 @@ export function faultOfUnknownKind({ kind, group, apiVersion }: Envelope): Unkno
   if (namesake !== undefined && isLikelyMeant(group, namesake.group)) {
     return unknown(["apiVersion"], `is ${apiVersion}, expected ${formatVersions(namesake)} for ${kind}`);
   }
-  const candidates = [...allKinds.filter((known) => known.group === group).map((known) => known.kind), ...(unsupportedKinds[group] ?? [])];
+  const candidates = [
+    ...allKinds.filter((known) => known.group === group).map((known) => known.kind),
+    ...(unsupportedKinds[group] ?? []),
+  ];
   if (candidates.length === 0 && !group.endsWith(".istio.io")) return undefined;
   if (group === "" && unusedCoreKinds.has(kind)) return undefined;
   const [nearest] = nearestNames(kind, candidates);
-  if (nearest !== undefined) return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${nearest}?`);
+  if (nearest !== undefined)
+    return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${nearest}?`);
   if (!group.endsWith(".istio.io") && group !== "") return undefined;
-  const [elsewhere] = nearestNames(kind, allKinds.map((known) => known.kind));
-  if (elsewhere !== undefined) return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${elsewhere}?`);
-  const hint = candidates.length === 0 ? `Istio has no kinds in group ${group}` : `expected one of ${candidates.join(", ")}`;
+  const [elsewhere] = nearestNames(
+    kind,
+    allKinds.map((known) => known.kind),
+  );
+  if (elsewhere !== undefined)
+    return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; did you mean ${elsewhere}?`);
+  const hint =
+    candidates.length === 0 ? `Istio has no kinds in group ${group}` : `expected one of ${candidates.join(", ")}`;
   return unknown(["kind"], `is ${kind}, which does not exist in ${apiVersion}; ${hint}`);
 }
 

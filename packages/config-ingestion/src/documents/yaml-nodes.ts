@@ -16,7 +16,10 @@ export function offsetOf(document: Document, path: FieldPath): number {
   return offset;
 }
 
-/** Returns the plain scalar at a path as it is written, such as `y` where its value is true; undefined for any other node. */
+/**
+ * Returns the plain scalar at a path as it is written, such as `y` where its value is true; undefined for any other
+ * node.
+ */
 export function wordAt(document: Document, path: FieldPath): string | undefined {
   let node: unknown = document.contents;
   for (const part of path) node = isCollection(node) ? child(node.items, part).next : undefined;
@@ -24,7 +27,10 @@ export function wordAt(document: Document, path: FieldPath): string | undefined 
 }
 
 /** Returns the key that repeats another of its mapping, as written, and the offset of the first one. */
-export function duplicateOf(document: Document, offset: number): { readonly key: string; readonly firstOffset: number } | undefined {
+export function duplicateOf(
+  document: Document,
+  offset: number,
+): { readonly key: string; readonly firstOffset: number } | undefined {
   let found: { readonly key: string; readonly firstOffset: number } | undefined;
   visit(document, {
     Map(_, map) {
@@ -32,7 +38,10 @@ export function duplicateOf(document: Document, offset: number): { readonly key:
       const repeated = keys.find(({ range }) => range?.[0] === offset);
       const first = repeated && keys.find(({ value }) => value === repeated.value);
       if (!repeated || !first || first === repeated) return undefined;
-      found = { key: shown(repeated) + (shown(first) === shown(repeated) ? "" : `, which means the same as ${shown(first)},`), firstOffset: first.range?.[0] ?? 0 };
+      found = {
+        key: shown(repeated) + (shown(first) === shown(repeated) ? "" : `, which means the same as ${shown(first)},`),
+        firstOffset: first.range?.[0] ?? 0,
+      };
       return visit.BREAK;
     },
   });
@@ -49,7 +58,8 @@ function child(items: readonly unknown[], part: string | number): { next: unknow
     return { next, start: isNode(next) ? next.range?.[0] : undefined };
   }
   for (const item of items) {
-    if (isPair(item) && isScalar(item.key) && String(item.key.value) === part) return { next: item.value, start: item.key.range?.[0] };
+    if (isPair(item) && isScalar(item.key) && String(item.key.value) === part)
+      return { next: item.value, start: item.key.range?.[0] };
   }
   return { next: undefined, start: undefined };
 }

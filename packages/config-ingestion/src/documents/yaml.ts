@@ -13,7 +13,10 @@ export interface DocumentText {
   readonly line: number;
 }
 
-/** A document that could be parsed: its value, and where in the file a path is. Lines are found when they are first asked for. */
+/**
+ * A document that could be parsed: its value, and where in the file a path is. Lines are found when they are first
+ * asked for.
+ */
 export interface ParsedDocument {
   /** JSON values; null for a document without content. */
   readonly value: unknown;
@@ -33,14 +36,29 @@ const maxAliasCount = 1000;
 
 /** Unquoted words as Kubernetes reads them. Times stay text. */
 const words: ScalarTag[] = [
-  { tag: "tag:yaml.org,2002:bool", default: true, test: booleanWord, resolve: (word) => plainBoolean(word) ?? word, identify: () => false },
-  { tag: "tag:yaml.org,2002:int", default: true, test: /^[-+]?\.?[0-9]/, resolve: (word) => plainNumber(word) ?? word, identify: () => false },
+  {
+    tag: "tag:yaml.org,2002:bool",
+    default: true,
+    test: booleanWord,
+    resolve: (word) => plainBoolean(word) ?? word,
+    identify: () => false,
+  },
+  {
+    tag: "tag:yaml.org,2002:int",
+    default: true,
+    test: /^[-+]?\.?[0-9]/,
+    resolve: (word) => plainNumber(word) ?? word,
+    identify: () => false,
+  },
 ];
 
 /** Lines before a `---` that belong to the document after it. */
 const directives = /^(?:[^\S\r\n]*(?:#.*)?\r?\n)*%.*\r?\n(?:[^\S\r\n]*(?:[#%].*)?\r?\n)*$/;
 
-/** Splits a file at its `---` lines, so that a document that cannot be parsed takes no other with it. Empty ones are left out. */
+/**
+ * Splits a file at its `---` lines, so that a document that cannot be parsed takes no other with it. Empty ones are
+ * left out.
+ */
 export function splitDocuments(text: string): readonly DocumentText[] {
   const documents: DocumentText[] = [];
   let line = 1;
@@ -105,7 +123,8 @@ export function parseWithPositions(document: DocumentText): ParsedDocument | Syn
       return duplicate && `key ${duplicate.key} is already set on line ${line(duplicate.firstOffset)}`;
     };
     const fault = parsed.errors[0];
-    if (fault !== undefined) return { line: line(fault.pos[0]), message: duplicateKey(fault) ?? told(document, fault.message) };
+    if (fault !== undefined)
+      return { line: line(fault.pos[0]), message: duplicateKey(fault) ?? told(document, fault.message) };
     const value: unknown = parsed.toJS({ maxAliasCount });
     if (isTooDeep(value)) return tooDeep(document);
     return { value, lineOf: (path) => line(offsetOf(parsed, path)), wordAt: (path) => wordAt(parsed, path) };

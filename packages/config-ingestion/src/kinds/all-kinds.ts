@@ -2,7 +2,10 @@ import { customResourceDefinitionKind } from "./analysis/custom-resource-definit
 import { deploymentKind } from "./analysis/deployment.js";
 import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind } from "./analysis/gateway-routes.js";
 import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
-import { mutatingWebhookConfigurationKind, validatingWebhookConfigurationKind } from "./analysis/webhook-configuration.js";
+import {
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+} from "./analysis/webhook-configuration.js";
 import { authorizationPolicyKind } from "./authorization-policy.js";
 import { configMapKind } from "./config-map.js";
 import { destinationRuleKind } from "./destination-rule.js";
@@ -66,7 +69,10 @@ export const istioKinds: readonly Kind[] = [
   trafficExtensionKind,
 ];
 
-/** What is read of the clusters of a mesh that do not hold its configuration (pilot/pkg/serviceregistry/kube/controller/multicluster.go). */
+/**
+ * What is read of the clusters of a mesh that do not hold its configuration
+ * (pilot/pkg/serviceregistry/kube/controller/multicluster.go).
+ */
 export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];

@@ -14,7 +14,9 @@ import { istioKind } from "./istio-kind.js";
 
 export type AuthorizationPolicyObject = ConfigObject<AuthorizationPolicy>;
 
-export const authorizationPolicies = collection<AuthorizationPolicyObject>("AuthorizationPolicy", { filter: discoveryNamespacesFilter });
+export const authorizationPolicies = collection<AuthorizationPolicyObject>("AuthorizationPolicy", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const authorizationPoliciesByNamespace = index(authorizationPolicies, "byNamespace", (v) => [v.namespace]);
 
@@ -45,7 +47,9 @@ function validate({ spec }: AuthorizationPolicyObject, place: Place): void {
   const { action, rules } = spec;
   const provider = spec.actionDetail.case === "provider" ? spec.actionDetail.value : undefined;
   if ((action === Action.CUSTOM || action === Action.DENY) && rules.length === 0) {
-    place.at("rules").error(`is empty, expected a rule ({} for every request): without one ${Action[action]} does nothing`);
+    place
+      .at("rules")
+      .error(`is empty, expected a rule ({} for every request): without one ${Action[action]} does nothing`);
   }
   if (action === Action.CUSTOM && rules.length > 0 && (provider?.name ?? "") === "")
     place.at("provider", "name").error("is missing, expected the name of an extension provider");

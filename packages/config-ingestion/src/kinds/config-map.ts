@@ -6,7 +6,10 @@ import { isIstioKey } from "./istio-keys.js";
 import { declareKind } from "./kind.js";
 
 export interface ConfigMapSpec {
-  /** Only entries whose names have a meaning to Istio: certificates, mesh configuration, injection, and what gateways are made like. */
+  /**
+   * Only entries whose names have a meaning to Istio: certificates, mesh configuration, injection, and what gateways
+   * are made like.
+   */
   readonly data: Readonly<Record<string, string>>;
 }
 export type ConfigMapObject = ConfigObject<ConfigMapSpec>;

@@ -35,6 +35,8 @@ export function readRunAsUser(fields: Fields): { readonly runAsUser?: number } {
 
 function readEnvironment(container: Fields): { readonly env?: Readonly<Record<string, string>> } {
   const variables = container.list("env").filter((variable) => variablesRead.has(variable.string("name")));
-  const set = variables.map((variable) => [variable.string("name"), variable.string("value")] as const).filter(([, value]) => value !== "");
+  const set = variables
+    .map((variable) => [variable.string("name"), variable.string("value")] as const)
+    .filter(([, value]) => value !== "");
   return set.length === 0 ? {} : { env: Object.fromEntries(set) };
 }

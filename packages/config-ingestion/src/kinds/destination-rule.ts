@@ -16,7 +16,9 @@ import { istioKind } from "./istio-kind.js";
 
 export type DestinationRuleObject = ConfigObject<DestinationRule>;
 
-export const destinationRules = collection<DestinationRuleObject>("DestinationRule", { filter: discoveryNamespacesFilter });
+export const destinationRules = collection<DestinationRuleObject>("DestinationRule", {
+  filter: discoveryNamespacesFilter,
+});
 
 /** By host: as written, or `ns/host` for a short name (see `hostBuckets`). */
 export const destinationRulesByHost = index(destinationRules, "byHost", (v) => [hostBucket(v.spec.host, v.namespace)]);
@@ -48,12 +50,15 @@ function validate({ spec, namespace }: DestinationRuleObject, place: Place): voi
   checkTrafficPolicy(spec.trafficPolicy, namespace, place.at("trafficPolicy"));
   const names = new Set<string>();
   each(spec.subsets, place.at("subsets"), (subset, at) => {
-    if (names.has(subset.name)) at.at("name").error(`is ${JSON.stringify(subset.name)} a second time, expected each name once`);
+    if (names.has(subset.name))
+      at.at("name").error(`is ${JSON.stringify(subset.name)} a second time, expected each name once`);
     names.add(subset.name);
     checkSubsetName(subset.name, at.at("name"));
     checkLabels(subset.labels, at.at("labels"));
     checkTrafficPolicy(subset.trafficPolicy, namespace, at.at("trafficPolicy"));
   });
-  checkExportTo(spec.exportTo, namespace, place.at("exportTo"), { ownNamespaceOnly: spec.workloadSelector !== undefined });
+  checkExportTo(spec.exportTo, namespace, place.at("exportTo"), {
+    ownNamespaceOnly: spec.workloadSelector !== undefined,
+  });
   checkSelector(spec.workloadSelector, place.at("workloadSelector"));
 }

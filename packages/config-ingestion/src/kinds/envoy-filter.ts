@@ -4,7 +4,12 @@ import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { each, type Place } from "../validation/place.js";
 import { atMostOne, port, type Shape } from "../validation/shape.js";
-import { checkAttachment, checkWorkloadSelector, targetRefsShape, workloadSelectorShape } from "../validation/targets.js";
+import {
+  checkAttachment,
+  checkWorkloadSelector,
+  targetRefsShape,
+  workloadSelectorShape,
+} from "../validation/targets.js";
 import { checkPatch } from "./envoy-filter/patch.js";
 import { istioKind } from "./istio-kind.js";
 

@@ -1,5 +1,10 @@
 import { collection, index } from "@istiod/incremental";
-import { GatewaySchema, ServerTLSSettings_TLSmode as Mode, type Gateway, type Server } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  GatewaySchema,
+  ServerTLSSettings_TLSmode as Mode,
+  type Gateway,
+  type Server,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkIpAddress, checkPort, checkUnixSocket } from "../validation/addresses.js";
@@ -37,7 +42,9 @@ export const gatewayKind = istioKind({
 /** As Istio's `ValidateGateway`. */
 function validate({ spec, name }: GatewayObject, place: Place): void {
   if (!isDnsLabel(name))
-    place.error(`belongs to a Gateway named ${JSON.stringify(name)}, expected a name of at most 63 letters, digits and inner hyphens`);
+    place.error(
+      `belongs to a Gateway named ${JSON.stringify(name)}, expected a name of at most 63 letters, digits and inner hyphens`,
+    );
   if (spec.servers.length === 0) place.at("servers").error("is empty, expected at least one server");
   const portNames = new Set<string>();
   each(spec.servers, place.at("servers"), (server, at) => {
@@ -61,7 +68,8 @@ function checkServer(server: Server, place: Place): void {
   if (!isKnownProtocol(port.protocol)) {
     place.at("port", "protocol").error(`is ${JSON.stringify(port.protocol)}, expected one of ${protocolNames}`);
   } else if (isTls(port.protocol)) {
-    if (tls === undefined) place.at("tls").error(`is missing, expected TLS settings beside the protocol ${port.protocol}`);
+    if (tls === undefined)
+      place.at("tls").error(`is missing, expected TLS settings beside the protocol ${port.protocol}`);
   } else if (tls !== undefined) {
     const redirects =
       isHttp(port.protocol) &&
@@ -72,7 +80,9 @@ function checkServer(server: Server, place: Place): void {
     if (!redirects)
       place
         .at("tls")
-        .error(`is set beside the protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`);
+        .error(
+          `is set beside the protocol ${port.protocol}, expected ${isHttp(port.protocol) ? "httpsRedirect only" : "none"}`,
+        );
   }
 }
 
@@ -81,8 +91,10 @@ function checkBind({ port, bind }: Server, place: Place): void {
   if (socket) checkUnixSocket(bind.slice(unix.length), place.at("bind"));
   else if (bind !== "") checkIpAddress(bind, place.at("bind"));
   if (port === undefined) return;
-  if (socket && port.number !== 0) place.at("port", "number").error(`is ${port.number}, expected 0 beside a Unix socket`);
+  if (socket && port.number !== 0)
+    place.at("port", "number").error(`is ${port.number}, expected 0 beside a Unix socket`);
   else if (!socket) checkPort(port.number, place.at("port", "number"));
-  if (port.targetPort > 0) place.at("port", "targetPort").error("is set, expected none on a Gateway, where it has no effect");
+  if (port.targetPort > 0)
+    place.at("port", "targetPort").error("is set, expected none on a Gateway, where it has no effect");
   if (port.name === "") place.at("port", "name").error("is missing, expected a name");
 }

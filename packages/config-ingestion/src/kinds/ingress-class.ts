@@ -22,5 +22,7 @@ export const ingressClassKind = declareKind<IngressClassSpec, undefined>({
   labels: () => false,
   annotations: () => false,
   key: ({ name }) => name,
-  decode: (manifest, report) => ({ spec: { controller: Fields.of(manifest.body, report).object("spec").string("controller") } }),
+  decode: (manifest, report) => ({
+    spec: { controller: Fields.of(manifest.body, report).object("spec").string("controller") },
+  }),
 });

@@ -1,8 +1,9 @@
 const domains = ["gateway.networking.k8s.io", "resource.opentelemetry.io"];
 
 /**
- * Reports whether something reads a label or annotation: those in the domains of Istio, and a few more. Istio's analysis counts every
- * domain that ends with `istio.io` among them; Secrets of remote clusters have labels of the domain `istio`.
+ * Reports whether something reads a label or annotation: those in the domains of Istio, and a few more. Istio's
+ * analysis counts every domain that ends with `istio.io` among them; Secrets of remote clusters have labels of the
+ * domain `istio`.
  */
 export function isIstioKey(key: string): boolean {
   const slash = key.indexOf("/");

@@ -55,7 +55,11 @@ export function istioKind<D extends DescMessage, T = undefined>(options: IstioKi
       return status === undefined ? { spec } : { spec, status };
     },
     validate(object, report) {
-      checkAnnotations(object.annotations, options.dryRunAllowed?.(object.spec), Place.of(report, ["metadata", "annotations"]));
+      checkAnnotations(
+        object.annotations,
+        options.dryRunAllowed?.(object.spec),
+        Place.of(report, ["metadata", "annotations"]),
+      );
       options.validate(object, Place.spec(report));
     },
   });

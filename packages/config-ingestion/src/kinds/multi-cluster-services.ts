@@ -15,7 +15,10 @@ export type ServiceExportObject = ConfigObject<ServiceExportSpec>;
 
 /** What a cluster knows of a service that some cluster exports. */
 export interface ServiceImportSpec {
-  /** The service's addresses in this cluster, under its name of the whole set of clusters; sorted. Those that are no IP addresses are left out. */
+  /**
+   * The service's addresses in this cluster, under its name of the whole set of clusters; sorted. Those that are no IP
+   * addresses are left out.
+   */
   readonly ips: readonly string[];
 }
 export type ServiceImportObject = ConfigObject<ServiceImportSpec>;
@@ -30,8 +33,8 @@ export const serviceImports = collection<ServiceImportObject>("ServiceImport", {
 export const serviceImportsByName = index(serviceImports, "byName", ({ namespace, name }) => [`${namespace}/${name}`]);
 
 /**
- * The kinds of multi-cluster services as an API server has them that serves them under another group, or another version. Their objects are in
- * the same collections.
+ * The kinds of multi-cluster services as an API server has them that serves them under another group, or another
+ * version. Their objects are in the same collections.
  */
 export function multiClusterKinds(group = multiClusterGroup, version = ""): readonly Kind[] {
   const common = {
@@ -43,7 +46,12 @@ export function multiClusterKinds(group = multiClusterGroup, version = ""): read
     key: clusterKey,
   } as const;
   return [
-    declareKind<ServiceExportSpec, undefined>({ ...common, kind: "ServiceExport", collection: serviceExports, decode: () => ({ spec: {} }) }),
+    declareKind<ServiceExportSpec, undefined>({
+      ...common,
+      kind: "ServiceExport",
+      collection: serviceExports,
+      decode: () => ({ spec: {} }),
+    }),
     declareKind<ServiceImportSpec, undefined>({
       ...common,
       kind: "ServiceImport",
@@ -51,7 +59,8 @@ export function multiClusterKinds(group = multiClusterGroup, version = ""): read
       decode: (manifest, report) => {
         const stated = Fields.of(manifest.body, report).object("spec").strings("ips");
         stated.forEach((ip, i) => {
-          if (!isIpAddress(ip)) report.warning(["spec", "ips", i], `is ${JSON.stringify(ip)}, expected an IP address; it is left out`);
+          if (!isIpAddress(ip))
+            report.warning(["spec", "ips", i], `is ${JSON.stringify(ip)}, expected an IP address; it is left out`);
         });
         return { spec: { ips: stated.filter(isIpAddress).sort() } };
       },

@@ -1,5 +1,8 @@
 import { collection, index } from "@istiod/incremental";
-import { PeerAuthenticationSchema, type PeerAuthentication } from "@istiod/istio-api/security/v1beta1/peer_authentication";
+import {
+  PeerAuthenticationSchema,
+  type PeerAuthentication,
+} from "@istiod/istio-api/security/v1beta1/peer_authentication";
 import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { isPort } from "../validation/addresses.js";
@@ -10,7 +13,9 @@ import { istioKind } from "./istio-kind.js";
 
 export type PeerAuthenticationObject = ConfigObject<PeerAuthentication>;
 
-export const peerAuthentications = collection<PeerAuthenticationObject>("PeerAuthentication", { filter: discoveryNamespacesFilter });
+export const peerAuthentications = collection<PeerAuthenticationObject>("PeerAuthentication", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const peerAuthenticationsByNamespace = index(peerAuthentications, "byNamespace", (v) => [v.namespace]);
 
@@ -32,6 +37,7 @@ function validate({ spec }: PeerAuthenticationObject, place: Place): void {
   if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0)
     place.at("portLevelMtls").error("is set, expected a selector with labels beside it");
   for (const port of ports)
-    if (!isPort(Number(port))) place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);
+    if (!isPort(Number(port)))
+      place.at("portLevelMtls", port).error(`is for port ${port}, expected a port from 1 to 65535`);
   checkSelector(spec.selector, place.at("selector"));
 }

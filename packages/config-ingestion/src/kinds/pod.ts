@@ -59,7 +59,9 @@ export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ??
 export const podsByNamespace = index(pods, "byNamespace", (p) => [`${p.cluster}/${p.namespace}`]);
 
 /** By the node that they run on, `cluster/node`. */
-export const podsByNode = index(pods, "byNode", (p) => (p.spec.nodeName === "" ? [] : [`${p.cluster}/${p.spec.nodeName}`]));
+export const podsByNode = index(pods, "byNode", (p) =>
+  p.spec.nodeName === "" ? [] : [`${p.cluster}/${p.spec.nodeName}`],
+);
 
 export const podKind = declareKind<PodSpec, PodStatus>({
   kind: "Pod",
@@ -81,7 +83,10 @@ export const podKind = declareKind<PodSpec, PodStatus>({
       .list("podIPs")
       .map((i) => i.string("ip"))
       .filter((ip) => ip !== "" && ip !== podIP);
-    const running = [...spec.list("containers"), ...spec.list("initContainers").filter((c) => c.string("restartPolicy") === "Always")];
+    const running = [
+      ...spec.list("containers"),
+      ...spec.list("initContainers").filter((c) => c.string("restartPolicy") === "Always"),
+    ];
     return {
       spec: {
         serviceAccountName: spec.string("serviceAccountName", "default"),
@@ -90,14 +95,20 @@ export const podKind = declareKind<PodSpec, PodStatus>({
         hostname: spec.string("hostname"),
         subdomain: spec.string("subdomain"),
         ports: running.flatMap((c) =>
-          c
-            .list("ports")
-            .map((p) => ({ name: p.string("name"), containerPort: p.port("containerPort"), protocol: p.string("protocol", "TCP") })),
+          c.list("ports").map((p) => ({
+            name: p.string("name"),
+            containerPort: p.port("containerPort"),
+            protocol: p.string("protocol", "TCP"),
+          })),
         ),
         containers: readContainers(spec),
         ...readRunAsUser(spec),
         ...(owner !== undefined && {
-          controller: { apiVersion: owner.string("apiVersion"), kind: owner.string("kind"), name: owner.string("name") },
+          controller: {
+            apiVersion: owner.string("apiVersion"),
+            kind: owner.string("kind"),
+            name: owner.string("name"),
+          },
         }),
         generateName: metadata.string("generateName"),
         terminating: metadata.string("deletionTimestamp") !== "",

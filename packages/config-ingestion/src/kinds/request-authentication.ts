@@ -1,5 +1,8 @@
 import { collection, index } from "@istiod/incremental";
-import { RequestAuthenticationSchema, type RequestAuthentication } from "@istiod/istio-api/security/v1beta1/request_authentication";
+import {
+  RequestAuthenticationSchema,
+  type RequestAuthentication,
+} from "@istiod/istio-api/security/v1beta1/request_authentication";
 import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../validation/durations.js";
@@ -11,7 +14,9 @@ import { istioKind } from "./istio-kind.js";
 
 export type RequestAuthenticationObject = ConfigObject<RequestAuthentication>;
 
-export const requestAuthentications = collection<RequestAuthenticationObject>("RequestAuthentication", { filter: discoveryNamespacesFilter });
+export const requestAuthentications = collection<RequestAuthenticationObject>("RequestAuthentication", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const requestAuthenticationsByNamespace = index(requestAuthentications, "byNamespace", (v) => [v.namespace]);
 

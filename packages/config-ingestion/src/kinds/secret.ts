@@ -32,7 +32,8 @@ export const secretKind = declareKind<SecretSpec, undefined>({
     const body = Fields.secret(manifest.body, report);
     const data: Record<string, Uint8Array> = {};
     for (const [key, value] of Object.entries(body.bytesMap("data"))) data[key] = value;
-    for (const [key, value] of Object.entries(body.stringMap("stringData"))) data[key] = new TextEncoder().encode(value);
+    for (const [key, value] of Object.entries(body.stringMap("stringData")))
+      data[key] = new TextEncoder().encode(value);
     return { spec: { type: body.string("type", "Opaque"), data } };
   },
 });

@@ -9,7 +9,9 @@ export type ServiceAccountSpec = Readonly<Record<string, never>>;
 export type ServiceAccountObject = ConfigObject<ServiceAccountSpec>;
 
 /** Keyed `cluster/ns/name`. */
-export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", { filter: discoveryNamespacesFilter });
+export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const serviceAccountKind = declareKind<ServiceAccountSpec, undefined>({
   kind: "ServiceAccount",

@@ -1,5 +1,9 @@
 import { collection, index } from "@istiod/incremental";
-import { OutboundTrafficPolicy_Mode as OutboundMode, SidecarSchema, type Sidecar } from "@istiod/istio-api/networking/v1alpha3/sidecar";
+import {
+  OutboundTrafficPolicy_Mode as OutboundMode,
+  SidecarSchema,
+  type Sidecar,
+} from "@istiod/istio-api/networking/v1alpha3/sidecar";
 import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkConnectionPool } from "../validation/connection-pool.js";

@@ -55,8 +55,10 @@ function validate({ spec }: TelemetryObject, place: Place): void {
       for (const [tag, { operation, value }] of Object.entries(tagOverrides)) {
         const valueAt = override.at("tagOverrides", tag, "value");
         if (tag === "") override.at("tagOverrides").warning("has an empty name, expected the name of a tag");
-        if (operation === Operation.UPSERT && value === "") valueAt.error("is missing, expected a value where the operation is UPSERT");
-        if (operation === Operation.REMOVE && value !== "") valueAt.error("is set, expected none where the operation is REMOVE");
+        if (operation === Operation.UPSERT && value === "")
+          valueAt.error("is missing, expected a value where the operation is UPSERT");
+        if (operation === Operation.REMOVE && value !== "")
+          valueAt.error("is set, expected none where the operation is REMOVE");
       }
     });
   });
@@ -70,7 +72,8 @@ function validate({ spec }: TelemetryObject, place: Place): void {
 function checkTracing(tracing: readonly Tracing[], place: Place): void {
   if (tracing.length > 1) place.warning(`has ${tracing.length} elements, of which only the first has an effect`);
   each(tracing, place, (t, at) => {
-    if (t.providers.length > 1) at.at("providers").warning(`has ${t.providers.length} elements, of which only the first has an effect`);
+    if (t.providers.length > 1)
+      at.at("providers").warning(`has ${t.providers.length} elements, of which only the first has an effect`);
     checkProviders(t.providers, at.at("providers"));
     checkRange(t.randomSamplingPercentage ?? 0, 0, 100, at.at("randomSamplingPercentage"));
     for (const [tag, { type }] of Object.entries(t.customTags)) {

@@ -10,7 +10,9 @@ import { checkWasm, wasmShape } from "./wasm/wasm.js";
 
 export type TrafficExtensionObject = ConfigObject<TrafficExtension>;
 
-export const trafficExtensions = collection<TrafficExtensionObject>("TrafficExtension", { filter: discoveryNamespacesFilter });
+export const trafficExtensions = collection<TrafficExtensionObject>("TrafficExtension", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const trafficExtensionsByNamespace = index(trafficExtensions, "byNamespace", (v) => [v.namespace]);
 

@@ -22,10 +22,16 @@ import { virtualHostFault } from "./virtual-service/virtual-host.js";
 
 export type VirtualServiceObject = ConfigObject<VirtualService>;
 
-export const virtualServices = collection<VirtualServiceObject>("VirtualService", { filter: discoveryNamespacesFilter });
+export const virtualServices = collection<VirtualServiceObject>("VirtualService", {
+  filter: discoveryNamespacesFilter,
+});
 
-/** By host: as written, or `ns/host` for a short name (see `hostBuckets`). Delegates have no host and are in no bucket. */
-export const virtualServicesByHost = index(virtualServices, "byHost", (v) => v.spec.hosts.map((host) => hostBucket(host, v.namespace)));
+/**
+ * By host: as written, or `ns/host` for a short name (see `hostBuckets`). Delegates have no host and are in no bucket.
+ */
+export const virtualServicesByHost = index(virtualServices, "byHost", (v) =>
+  v.spec.hosts.map((host) => hostBucket(host, v.namespace)),
+);
 
 /** By the gateway that it is attached to: `mesh`, or `ns/name`. Without any, `mesh`. A delegate is in no bucket. */
 export const virtualServicesByGateway = index(virtualServices, "byGateway", (v) => {
@@ -35,7 +41,9 @@ export const virtualServicesByGateway = index(virtualServices, "byGateway", (v) 
 
 export const virtualServicesByNamespace = index(virtualServices, "byNamespace", (v) => [v.namespace]);
 
-/** `ns/name` of a gateway that a route names: a bare name means the route's namespace, `./name` too; `mesh` is itself. */
+/**
+ * `ns/name` of a gateway that a route names: a bare name means the route's namespace, `./name` too; `mesh` is itself.
+ */
 export function gatewayName(name: string, namespace: string): string {
   if (name === "mesh") return name;
   const slash = name.indexOf("/");
@@ -69,12 +77,14 @@ function validate({ spec, namespace }: VirtualServiceObject, place: Place): void
   const delegate = hosts.length === 0;
   if (delegate) {
     for (const field of ["gateways", "tls", "tcp"] as const)
-      if (spec[field].length > 0) place.at(field).error("is set, expected none without hosts: the VirtualService is one to delegate to");
+      if (spec[field].length > 0)
+        place.at(field).error("is set, expected none without hosts: the VirtualService is one to delegate to");
   }
   checkGatewayNames(gateways, place.at("gateways"));
   const toGateway = gateways.length > 0 && !gateways.includes("mesh");
   checkHosts(spec, toGateway, place.at("hosts"));
-  if (http.length === 0 && tls.length === 0 && tcp.length === 0) place.error("has no routes, expected http, tls or tcp");
+  if (http.length === 0 && tls.length === 0 && tcp.length === 0)
+    place.error("has no routes, expected http, tls or tcp");
   each(http, place.at("http"), (route, at) => checkHttpRoute(route, { delegate, toGateway }, at));
   each(tls, place.at("tls"), (route, at) => checkTlsRoute(route, spec, !gateways.includes("mesh"), at));
   each(tcp, place.at("tcp"), checkTcpRoute);

@@ -1,5 +1,9 @@
 import { collection, index } from "@istiod/incremental";
-import { WorkloadGroupSchema, type ReadinessProbe, type WorkloadGroup } from "@istiod/istio-api/networking/v1alpha3/workload_group";
+import {
+  WorkloadGroupSchema,
+  type ReadinessProbe,
+  type WorkloadGroup,
+} from "@istiod/istio-api/networking/v1alpha3/workload_group";
 import type { ConfigObject } from "../config-object.js";
 import { discoveryNamespacesFilter } from "../mesh/discovered-namespaces.js";
 import { checkPort } from "../validation/addresses.js";
@@ -47,7 +51,13 @@ function validate({ spec }: WorkloadGroupObject, place: Place): void {
 }
 
 function checkProbe(probe: ReadinessProbe, place: Place): void {
-  for (const field of ["periodSeconds", "initialDelaySeconds", "timeoutSeconds", "successThreshold", "failureThreshold"] as const) {
+  for (const field of [
+    "periodSeconds",
+    "initialDelaySeconds",
+    "timeoutSeconds",
+    "successThreshold",
+    "failureThreshold",
+  ] as const) {
     if (probe[field] < 0) place.at(field).error(`is ${probe[field]}, expected 0 or more`);
   }
   const { healthCheckMethod: method } = probe;
@@ -58,7 +68,8 @@ function checkProbe(probe: ReadinessProbe, place: Place): void {
       if (!["", "HTTP", "HTTPS"].includes(method.value.scheme))
         at.at("scheme").error(`is ${JSON.stringify(method.value.scheme)}, expected HTTP or HTTPS`);
       each(method.value.httpHeaders, at.at("httpHeaders"), ({ name }, header) => {
-        if (!/^[-A-Za-z0-9]+$/.test(name)) header.at("name").error(`is ${JSON.stringify(name)}, expected the name of a header`);
+        if (!/^[-A-Za-z0-9]+$/.test(name))
+          header.at("name").error(`is ${JSON.stringify(name)}, expected the name of a header`);
       });
       break;
     }

@@ -10,7 +10,8 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
   const names = new Set<string>();
   each(providers, place, ({ name, provider }, at) => {
     if (name === "") at.at("name").warning("is missing, expected a name by which the provider is used");
-    else if (names.has(name)) at.at("name").warning(`is ${JSON.stringify(name)} a second time, expected each name once`);
+    else if (names.has(name))
+      at.at("name").warning(`is ${JSON.stringify(name)} a second time, expected each name once`);
     names.add(name);
     if (provider.case === undefined) {
       at.warning("has no provider of a kind that is known");
@@ -22,13 +23,17 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
       if (!isPort(provider.value.port))
         within
           .at("port")
-          .warning(`is ${provider.value.port === 0 ? "0 or missing" : provider.value.port}, expected a port from 1 to 65535`);
+          .warning(
+            `is ${provider.value.port === 0 ? "0 or missing" : provider.value.port}, expected a port from 1 to 65535`,
+          );
     }
     switch (provider.case) {
       case "envoyExtAuthzHttp":
         checkStatusOnError(provider.value.statusOnError, within.at("statusOnError"));
         if (provider.value.pathPrefix !== "" && !provider.value.pathPrefix.startsWith("/"))
-          within.at("pathPrefix").warning(`is ${JSON.stringify(provider.value.pathPrefix)}, expected it to begin with /`);
+          within
+            .at("pathPrefix")
+            .warning(`is ${JSON.stringify(provider.value.pathPrefix)}, expected it to begin with /`);
         break;
       case "envoyExtAuthzGrpc":
         checkStatusOnError(provider.value.statusOnError, within.at("statusOnError"));
@@ -49,7 +54,8 @@ function checkProviderService(service: string, place: Place): void {
     slash < 0
       ? fqdnFault(host) === undefined || isIpAddress(host)
       : slash > 0 && host.includes(".") && (fqdnFault(host) === undefined || host.startsWith("*."));
-  if (!sound) place.warning(`is ${service === "" ? "missing" : JSON.stringify(service)}, expected host or namespace/host`);
+  if (!sound)
+    place.warning(`is ${service === "" ? "missing" : JSON.stringify(service)}, expected host or namespace/host`);
 }
 
 function checkStatusOnError(status: string, place: Place): void {

@@ -22,12 +22,16 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   if (nanoseconds(mesh.connectTimeout) > hour)
     place.at("connectTimeout").error(`is ${formatDuration(mesh.connectTimeout)}, expected at most 1h`);
   if (nanoseconds(mesh.protocolDetectionTimeout) % 1_000_000n !== 0n)
-    place.at("protocolDetectionTimeout").error(`is ${formatDuration(mesh.protocolDetectionTimeout)}, expected whole milliseconds`);
+    place
+      .at("protocolDetectionTimeout")
+      .error(`is ${formatDuration(mesh.protocolDetectionTimeout)}, expected whole milliseconds`);
   if (mesh.defaultConfig === undefined) place.at("defaultConfig").error("is missing, expected a proxy configuration");
   else checkProxyConfig(mesh.defaultConfig, place.at("defaultConfig"));
   checkLocalityLb(mesh.localityLbSetting, true, place.at("localityLbSetting"));
   checkZoneAwareLb(mesh.zoneAwareLbSetting, true, place.at("zoneAwareLbSetting"));
-  each(mesh.serviceSettings, place.at("serviceSettings"), (settings, at) => each(settings.hosts, at.at("hosts"), checkWildcardDomain));
+  each(mesh.serviceSettings, place.at("serviceSettings"), (settings, at) =>
+    each(settings.hosts, at.at("hosts"), checkWildcardDomain),
+  );
   each(mesh.discoverySelectors, place.at("discoverySelectors"), checkLabelSelector);
   checkTrustDomain(mesh.trustDomain, place.at("trustDomain"));
   each(mesh.trustDomainAliases, place.at("trustDomainAliases"), checkTrustDomain);
@@ -36,16 +40,23 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
     place.at("meshMTLS", "ecdhCurves").error("is set, expected none: the curves of the mesh's TLS are fixed");
   const seen = new Set<string>();
   each(mesh.tlsDefaults?.ecdhCurves ?? [], place.at("tlsDefaults", "ecdhCurves"), (curve, at) => {
-    if (curve !== "" && !curves.includes(curve)) at.warning(`is ${JSON.stringify(curve)}, expected one of ${curves.join(", ")}`);
+    if (curve !== "" && !curves.includes(curve))
+      at.warning(`is ${JSON.stringify(curve)}, expected one of ${curves.join(", ")}`);
     else if (seen.has(curve)) at.warning(`is ${JSON.stringify(curve)} a second time`);
     seen.add(curve);
   });
   checkConnectionPool(mesh.defaultTrafficPolicy?.connectionPool, place.at("defaultTrafficPolicy", "connectionPool"));
-  checkOutlierDetection(mesh.defaultTrafficPolicy?.outlierDetection, place.at("defaultTrafficPolicy", "outlierDetection"));
+  checkOutlierDetection(
+    mesh.defaultTrafficPolicy?.outlierDetection,
+    place.at("defaultTrafficPolicy", "outlierDetection"),
+  );
   checkInboundRetries(mesh.defaultInboundHttpRetryPolicy, place.at("defaultInboundHttpRetryPolicy"));
 }
 
-/** An inbound route leads to one cluster of one endpoint, so of retries only their number, condition and backoff mean something. */
+/**
+ * An inbound route leads to one cluster of one endpoint, so of retries only their number, condition and backoff mean
+ * something.
+ */
 function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void {
   if (retries === undefined) return;
   checkHttpRetry(retries, place);

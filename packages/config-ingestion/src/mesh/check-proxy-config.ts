@@ -1,16 +1,23 @@
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import type { ProxyConfig, ProxyConfig_ConnectionSettings as ConnectionSettings } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import type {
+  ProxyConfig,
+  ProxyConfig_ConnectionSettings as ConnectionSettings,
+} from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { checkPort, checkServerAddress } from "../validation/addresses.js";
 import { checkClientTls } from "../validation/client-tls.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
 import type { Place } from "../validation/place.js";
 
-/** Checks the proxy configuration of a mesh after defaults were applied, as Istio does (`ValidateMeshConfigProxyConfig`). */
+/**
+ * Checks the proxy configuration of a mesh after defaults were applied, as Istio does
+ * (`ValidateMeshConfigProxyConfig`).
+ */
 export function checkProxyConfig(config: ProxyConfig, place: Place): void {
   for (const field of ["configPath", "binaryPath", "discoveryAddress"] as const) {
     if (config[field] === "") place.at(field).error("is empty, expected a value");
   }
-  if (config.clusterName.case === undefined) place.at("serviceCluster").error("is missing, expected it or tracingServiceName");
+  if (config.clusterName.case === undefined)
+    place.at("serviceCluster").error("is missing, expected it or tracingServiceName");
   else if (config.clusterName.case === "serviceCluster" && config.clusterName.value === "")
     place.at("serviceCluster").error("is empty, expected a name");
   checkDuration(config.drainDuration, place.at("drainDuration"));
@@ -26,7 +33,9 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
   if (config.envoyMetricsServiceAddress !== "")
     place.at("envoyMetricsServiceAddress").warning("is deprecated, expected envoyMetricsService");
   if ("ISTIO_META_DNS_AUTO_ALLOCATE" in config.proxyMetadata)
-    place.at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE").warning("is deprecated: addresses are allocated without it");
+    place
+      .at("proxyMetadata", "ISTIO_META_DNS_AUTO_ALLOCATE")
+      .warning("is deprecated: addresses are allocated without it");
   checkTracing(config, place.at("tracing"));
   checkPort(config.proxyAdminPort, place.at("proxyAdminPort"));
   checkPort(config.statusPort, place.at("statusPort"));
@@ -35,7 +44,8 @@ export function checkProxyConfig(config: ProxyConfig, place: Place): void {
     place.at("privateKeyProvider").error("is empty, expected cryptomb or qat");
   if (provider?.case !== undefined && nanoseconds(provider.value.pollDelay) === 0n)
     place.at("privateKeyProvider", provider.case, "pollDelay").error("is 0 or missing, expected a duration");
-  if (config.connectionSettings !== undefined) checkConnectionSettings(config.connectionSettings, place.at("connectionSettings"));
+  if (config.connectionSettings !== undefined)
+    checkConnectionSettings(config.connectionSettings, place.at("connectionSettings"));
 }
 
 function checkTracing(config: ProxyConfig, place: Place): void {

@@ -23,21 +23,30 @@ export function configCluster(q: Reader): string {
 const discoverySelectors = query("discoverySelectors", (q): readonly LabelSelector[] => selectorsOf(q));
 
 /**
- * Whether the objects of a cluster's namespace are seen at all (`MeshConfig.discoverySelectors`): no selectors are there, or one matches the
- * labels of the cluster's own Namespace. The root namespace is no exception, and a namespace without a Namespace object is not selected.
- * Source: `pkg/kube/namespace/filter.go`.
+ * Whether the objects of a cluster's namespace are seen at all (`MeshConfig.discoverySelectors`): no selectors are
+ * there, or one matches the labels of the cluster's own Namespace. The root namespace is no exception, and a namespace
+ * without a Namespace object is not selected. Source: `pkg/kube/namespace/filter.go`.
  */
-export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean => isSelected(q, at, q.call(discoverySelectors)));
+export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean =>
+  isSelected(q, at, q.call(discoverySelectors)),
+);
 
 /**
- * The filter of every namespaced kind: hides objects of namespaces that are not discovered from queries. Cluster-scoped kinds (Namespace,
- * Node, IngressClass) have none.
+ * The filter of every namespaced kind: hides objects of namespaces that are not discovered from queries. Cluster-scoped
+ * kinds (Namespace, Node, IngressClass) have none.
  */
 export const discoveryNamespacesFilter: EntryFilter = (q) =>
   q.call(discoverySelectors).length === 0 ? undefined : (key) => q.call(isDiscovered, placeOfKey(q, key));
 
-/** The namespace for whose sake queries do not see an entry of a collection; undefined: they see it. Not for queries, which do not see it. */
-export function undiscoveredNamespace(database: Reader, of: Collection<unknown>, key: string): ClusterNamespace | undefined {
+/**
+ * The namespace for whose sake queries do not see an entry of a collection; undefined: they see it. Not for queries,
+ * which do not see it.
+ */
+export function undiscoveredNamespace(
+  database: Reader,
+  of: Collection<unknown>,
+  key: string,
+): ClusterNamespace | undefined {
   if (of.filter !== discoveryNamespacesFilter) return undefined;
   const place = placeOfKey(database, key);
   return isSelected(database, place, selectorsOf(database)) ? undefined : place;
@@ -58,7 +67,9 @@ function isSelected(q: Reader, at: ClusterNamespace, selectors: readonly LabelSe
   return namespace !== undefined && selectors.some((selector) => matchesLabelSelector(selector, namespace.labels));
 }
 
-/** Where an object of a namespaced kind is, by its key: what exists once in a mesh is of the configuration's cluster. */
+/**
+ * Where an object of a namespaced kind is, by its key: what exists once in a mesh is of the configuration's cluster.
+ */
 function placeOfKey(q: Reader, key: string): ClusterNamespace {
   const first = key.indexOf("/");
   const second = key.indexOf("/", first + 1);

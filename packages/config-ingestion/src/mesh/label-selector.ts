@@ -4,12 +4,16 @@ import { each, type Place } from "../validation/place.js";
 /** A Kubernetes label selector, of the mesh configuration or of another object. */
 interface Selector {
   readonly matchLabels: Readonly<Record<string, string>>;
-  readonly matchExpressions: readonly { readonly key: string; readonly operator: string; readonly values: readonly string[] }[];
+  readonly matchExpressions: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values: readonly string[];
+  }[];
 }
 
 /**
- * Reports whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator, or with
- * values that do not suit the operator, nothing.
+ * Reports whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator,
+ * or with values that do not suit the operator, nothing.
  */
 export function matchesLabelSelector(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   for (const name in selector.matchLabels) {
@@ -39,8 +43,11 @@ const withoutValues = ["Exists", "DoesNotExist"];
 export function checkLabelSelector({ matchExpressions }: LabelSelector, place: Place): void {
   each(matchExpressions, place.at("matchExpressions"), ({ operator, values }, at) => {
     const known = [...withValues, ...withoutValues];
-    if (!known.includes(operator)) at.at("operator").error(`is ${JSON.stringify(operator)}, expected one of ${known.join(", ")}`);
-    else if (withValues.includes(operator) && values.length === 0) at.at("values").error(`is empty, expected values for operator ${operator}`);
-    else if (withoutValues.includes(operator) && values.length > 0) at.at("values").error(`is set, expected none for operator ${operator}`);
+    if (!known.includes(operator))
+      at.at("operator").error(`is ${JSON.stringify(operator)}, expected one of ${known.join(", ")}`);
+    else if (withValues.includes(operator) && values.length === 0)
+      at.at("values").error(`is empty, expected values for operator ${operator}`);
+    else if (withoutValues.includes(operator) && values.length > 0)
+      at.at("values").error(`is set, expected none for operator ${operator}`);
   });
 }

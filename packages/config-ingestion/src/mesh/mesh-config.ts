@@ -1,6 +1,10 @@
 import { clone } from "@bufbuild/protobuf";
 import { collection } from "@istiod/incremental";
-import { MeshConfig_DefaultProvidersSchema, MeshConfigSchema, type MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
+import {
+  MeshConfig_DefaultProvidersSchema,
+  MeshConfigSchema,
+  type MeshConfig,
+} from "@istiod/istio-api/mesh/v1alpha1/config";
 import { ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { record } from "../documents/json.js";
 import type { Report } from "../documents/report.js";
@@ -15,12 +19,16 @@ export const meshConfig = collection<MeshConfig>("MeshConfig");
 export const meshConfigKey = "mesh";
 
 /**
- * Mesh configuration with what a document sets. A field of the document takes the place of the base's, whole, except that
- * `defaultConfig` and `defaultProviders` are merged field by field, `proxyMetadata` and `proxyHeaders` entry by entry,
- * `extensionProviders` by name, and `trustDomainAliases` are united and sorted. Unknown fields are warnings.
+ * Mesh configuration with what a document sets. A field of the document takes the place of the base's, whole, except
+ * that `defaultConfig` and `defaultProviders` are merged field by field, `proxyMetadata` and `proxyHeaders` entry by
+ * entry, `extensionProviders` by name, and `trustDomainAliases` are united and sorted. Unknown fields are warnings.
  * Undefined if an error was reported. Default base: Istio's defaults. (`pkg/config/mesh`, `ApplyMeshConfig`.)
  */
-export function applyMeshConfig(document: unknown, report: Report, base: MeshConfig = defaultMeshConfig()): MeshConfig | undefined {
+export function applyMeshConfig(
+  document: unknown,
+  report: Report,
+  base: MeshConfig = defaultMeshConfig(),
+): MeshConfig | undefined {
   const merged = clone(MeshConfigSchema, base);
   const json = record(document ?? {});
   if (json === undefined) {
@@ -61,13 +69,20 @@ export function applyMeshConfig(document: unknown, report: Report, base: MeshCon
   return refused ? undefined : merged;
 }
 
-/** Proxy configuration as a proxy reports it. Unknown fields are warnings, durations may be in Go's form. Undefined if an error was reported. */
+/**
+ * Proxy configuration as a proxy reports it. Unknown fields are warnings, durations may be in Go's form. Undefined if
+ * an error was reported.
+ */
 export function readProxyConfig(json: unknown, report: Report): ProxyConfig | undefined {
   return decodeTolerantly(ProxyConfigSchema, json, report);
 }
 
 /** Proxy configuration with what `json`, whose message is `given`, sets. Neither argument is changed. */
-export function mergeProxyConfig(base: ProxyConfig | undefined, given: ProxyConfig, json: Readonly<Record<string, unknown>>): ProxyConfig {
+export function mergeProxyConfig(
+  base: ProxyConfig | undefined,
+  given: ProxyConfig,
+  json: Readonly<Record<string, unknown>>,
+): ProxyConfig {
   if (base === undefined) return given;
   const merged = clone(ProxyConfigSchema, base);
   override(ProxyConfigSchema, merged, given, json);

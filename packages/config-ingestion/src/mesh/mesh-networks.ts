@@ -13,7 +13,10 @@ export const meshNetworks = collection<MeshNetworks>("MeshNetworks");
 
 export const meshNetworksKey = "networks";
 
-/** The networks that a document names; an empty one names none. Undefined if an error was reported. Unknown fields are warnings. */
+/**
+ * The networks that a document names; an empty one names none. Undefined if an error was reported. Unknown fields are
+ * warnings.
+ */
 export function readMeshNetworks(document: unknown, report: Report): MeshNetworks | undefined {
   const networks = decodeTolerantly(MeshNetworksSchema, document ?? {}, report);
   if (networks === undefined) return undefined;
@@ -23,7 +26,9 @@ export function readMeshNetworks(document: unknown, report: Report): MeshNetwork
     each(network.endpoints, place.at("networks", name, "endpoints"), ({ ne }, at) => {
       if (ne.case === "fromCidr") checkSubnet(ne.value, at.at("fromCidr"));
       else if (ne.case === "fromRegistry" && !isDnsLabel(ne.value))
-        at.at("fromRegistry").error(`is ${JSON.stringify(ne.value)}, expected the ID of a cluster: letters, digits and inner hyphens`);
+        at.at("fromRegistry").error(
+          `is ${JSON.stringify(ne.value)}, expected the ID of a cluster: letters, digits and inner hyphens`,
+        );
     });
     each(network.gateways, place.at("networks", name, "gateways"), (gateway, at) => {
       const { gw } = gateway;

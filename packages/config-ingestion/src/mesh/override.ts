@@ -5,7 +5,11 @@ import { findJsonFaults } from "../documents/json-faults.js";
 import type { Report } from "../documents/report.js";
 
 /** A message from its JSON form; unknown fields are warnings and left out. Undefined if an error was reported. */
-export function decodeTolerantly<D extends DescMessage>(schema: D, json: unknown, report: Report): MessageShape<D> | undefined {
+export function decodeTolerantly<D extends DescMessage>(
+  schema: D,
+  json: unknown,
+  report: Report,
+): MessageShape<D> | undefined {
   const rewritten = withProtobufDurations(schema, json);
   let refused = false;
   findJsonFaults(schema, rewritten, {

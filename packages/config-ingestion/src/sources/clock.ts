@@ -15,7 +15,10 @@ export const systemClock: Clock = {
   after(delay, callback) {
     let timer: NodeJS.Timeout;
     const wait = (left: number): void => {
-      timer = setTimeout(left > longestTimer ? () => wait(left - longestTimer) : callback, Math.min(left, longestTimer));
+      timer = setTimeout(
+        left > longestTimer ? () => wait(left - longestTimer) : callback,
+        Math.min(left, longestTimer),
+      );
     };
     wait(delay);
     return () => clearTimeout(timer);

@@ -16,9 +16,14 @@ export interface DirectorySourceOptions {
   readonly directory: string;
   /** ID of the cluster that the directory stands for. Default `Kubernetes`, as istiod's own. */
   readonly cluster?: string;
-  /** The kinds that are read. Default: all. `remoteKinds` for the clusters of a mesh that do not hold its configuration. */
+  /**
+   * The kinds that are read. Default: all. `remoteKinds` for the clusters of a mesh that do not hold its configuration.
+   */
   readonly kinds?: readonly Kind[];
-  /** Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are read. */
+  /**
+   * Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are
+   * read.
+   */
   readonly revision?: string;
   readonly clock?: Clock;
 }
@@ -30,8 +35,8 @@ const parallelReads = 16;
 const emptyFileGrace = 500;
 
 /**
- * The `.yaml` and `.yml` files below a directory, at any depth. Names that begin with a dot are left out. Survives files replaced by renaming, files that
- * are half written, links that are swapped, and directories that come and go.
+ * The `.yaml` and `.yml` files below a directory, at any depth. Names that begin with a dot are left out. Survives
+ * files replaced by renaming, files that are half written, links that are swapped, and directories that come and go.
  */
 export class DirectorySource implements Source {
   private readonly directory: string;
@@ -55,7 +60,9 @@ export class DirectorySource implements Source {
   async start(changed: () => void): Promise<void> {
     this.changed = changed;
     const stats = await stat(this.directory).catch((cause: unknown) => {
-      throw new IngestionError("unreadable", `${this.directory} ${reason(cause)}, expected a directory of YAML files`, { cause });
+      throw new IngestionError("unreadable", `${this.directory} ${reason(cause)}, expected a directory of YAML files`, {
+        cause,
+      });
     });
     if (!stats.isDirectory())
       throw new IngestionError("unreadable", `${this.directory} is no directory, expected a directory of YAML files`);
@@ -71,7 +78,11 @@ export class DirectorySource implements Source {
     }
     for (const [file, text] of texts) this.take(file, text);
     const changes = this.ledger.takeChanges();
-    return { apply: (tx) => applyChanges(tx, changes), problems: this.problems(), age: Math.max(0, Date.now() - writtenAt) };
+    return {
+      apply: (tx) => applyChanges(tx, changes),
+      problems: this.problems(),
+      age: Math.max(0, Date.now() - writtenAt),
+    };
   }
 
   stop(): void {
@@ -85,7 +96,11 @@ export class DirectorySource implements Source {
   problems(): readonly Problem[] {
     const whole = (severity: Problem["severity"], faults: ReadonlyMap<string, string>): Problem[] =>
       [...faults].map(([file, message]) => ({ severity, file, line: 0, path: [], message }));
-    return [...whole("error", this.tree.faults()), ...whole("warning", this.watches.faults()), ...this.ledger.problems()];
+    return [
+      ...whole("error", this.tree.faults()),
+      ...whole("warning", this.watches.faults()),
+      ...this.ledger.problems(),
+    ];
   }
 
   /** How many objects of each kind are in force. */
@@ -140,7 +155,12 @@ async function readAll(files: readonly string[]): Promise<ReadonlyMap<string, st
   const queue = [...files];
   const reader = async (): Promise<void> => {
     for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
-      texts.set(file, await readFile(file, "utf8").catch((cause: unknown) => (cause instanceof Error ? cause : new Error(String(cause)))));
+      texts.set(
+        file,
+        await readFile(file, "utf8").catch((cause: unknown) =>
+          cause instanceof Error ? cause : new Error(String(cause)),
+        ),
+      );
     }
   };
   await Promise.all(Array.from({ length: parallelReads }, reader));

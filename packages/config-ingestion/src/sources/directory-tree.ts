@@ -15,7 +15,10 @@ export interface TreeDifference {
 }
 
 interface DirectoryRecord {
-  /** The same path can become another directory, when a link is swapped or it is made anew. Empty while it cannot be read. */
+  /**
+   * The same path can become another directory, when a link is swapped or it is made anew. Empty while it cannot be
+   * read.
+   */
   readonly id: string;
   /** By path: what tells a file's versions apart. */
   files: Map<string, string>;
@@ -24,13 +27,16 @@ interface DirectoryRecord {
   fault: string | undefined;
 }
 
-/** Above this many names in one directory it is read as a whole: so many changes may be more than the kernel keeps for us. */
+/**
+ * Above this many names in one directory it is read as a whole: so many changes may be more than the kernel keeps for
+ * us.
+ */
 const fewNames = 256;
 
 /**
- * The configuration files below a directory, found again after something was noted to have changed. Links are followed, to files
- * and to directories. Only directories of which something was noted are read again, and where the names of files are known that
- * changed, only these files are looked at.
+ * The configuration files below a directory, found again after something was noted to have changed. Links are followed,
+ * to files and to directories. Only directories of which something was noted are read again, and where the names of
+ * files are known that changed, only these files are looked at.
  */
 export class DirectoryTree {
   private readonly records = new Map<string, DirectoryRecord>();
@@ -65,7 +71,9 @@ export class DirectoryTree {
 
   /** Directories that could not be read, and why. What they held is not removed. */
   faults(): ReadonlyMap<string, string> {
-    return new Map([...this.records].flatMap(([path, { fault }]) => (fault === undefined ? [] : [[path, fault] as const])));
+    return new Map(
+      [...this.records].flatMap(([path, { fault }]) => (fault === undefined ? [] : [[path, fault] as const])),
+    );
   }
 
   async scan(): Promise<TreeDifference> {
@@ -76,19 +84,30 @@ export class DirectoryTree {
     this.writtenAt = 0;
     for (const [path, names] of directories) {
       if (path !== this.root && !this.records.has(path)) continue;
-      if (names === "all" || !(await this.scanFiles(path, names))) await this.scanDirectory(path, this.ancestorsOf(path));
+      if (names === "all" || !(await this.scanFiles(path, names)))
+        await this.scanDirectory(path, this.ancestorsOf(path));
     }
     return { changed: this.changed, removed: this.removed, writtenAt: this.writtenAt };
   }
 
-  /** Looks at some files of a directory. Says no where that is not enough: the directory is another one, or there are directories or links. */
+  /**
+   * Looks at some files of a directory. Says no where that is not enough: the directory is another one, or there are
+   * directories or links.
+   */
   private async scanFiles(path: string, names: ReadonlySet<string>): Promise<boolean> {
     const record = this.records.get(path);
-    if (record === undefined || record.fault !== undefined || names.size > fewNames || this.watches.followsFrom(path)) return false;
+    if (record === undefined || record.fault !== undefined || names.size > fewNames || this.watches.followsFrom(path))
+      return false;
     const id = await stat(path, { bigint: true }).then(identify, () => undefined);
     if (id !== record.id || !this.watches.has(path)) return false;
     const found = await Promise.all([...names].map((name) => inspectFile(join(path, name))));
-    if (found.some(({ file, stats, fault }) => record.directories.has(file) || (stats === undefined ? !isAbsent(fault) : !stats.isFile()))) return false;
+    if (
+      found.some(
+        ({ file, stats, fault }) =>
+          record.directories.has(file) || (stats === undefined ? !isAbsent(fault) : !stats.isFile()),
+      )
+    )
+      return false;
     for (const { file, stats, fault } of found) {
       if (stats !== undefined) this.takeFile(file, stats, fault, record, record);
       else if (record.files.delete(file)) this.removed.push(file);
@@ -122,7 +141,8 @@ export class DirectoryTree {
     const found = await Promise.all(entries.map((entry) => inspect(join(path, entry.name), entry, linked)));
     for (const { file, stats, fault } of found) this.takeFile(file, stats, fault, record, before);
     const within = new Set([...ancestors, id]);
-    for (const { file, stats } of found) if (stats?.isDirectory() === true) await this.takeDirectory(file, stats, record, within);
+    for (const { file, stats } of found)
+      if (stats?.isDirectory() === true) await this.takeDirectory(file, stats, record, within);
     this.watches.follow(path, linked);
     for (const file of before?.files.keys() ?? []) if (!record.files.has(file)) this.removed.push(file);
     for (const directory of before?.directories ?? []) if (!record.directories.has(directory)) this.drop(directory);
@@ -148,10 +168,16 @@ export class DirectoryTree {
     this.writtenAt = Math.max(this.writtenAt, Number(stats.ctimeNs / 1_000_000n));
   }
 
-  private async takeDirectory(path: string, stats: BigIntStats, record: DirectoryRecord, ancestors: ReadonlySet<string>): Promise<void> {
+  private async takeDirectory(
+    path: string,
+    stats: BigIntStats,
+    record: DirectoryRecord,
+    ancestors: ReadonlySet<string>,
+  ): Promise<void> {
     record.directories.add(path);
     const known = this.records.get(path);
-    if (known === undefined || known.id !== identify(stats) || known.fault !== undefined) await this.scanDirectory(path, ancestors);
+    if (known === undefined || known.id !== identify(stats) || known.fault !== undefined)
+      await this.scanDirectory(path, ancestors);
   }
 
   /** Identities of the directories above one, by which a link back to one of them is known. */
@@ -188,7 +214,10 @@ async function inspectFile(file: string): Promise<Inspected> {
   );
 }
 
-/** What an entry of a directory is, links followed. Where a link leads to a file elsewhere, that file's directory is added to `linked`. */
+/**
+ * What an entry of a directory is, links followed. Where a link leads to a file elsewhere, that file's directory is
+ * added to `linked`.
+ */
 async function inspect(file: string, entry: Dirent, linked: Set<string>): Promise<Inspected> {
   try {
     const stats = await stat(file, { bigint: true });

@@ -9,8 +9,9 @@ import type { Write } from "./write.js";
 const ofEndpoints: ReadonlySet<unknown> = new Set([endpointSlices, pods, workloadEntries]);
 
 /**
- * Whether a write changes endpoints alone, which Istio calls `EDSUpdate`: any of an EndpointSlice, a Pod or a WorkloadEntry, and one of a ServiceEntry that has its endpoints
- * changed and nothing else, if they are sent as endpoints and not as part of a cluster.
+ * Whether a write changes endpoints alone, which Istio calls `EDSUpdate`: any of an EndpointSlice, a Pod or a
+ * WorkloadEntry, and one of a ServiceEntry that has its endpoints changed and nothing else, if they are sent as
+ * endpoints and not as part of a cluster.
  *
  * @param before the value that is to be replaced; undefined if there is none
  */
@@ -18,7 +19,10 @@ export function changesEndpointsAlone({ collection, value }: Write, before: unkn
   if (ofEndpoints.has(collection)) return true;
   if ((collection as unknown) !== serviceEntries || value === undefined || before === undefined) return false;
   const [now, then] = [value, before] as [ServiceEntryObject, ServiceEntryObject];
-  return now.spec.resolution === ServiceEntry_Resolution.STATIC && structurallyEqual(withoutEndpoints(now), withoutEndpoints(then));
+  return (
+    now.spec.resolution === ServiceEntry_Resolution.STATIC &&
+    structurallyEqual(withoutEndpoints(now), withoutEndpoints(then))
+  );
 }
 
 function withoutEndpoints(object: ServiceEntryObject): ServiceEntryObject {

@@ -22,8 +22,9 @@ export interface FileSourceOptions<V> {
 }
 
 /**
- * One YAML file that holds one value. Absent at first, it means an empty document. A bad value at first is an error that ends the start;
- * later it is a problem, and the last good value stays in force, as it does when the file disappears.
+ * One YAML file that holds one value. Absent at first, it means an empty document. A bad value at first is an error
+ * that ends the start; later it is a problem, and the last good value stays in force, as it does when the file
+ * disappears.
  */
 export class FileSource<V> implements Source {
   private readonly file: string | undefined;
@@ -91,7 +92,13 @@ export class FileSource<V> implements Source {
     const problems: Problem[] = [];
     this.problems = problems;
     if ("message" in parsed) {
-      problems.push({ severity: "error", file, line: parsed.line, path: [], message: `is not YAML: ${parsed.message}` });
+      problems.push({
+        severity: "error",
+        file,
+        line: parsed.line,
+        path: [],
+        message: `is not YAML: ${parsed.message}`,
+      });
       return undefined;
     }
     const note =

@@ -6,9 +6,14 @@ import type { Source } from "./source.js";
 import { recordWrites, type Write } from "./write.js";
 
 export interface IngestionOptions {
-  /** A burst of changes is over when nothing changed for this many milliseconds. Default 100, as Istio's `PILOT_DEBOUNCE_AFTER`. */
+  /**
+   * A burst of changes is over when nothing changed for this many milliseconds. Default 100, as Istio's
+   * `PILOT_DEBOUNCE_AFTER`.
+   */
   readonly quiet?: number;
-  /** It is committed after this many milliseconds even if it goes on. Default 10,000, as Istio's `PILOT_DEBOUNCE_MAX`. */
+  /**
+   * It is committed after this many milliseconds even if it goes on. Default 10,000, as Istio's `PILOT_DEBOUNCE_MAX`.
+   */
   readonly max?: number;
   readonly clock?: Clock;
   /**
@@ -22,7 +27,10 @@ export interface IngestionOptions {
   onProblems?(problems: readonly Problem[]): void;
   /** Told what is no longer wrong. */
   onResolved?(problems: readonly Problem[]): void;
-  /** Called after every commit that changed something. The commit itself is announced by the database: see `Database.observe`. */
+  /**
+   * Called after every commit that changed something. The commit itself is announced by the database: see
+   * `Database.observe`.
+   */
   onCommitTiming?(timing: CommitTiming): void;
 }
 
@@ -49,14 +57,18 @@ export interface SourceState {
 /** Within this many milliseconds, changes that need not wait are taken together. */
 const together = 5;
 
-/** Who begins while somebody writes waits for that to end: for the quiet time or this many milliseconds, but not for longer than so many. */
+/**
+ * Who begins while somebody writes waits for that to end: for the quiet time or this many milliseconds, but not for
+ * longer than so many.
+ */
 const longestQuiet = 500;
 const longestBeginning = 10_000;
 
 /**
- * Reads sources into a database: everything in one commit at first, then one commit for each burst of changes, of whichever
- * sources. What did not really change is not written. The first commit, too, waits for the end of a burst that it falls into: half of what
- * somebody is writing, such as services whose endpoints are still to come, is not the first state.
+ * Reads sources into a database: everything in one commit at first, then one commit for each burst of changes, of
+ * whichever sources. What did not really change is not written. The first commit, too, waits for the end of a burst
+ * that it falls into: half of what somebody is writing, such as services whose endpoints are still to come, is not the
+ * first state.
  */
 export class Ingestion<C> {
   /** Settles when the first commit is made; rejects where a source cannot be read at all. */
@@ -100,7 +112,11 @@ export class Ingestion<C> {
 
   /** The state of each source, in their order. */
   states(): readonly SourceState[] {
-    return this.sources.map((source) => ({ source, changed: this.changed.has(source), problems: this.problemsOf.get(source) ?? [] }));
+    return this.sources.map((source) => ({
+      source,
+      changed: this.changed.has(source),
+      problems: this.problemsOf.get(source) ?? [],
+    }));
   }
 
   /** Settles when whatever is being read now is committed. Does not wait for changes that are still being gathered. */
@@ -156,7 +172,12 @@ export class Ingestion<C> {
   /** Waits until nothing has changed for the quiet time, or as long as is allowed. */
   private async quiet(until: number): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.beginning = new Debounce({ quiet: this.beginningQuiet, max: until - this.clock.now(), clock: this.clock, fire: resolve });
+      this.beginning = new Debounce({
+        quiet: this.beginningQuiet,
+        max: until - this.clock.now(),
+        clock: this.clock,
+        fire: resolve,
+      });
       this.beginning.note();
     });
   }
@@ -179,9 +200,14 @@ export class Ingestion<C> {
     this.queue(async (sources) => {
       const writes = await this.writes(sources);
       if (this.stopped) return;
-      const urgent = writes.filter((write) => this.options.atOnce?.(write, this.database.read(write.collection, write.key)) === true);
+      const urgent = writes.filter(
+        (write) => this.options.atOnce?.(write, this.database.read(write.collection, write.key)) === true,
+      );
       const isUrgent = new Set(urgent);
-      this.held = [...this.held.filter((w) => !urgent.some(({ collection, key }) => w.collection === collection && w.key === key)), ...writes.filter((w) => !isUrgent.has(w))];
+      this.held = [
+        ...this.held.filter((w) => !urgent.some(({ collection, key }) => w.collection === collection && w.key === key)),
+        ...writes.filter((w) => !isUrgent.has(w)),
+      ];
       const over = this.held.length === 0 && this.changed.size === 0;
       if (over) this.debounce.cancel();
       if (over || urgent.length > 0) this.commit(urgent, over);
@@ -223,7 +249,12 @@ export class Ingestion<C> {
         else tx.set(collection, key, value);
       }
     });
-    const timing = { revision: commit.revision, gatheredMs: from - (this.since ?? from), committingMs: this.clock.now() - from, readingMs: this.readingMs };
+    const timing = {
+      revision: commit.revision,
+      gatheredMs: from - (this.since ?? from),
+      committingMs: this.clock.now() - from,
+      readingMs: this.readingMs,
+    };
     if (over) this.since = undefined;
     this.tell();
     if (commit.changed.length > 0) this.options.onCommitTiming?.(timing);

@@ -3,7 +3,13 @@ import type { ConfigObject } from "../config-object.js";
 import type { DecodeOptions } from "../documents/decode.js";
 import { type Problem, subjectOf } from "../documents/problem.js";
 import type { FieldPath } from "../documents/report.js";
-import { moveReading, readDocument, type LocatedObject, type Reading, type ReadOptions } from "../documents/read-text.js";
+import {
+  moveReading,
+  readDocument,
+  type LocatedObject,
+  type Reading,
+  type ReadOptions,
+} from "../documents/read-text.js";
 import { StringPool } from "../documents/string-pool.js";
 import { splitDocuments } from "../documents/yaml.js";
 import type { Kind } from "../kinds/kind.js";
@@ -27,7 +33,10 @@ export interface Location {
 
 interface FileRecord {
   readonly documents: readonly { readonly digest: string; readonly line: number; readonly reading: Reading }[];
-  /** What the file is known to hold, the first of each key. Without an object where it was refused or can not be read now. */
+  /**
+   * What the file is known to hold, the first of each key. Without an object where it was refused or can not be read
+   * now.
+   */
   readonly claims: readonly LocatedObject[];
   readonly problems: readonly Problem[];
 }
@@ -39,8 +48,9 @@ interface ObjectRecord {
 }
 
 /**
- * What the files of a directory define, by file and by object. A document that is refused is set aside alone: its last good
- * version stays in force, as do the objects of a document that cannot be read at all. Pure: files are handed in as text.
+ * What the files of a directory define, by file and by object. A document that is refused is set aside alone: its last
+ * good version stays in force, as do the objects of a document that cannot be read at all. Pure: files are handed in as
+ * text.
  */
 export class Ledger {
   private readonly files = new Map<string, FileRecord>();
@@ -73,7 +83,9 @@ export class Ledger {
       const digest = createHash("sha1").update(document.text).digest("base64");
       const same = known.get(digest);
       const reading =
-        same === undefined ? readDocument(document, file, this.options) : moveReading(same.reading, document.line - same.line);
+        same === undefined
+          ? readDocument(document, file, this.options)
+          : moveReading(same.reading, document.line - same.line);
       return { digest, line: document.line, reading };
     });
     const readings = documents.map((d) => d.reading);
@@ -148,7 +160,8 @@ export class Ledger {
   ignored(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const { documents } of this.files.values()) {
-      for (const { reading } of documents) for (const [kind, count] of reading.ignored) counts.set(kind, (counts.get(kind) ?? 0) + count);
+      for (const { reading } of documents)
+        for (const [kind, count] of reading.ignored) counts.set(kind, (counts.get(kind) ?? 0) + count);
     }
     return counts;
   }
@@ -189,7 +202,10 @@ export class Ledger {
   }
 }
 
-/** The first definition counts. Where it was refused the last good version stays, and without one any other definition does. */
+/**
+ * The first definition counts. Where it was refused the last good version stays, and without one any other definition
+ * does.
+ */
 function choose({ claims, inForce }: ObjectRecord): ConfigObject<unknown, unknown> | undefined {
   const [first] = claims;
   if (first === undefined) return undefined;

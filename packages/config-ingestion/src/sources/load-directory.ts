@@ -16,8 +16,8 @@ export interface LoadedDirectory {
 }
 
 /**
- * Reads every `.yaml` and `.yml` file below a directory once, without watching it. Names that begin with a dot are left out.
- * Throws what the file system throws. A `DirectorySource` does the same and goes on following the directory.
+ * Reads every `.yaml` and `.yml` file below a directory once, without watching it. Names that begin with a dot are left
+ * out. Throws what the file system throws. A `DirectorySource` does the same and goes on following the directory.
  */
 export async function loadDirectory(directory: string, options: DecodeOptions = {}): Promise<LoadedDirectory> {
   const ledger = new Ledger(options);
@@ -26,7 +26,12 @@ export async function loadDirectory(directory: string, options: DecodeOptions = 
     const file = join(directory, name);
     ledger.replaceFile(file, await readFile(file, "utf8"));
   }
-  return { changes: ledger.takeChanges(), problems: ledger.problems(), counts: ledger.counts(), ignored: ledger.ignored() };
+  return {
+    changes: ledger.takeChanges(),
+    problems: ledger.problems(),
+    counts: ledger.counts(),
+    ignored: ledger.ignored(),
+  };
 }
 
 /** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, loaded.changes))`. */
@@ -37,7 +42,10 @@ export function applyChanges(tx: Transaction, changes: readonly Change[]): void 
   }
 }
 
-/** Writes what a text holds into the collections of its kinds: `database.commit((tx) => setObjects(tx, reading.objects))`. What was refused is left out. */
+/**
+ * Writes what a text holds into the collections of its kinds: `database.commit((tx) => setObjects(tx,
+ * reading.objects))`. What was refused is left out.
+ */
 export function setObjects(tx: Transaction, objects: readonly Change[]): void {
   for (const { kind, key, object } of objects) if (object !== undefined) tx.set(kind.collection, key, object);
 }

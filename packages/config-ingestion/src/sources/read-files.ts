@@ -11,8 +11,8 @@ export interface NamedText {
 }
 
 /**
- * Reads a file, or every `.yaml`, `.yml` and `.json` file below a directory, in order of path. Names that begin with a dot are left
- * out below a directory.
+ * Reads a file, or every `.yaml`, `.yml` and `.json` file below a directory, in order of path. Names that begin with a
+ * dot are left out below a directory.
  *
  * @throws IngestionError with code `unreadable` that names the path if it does not exist or cannot be read.
  */
@@ -20,7 +20,9 @@ export async function readObjectFiles(path: string): Promise<readonly NamedText[
   try {
     if (!(await stat(path)).isDirectory()) return [{ file: path, text: await readFile(path, "utf8") }];
     const names = (await readdir(path, { recursive: true })).filter((name) => isConfigPath(name, true)).sort();
-    return await Promise.all(names.map(async (name) => ({ file: join(path, name), text: await readFile(join(path, name), "utf8") })));
+    return await Promise.all(
+      names.map(async (name) => ({ file: join(path, name), text: await readFile(join(path, name), "utf8") })),
+    );
   } catch (cause) {
     throw new IngestionError("unreadable", `${path} ${reason(cause)}, expected a file or a directory`, { cause });
   }

@@ -12,8 +12,8 @@ interface Watch {
 }
 
 /**
- * Watches on directories. A directory is watched, not its files: that sees a file replaced by renaming another over it, as editors
- * do, and a link that comes to point elsewhere, as in mounted ConfigMaps.
+ * Watches on directories. A directory is watched, not its files: that sees a file replaced by renaming another over it,
+ * as editors do, and a link that comes to point elsewhere, as in mounted ConfigMaps.
  */
 export class Watches {
   private readonly directories = new Map<string, Watch>();
@@ -33,7 +33,9 @@ export class Watches {
     this.directories.get(directory)?.close();
     this.directories.set(
       directory,
-      this.open(directory, isRelevant, (name) => (name === null || name.startsWith(".") ? this.changed(directory) : this.changed(directory, name))),
+      this.open(directory, isRelevant, (name) =>
+        name === null || name.startsWith(".") ? this.changed(directory) : this.changed(directory, name),
+      ),
     );
   }
 
@@ -101,7 +103,11 @@ export class Watches {
     return this.polled;
   }
 
-  private open(directory: string, relevant: (event: string, name: string | null) => boolean, changed: (name: string | null) => void): Watch {
+  private open(
+    directory: string,
+    relevant: (event: string, name: string | null) => boolean,
+    changed: (name: string | null) => void,
+  ): Watch {
     try {
       const watcher = watch(directory, { persistent: true }, (event, name) => {
         if (relevant(event, name)) changed(name);

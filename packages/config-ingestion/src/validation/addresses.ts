@@ -24,7 +24,9 @@ export function checkPort(port: number, place: Place): void {
 export function checkUnixSocket(path: string, place: Place): void {
   if (path.startsWith("@")) return;
   if (!path.startsWith("/") || path.endsWith("/"))
-    place.error(`is ${JSON.stringify(`unix://${path}`)}, expected unix:// with the absolute path of a file, or with @name`);
+    place.error(
+      `is ${JSON.stringify(`unix://${path}`)}, expected unix:// with the absolute path of a file, or with @name`,
+    );
 }
 
 /** Host and port of `host:port` or `[IPv6]:port`; undefined if a text is not of that form. */

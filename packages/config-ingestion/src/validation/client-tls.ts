@@ -1,4 +1,7 @@
-import { ClientTLSSettings_TLSmode as Mode, type ClientTLSSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  ClientTLSSettings_TLSmode as Mode,
+  type ClientTLSSettings,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Place } from "./place.js";
 
 const configMapPrefix = "configmap://";
@@ -11,18 +14,23 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   if (settings.insecureSkipVerify === true) {
     const verifies = caCertificates !== "" || subjectAltNames.length > 0;
     if (mode === Mode.SIMPLE && (verifies || credentialName !== ""))
-      place.at("insecureSkipVerify").error("is true beside caCertificates, credentialName or subjectAltNames, expected none of them");
+      place
+        .at("insecureSkipVerify")
+        .error("is true beside caCertificates, credentialName or subjectAltNames, expected none of them");
     if (mode === Mode.MUTUAL && verifies)
       place.at("insecureSkipVerify").error("is true beside caCertificates or subjectAltNames, expected none of them");
   }
   if ((mode === Mode.SIMPLE || mode === Mode.MUTUAL) && credentialName !== "") {
     if (clientCertificate !== "" || caCertificates !== "" || privateKey !== "" || caCrl !== "") {
-      place.at("credentialName").error("is set beside files of certificates, a key or a CRL, expected one or the other");
+      place
+        .at("credentialName")
+        .error("is set beside files of certificates, a key or a CRL, expected one or the other");
     }
     return;
   }
   if (mode === Mode.MUTUAL) {
-    if (clientCertificate === "") place.at("clientCertificate").error("is missing, expected the path of a certificate for mutual TLS");
+    if (clientCertificate === "")
+      place.at("clientCertificate").error("is missing, expected the path of a certificate for mutual TLS");
     if (privateKey === "") place.at("privateKey").error("is missing, expected the path of a key for mutual TLS");
   }
 }
@@ -31,7 +39,8 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
 function checkConfigMapName(credentialName: string, namespace: string, place: Place): void {
   if (!credentialName.startsWith(configMapPrefix)) return;
   const [owner = "", name = ""] = credentialName.slice(configMapPrefix.length).split("/");
-  if (owner === "" || name === "") place.error(`is ${JSON.stringify(credentialName)}, expected configmap://namespace/name`);
+  if (owner === "" || name === "")
+    place.error(`is ${JSON.stringify(credentialName)}, expected configmap://namespace/name`);
   else if (owner !== namespace)
     place.error(
       `is ${JSON.stringify(credentialName)}, expected a ConfigMap of the object's own namespace${namespace === "" ? "" : `, ${namespace}`}`,

@@ -14,5 +14,7 @@ export function checkDestination(destination: Destination | undefined, place: Pl
 
 export function checkSubsetName(name: string, place: Place): void {
   if (!isDnsLabel(name))
-    place.error(`is ${name === "" ? "missing" : JSON.stringify(name)}, expected at most 63 letters, digits and inner hyphens`);
+    place.error(
+      `is ${name === "" ? "missing" : JSON.stringify(name)}, expected at most 63 letters, digits and inner hyphens`,
+    );
 }

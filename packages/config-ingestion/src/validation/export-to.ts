@@ -20,10 +20,16 @@ export function checkExportTo(
   for (const [i, entry] of exportTo.entries()) {
     const meant = entry === "." ? namespace : entry;
     if (seen.has(meant))
-      place.at(i).error(`is ${JSON.stringify(entry)}, which is there already${meant === entry ? "" : ` as ${namespace}`}`);
+      place
+        .at(i)
+        .error(`is ${JSON.stringify(entry)}, which is there already${meant === entry ? "" : ` as ${namespace}`}`);
     else if (entry === "~" && nobodyAllowed) seen.add(meant);
     else if (entry !== "*" && meant !== "." && !isDnsLabel(meant))
-      place.at(i).error(`is ${JSON.stringify(entry)}, expected ${nobodyAllowed ? "*, ., ~" : "*, ."} or the name of a namespace`);
+      place
+        .at(i)
+        .error(
+          `is ${JSON.stringify(entry)}, expected ${nobodyAllowed ? "*, ., ~" : "*, ."} or the name of a namespace`,
+        );
     else seen.add(meant);
   }
   if (ownNamespaceOnly && seen.size > 0 && !(seen.size === 1 && seen.has(namespace)))

@@ -1,4 +1,6 @@
-/** Whether two hosts, each a name or a wildcard such as `*.example.com`, have a name in common by one holding the other. */
+/**
+ * Whether two hosts, each a name or a wildcard such as `*.example.com`, have a name in common by one holding the other.
+ */
 export function overlap(a: string, b: string): boolean {
   return isSubsetOf(a, b) || isSubsetOf(b, a);
 }

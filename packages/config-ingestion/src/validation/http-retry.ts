@@ -38,7 +38,9 @@ export function checkHttpRetry(retries: HTTPRetry | undefined, place: Place): vo
     for (const condition of retries.retryOn.split(",")) {
       const isStatus = /^[+-]?\d+$/.test(condition) && STATUS_CODES[Number(condition)] !== undefined;
       if (!isStatus && !conditions.has(condition))
-        place.at("retryOn").error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
+        place
+          .at("retryOn")
+          .error(`has ${JSON.stringify(condition)}, expected an HTTP status or one of ${[...conditions].join(", ")}`);
     }
   }
   checkOptionalDuration(retries.backoff, place.at("backoff"));

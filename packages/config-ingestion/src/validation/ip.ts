@@ -10,5 +10,7 @@ export function isCidr(text: string): boolean {
   const slash = text.indexOf("/");
   const family = slash < 0 ? 0 : isIP(text.slice(0, slash));
   const bits = text.slice(slash + 1);
-  return family !== 0 && !text.includes("%") && /^(?:0|[1-9]\d*)$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+  return (
+    family !== 0 && !text.includes("%") && /^(?:0|[1-9]\d*)$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128)
+  );
 }

@@ -2,7 +2,10 @@ import { createPublicKey } from "node:crypto";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A key type: the members it needs (RFC 7518, section 6), the member that makes a key secret, and what else Envoy demands. */
+/**
+ * A key type: the members it needs (RFC 7518, section 6), the member that makes a key secret, and what else Envoy
+ * demands.
+ */
 interface KeyType {
   readonly required: readonly string[];
   readonly secret: string;
@@ -16,10 +19,14 @@ const keyTypes: Readonly<Record<string, KeyType>> = {
   oct: { required: ["k"], secret: "k", fault: octFault },
 };
 
-/** Returns why Envoy skips a key of a JSON Web Key Set, undefined if it uses it. Source: Envoy's source/common/jwt/jwks.cc. */
+/**
+ * Returns why Envoy skips a key of a JSON Web Key Set, undefined if it uses it. Source: Envoy's
+ * source/common/jwt/jwks.cc.
+ */
 export function keyFault(fields: Fields): string | undefined {
   const type = keyTypes[String(fields["kty"])];
-  if (type === undefined) return `kty is ${JSON.stringify(fields["kty"])}, expected one of ${Object.keys(keyTypes).join(", ")}`;
+  if (type === undefined)
+    return `kty is ${JSON.stringify(fields["kty"])}, expected one of ${Object.keys(keyTypes).join(", ")}`;
   const missing = type.required.find((name) => typeof fields[name] !== "string");
   if (missing !== undefined) return `${missing} is missing, expected it in a key of type ${String(fields["kty"])}`;
   return type.fault(fields, string(fields, "alg"));
@@ -35,12 +42,14 @@ const publicExponents = [3n, 65537n];
 const modulusBits = { least: 512, most: 16384 };
 
 function rsaFault(fields: Fields, alg: string): string | undefined {
-  if (alg !== "" && !/^[RP]S/.test(alg)) return `alg is ${JSON.stringify(alg)}, expected RS256 or another algorithm for RSA`;
+  if (alg !== "" && !/^[RP]S/.test(alg))
+    return `alg is ${JSON.stringify(alg)}, expected RS256 or another algorithm for RSA`;
   const [n, e] = [unsigned(string(fields, "n")), unsigned(string(fields, "e"))];
   if (n === undefined) return "n is not base64url";
   if (e === undefined || !publicExponents.includes(e)) return "e must be 3 or 65537, in base64url";
   const bits = n.toString(2).length;
-  if (bits < modulusBits.least || bits > modulusBits.most) return `n has ${bits} bits, must be between ${modulusBits.least} and ${modulusBits.most}`;
+  if (bits < modulusBits.least || bits > modulusBits.most)
+    return `n has ${bits} bits, must be between ${modulusBits.least} and ${modulusBits.most}`;
   return n % 2n === 0n ? "n is even, which is not an RSA modulus" : undefined;
 }
 
@@ -77,7 +86,8 @@ function okpFault(fields: Fields, alg: string): string | undefined {
 }
 
 function octFault(fields: Fields, alg: string): string | undefined {
-  if (alg !== "" && !/^HS(?:256|384|512)$/.test(alg)) return `alg is ${JSON.stringify(alg)}, expected HS256, HS384 or HS512`;
+  if (alg !== "" && !/^HS(?:256|384|512)$/.test(alg))
+    return `alg is ${JSON.stringify(alg)}, expected HS256, HS384 or HS512`;
   const k = base64url(string(fields, "k"));
   return k === undefined || k.length === 0 ? "k must be base64url and not empty" : undefined;
 }
@@ -92,7 +102,8 @@ function base64url(text: string): Buffer | undefined {
   const compact = text.replaceAll(/\s/g, "");
   const digits = compact.replace(/=+$/, "");
   const padded = compact.length > digits.length;
-  if (!/^[A-Za-z0-9_-]*$/.test(digits) || digits.length % 4 === 1 || (padded && compact.length % 4 !== 0)) return undefined;
+  if (!/^[A-Za-z0-9_-]*$/.test(digits) || digits.length % 4 === 1 || (padded && compact.length % 4 !== 0))
+    return undefined;
   return Buffer.from(digits, "base64url");
 }
 

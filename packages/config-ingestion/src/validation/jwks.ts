@@ -5,8 +5,8 @@ import { isSecretKey, keyFault } from "./json-web-key.js";
 import type { Place } from "./place.js";
 
 /**
- * Checks a JSON Web Key Set given as text. A set that Envoy would reject is an error, since Envoy rejects every listener that holds it;
- * a key that Envoy would skip beside others is a warning.
+ * Checks a JSON Web Key Set given as text. A set that Envoy would reject is an error, since Envoy rejects every
+ * listener that holds it; a key that Envoy would skip beside others is a warning.
  */
 export function checkJwks(text: string, place: Place): void {
   const fault = jwksFault(text);
@@ -23,23 +23,31 @@ export function jwksFault(text: string): string | undefined {
   const value = parsed(text);
   if (value === undefined) return "is not JSON, expected a JSON Web Key Set";
   const set = record(value);
-  if (set !== undefined && !("keys" in set) && "kty" in set) return 'is a single key, expected a JSON Web Key Set: {"keys": [...]}';
+  if (set !== undefined && !("keys" in set) && "kty" in set)
+    return 'is a single key, expected a JSON Web Key Set: {"keys": [...]}';
   if (set === undefined || !Array.isArray(set["keys"])) return 'is not a JSON Web Key Set, expected {"keys": [...]}';
   const portable = portabilityFault(text, value);
   if (portable !== undefined) return portable;
   const keys = set["keys"] as readonly unknown[];
   if (keys.length === 0) return "has no keys, expected at least one";
   const faults = keys.map(keyFaultOf);
-  return faults.every((fault) => fault !== undefined) ? `has no key that the proxies can use: keys[0]: ${faults[0]}` : undefined;
+  return faults.every((fault) => fault !== undefined)
+    ? `has no key that the proxies can use: keys[0]: ${faults[0]}`
+    : undefined;
 }
 
 /** Deepest nesting of a key set; Envoy's JSON parser ends at 100. */
 const maxDepth = 32;
 
-/** Returns what of a JSON text that JavaScript accepts is rejected by protobuf's JSON parser, which Envoy reads key sets with. */
+/**
+ * Returns what of a JSON text that JavaScript accepts is rejected by protobuf's JSON parser, which Envoy reads key sets
+ * with.
+ */
 function portabilityFault(text: string, value: unknown): string | undefined {
   if (isTooDeep(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
-  const duplicate = parseDocument(text, { uniqueKeys: true, logLevel: "silent" }).errors.find(({ code }) => code === "DUPLICATE_KEY");
+  const duplicate = parseDocument(text, { uniqueKeys: true, logLevel: "silent" }).errors.find(
+    ({ code }) => code === "DUPLICATE_KEY",
+  );
   if (duplicate !== undefined) return "has a member twice, expected each once";
   return hasUnportableScalar(value) ? "has a number or a character that JSON cannot exchange" : undefined;
 }

@@ -9,9 +9,14 @@ import { each, type Place } from "./place.js";
 /** Maglev's table must be smaller than this, and prime (Envoy's `MaglevLbConfig.table_size`). */
 const maglevTableLimit = 5_000_011n;
 
-export function checkLoadBalancer(settings: LoadBalancerSettings | undefined, hasOutlierDetection: boolean, place: Place): void {
+export function checkLoadBalancer(
+  settings: LoadBalancerSettings | undefined,
+  hasOutlierDetection: boolean,
+  place: Place,
+): void {
   if (settings === undefined) return;
-  if (settings.lbPolicy.case === "consistentHash") checkConsistentHash(settings.lbPolicy.value, place.at("consistentHash"));
+  if (settings.lbPolicy.case === "consistentHash")
+    checkConsistentHash(settings.lbPolicy.value, place.at("consistentHash"));
   if (settings.localityLbSetting !== undefined && settings.zoneAwareLbSetting !== undefined) {
     place.at("zoneAwareLbSetting").error("is set beside localityLbSetting, expected one of them");
   }
@@ -20,7 +25,8 @@ export function checkLoadBalancer(settings: LoadBalancerSettings | undefined, ha
   const { warmup } = settings;
   if (warmup === undefined) return;
   checkDuration(warmup.duration, place.at("warmup", "duration"));
-  if ((warmup.minimumPercent ?? 0) > 100) place.at("warmup", "minimumPercent").error(`is ${warmup.minimumPercent}, expected at most 100`);
+  if ((warmup.minimumPercent ?? 0) > 100)
+    place.at("warmup", "minimumPercent").error(`is ${warmup.minimumPercent}, expected at most 100`);
   if (warmup.aggression !== undefined && !(warmup.aggression > 0))
     place.at("warmup", "aggression").error(`is ${warmup.aggression}, expected more than 0`);
 }
@@ -32,7 +38,8 @@ function checkConsistentHash(hash: ConsistentHash, place: Place): void {
     const seen = new Set<string>();
     each(attributes, place.at("httpCookie", "attributes"), (attribute, at) => {
       if (attribute.name === "") at.at("name").error("is missing, expected the name of an attribute");
-      else if (seen.has(attribute.name)) at.at("name").error(`is ${attribute.name} a second time, expected each attribute once`);
+      else if (seen.has(attribute.name))
+        at.at("name").error(`is ${attribute.name} a second time, expected each attribute once`);
       seen.add(attribute.name);
     });
   }

@@ -1,11 +1,18 @@
-import type { LocalityLoadBalancerSetting, ZoneAwareLoadBalancerSetting } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type {
+  LocalityLoadBalancerSetting,
+  ZoneAwareLoadBalancerSetting,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkRange } from "./numbers.js";
 import { each, type Place } from "./place.js";
 
 const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
 
 /** `hasOutlierDetection`: failing over is by ejected endpoints, so without it failover does nothing. */
-export function checkLocalityLb(setting: LocalityLoadBalancerSetting | undefined, hasOutlierDetection: boolean, place: Place): void {
+export function checkLocalityLb(
+  setting: LocalityLoadBalancerSetting | undefined,
+  hasOutlierDetection: boolean,
+  place: Place,
+): void {
   if (setting === undefined) return;
   const { distribute, failover, failoverPriority } = setting;
   if (distribute.length > 0 && failover.length > 0) {
@@ -22,7 +29,9 @@ export function checkLocalityLb(setting: LocalityLoadBalancerSetting | undefined
     for (const [locality, weight] of weights) checkRange(weight, 1, 100, at.at("to", locality));
     const total = weights.reduce((sum, [, weight]) => sum + weight, 0);
     if (total !== 100) at.at("to").error(`has weights of ${total} in all, expected 100`);
-    const narrowFirst = Object.keys(d.to).sort((a, b) => Number(a.includes("*")) - Number(b.includes("*")) || (a < b ? -1 : 1));
+    const narrowFirst = Object.keys(d.to).sort(
+      (a, b) => Number(a.includes("*")) - Number(b.includes("*")) || (a < b ? -1 : 1),
+    );
     checkDisjoint(narrowFirst, (i) => at.at("to", narrowFirst[i] ?? ""));
   });
   checkDisjoint(
@@ -32,12 +41,22 @@ export function checkLocalityLb(setting: LocalityLoadBalancerSetting | undefined
   checkFailover(failover, failover.length > 0 || failoverPriority.length > 0, hasOutlierDetection, place);
 }
 
-export function checkZoneAwareLb(setting: ZoneAwareLoadBalancerSetting | undefined, hasOutlierDetection: boolean, place: Place): void {
+export function checkZoneAwareLb(
+  setting: ZoneAwareLoadBalancerSetting | undefined,
+  hasOutlierDetection: boolean,
+  place: Place,
+): void {
   if (setting === undefined) return;
   each(setting.failoverPriority, place.at("failoverPriority"), (label, at) => {
-    if (topologyLabels.includes(label)) at.error(`is ${label}, expected no label of the topology, which is followed anyway`);
+    if (topologyLabels.includes(label))
+      at.error(`is ${label}, expected no label of the topology, which is followed anyway`);
   });
-  checkFailover(setting.failover, setting.failover.length > 0 || setting.failoverPriority.length > 0, hasOutlierDetection, place);
+  checkFailover(
+    setting.failover,
+    setting.failover.length > 0 || setting.failoverPriority.length > 0,
+    hasOutlierDetection,
+    place,
+  );
 }
 
 function checkFailover(
@@ -46,7 +65,8 @@ function checkFailover(
   hasOutlierDetection: boolean,
   place: Place,
 ): void {
-  if (configured && !hasOutlierDetection) place.warning("has no effect without outlierDetection, by which endpoints are found failing");
+  if (configured && !hasOutlierDetection)
+    place.warning("has no effect without outlierDetection, by which endpoints are found failing");
   each(failover, place.at("failover"), ({ from, to }, at) => {
     if (from === to) at.error(`goes from ${JSON.stringify(from)} to itself, expected another region`);
     if (from.includes("/") || to.includes("/")) at.error("names a zone, expected regions only");
@@ -55,8 +75,8 @@ function checkFailover(
 }
 
 /**
- * Localities (`region/zone/subzone`, each but the first optional, `*` at the end for any) of which none may be within an
- * earlier one. A wildcard may follow what it holds: the first that matches is taken.
+ * Localities (`region/zone/subzone`, each but the first optional, `*` at the end for any) of which none may be within
+ * an earlier one. A wildcard may follow what it holds: the first that matches is taken.
  */
 function checkDisjoint(localities: readonly string[], placeOf: (index: number) => Place): void {
   const seen: string[][] = [];

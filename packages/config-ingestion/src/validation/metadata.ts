@@ -1,14 +1,25 @@
 import type { Place } from "./place.js";
 
 const parseableBooleans = new Set(["1", "t", "T", "TRUE", "true", "True", "0", "f", "F", "FALSE", "false", "False"]);
-const internal = ["internal.istio.io/webhook-always-reject", "internal.istio.io/parent-namespace", "internal.istio.io/parents"];
+const internal = [
+  "internal.istio.io/webhook-always-reject",
+  "internal.istio.io/parent-namespace",
+  "internal.istio.io/parents",
+];
 const dryRun = "istio.io/dry-run";
 
 /** Annotations of Istio's kinds. `dryRunAllowed`: undefined where the kind has no dry run. */
-export function checkAnnotations(annotations: Readonly<Record<string, string>>, dryRunAllowed: boolean | undefined, place: Place): void {
-  for (const key of internal) if (key in annotations) place.at(key).error("is set, expected none: it is for istiod's own use");
+export function checkAnnotations(
+  annotations: Readonly<Record<string, string>>,
+  dryRunAllowed: boolean | undefined,
+  place: Place,
+): void {
+  for (const key of internal)
+    if (key in annotations) place.at(key).error("is set, expected none: it is for istiod's own use");
   const value = annotations[dryRun];
   if (value === undefined) return;
-  if (dryRunAllowed !== true) place.at(dryRun).error(`is set, expected it on AuthorizationPolicies that ALLOW or DENY only`);
-  else if (!parseableBooleans.has(value)) place.at(dryRun).error(`is ${JSON.stringify(value)}, expected "true" or "false"`);
+  if (dryRunAllowed !== true)
+    place.at(dryRun).error(`is set, expected it on AuthorizationPolicies that ALLOW or DENY only`);
+  else if (!parseableBooleans.has(value))
+    place.at(dryRun).error(`is ${JSON.stringify(value)}, expected "true" or "false"`);
 }

@@ -62,7 +62,8 @@ export function checkSidecarHost(host: string, place: Place): void {
     return;
   }
   const namespace = host.slice(0, slash).replace(/^~/, "");
-  if (slash === 0 || slash === host.length - 1) place.error(`is ${JSON.stringify(host)}, expected namespace/host with neither part empty`);
+  if (slash === 0 || slash === host.length - 1)
+    place.error(`is ${JSON.stringify(host)}, expected namespace/host with neither part empty`);
   if (namespace !== "" && namespace !== "*" && namespace !== "." && !isDnsLabel(namespace))
     place.error(`has the namespace ${JSON.stringify(namespace)}, expected *, . or the name of one`);
   checkScopedHost(host.slice(slash + 1), place);
@@ -71,7 +72,9 @@ export function checkSidecarHost(host: string, place: Place): void {
 /** Name of a port: a DNS label. */
 export function checkPortName(name: string, place: Place): void {
   if (!isDnsLabel(name))
-    place.error(`${name === "" ? "is missing" : `is ${JSON.stringify(name)}`}, expected at most 63 letters, digits and inner hyphens`);
+    place.error(
+      `${name === "" ? "is missing" : `is ${JSON.stringify(name)}`}, expected at most 63 letters, digits and inner hyphens`,
+    );
 }
 
 /** Keys and values of labels, as Kubernetes allows them (the key's prefix may be of one label). */
@@ -81,8 +84,13 @@ export function checkLabels(labels: Readonly<Record<string, string>>, place: Pla
     const name = key.slice(slash + 1);
     const prefix = slash < 0 ? undefined : key.slice(0, slash);
     if (!qualifiedName.test(name) || name.length > 63)
-      place.at(key).error(`has an invalid key, expected [prefix/]name with at most 63 letters, digits, -, _ and . in the name`);
-    else if (prefix !== undefined && (prefix.length > 253 || !prefix.split(".").every((p) => label.test(p) && p.length <= 63)))
+      place
+        .at(key)
+        .error(`has an invalid key, expected [prefix/]name with at most 63 letters, digits, -, _ and . in the name`);
+    else if (
+      prefix !== undefined &&
+      (prefix.length > 253 || !prefix.split(".").every((p) => label.test(p) && p.length <= 63))
+    )
       place.at(key).error("has an invalid prefix, expected a domain name");
     if (value !== "" && (value.length > 63 || !qualifiedName.test(value)))
       place.at(key).error(`is ${JSON.stringify(value)}, expected at most 63 letters, digits, -, _ and .`);
@@ -104,7 +112,8 @@ function lengthFault(name: string): string | undefined {
 function labelsFault(name: string, part: string): string | undefined {
   const labels = part.split(".");
   const last = labels.at(-1) ?? "";
-  if (/^[+-]?\d+$/.test(last)) return `is ${JSON.stringify(name)}, expected a domain name, whose last label is no number`;
+  if (/^[+-]?\d+$/.test(last))
+    return `is ${JSON.stringify(name)}, expected a domain name, whose last label is no number`;
   const bad = labels.find((l, i) => !(l === "" && i === labels.length - 1) && !isDnsLabel(l));
   return bad === undefined ? undefined : badLabel(name, bad);
 }

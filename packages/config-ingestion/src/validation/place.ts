@@ -32,6 +32,10 @@ export class Place {
 }
 
 /** Checks each element of a list at its own place. */
-export function each<T>(values: readonly T[], place: Place, check: (value: T, place: Place, index: number) => void): void {
+export function each<T>(
+  values: readonly T[],
+  place: Place,
+  check: (value: T, place: Place, index: number) => void,
+): void {
   values.forEach((value, i) => check(value, place.at(i), i));
 }

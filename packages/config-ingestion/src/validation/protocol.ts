@@ -25,7 +25,8 @@ export function isKnownProtocol(protocol: string): boolean {
 
 /** An absent protocol is found out from the traffic. */
 export function checkProtocol(protocol: string, place: Place): void {
-  if (protocol !== "" && !isKnownProtocol(protocol)) place.error(`is ${JSON.stringify(protocol)}, expected one of ${protocolNames}`);
+  if (protocol !== "" && !isKnownProtocol(protocol))
+    place.error(`is ${JSON.stringify(protocol)}, expected one of ${protocolNames}`);
 }
 
 export const protocolNames = "HTTP, HTTP2, GRPC, GRPC-WEB, HTTP_PROXY, HTTPS, TLS, TCP, MONGO, REDIS, MYSQL, UDP";

@@ -54,8 +54,10 @@ export function checkServerTls(tls: ServerTLSSettings | undefined, place: Place)
       checkFiles(tls, place);
   }
   if (tls.caCrl !== "") {
-    if (tls.credentialName !== "") place.at("caCrl").error("is set beside credentialName, expected the CRL in the credential");
-    if (tls.mode === Mode.SIMPLE) place.at("caCrl").error("is set, expected none in mode SIMPLE, where clients show no certificate");
+    if (tls.credentialName !== "")
+      place.at("caCrl").error("is set beside credentialName, expected the CRL in the credential");
+    if (tls.mode === Mode.SIMPLE)
+      place.at("caCrl").error("is set, expected none in mode SIMPLE, where clients show no certificate");
   }
 }
 
@@ -75,11 +77,16 @@ function checkOneSource(tls: ServerTLSSettings, place: Place): void {
 function checkFiles(tls: ServerTLSSettings, place: Place): void {
   const mutual = tls.mode === Mode.MUTUAL || tls.mode === Mode.OPTIONAL_MUTUAL;
   if (mutual && tls.caCertificates === "")
-    place.at("caCertificates").error(`is missing, expected the path of a CA bundle for clients in mode ${Mode[tls.mode]}`);
-  if (tls.tlsCertificates.length > 2) place.at("tlsCertificates").warning(`has ${tls.tlsCertificates.length} elements, expected at most 2`);
+    place
+      .at("caCertificates")
+      .error(`is missing, expected the path of a CA bundle for clients in mode ${Mode[tls.mode]}`);
+  if (tls.tlsCertificates.length > 2)
+    place.at("tlsCertificates").warning(`has ${tls.tlsCertificates.length} elements, expected at most 2`);
   const check = (certificate: { readonly serverCertificate: string; readonly privateKey: string }, at: Place): void => {
     if (certificate.serverCertificate === "")
-      at.at("serverCertificate").error(`is missing, expected the path of a certificate, or credentialName, in mode ${Mode[tls.mode]}`);
+      at.at("serverCertificate").error(
+        `is missing, expected the path of a certificate, or credentialName, in mode ${Mode[tls.mode]}`,
+      );
     if (certificate.privateKey === "")
       at.at("privateKey").error(`is missing, expected the path of a key, or credentialName, in mode ${Mode[tls.mode]}`);
   };
@@ -88,8 +95,13 @@ function checkFiles(tls: ServerTLSSettings, place: Place): void {
 }
 
 function checkCiphers(tls: ServerTLSSettings, place: Place): void {
-  if ((tls.minProtocolVersion === Version.TLSV1_0 || tls.minProtocolVersion === Version.TLSV1_1) && tls.cipherSuites.length === 0) {
-    place.at("minProtocolVersion").warning("is below TLSV1_2, expected cipherSuites of that version beside it: the usual ones have none");
+  if (
+    (tls.minProtocolVersion === Version.TLSV1_0 || tls.minProtocolVersion === Version.TLSV1_1) &&
+    tls.cipherSuites.length === 0
+  ) {
+    place
+      .at("minProtocolVersion")
+      .warning("is below TLSV1_2, expected cipherSuites of that version beside it: the usual ones have none");
   }
   const seen = new Set<string>();
   each(tls.cipherSuites, place.at("cipherSuites"), (cipher, at) => {

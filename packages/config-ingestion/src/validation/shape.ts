@@ -3,12 +3,15 @@ import { record } from "../documents/json.js";
 import type { FieldPath } from "../documents/report.js";
 import type { Place } from "./place.js";
 
-/** A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores a value that is not of its own type. */
+/**
+ * A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores a value that is not of its own
+ * type.
+ */
 export type ShapeRule = (value: unknown, place: Place) => void;
 
 /**
- * What the schema of a custom resource demands beyond its messages' types, by path: `ports[].name` is a field of each element of a list,
- * `labels.*` each value of a map, and the empty path the whole spec.
+ * What the schema of a custom resource demands beyond its messages' types, by path: `ports[].name` is a field of each
+ * element of a list, `labels.*` each value of a map, and the empty path the whole spec.
  */
 export type Shape = Readonly<Record<string, ShapeRule | readonly ShapeRule[]>>;
 
@@ -23,17 +26,26 @@ export function shapeCheck(shape: Shape): (spec: unknown, place: Place) => void 
   };
 }
 
-function visit(steps: readonly string[], at: number, value: unknown, place: Place, path: FieldPath, rules: readonly ShapeRule[]): void {
+function visit(
+  steps: readonly string[],
+  at: number,
+  value: unknown,
+  place: Place,
+  path: FieldPath,
+  rules: readonly ShapeRule[],
+): void {
   if (value === undefined || value === null) return;
   const step = steps[at];
   if (step === undefined) {
     for (const rule of rules) rule(value, place.at(...path));
   } else if (step === "[]") {
-    if (Array.isArray(value)) value.forEach((item: unknown, i) => visit(steps, at + 1, item, place, [...path, i], rules));
+    if (Array.isArray(value))
+      value.forEach((item: unknown, i) => visit(steps, at + 1, item, place, [...path, i], rules));
   } else {
     const fields = record(value);
     if (fields === undefined) return;
-    if (step === "*") for (const [key, item] of Object.entries(fields)) visit(steps, at + 1, item, place, [...path, key], rules);
+    if (step === "*")
+      for (const [key, item] of Object.entries(fields)) visit(steps, at + 1, item, place, [...path, key], rules);
     else if (fields[step] !== undefined) visit(steps, at + 1, fields[step], place, [...path, step], rules);
   }
 }
@@ -42,7 +54,8 @@ function visit(steps: readonly string[], at: number, value: unknown, place: Plac
 export function required(...names: readonly string[]): ShapeRule {
   return (value, place) => {
     const fields = record(value) ?? {};
-    for (const name of names) if (fields[name] === undefined || fields[name] === null) place.at(name).error("is missing, expected a value");
+    for (const name of names)
+      if (fields[name] === undefined || fields[name] === null) place.at(name).error("is missing, expected a value");
   };
 }
 
@@ -52,7 +65,8 @@ export function atMostOne(...names: readonly string[]): ShapeRule {
     const fields = record(value) ?? {};
     const present = names.filter((name) => fields[name] !== undefined && fields[name] !== null);
     const [first, second] = present;
-    if (first !== undefined && second !== undefined) place.at(second).error(`is set beside ${first}, expected one of them`);
+    if (first !== undefined && second !== undefined)
+      place.at(second).error(`is set beside ${first}, expected one of them`);
   };
 }
 
@@ -60,9 +74,14 @@ export function atMostOne(...names: readonly string[]): ShapeRule {
 export function size(least: number, most: number): ShapeRule {
   return (value, place) => {
     const count =
-      typeof value === "string" ? [...value].length : Array.isArray(value) ? value.length : Object.keys(record(value) ?? {}).length;
+      typeof value === "string"
+        ? [...value].length
+        : Array.isArray(value)
+          ? value.length
+          : Object.keys(record(value) ?? {}).length;
     const unit = typeof value === "string" ? "characters" : Array.isArray(value) ? "elements" : "entries";
-    if (count < least) place.error(count === 0 ? "is empty, expected a value" : `has ${count} ${unit}, expected at least ${least}`);
+    if (count < least)
+      place.error(count === 0 ? "is empty, expected a value" : `has ${count} ${unit}, expected at least ${least}`);
     if (count > most) place.error(`has ${count} ${unit}, expected at most ${most}`);
   };
 }
@@ -93,7 +112,8 @@ export function uniqueBy(name: string): ShapeRule {
     if (!Array.isArray(value)) return;
     value.forEach((item: unknown, i) => {
       const key = record(item)?.[name];
-      if (key !== undefined && seen.has(key)) place.at(i, name).error(`is ${describe(key)} a second time, expected each once`);
+      if (key !== undefined && seen.has(key))
+        place.at(i, name).error(`is ${describe(key)} a second time, expected each once`);
       seen.add(key);
     });
   };

@@ -14,7 +14,10 @@ const reference = (at: string): Shape => ({
   [at]: required("kind", "name"),
   [`${at}.group`]: [
     atMost(253),
-    matches(/^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/, "an API group, or nothing for core"),
+    matches(
+      /^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
+      "an API group, or nothing for core",
+    ),
   ],
   [`${at}.kind`]: [size(1, 63), matches(/^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$/, "a kind")],
   [`${at}.name`]: size(1, 253),
@@ -24,7 +27,10 @@ const reference = (at: string): Shape => ({
 export const selectorShape: Shape = { "selector.matchLabels": atMost(4096), "selector.matchLabels.*": atMost(63) };
 
 /** Of `spec.workloadSelector`, a `networking.v1alpha3` one. */
-export const workloadSelectorShape: Shape = { "workloadSelector.labels": atMost(256), "workloadSelector.labels.*": atMost(63) };
+export const workloadSelectorShape: Shape = {
+  "workloadSelector.labels": atMost(256),
+  "workloadSelector.labels.*": atMost(63),
+};
 
 /** Of `spec.targetRefs`. */
 export const targetRefsShape: Shape = { ...reference("targetRefs[]"), targetRefs: atMost(16) };
@@ -56,7 +62,10 @@ export function checkSelector(selector: WorkloadSelector | undefined, place: Pla
 }
 
 /** As `checkSelector`, for the selectors of the networking API, whose field is `labels`. */
-export function checkWorkloadSelector(selector: { readonly labels: Readonly<Record<string, string>> } | undefined, place: Place): void {
+export function checkWorkloadSelector(
+  selector: { readonly labels: Readonly<Record<string, string>> } | undefined,
+  place: Place,
+): void {
   if (selector !== undefined) checkSelectorLabels(selector.labels, place, "labels");
 }
 
@@ -74,7 +83,9 @@ function checkTarget(target: PolicyTargetReference | undefined, place: Place): v
   if (target === undefined) return;
   if (target.name === "") place.at("name").error("is empty, expected the name of an object");
   if (target.namespace !== "")
-    place.at("namespace").error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
+    place
+      .at("namespace")
+      .error(`is ${JSON.stringify(target.namespace)}, expected none: references do not cross namespaces`);
   const kind = `${target.group === "" ? "core" : target.group}/${target.kind}`;
   if (!targets.includes(kind)) place.error(`is to ${kind}, expected one of ${targets.join(", ")}`);
 }

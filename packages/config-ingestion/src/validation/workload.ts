@@ -28,7 +28,11 @@ export interface WorkloadRules {
 }
 
 /** Checks where a workload is reached: by address, socket, or through the gateway of its network. */
-export function checkWorkload(workload: WorkloadEntry, { namesAllowed, servicePorts }: WorkloadRules, place: Place): void {
+export function checkWorkload(
+  workload: WorkloadEntry,
+  { namesAllowed, servicePorts }: WorkloadRules,
+  place: Place,
+): void {
   const { address, network, ports, labels } = workload;
   const socket = address.startsWith(unix);
   if (address === "") {
@@ -43,7 +47,9 @@ export function checkWorkload(workload: WorkloadEntry, { namesAllowed, servicePo
     if (servicePorts !== undefined && servicePorts.size !== 1)
       place.at("address").error(`is a Unix socket, expected the service to have one port and not ${servicePorts.size}`);
   } else if (!isIpAddress(address) && !(namesAllowed && fqdnFault(address) === undefined)) {
-    place.at("address").error(`is ${JSON.stringify(address)}, expected an IP address${namesAllowed ? " or a domain name" : ""}`);
+    place
+      .at("address")
+      .error(`is ${JSON.stringify(address)}, expected an IP address${namesAllowed ? " or a domain name" : ""}`);
   }
   checkWorkloadPorts(ports, servicePorts, place.at("ports"));
   checkLabels(labels, place.at("labels"));
@@ -56,7 +62,8 @@ export function checkWorkloadPorts(
   place: Place,
 ): void {
   for (const [name, port] of Object.entries(ports)) {
-    if (servicePorts !== undefined && !servicePorts.has(name)) place.at(name).error("is no port of the service, expected one of its names");
+    if (servicePorts !== undefined && !servicePorts.has(name))
+      place.at(name).error("is no port of the service, expected one of its names");
     checkPortName(name, place.at(name));
     checkPort(port, place.at(name));
   }

@@ -15,7 +15,13 @@ import { delegateProblems, hiddenVirtualServices, shadowedVirtualServices } from
 export type { Loss, NamedObject } from "./loss.js";
 
 /** The objects that a resource could have been made from, and was not, or only in part. */
-export function losses(database: Database<Proxy>, view: View<Proxy>, type: ResourceType, name: string, maker: Maker): readonly Loss[] {
+export function losses(
+  database: Database<Proxy>,
+  view: View<Proxy>,
+  type: ResourceType,
+  name: string,
+  maker: Maker,
+): readonly Loss[] {
   const all = [
     ...(type.short === "rds" ? [...shadowedVirtualServices(view, name), ...hiddenVirtualServices(view, name)] : []),
     ...(type.short === "lds" ? lostAtListener(view, name) : []),

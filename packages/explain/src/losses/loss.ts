@@ -9,7 +9,10 @@ export interface NamedObject {
 export interface Loss extends NamedObject {
   /** ID of the cluster that it is in, where several may have one of its name. */
   readonly cluster?: string;
-  /** The part that is without effect, as a path such as `spec.servers[0]`; absent: the object as a whole, or several parts, as the reason says. */
+  /**
+   * The part that is without effect, as a path such as `spec.servers[0]`; absent: the object as a whole, or several
+   * parts, as the reason says.
+   */
   readonly field?: string;
   /** What has effect in its place; absent where nothing has. */
   readonly winner?: NamedObject & { readonly field?: string };

@@ -2,4 +2,6 @@ import { query } from "@istiod/incremental";
 import { selects } from "@istiod/push-context";
 
 /** Whether the client's workload has all these labels. */
-export const selectsClient = query("explain.selectsClient", (q, labels: Readonly<Record<string, string>>): boolean => selects(q, labels));
+export const selectsClient = query("explain.selectsClient", (q, labels: Readonly<Record<string, string>>): boolean =>
+  selects(q, labels),
+);

@@ -13,7 +13,16 @@ export function losingSidecars(database: Database<Proxy>, view: View<Proxy>, { r
   const winner = view.call(chosen);
   return candidates.flatMap(({ key }) => {
     const sidecar = readDiscovered(database, sidecars, key);
-    return sidecar === undefined || key === winner || !concerns(view, sidecar) ? [] : [loss("Sidecar", key, whyNot(view, sidecar, winner), winner === undefined ? {} : { winner: named("Sidecar", winner) })];
+    return sidecar === undefined || key === winner || !concerns(view, sidecar)
+      ? []
+      : [
+          loss(
+            "Sidecar",
+            key,
+            whyNot(view, sidecar, winner),
+            winner === undefined ? {} : { winner: named("Sidecar", winner) },
+          ),
+        ];
   });
 }
 
@@ -24,11 +33,12 @@ function concerns(view: View<Proxy>, { namespace, spec }: SidecarObject): boolea
 
 function whyNot(view: View<Proxy>, { namespace, spec }: SidecarObject, winner: string | undefined): string {
   const own = namespace === view.client.namespace;
-  if (!own && spec.workloadSelector !== undefined) return "selects workloads, and so applies to workloads of its own namespace only";
+  if (!own && spec.workloadSelector !== undefined)
+    return "selects workloads, and so applies to workloads of its own namespace only";
   if (winner === undefined) return "does not apply to the client";
-  if (!own || namespace !== winner.slice(0, winner.indexOf("/"))) return `gives way to Sidecar ${winner} of the client's own namespace`;
+  if (!own || namespace !== winner.slice(0, winner.indexOf("/")))
+    return `gives way to Sidecar ${winner} of the client's own namespace`;
   return `gives way to Sidecar ${winner}: one with a workloadSelector comes first, then the oldest`;
 }
 
 const chosen = query("explain.sidecar", (q): string | undefined => scopeOf(q).sidecar);
-

@@ -6,13 +6,15 @@ import type { Maker } from "../maker.js";
 import type { Loss } from "./loss.js";
 
 /**
- * What was there to be read and is seen by nobody, since its namespace is not discovered: single objects, and of a kind whose names were looked
- * through all of a namespace at once, as `*`.
+ * What was there to be read and is seen by nobody, since its namespace is not discovered: single objects, and of a kind
+ * whose names were looked through all of a namespace at once, as `*`.
  */
 export function undiscoveredObjects(database: Database<Proxy>, { reads }: Maker): readonly Loss[] {
   const single = objectsRead(reads).flatMap(({ kind, namespace, name, cluster, key, read }) => {
     const at = read === "absent" ? undefined : hiding(database, kind, key);
-    return at === undefined ? [] : [{ kind, namespace, name, ...(cluster !== undefined && { cluster }), reason: `is not seen: ${why(at)}` }];
+    return at === undefined
+      ? []
+      : [{ kind, namespace, name, ...(cluster !== undefined && { cluster }), reason: `is not seen: ${why(at)}` }];
   });
   return [...single, ...listsRead(reads).flatMap((kind) => unseenOfKind(database, kind))];
 }
@@ -28,7 +30,13 @@ function unseenOfKind(database: Database<Proxy>, kind: string): readonly Loss[] 
     if (known === undefined) found.set(id, { at, count: 1 });
     else known.count++;
   }
-  return [...found.values()].map(({ at, count }) => ({ kind, namespace: at.namespace, name: "*", cluster: at.cluster, reason: `(${count}) not seen: ${why(at)}` }));
+  return [...found.values()].map(({ at, count }) => ({
+    kind,
+    namespace: at.namespace,
+    name: "*",
+    cluster: at.cluster,
+    reason: `(${count}) not seen: ${why(at)}`,
+  }));
 }
 
 function hiding(database: Database<Proxy>, kind: string, key: string): ClusterNamespace | undefined {

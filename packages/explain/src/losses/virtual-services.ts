@@ -8,10 +8,15 @@ import { type Loss, loss, named } from "./loss.js";
 export function shadowedVirtualServices(view: View<Proxy>, routeName: string): readonly Loss[] {
   if (view.client.type !== "sidecar") return [];
   return view.call(shadowedHosts, routeName).map(({ host, port, shadowedBy, virtualService }) =>
-    loss("VirtualService", virtualService, `does not route ${host}:${port}: ${shadowedBy === undefined ? "the service's own routes have that host" : `VirtualService ${shadowedBy}, which comes first, has that host`}`, {
-      field: "spec.hosts",
-      ...(shadowedBy !== undefined && { winner: named("VirtualService", shadowedBy) }),
-    }),
+    loss(
+      "VirtualService",
+      virtualService,
+      `does not route ${host}:${port}: ${shadowedBy === undefined ? "the service's own routes have that host" : `VirtualService ${shadowedBy}, which comes first, has that host`}`,
+      {
+        field: "spec.hosts",
+        ...(shadowedBy !== undefined && { winner: named("VirtualService", shadowedBy) }),
+      },
+    ),
   );
 }
 
@@ -19,10 +24,15 @@ export function shadowedVirtualServices(view: View<Proxy>, routeName: string): r
 export function hiddenVirtualServices(view: View<Proxy>, routeName: string): readonly Loss[] {
   if (view.client.type !== "router") return [];
   return view.call(unreachableRoutes, routeName).map(({ host, port, shadowedBy, virtualService }) =>
-    loss("VirtualService", virtualService, `has a route for every request of ${host}:${port} that is never reached: VirtualService ${shadowedBy}, which comes first, has one too`, {
-      field: "spec.http",
-      winner: named("VirtualService", shadowedBy),
-    }),
+    loss(
+      "VirtualService",
+      virtualService,
+      `has a route for every request of ${host}:${port} that is never reached: VirtualService ${shadowedBy}, which comes first, has one too`,
+      {
+        field: "spec.http",
+        winner: named("VirtualService", shadowedBy),
+      },
+    ),
   );
 }
 

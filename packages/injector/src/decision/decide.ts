@@ -10,12 +10,23 @@ export interface InjectionPolicy {
 }
 
 /** What settled it, in the order in which they are looked at. */
-export type DecisionReason = "host-network" | "system-namespace" | "label" | "annotation" | "never-inject-selector" | "always-inject-selector" | "policy" | "invalid-policy";
+export type DecisionReason =
+  | "host-network"
+  | "system-namespace"
+  | "label"
+  | "annotation"
+  | "never-inject-selector"
+  | "always-inject-selector"
+  | "policy"
+  | "invalid-policy";
 
 export interface Decision {
   readonly inject: boolean;
   readonly reason: DecisionReason;
-  /** What was passed over on the way, for the log: a label with another value than true or false, a selector that cannot be read. */
+  /**
+   * What was passed over on the way, for the log: a label with another value than true or false, a selector that cannot
+   * be read.
+   */
   readonly warnings: readonly string[];
 }
 
@@ -25,8 +36,9 @@ const systemNamespaces = ["kube-system", "kube-public", "kube-node-lease", "loca
 const key = "sidecar.istio.io/inject";
 
 /**
- * Whether a pod is to be given a sidecar. Host networking and system namespaces come before everything that is said; then
- * the pod's label, its annotation, the selectors, and the policy. Source: pkg/kube/inject/inject.go, `injectRequired`.
+ * Whether a pod is to be given a sidecar. Host networking and system namespaces come before everything that is said;
+ * then the pod's label, its annotation, the selectors, and the policy. Source: pkg/kube/inject/inject.go,
+ * `injectRequired`.
  */
 export function decideInjection(pod: Pod, namespace: string, policy: InjectionPolicy): Decision {
   const warnings: string[] = [];
@@ -37,9 +49,11 @@ export function decideInjection(pod: Pod, namespace: string, policy: InjectionPo
   const labels = pod.metadata?.labels ?? {};
   const label = labels[key];
   const said = label ?? pod.metadata?.annotations?.[key] ?? "";
-  if (said === "true" || said === "false") return decided(said === "true", label === undefined ? "annotation" : "label");
+  if (said === "true" || said === "false")
+    return decided(said === "true", label === undefined ? "annotation" : "label");
   if (said !== "") warnings.push(`${key} is ${JSON.stringify(said)}, expected "true" or "false": it does not count`);
-  const some = (selectors: readonly LabelSelector[] = []): boolean => selectors.some((selector) => counts(selector, labels, warnings));
+  const some = (selectors: readonly LabelSelector[] = []): boolean =>
+    selectors.some((selector) => counts(selector, labels, warnings));
   if (some(policy.neverInjectSelector)) return decided(false, "never-inject-selector");
   if (some(policy.alwaysInjectSelector)) return decided(true, "always-inject-selector");
   return decided(policy.policy === "enabled", "policy");

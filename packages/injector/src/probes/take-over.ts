@@ -13,7 +13,10 @@ export interface AppProber {
 export interface TakenOverProbes {
   /** The pod with its probes pointed at the agent. */
   readonly pod: Pod;
-  /** What the agent asks of the application, by the path at which the kubelet asks the agent: the value of `ISTIO_KUBE_APP_PROBERS`. */
+  /**
+   * What the agent asks of the application, by the path at which the kubelet asks the agent: the value of
+   * `ISTIO_KUBE_APP_PROBERS`.
+   */
   readonly probers: Readonly<Record<string, AppProber>>;
 }
 
@@ -21,9 +24,9 @@ const proxyContainer = "istio-proxy";
 const statusPortAnnotation = "status.sidecar.istio.io/port";
 
 /**
- * Points the probes and lifecycle hooks of a pod's own containers at the agent, which runs them from inside, where mutual
- * TLS does not stand in the way. Each becomes an HTTP request to the agent's status port; what it was is handed to the agent.
- * A probe of the status port itself is the agent's already. Source: pkg/kube/inject/app_probe.go.
+ * Points the probes and lifecycle hooks of a pod's own containers at the agent, which runs them from inside, where
+ * mutual TLS does not stand in the way. Each becomes an HTTP request to the agent's status port; what it was is handed
+ * to the agent. A probe of the status port itself is the agent's already. Source: pkg/kube/inject/app_probe.go.
  *
  * @param statusPort the agent's status port; the annotation `status.sidecar.istio.io/port` overrides it
  * @throws InjectorError `annotation` where that is no port
@@ -32,12 +35,18 @@ export function takeOverProbes(pod: Pod, statusPort: number): TakenOverProbes {
   const port = portOf(pod, statusPort);
   const probers: Record<string, AppProber> = {};
   const convert = (containers: readonly Container[]): readonly Container[] =>
-    containers.map((container) => (container.name === proxyContainer ? container : converted(container, port, statusPort, probers)));
+    containers.map((container) =>
+      container.name === proxyContainer ? container : converted(container, port, statusPort, probers),
+    );
   const { initContainers, containers, ...spec } = pod.spec ?? {};
   return {
     pod: {
       ...pod,
-      spec: { ...spec, ...(initContainers && { initContainers: convert(initContainers) }), ...(containers && { containers: convert(containers) }) },
+      spec: {
+        ...spec,
+        ...(initContainers && { initContainers: convert(initContainers) }),
+        ...(containers && { containers: convert(containers) }),
+      },
     },
     probers,
   };
@@ -48,7 +57,10 @@ function portOf(pod: Pod, statusPort: number): number {
   if (text === undefined) return statusPort;
   const port = Number(text);
   if (!/^\d+$/.test(text) || port < 1 || port > 65535) {
-    throw new InjectorError("annotation", `${podName(pod)}: annotation ${statusPortAnnotation} is ${JSON.stringify(text)}, expected a port`);
+    throw new InjectorError(
+      "annotation",
+      `${podName(pod)}: annotation ${statusPortAnnotation} is ${JSON.stringify(text)}, expected a port`,
+    );
   }
   return port;
 }
@@ -77,8 +89,15 @@ function converted(container: Container, port: number, ownPort: number, probers:
   };
 }
 
-/** What the agent must do in place of the kubelet; undefined for what runs in the container, names no port, or is the agent's own. */
-function proberOf({ httpGet, tcpSocket, grpc, timeoutSeconds }: Probe, container: Container, ownPort: number): AppProber | undefined {
+/**
+ * What the agent must do in place of the kubelet; undefined for what runs in the container, names no port, or is the
+ * agent's own.
+ */
+function proberOf(
+  { httpGet, tcpSocket, grpc, timeoutSeconds }: Probe,
+  container: Container,
+  ownPort: number,
+): AppProber | undefined {
   const timeout = timeoutSeconds ? { timeoutSeconds } : {};
   const resolve = (port: Port): number | undefined => {
     if (typeof port === "number") return port === ownPort ? undefined : port;

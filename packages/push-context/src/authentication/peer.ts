@@ -23,8 +23,9 @@ export function modeOfPort(modes: PeerModes, port: number): MutualTlsMode {
 }
 
 /**
- * What a namespace's policy for all of its workloads says, else the mesh's; UNKNOWN where there is neither. This is all that clients
- * go by when they choose the mode for a service. Source: pilot/pkg/model/authentication.go, GetNamespaceMutualTLSMode.
+ * What a namespace's policy for all of its workloads says, else the mesh's; UNKNOWN where there is neither. This is all
+ * that clients go by when they choose the mode for a service. Source: pilot/pkg/model/authentication.go,
+ * GetNamespaceMutualTLSMode.
  */
 export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namespace: string): MutualTlsMode => {
   const root = rootNamespace(q);
@@ -35,8 +36,13 @@ export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namesp
   return declaredMode(own.spec.mtls) ?? (meshMode === "UNKNOWN" ? "PERMISSIVE" : meshMode);
 });
 
-/** The modes of any workload: of the oldest policy that selects it, over the namespace's, over the mesh's, else PERMISSIVE. */
-export const peerModesOf = query("peerModesOf", (q, { namespace, labels }: PeerWorkload): PeerModes => peerModesIn(q, namespace)(labels));
+/**
+ * The modes of any workload: of the oldest policy that selects it, over the namespace's, over the mesh's, else
+ * PERMISSIVE.
+ */
+export const peerModesOf = query("peerModesOf", (q, { namespace, labels }: PeerWorkload): PeerModes =>
+  peerModesIn(q, namespace)(labels),
+);
 
 /** The modes of the workloads of a namespace by their labels, for those who ask for many: nothing is kept for each. */
 export function peerModesIn(q: QueryContext, namespace: string): (labels: Labels) => PeerModes {
@@ -59,7 +65,9 @@ export const clientPeerModes = query("clientPeerModes", (q): PeerModes => {
 });
 
 /** The mode in which the client takes connections at one of its ports. */
-export const inboundMutualTlsMode = query("inboundMutualTlsMode", (q, port: number): MutualTlsMode => modeOfPort(q.call(clientPeerModes), port));
+export const inboundMutualTlsMode = query("inboundMutualTlsMode", (q, port: number): MutualTlsMode =>
+  modeOfPort(q.call(clientPeerModes), port),
+);
 
 const namespacesWithPolicies = query("namespacesWithPeerAuthentication", (q): readonly string[] => {
   const root = rootNamespace(q);
@@ -67,13 +75,21 @@ const namespacesWithPolicies = query("namespacesWithPeerAuthentication", (q): re
 });
 
 /** The oldest policy of a namespace that selects no workloads in particular; in the root namespace, the mesh's. */
-const widePolicy = query("widePeerAuthentication", (q, namespace: string) =>
-  q.read(peerAuthenticationsByNamespace, namespace).filter(isWide).sort(byAge)[0],
+const widePolicy = query(
+  "widePeerAuthentication",
+  (q, namespace: string) => q.read(peerAuthenticationsByNamespace, namespace).filter(isWide).sort(byAge)[0],
 );
 
 /** The policies of a namespace that select workloads, the oldest first; those of the root namespace do not count. */
-const selectingPolicies = query("selectingPeerAuthentications", (q, namespace: string): readonly PeerAuthenticationObject[] =>
-  namespace === rootNamespace(q) ? [] : q.read(peerAuthenticationsByNamespace, namespace).filter((policy) => !isWide(policy)).sort(byAge),
+const selectingPolicies = query(
+  "selectingPeerAuthentications",
+  (q, namespace: string): readonly PeerAuthenticationObject[] =>
+    namespace === rootNamespace(q)
+      ? []
+      : q
+          .read(peerAuthenticationsByNamespace, namespace)
+          .filter((policy) => !isWide(policy))
+          .sort(byAge),
 );
 
 const widestMode = query("widestPeerMode", (q, namespace: string): MutualTlsMode => {
@@ -83,7 +99,9 @@ const widestMode = query("widestPeerMode", (q, namespace: string): MutualTlsMode
 
 function modesUnder(wider: MutualTlsMode, policy: PeerAuthenticationObject | undefined): PeerModes {
   const mode = declaredMode(policy?.spec.mtls) ?? wider;
-  const ports = Object.entries(policy?.spec.portLevelMtls ?? {}).map(([port, mtls]) => [port, declaredMode(mtls) ?? mode] as const);
+  const ports = Object.entries(policy?.spec.portLevelMtls ?? {}).map(
+    ([port, mtls]) => [port, declaredMode(mtls) ?? mode] as const,
+  );
   return { mode, ports: Object.fromEntries(ports) };
 }
 

@@ -1,6 +1,9 @@
 import { type AuthorizationPolicyObject, authorizationPoliciesByNamespace } from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
-import { AuthorizationPolicy_Action as Action, type Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import {
+  AuthorizationPolicy_Action as Action,
+  type Rule,
+} from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { oldestFirst } from "./oldest-first.js";
 import { namespaceAmong } from "./own-namespace.js";
@@ -33,12 +36,15 @@ export const applicableAuthorizationPolicies = query("applicableAuthorizationPol
   const found = [root, ...(own === undefined ? [] : [own])].flatMap((namespace) =>
     q.call(policiesOfNamespace, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })),
   );
-  const of = (action: Action): readonly ApplicablePolicy[] => found.filter(({ spec }) => spec.action === action).map(applicable);
+  const of = (action: Action): readonly ApplicablePolicy[] =>
+    found.filter(({ spec }) => spec.action === action).map(applicable);
   return { custom: of(Action.CUSTOM), audit: of(Action.AUDIT), deny: of(Action.DENY), allow: of(Action.ALLOW) };
 });
 
-const policiesOfNamespace = query("authorizationPoliciesOfNamespace", (q, namespace: string): readonly AuthorizationPolicyObject[] =>
-  [...q.read(authorizationPoliciesByNamespace, namespace)].sort(oldestFirst),
+const policiesOfNamespace = query(
+  "authorizationPoliciesOfNamespace",
+  (q, namespace: string): readonly AuthorizationPolicyObject[] =>
+    [...q.read(authorizationPoliciesByNamespace, namespace)].sort(oldestFirst),
 );
 
 function applicable({ namespace, name, annotations, spec }: AuthorizationPolicyObject): ApplicablePolicy {

@@ -11,7 +11,9 @@ export interface JwksSource {
   readonly jwksUri: string;
 }
 
-/** Keys that were fetched: the text of a JSON Web Key Set, by {@link jwksKey}. What fetches them is outside of queries. */
+/**
+ * Keys that were fetched: the text of a JSON Web Key Set, by {@link jwksKey}. What fetches them is outside of queries.
+ */
 export const fetchedJwks = collection<string>("Jwks");
 
 export function jwksKey({ issuer, jwksUri }: JwksSource): string {
@@ -19,9 +21,9 @@ export function jwksKey({ issuer, jwksUri }: JwksSource): string {
 }
 
 /**
- * A key set that verifies nothing: a public RSA key whose private half was never stored. It stands in for keys that are not available, because
- * Envoy rejects a listener whose key set is empty, and would then keep serving the one before it. Istio does the same, with a key of its own
- * (pilot/pkg/model/jwks_resolver.go).
+ * A key set that verifies nothing: a public RSA key whose private half was never stored. It stands in for keys that are
+ * not available, because Envoy rejects a listener whose key set is empty, and would then keep serving the one before
+ * it. Istio does the same, with a key of its own (pilot/pkg/model/jwks_resolver.go).
  */
 export const unverifiableJwks = JSON.stringify({
   keys: [
@@ -33,7 +35,10 @@ export const unverifiableJwks = JSON.stringify({
   ],
 });
 
-/** Returns the key set by which a rule's tokens are verified: the rule's own, else the one fetched for it, else {@link unverifiableJwks}. */
+/**
+ * Returns the key set by which a rule's tokens are verified: the rule's own, else the one fetched for it, else {@link
+ * unverifiableJwks}.
+ */
 export function localJwks(q: QueryContext, rule: JWTRule): string {
   return rule.jwks !== "" ? rule.jwks : (usableJwks(q, rule) ?? unverifiableJwks);
 }
@@ -46,7 +51,13 @@ function usableJwks(q: QueryContext, source: JwksSource): string | undefined {
 
 type FetchMode = "istiod" | "hybrid" | "envoy";
 
-const fetchModes: Readonly<Record<string, FetchMode>> = { istiod: "istiod", false: "istiod", hybrid: "hybrid", true: "hybrid", envoy: "envoy" };
+const fetchModes: Readonly<Record<string, FetchMode>> = {
+  istiod: "istiod",
+  false: "istiod",
+  hybrid: "hybrid",
+  true: "hybrid",
+  envoy: "envoy",
+};
 
 /** The server that a proxy itself fetches keys from. */
 export interface JwksServer {
@@ -55,8 +66,8 @@ export interface JwksServer {
 }
 
 /**
- * Returns the server from which proxies fetch a rule's keys by themselves: with PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid a service of the mesh, with
- * envoy whichever the URI names. Undefined where istiod fetches them.
+ * Returns the server from which proxies fetch a rule's keys by themselves: with PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid a
+ * service of the mesh, with envoy whichever the URI names. Undefined where istiod fetches them.
  */
 export function proxyFetchedJwks(q: QueryContext, { jwksUri }: JWTRule): JwksServer | undefined {
   const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
@@ -79,7 +90,8 @@ function parsedUri(text: string): JwksServer | undefined {
 export const wantedJwks = query("wantedJwks", (q): readonly JwksSource[] => {
   const found = new Map<string, JwksSource>();
   for (const { spec } of q.all(requestAuthentications)) {
-    for (const rule of spec.jwtRules) if (needsFetching(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
+    for (const rule of spec.jwtRules)
+      if (needsFetching(q, rule)) found.set(jwksKey(rule), { issuer: rule.issuer, jwksUri: rule.jwksUri });
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, source]) => source);
 });
@@ -91,10 +103,14 @@ export interface UnavailableKeys {
   readonly rule: JWTRule;
 }
 
-/** Returns the rules of a RequestAuthentication, by its key, whose keys istiod would have to fetch and does not have. */
+/**
+ * Returns the rules of a RequestAuthentication, by its key, whose keys istiod would have to fetch and does not have.
+ */
 export const unavailableKeys = query("unavailableKeys", (q, key: string): readonly UnavailableKeys[] => {
   const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
-  return rules.flatMap((rule, index) => (needsFetching(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : []));
+  return rules.flatMap((rule, index) =>
+    needsFetching(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : [],
+  );
 });
 
 function needsFetching(q: QueryContext, rule: JWTRule): boolean {

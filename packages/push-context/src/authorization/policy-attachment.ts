@@ -21,13 +21,16 @@ export interface TargetReference {
 const gatewayNameLabel = "gateway.networking.k8s.io/gateway-name";
 
 /**
- * Whether a policy of the client's namespace or of the root namespace applies to the client: by labels, or, for gateways of the
- * Gateway API only, by reference. Source: pilot/pkg/model/policyattachment.go.
+ * Whether a policy of the client's namespace or of the root namespace applies to the client: by labels, or, for
+ * gateways of the Gateway API only, by reference. Source: pilot/pkg/model/policyattachment.go.
  */
 export function appliesToClient(q: QueryContext, policy: TargetedPolicy): boolean {
-  const references = policy.targetRefs.length > 0 || policy.targetRef === undefined ? policy.targetRefs : [policy.targetRef];
+  const references =
+    policy.targetRefs.length > 0 || policy.targetRef === undefined ? policy.targetRefs : [policy.targetRef];
   if (references.length === 0) {
-    return (mayUseSelectors(q) || q.ask(label, gatewayNameLabel) === undefined) && selects(q, policy.selector?.matchLabels);
+    return (
+      (mayUseSelectors(q) || q.ask(label, gatewayNameLabel) === undefined) && selects(q, policy.selector?.matchLabels)
+    );
   }
   const gatewayName = q.ask(label, gatewayNameLabel);
   return references.some(

@@ -14,14 +14,17 @@ export interface ProviderAddress {
 }
 
 /**
- * Where an extension provider is reached; undefined where the service is unknown, or a hostname without a namespace is declared in
- * several. Source: pilot/pkg/model/telemetry_logging.go, LookupCluster.
+ * Where an extension provider is reached; undefined where the service is unknown, or a hostname without a namespace is
+ * declared in several. Source: pilot/pkg/model/telemetry_logging.go, LookupCluster.
  */
-export const providerAddress = query("providerAddress", (q, { service: name, port }: ProviderService): ProviderAddress | undefined => {
-  const parts = name.split("/");
-  const [namespace, hostname] = parts;
-  if (parts.length === 2 && hostname !== undefined) {
-    return q.call(service, `${namespace}/${hostname}`) === undefined ? undefined : { hostname, port };
-  }
-  return name !== "" && q.call(servicesByHostname, name).length === 1 ? { hostname: name, port } : undefined;
-});
+export const providerAddress = query(
+  "providerAddress",
+  (q, { service: name, port }: ProviderService): ProviderAddress | undefined => {
+    const parts = name.split("/");
+    const [namespace, hostname] = parts;
+    if (parts.length === 2 && hostname !== undefined) {
+      return q.call(service, `${namespace}/${hostname}`) === undefined ? undefined : { hostname, port };
+    }
+    return name !== "" && q.call(servicesByHostname, name).length === 1 ? { hostname: name, port } : undefined;
+  },
+);

@@ -15,11 +15,15 @@ export const applicableJwtRules = query("applicableJwtRules", (q): readonly JWTR
   const others = q.keys(requestAuthenticationsByNamespace).filter((namespace) => namespace !== root);
   const own = others.length === 0 ? undefined : q.ask(namespaceAmong, others);
   return [...(own === undefined ? [] : [own]), root]
-    .flatMap((namespace) => q.call(requestAuthenticationsOf, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })))
+    .flatMap((namespace) =>
+      q.call(requestAuthenticationsOf, namespace).filter(({ spec }) => appliesToClient(q, { ...spec, namespace })),
+    )
     .flatMap(({ spec }) => spec.jwtRules)
     .sort((a, b) => (a.issuer < b.issuer ? -1 : a.issuer > b.issuer ? 1 : 0));
 });
 
-const requestAuthenticationsOf = query("requestAuthenticationsOf", (q, namespace: string): readonly RequestAuthenticationObject[] =>
-  [...q.read(requestAuthenticationsByNamespace, namespace)].sort(oldestFirst),
+const requestAuthenticationsOf = query(
+  "requestAuthenticationsOf",
+  (q, namespace: string): readonly RequestAuthenticationObject[] =>
+    [...q.read(requestAuthenticationsByNamespace, namespace)].sort(oldestFirst),
 );

@@ -9,9 +9,9 @@ const serviceAccountAnnotation = "internal.istio.io/service-account-name";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 
 /**
- * Whether a Gateway that the client serves refers to a credential `kubernetes-gateway://namespace/name` of its own namespace, the client being
- * authenticated as of that namespace (and as the service account that the Gateway was made for, if any).
- * Source: `VerifiedCertificateReferences` of pilot/pkg/model/gateway.go.
+ * Whether a Gateway that the client serves refers to a credential `kubernetes-gateway://namespace/name` of its own
+ * namespace, the client being authenticated as of that namespace (and as the service account that the Gateway was made
+ * for, if any). Source: `VerifiedCertificateReferences` of pilot/pkg/model/gateway.go.
  */
 export const refersToCredential = query("refersToCredential", (q, resourceName: string): boolean => {
   const [namespace = ""] = resourceName.slice(gatewaySecretPrefix.length).split("/");
@@ -21,7 +21,10 @@ export const refersToCredential = query("refersToCredential", (q, resourceName: 
     if (tls === undefined || !gateway.startsWith(`${namespace}/`) || !isMeantFor(q, gateway)) return false;
     const names = tls.credentialNames.length > 0 ? tls.credentialNames : [tls.credentialName];
     const mutual = tls.mode === TlsMode.MUTUAL || tls.mode === TlsMode.OPTIONAL_MUTUAL;
-    return tls.caCertCredentialName === resourceName || names.some((name) => name === resourceName || (mutual && name + rootsSuffix === resourceName));
+    return (
+      tls.caCertCredentialName === resourceName ||
+      names.some((name) => name === resourceName || (mutual && name + rootsSuffix === resourceName))
+    );
   });
 });
 

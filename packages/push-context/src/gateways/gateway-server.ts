@@ -37,7 +37,10 @@ export interface ServerGroup {
 
 /** A server at the port that it listens on. */
 export interface BoundServer extends GatewayServer {
-  /** Name of its route configuration: `http.PORT[.BIND]`, `https.PORT.NAME.GATEWAY.NAMESPACE[.BIND]`, or empty (no HTTP seen). */
+  /**
+   * Name of its route configuration: `http.PORT[.BIND]`, `https.PORT.NAME.GATEWAY.NAMESPACE[.BIND]`, or empty (no HTTP
+   * seen).
+   */
   readonly routeName: string;
   /** Hosts without namespaces, sorted, without repetition; only where it has TLS settings. */
   readonly sniHosts: readonly string[];
@@ -62,7 +65,10 @@ export interface MergedGateway {
   readonly serversByRouteName: Readonly<Record<string, readonly BoundServer[]>>;
   /** Every Gateway with a server, `namespace/name`, sorted. */
   readonly gatewayNames: readonly string[];
-  /** Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where no such server has SNI hosts of its own, even one that is refused for its port. */
+  /**
+   * Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where no such server has SNI hosts of its
+   * own, even one that is refused for its port.
+   */
   readonly autoPassthroughHosts?: readonly string[];
   /** Listening port (0 for a route name that has a bind) to the ports by which servers named it, ascending. */
   readonly portMap: Readonly<Record<number, readonly number[]>>;

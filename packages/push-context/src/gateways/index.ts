@@ -1,4 +1,11 @@
-export type { BoundServer, GatewayServer, GatewayServerPort, MergedGateway, RefusedServer, ServerGroup } from "./gateway-server.js";
+export type {
+  BoundServer,
+  GatewayServer,
+  GatewayServerPort,
+  MergedGateway,
+  RefusedServer,
+  ServerGroup,
+} from "./gateway-server.js";
 export { mergeServers, type SelectedGateway } from "./merge-servers.js";
 export { clientServices } from "./client-services.js";
 export { refersToCredential } from "./credential-references.js";

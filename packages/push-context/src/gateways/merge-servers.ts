@@ -10,7 +10,10 @@ export interface SelectedGateway {
   readonly servers: readonly Server[];
   /** The ports listened on for the port that a server names; source: `resolvePorts` of pilot/pkg/model/gateway.go. */
   readonly listenOn: (port: number) => readonly number[];
-  /** Whether UDP comes to the proxy for the port that a server names; absent: HTTP/3 is not served. Source: `udpSupportedPort` there. */
+  /**
+   * Whether UDP comes to the proxy for the port that a server names; absent: HTTP/3 is not served. Source:
+   * `udpSupportedPort` there.
+   */
   readonly takesUdp?: (port: number) => boolean;
 }
 
@@ -24,8 +27,8 @@ interface Group {
 
 /**
  * One gateway of many, oldest first. On a port with one bind there is either plain HTTP (its servers share one route
- * configuration), or one plain TCP server, or any number of TLS servers told apart by SNI. What does not fit is refused, alone.
- * Source: `mergeGateways` of pilot/pkg/model/gateway.go.
+ * configuration), or one plain TCP server, or any number of TLS servers told apart by SNI. What does not fit is
+ * refused, alone. Source: `mergeGateways` of pilot/pkg/model/gateway.go.
  */
 export function mergeServers(gateways: readonly SelectedGateway[]): MergedGateway {
   const groups = new Map<string, Group>();
@@ -46,13 +49,29 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
       const declared = explicitServer(gateway, spec, index, spec.port);
       gatewayNames.add(declared.gateway);
       for (const port of gateway.listenOn(declared.port.number)) {
-        const server: BoundServer = { ...declared, routeName: routeNameOf(declared, port, gateway), sniHosts: sniHostsOf(declared), ...(takesHttp3(declared, gateway) && { http3: true }) };
+        const server: BoundServer = {
+          ...declared,
+          routeName: routeNameOf(declared, port, gateway),
+          sniHosts: sniHostsOf(declared),
+          ...(takesHttp3(declared, gateway) && { http3: true }),
+        };
         const refuse = (reason: string, winner?: GatewayServer): void =>
-          void refused.push({ gateway: server.gateway, index, reason, ...(winner && { winner: { gateway: winner.gateway, index: winner.index } }) });
+          void refused.push({
+            gateway: server.gateway,
+            index,
+            reason,
+            ...(winner && { winner: { gateway: winner.gateway, index: winner.index } }),
+          });
         const key = `${port} ${server.port.protocol} ${server.bind}`;
         const open = (): void => {
           const plainHttp = isHttp(parseProtocol(server.port.protocol));
-          const group: Group = { port, protocol: server.port.protocol, bind: server.bind, routeName: plainHttp ? server.routeName : "", servers: [server] };
+          const group: Group = {
+            port,
+            protocol: server.port.protocol,
+            bind: server.bind,
+            routeName: plainHttp ? server.routeName : "",
+            servers: [server],
+          };
           groups.set(key, group);
           if (!speaksTls(server)) plainPorts.set(port, group);
         };
@@ -77,7 +96,10 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
         } else if (plain === undefined) {
           if (seesHttp(server)) {
             if (byRoute.has(server.routeName)) {
-              refuse(`name of HTTPS port ${port} is not unique: ${server.port.name}`, byRoute.get(server.routeName)?.[0]);
+              refuse(
+                `name of HTTPS port ${port} is not unique: ${server.port.name}`,
+                byRoute.get(server.routeName)?.[0],
+              );
               continue;
             }
             byRoute.set(server.routeName, [server]);
@@ -110,7 +132,10 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
 class SniHosts {
   readonly #last = new Map<string, GatewayServer>();
 
-  /** Takes the hosts of a server, unless some are taken on the same bind: then gives those, and who has the first of them, and takes none. */
+  /**
+   * Takes the hosts of a server, unless some are taken on the same bind: then gives those, and who has the first of
+   * them, and takes none.
+   */
   claim(server: GatewayServer): { readonly taken: readonly string[]; readonly by?: GatewayServer | undefined } {
     const taken = server.hosts.filter((host) => this.#last.get(host)?.bind === server.bind);
     if (taken.length === 0) for (const host of server.hosts) this.#last.set(host, server);
@@ -118,7 +143,12 @@ class SniHosts {
   }
 }
 
-function explicitServer(gateway: SelectedGateway, spec: Server, index: number, port: NonNullable<Server["port"]>): GatewayServer {
+function explicitServer(
+  gateway: SelectedGateway,
+  spec: Server,
+  index: number,
+  port: NonNullable<Server["port"]>,
+): GatewayServer {
   return {
     gateway: `${gateway.namespace}/${gateway.name}`,
     index,
@@ -160,7 +190,9 @@ function sniHostsOf(server: GatewayServer): readonly string[] {
 }
 
 function canShare(added: string, present: string): boolean {
-  return isHttp(parseProtocol(present)) && (isHttp(parseProtocol(added)) || parseProtocol(added) === parseProtocol(present));
+  return (
+    isHttp(parseProtocol(present)) && (isHttp(parseProtocol(added)) || parseProtocol(added) === parseProtocol(present))
+  );
 }
 
 function append(map: Map<string, BoundServer[]>, key: string, server: BoundServer): void {
@@ -169,14 +201,23 @@ function append(map: Map<string, BoundServer[]>, key: string, server: BoundServe
   else present.push(server);
 }
 
-function summary(groups: readonly Group[], byRoute: ReadonlyMap<string, readonly BoundServer[]>, names: ReadonlySet<string>, autoPassthrough: boolean): Omit<MergedGateway, "refused"> {
+function summary(
+  groups: readonly Group[],
+  byRoute: ReadonlyMap<string, readonly BoundServer[]>,
+  names: ReadonlySet<string>,
+  autoPassthrough: boolean,
+): Omit<MergedGateway, "refused"> {
   const served: readonly ServerGroup[] = groups;
-  const auto = served.flatMap((group) => group.servers).filter((server) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH);
+  const auto = served
+    .flatMap((group) => group.servers)
+    .filter((server) => server.tls?.mode === TlsMode.AUTO_PASSTHROUGH);
   const routes = [...byRoute].sort(([a], [b]) => (a < b ? -1 : 1));
   const portMap: Record<number, readonly number[]> = {};
   for (const [routeName, servers] of routes) {
     const port = portOfRoute(routeName);
-    portMap[port] = [...new Set([...(portMap[port] ?? []), ...servers.map((server) => server.port.number)])].sort((a, b) => a - b);
+    portMap[port] = [...new Set([...(portMap[port] ?? []), ...servers.map((server) => server.port.number)])].sort(
+      (a, b) => a - b,
+    );
   }
   return {
     groups: served,

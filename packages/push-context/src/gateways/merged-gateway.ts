@@ -12,15 +12,20 @@ import { mergeServers, type SelectedGateway } from "./merge-servers.js";
 /** All Gateways that select the client, merged; undefined where it is no gateway proxy, or none selects it. */
 export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefined => {
   if (q.ask(proxyType) !== "router") return undefined;
-  const selected = q.call(gatewayOrder, features.scopeGatewayToNamespace(q) ? q.ask(ownNamespace) : null).flatMap((key) => {
-    const gateway = q.call(gatewayObject, key);
-    return gateway === undefined ? [] : (selection(q, gateway) ?? []);
-  });
+  const selected = q
+    .call(gatewayOrder, features.scopeGatewayToNamespace(q) ? q.ask(ownNamespace) : null)
+    .flatMap((key) => {
+      const gateway = q.call(gatewayObject, key);
+      return gateway === undefined ? [] : (selection(q, gateway) ?? []);
+    });
   const kept = features.strictGatewayMerging(q) ? besideManaged(selected) : selected;
   return kept.length === 0 ? undefined : mergeServers(kept.map(({ selected: gateway }) => gateway));
 });
 
-/** Names the Services, by hostname, whose workloads a Gateway is for; what a Gateway of the Gateway API was translated to has it. */
+/**
+ * Names the Services, by hostname, whose workloads a Gateway is for; what a Gateway of the Gateway API was translated
+ * to has it.
+ */
 const servicesAnnotation = "internal.istio.io/gateway-service";
 const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
 const semanticsAnnotation = "internal.istio.io/gateway-semantics";
@@ -38,7 +43,16 @@ function selection(q: QueryContext, gateway: GatewayObject): Selection | undefin
   if (named === undefined) {
     if (!selects(q, spec.selector)) return undefined;
     const own = q.ask(serviceTargets);
-    return { gateway, selected: { namespace, name, servers: spec.servers, listenOn: (port) => [listeningPort(q, port)], ...udp(q, own) } };
+    return {
+      gateway,
+      selected: {
+        namespace,
+        name,
+        servers: spec.servers,
+        listenOn: (port) => [listeningPort(q, port)],
+        ...udp(q, own),
+      },
+    };
   }
   const owner = annotations[parentNamespaceAnnotation] || namespace;
   const keys = named.split(",").map((hostname) => `${owner}/${hostname}`);
@@ -58,27 +72,44 @@ function udp(q: QueryContext, targets: readonly ServiceTarget[]): Pick<SelectedG
   return { takesUdp: (port) => targets.some((target) => target.port.number === port && isUdp(target)) };
 }
 
-/** Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials there. Source: `filterStrictGatewayMerging`. */
+/**
+ * Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials
+ * there. Source: `filterStrictGatewayMerging`.
+ */
 function besideManaged(selections: readonly Selection[]): readonly Selection[] {
   const ofGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
   const managed = new Set(
-    selections.filter((each) => ofGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "").map(({ gateway }) => gateway.namespace),
+    selections
+      .filter((each) => ofGatewayApi(each) && (each.gateway.annotations[serviceAccountAnnotation] ?? "") !== "")
+      .map(({ gateway }) => gateway.namespace),
   );
-  return managed.size === 0 ? selections : selections.filter((each) => ofGatewayApi(each) || managed.has(each.gateway.namespace));
+  return managed.size === 0
+    ? selections
+    : selections.filter((each) => ofGatewayApi(each) || managed.has(each.gateway.namespace));
 }
 
 /** The servers of the client that share a route configuration; undefined where there is none of the name. */
-export const serversOfRoute = query("serversOfRoute", (q, routeName: string): readonly BoundServer[] | undefined =>
-  q.call(mergedGateway)?.serversByRouteName[routeName],
+export const serversOfRoute = query(
+  "serversOfRoute",
+  (q, routeName: string): readonly BoundServer[] | undefined => q.call(mergedGateway)?.serversByRouteName[routeName],
 );
 
 /** The Gateway `namespace/name`; one that stands for an Ingress if nobody declared it. */
-export const gatewayObject = query("gatewayObject", (q, key: string): GatewayObject | undefined => q.read(gateways, key) ?? q.call(ingressGateways)[key]);
+export const gatewayObject = query(
+  "gatewayObject",
+  (q, key: string): GatewayObject | undefined => q.read(gateways, key) ?? q.call(ingressGateways)[key],
+);
 
-/** Keys of all Gateways, or of one namespace's, the oldest first; those that stand for Ingresses have no age and come before all others. */
+/**
+ * Keys of all Gateways, or of one namespace's, the oldest first; those that stand for Ingresses have no age and come
+ * before all others.
+ */
 const gatewayOrder = query("gatewayOrder", (q, namespace: string | null): readonly string[] => {
-  const declared: readonly GatewayObject[] = namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
-  const ofIngresses = Object.values(q.call(ingressGateways)).filter((gateway) => namespace === null || gateway.namespace === namespace);
+  const declared: readonly GatewayObject[] =
+    namespace === null ? q.all(gateways) : q.read(gatewaysByNamespace, namespace);
+  const ofIngresses = Object.values(q.call(ingressGateways)).filter(
+    (gateway) => namespace === null || gateway.namespace === namespace,
+  );
   const keys = [...ofIngresses, ...declared].sort(oldestFirst).map((gateway) => `${gateway.namespace}/${gateway.name}`);
   return [...new Set(keys)];
 });
@@ -86,10 +117,16 @@ const gatewayOrder = query("gatewayOrder", (q, namespace: string | null): readon
 /** Opts a Service out of having its ports translated; Knative relies on it. */
 const noTranslationLabel = "experimental.istio.io/disable-gateway-port-translation";
 
-/** The target port of the first of the client's services with such a port, else the port itself. Source: `resolvePorts` of pilot/pkg/model/gateway.go. */
+/**
+ * The target port of the first of the client's services with such a port, else the port itself. Source: `resolvePorts`
+ * of pilot/pkg/model/gateway.go.
+ */
 function listeningPort(q: QueryContext, port: number): number {
   const target = q
     .ask(serviceTargets)
-    .find((candidate) => candidate.port.number === port && q.call(service, candidate.service)?.labels[noTranslationLabel] === undefined);
+    .find(
+      (candidate) =>
+        candidate.port.number === port && q.call(service, candidate.service)?.labels[noTranslationLabel] === undefined,
+    );
   return target?.targetPort ?? port;
 }

@@ -1,4 +1,7 @@
-import { type ServerTLSSettings, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  type ServerTLSSettings,
+  ServerTLSSettings_TLSmode as TlsMode,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
 
 /** What the kinds of servers are told apart by; source: pkg/config/gateway. */
@@ -9,7 +12,10 @@ export interface ServerTraits {
 
 /** Whether TLS is handed on undecrypted, by SNI. */
 export function passesTlsThrough(server: ServerTraits): boolean {
-  return server.tls !== undefined && (server.tls.mode === TlsMode.PASSTHROUGH || server.tls.mode === TlsMode.AUTO_PASSTHROUGH);
+  return (
+    server.tls !== undefined &&
+    (server.tls.mode === TlsMode.PASSTHROUGH || server.tls.mode === TlsMode.AUTO_PASSTHROUGH)
+  );
 }
 
 /** Whether requests are seen: plain HTTP, or HTTPS that is terminated here. */

@@ -1,14 +1,20 @@
 import { create } from "@bufbuild/protobuf";
 import { type GatewayObject, type IngressObject, ingresses } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
-import { GatewaySchema, type Server, ServerSchema, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
+import {
+  GatewaySchema,
+  type Server,
+  ServerSchema,
+  ServerTLSSettings_TLSmode as TlsMode,
+} from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { features } from "../mesh/features.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { ingressSuffix, servedIngresses } from "./served-ingresses.js";
 
 /**
- * The Gateways that stand for Ingresses, by `namespace/name`: each listens on port 80 for all hosts, and on 443 for those to which it gives a
- * certificate. They are in the namespace of the ingress controller and have no age. Source: pilot/pkg/config/kube/ingress/gateways.go.
+ * The Gateways that stand for Ingresses, by `namespace/name`: each listens on port 80 for all hosts, and on 443 for
+ * those to which it gives a certificate. They are in the namespace of the ingress controller and have no age. Source:
+ * pilot/pkg/config/kube/ingress/gateways.go.
  */
 export const ingressGateways = query("ingressGateways", (q): Readonly<Record<string, GatewayObject>> =>
   Object.fromEntries(
@@ -35,7 +41,10 @@ const ingressGateway = query("ingressGateway", (q, key: string): GatewayObject |
       annotations: {},
       creationTimestamp: 0,
       cluster: ingress.cluster,
-      spec: create(GatewaySchema, { selector: { istio: selectedGateway(q) }, servers: [...httpsServers(ingress), httpServer(ingress)] }),
+      spec: create(GatewaySchema, {
+        selector: { istio: selectedGateway(q) },
+        servers: [...httpsServers(ingress), httpServer(ingress)],
+      }),
     }
   );
 });
@@ -53,10 +62,15 @@ function httpsServers({ namespace, name, spec }: IngressObject): readonly Server
 }
 
 function httpServer({ namespace, name }: IngressObject): Server {
-  return create(ServerSchema, { port: { number: 80, protocol: "HTTP", name: `http-80-ingress-${name}-${namespace}` }, hosts: ["*"] });
+  return create(ServerSchema, {
+    port: { number: 80, protocol: "HTTP", name: `http-80-ingress-${name}-${namespace}` },
+    hosts: ["*"],
+  });
 }
 
-/** The label `istio` of the gateways that serve Ingresses: as the mesh says, or the name of the Service that it names. */
+/**
+ * The label `istio` of the gateways that serve Ingresses: as the mesh says, or the name of the Service that it names.
+ */
 function selectedGateway(q: QueryContext): string {
   const { ingressSelector, ingressService } = mesh(q);
   if (ingressSelector !== "") return ingressSelector;

@@ -46,9 +46,14 @@ export function listFeature(variable: string): Feature<readonly string[]> {
   return feature<readonly string[]>(variable, [], (text) => (text === "" ? [] : [...new Set(text.split(","))].sort()));
 }
 
-/** A variable that counts only while `condition` holds; otherwise the value is `otherwise`, whatever the variable says. */
+/**
+ * A variable that counts only while `condition` holds; otherwise the value is `otherwise`, whatever the variable says.
+ */
 export function featureWhen<T>(condition: Feature<boolean>, enabled: Feature<T>, otherwise: T): Feature<T> {
-  return Object.assign((q: QueryContext) => (condition(q) ? enabled(q) : otherwise), { variable: enabled.variable, default: otherwise });
+  return Object.assign((q: QueryContext) => (condition(q) ? enabled(q) : otherwise), {
+    variable: enabled.variable,
+    default: otherwise,
+  });
 }
 
 function feature<T>(variable: string, fallback: T, parse: (text: string) => T | undefined): Feature<T> {
@@ -65,7 +70,15 @@ function parseBoolean(text: string): boolean | undefined {
   return undefined;
 }
 
-const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, "µs": 1e-3, ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
 
 function parseDuration(text: string): number | undefined {
   if (text === "0") return 0;

@@ -1,9 +1,20 @@
-import { booleanFeature, durationFeature, type Feature, featureWhen, floatFeature, integerFeature, listFeature, nameFeature, stringFeature } from "./feature-flag.js";
+import {
+  booleanFeature,
+  durationFeature,
+  type Feature,
+  featureWhen,
+  floatFeature,
+  integerFeature,
+  listFeature,
+  nameFeature,
+  stringFeature,
+} from "./feature-flag.js";
 
 const ambient = booleanFeature("PILOT_ENABLE_AMBIENT", false);
 
 /** A flag of ambient mode: it has its own default there, and is ignored elsewhere. */
-const ambientFlag = (variable: string, whenAmbient: boolean): Feature<boolean> => featureWhen(ambient, booleanFeature(variable, whenAmbient), false);
+const ambientFlag = (variable: string, whenAmbient: boolean): Feature<boolean> =>
+  featureWhen(ambient, booleanFeature(variable, whenAmbient), false);
 const ambientNumber = (variable: string): Feature<number> => featureWhen(ambient, integerFeature(variable, 0), 0);
 
 /**
@@ -45,7 +56,10 @@ export const features = {
   edsForHeadless: booleanFeature("PILOT_ENABLE_EDS_FOR_HEADLESS_SERVICES", false),
   persistentSessionFilter: booleanFeature("PILOT_ENABLE_PERSISTENT_SESSION_FILTER", false),
   persistentSessionLabel: stringFeature("PILOT_PERSISTENT_SESSION_LABEL", "istio.io/persistent-session"),
-  persistentSessionHeaderLabel: stringFeature("PILOT_PERSISTENT_SESSION_HEADER_LABEL", "istio.io/persistent-session-header"),
+  persistentSessionHeaderLabel: stringFeature(
+    "PILOT_PERSISTENT_SESSION_HEADER_LABEL",
+    "istio.io/persistent-session-header",
+  ),
   drainingLabel: stringFeature("PILOT_DRAINING_LABEL", "istio.io/draining"),
   localityWeightedLb: booleanFeature("ENABLE_LOCALITY_WEIGHTED_LB_CONFIG", false),
 

@@ -4,10 +4,16 @@ import { type MeshConfig, MeshConfigSchema } from "@istiod/istio-api/mesh/v1alph
 
 type MeshField = Exclude<keyof MeshConfig & string, `$${string}`>;
 
-/** The settings of the mesh. Each property is read when it is used, so a change of one setting does not touch the readers of others. */
+/**
+ * The settings of the mesh. Each property is read when it is used, so a change of one setting does not touch the
+ * readers of others.
+ */
 export type Mesh = Readonly<Pick<MeshConfig, MeshField>>;
 
-/** The settings of the mesh, with the defaults of MeshConfig where none is given. Reading one throws where no configuration was committed. */
+/**
+ * The settings of the mesh, with the defaults of MeshConfig where none is given. Reading one throws where no
+ * configuration was committed.
+ */
 export function mesh(q: QueryContext): Mesh {
   return new Settings(q) as unknown as Mesh;
 }

@@ -4,21 +4,26 @@ import type { Proxy } from "./proxy.js";
 
 const marker = ".svc.";
 
-/** `.svc.cluster.local` of a client whose domain is `shop.svc.cluster.local`; undefined for a domain of another form. */
+/**
+ * `.svc.cluster.local` of a client whose domain is `shop.svc.cluster.local`; undefined for a domain of another form.
+ */
 export const kubernetesDnsSuffix = fact("kubernetesDnsSuffix", (proxy: Proxy): string | undefined => {
   const at = proxy.dnsDomain.indexOf(marker);
   return at < 0 ? undefined : proxy.dnsDomain.slice(at);
 });
 
 /**
- * The namespace in the client's domain, if a service with a name of that namespace has this port (0: any port). Only there do the names by
- * which the client knows services differ from those of other clients.
+ * The namespace in the client's domain, if a service with a name of that namespace has this port (0: any port). Only
+ * there do the names by which the client knows services differ from those of other clients.
  */
-export const dnsNamespaceServing = fact("dnsNamespaceServing", (proxy: Proxy, port: number, q: FactContext): string | undefined => {
-  const at = proxy.dnsDomain.indexOf(marker);
-  const namespace = at < 0 ? undefined : proxy.dnsDomain.slice(0, at);
-  return namespace !== undefined && q.call(namespacesServing, port)[namespace] === true ? namespace : undefined;
-});
+export const dnsNamespaceServing = fact(
+  "dnsNamespaceServing",
+  (proxy: Proxy, port: number, q: FactContext): string | undefined => {
+    const at = proxy.dnsDomain.indexOf(marker);
+    const namespace = at < 0 ? undefined : proxy.dnsDomain.slice(0, at);
+    return namespace !== undefined && q.call(namespacesServing, port)[namespace] === true ? namespace : undefined;
+  },
+);
 
 /** The part of a Kubernetes hostname that is its namespace: `shop` of `cart.shop.svc.cluster.local`. */
 export function namespaceOfHostname(hostname: string): string | undefined {
@@ -27,7 +32,10 @@ export function namespaceOfHostname(hostname: string): string | undefined {
   return end > 0 && start <= end ? hostname.slice(start, end) : undefined;
 }
 
-const namespacesServing = query("namespacesServing", (q, port: number): Readonly<Record<string, true>> => q.call(namespacesByPort)[port] ?? {});
+const namespacesServing = query(
+  "namespacesServing",
+  (q, port: number): Readonly<Record<string, true>> => q.call(namespacesByPort)[port] ?? {},
+);
 
 const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, Readonly<Record<string, true>>>> => {
   const out: Record<number, Record<string, true>> = {};
@@ -42,9 +50,15 @@ const namespacesByPort = query("namespacesByPort", (q): Readonly<Record<number, 
 });
 
 /** The namespaces of a service's names, those of its aliases among them, and its ports. */
-const dnsShape = query("dnsShape", (q, id: string): { readonly namespaces: readonly string[]; readonly ports: readonly number[] } => {
-  const found = q.call(service, id);
-  if (found === undefined) return { namespaces: [], ports: [] };
-  const hostnames = [found.hostname, ...q.call(aliasesOf, found.hostname).map((alias) => splitKey(alias)[1])];
-  return { namespaces: [...new Set(hostnames.flatMap((hostname) => namespaceOfHostname(hostname) ?? []))], ports: found.ports.map((port) => port.number) };
-});
+const dnsShape = query(
+  "dnsShape",
+  (q, id: string): { readonly namespaces: readonly string[]; readonly ports: readonly number[] } => {
+    const found = q.call(service, id);
+    if (found === undefined) return { namespaces: [], ports: [] };
+    const hostnames = [found.hostname, ...q.call(aliasesOf, found.hostname).map((alias) => splitKey(alias)[1])];
+    return {
+      namespaces: [...new Set(hostnames.flatMap((hostname) => namespaceOfHostname(hostname) ?? []))],
+      ports: found.ports.map((port) => port.number),
+    };
+  },
+);

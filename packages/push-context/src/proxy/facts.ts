@@ -17,14 +17,22 @@ export const inNamespace = fact("inNamespace", (proxy: Proxy, namespace: string)
 /** The client's namespace itself: only where the output differs for every namespace. */
 export const namespace = fact("namespace", (proxy: Proxy) => proxy.namespace);
 
-/** Whether the client's workload has all labels of a selector. An empty selector matches everyone: use {@link selects}, which does not ask. */
-export const matchesLabels = fact("matchesLabels", (proxy: Proxy, selector: Labels, q: FactContext) => selectorMatches(selector, labelsOf(proxy, q)));
+/**
+ * Whether the client's workload has all labels of a selector. An empty selector matches everyone: use {@link selects},
+ * which does not ask.
+ */
+export const matchesLabels = fact("matchesLabels", (proxy: Proxy, selector: Labels, q: FactContext) =>
+  selectorMatches(selector, labelsOf(proxy, q)),
+);
 
 /** The value of one label of the client's workload. */
 export const label = fact("label", (proxy: Proxy, name: string, q: FactContext) => labelsOf(proxy, q)[name]);
 
 /** Whether the client's workload has any label, those of its topology included. */
-export const isLabelled = fact("isLabelled", (proxy: Proxy, _: undefined, q: FactContext) => Object.keys(labelsOf(proxy, q)).length > 0);
+export const isLabelled = fact(
+  "isLabelled",
+  (proxy: Proxy, _: undefined, q: FactContext) => Object.keys(labelsOf(proxy, q)).length > 0,
+);
 
 /** Metadata of the node, in its typed form; read it through {@link askMetadata}, which knows the form. */
 export const metadata = fact("metadata", (proxy: Proxy, key: NodeMetadataKey) => proxy.metadata[key]);
@@ -46,14 +54,19 @@ export const versionAtLeast = fact(
 export const istioVersion = fact("istioVersion", (proxy: Proxy) => proxy.metadata.ISTIO_VERSION ?? "");
 
 /** Whether the client's Envoy has an extension; one that lists none is taken for Istio's own build, which has all. */
-export const hasExtension = fact("hasExtension", (proxy: Proxy, name: string) => proxy.extensions?.includes(name) ?? true);
+export const hasExtension = fact(
+  "hasExtension",
+  (proxy: Proxy, name: string) => proxy.extensions?.includes(name) ?? true,
+);
 
 export const ipMode = fact("ipMode", (proxy: Proxy) => proxy.ipMode);
 
 /** The client's own addresses: only for what is bound to them or finds the workload by them. */
 export const ipAddresses = fact("ipAddresses", (proxy: Proxy) => proxy.ipAddresses);
 
-export const globalUnicastAddress = fact("globalUnicastAddress", (proxy: Proxy) => firstGlobalUnicast(proxy.ipAddresses));
+export const globalUnicastAddress = fact("globalUnicastAddress", (proxy: Proxy) =>
+  firstGlobalUnicast(proxy.ipAddresses),
+);
 
 export const locality = fact("locality", (proxy: Proxy, _: void, q: FactContext) => localityOf(proxy, q));
 
@@ -75,14 +88,22 @@ export const inCluster = fact("inCluster", (proxy: Proxy, id: string) => {
   return own === "" || id === "" || own === id;
 });
 
-/** Where the client's authenticated identity is from; undefined where it has none. What its node claims does not count. */
+/**
+ * Where the client's authenticated identity is from; undefined where it has none. What its node claims does not count.
+ */
 export const verifiedNamespace = fact("verifiedNamespace", (proxy: Proxy) => proxy.verifiedIdentity?.namespace);
 
 /** Whether the client is authenticated and its identity is of this namespace. */
-export const verifiedIn = fact("verifiedIn", (proxy: Proxy, namespace: string) => proxy.verifiedIdentity?.namespace === namespace);
+export const verifiedIn = fact(
+  "verifiedIn",
+  (proxy: Proxy, namespace: string) => proxy.verifiedIdentity?.namespace === namespace,
+);
 
 /** Whether the client is authenticated as this service account, of whatever namespace. */
-export const verifiedAs = fact("verifiedAs", (proxy: Proxy, serviceAccount: string) => proxy.verifiedIdentity?.serviceAccount === serviceAccount);
+export const verifiedAs = fact(
+  "verifiedAs",
+  (proxy: Proxy, serviceAccount: string) => proxy.verifiedIdentity?.serviceAccount === serviceAccount,
+);
 
 /** The suffix of short host names where the client runs, for example `shop.svc.cluster.local`. */
 export const dnsDomain = fact("dnsDomain", (proxy: Proxy) => proxy.dnsDomain);

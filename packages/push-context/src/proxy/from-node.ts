@@ -18,22 +18,38 @@ export interface Node {
 
 /**
  * The proxy that an xDS node describes (pilot/pkg/model/context.go, ParseServiceNodeWithMetadata).
- * @throws ProxyNodeError where the id has not four parts, the type is unknown, no address is given or metadata is ill-formed.
+ * @throws ProxyNodeError where the id has not four parts, the type is unknown, no address is given or metadata is
+ *   ill-formed.
  */
 export function proxyFromNode(node: Node): Proxy {
   const rawMetadata = node.metadata ?? {};
   const metadata = parseNodeMetadata(rawMetadata);
   const parts = node.id.split("~");
   const [type, address, id, dnsDomain] = parts;
-  if (parts.length !== 4 || type === undefined || address === undefined || id === undefined || dnsDomain === undefined) {
-    throw new ProxyNodeError("invalid_id", `node id ${JSON.stringify(node.id)}: expected type~ip~name.namespace~domain`);
+  if (
+    parts.length !== 4 ||
+    type === undefined ||
+    address === undefined ||
+    id === undefined ||
+    dnsDomain === undefined
+  ) {
+    throw new ProxyNodeError(
+      "invalid_id",
+      `node id ${JSON.stringify(node.id)}: expected type~ip~name.namespace~domain`,
+    );
   }
   if (!isProxyType(type)) {
-    throw new ProxyNodeError("invalid_type", `node id ${JSON.stringify(node.id)}: type is none of ${proxyTypes.join(", ")}`);
+    throw new ProxyNodeError(
+      "invalid_type",
+      `node id ${JSON.stringify(node.id)}: type is none of ${proxyTypes.join(", ")}`,
+    );
   }
   const ipAddresses = addressesOf(metadata, address);
   if (ipAddresses.length === 0) {
-    throw new ProxyNodeError("no_address", `node ${JSON.stringify(node.id)}: no valid IP address in its id or in INSTANCE_IPS`);
+    throw new ProxyNodeError(
+      "no_address",
+      `node ${JSON.stringify(node.id)}: no valid IP address in its id or in INSTANCE_IPS`,
+    );
   }
   return {
     type,

@@ -49,8 +49,8 @@ function familyOf(addressOrPrefix: string): 0 | 4 | 6 {
 }
 
 /**
- * Those of a service's addresses (or prefixes) that a proxy of `mode` can reach. A proxy with both families gets the family of
- * the first address (pilot/pkg/util/network/ip.go, FilterAddressesByIPFamily).
+ * Those of a service's addresses (or prefixes) that a proxy of `mode` can reach. A proxy with both families gets the
+ * family of the first address (pilot/pkg/util/network/ip.go, FilterAddressesByIPFamily).
  */
 export function addressesForIpMode(addresses: readonly string[], mode: IpMode): readonly string[] {
   const v4 = supportsIPv4(mode) ? addresses.filter((address) => familyOf(address) === 4) : [];

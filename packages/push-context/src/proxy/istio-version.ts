@@ -23,7 +23,10 @@ export function parseIstioVersion(text: string): IstioVersion {
   };
 }
 
-/** Negative, zero or positive as `a` is older than, the same as or newer than `b`; a negative part of `b` is not compared, nor what follows it. */
+/**
+ * Negative, zero or positive as `a` is older than, the same as or newer than `b`; a negative part of `b` is not
+ * compared, nor what follows it.
+ */
 export function compareIstioVersions(a: IstioVersion, b: IstioVersion): number {
   if (a.major !== b.major) {
     return a.major - b.major;

@@ -12,9 +12,9 @@ const subzone = "topology.istio.io/subzone";
 const localityOverrides = ["topology.istio.io/locality", "istio-locality"] as const;
 
 /**
- * The labels by which policies select a proxy: those of the workload that the registry knows at its address, over its static
- * ones; where it knows none (or the proxy stands for a virtual machine in Istio's tests), those in its metadata. The topology
- * labels of its cluster, network, node and locality are added (pilot/pkg/xds/ads.go, setTopologyLabels).
+ * The labels by which policies select a proxy: those of the workload that the registry knows at its address, over its
+ * static ones; where it knows none (or the proxy stands for a virtual machine in Istio's tests), those in its metadata.
+ * The topology labels of its cluster, network, node and locality are added (pilot/pkg/xds/ads.go, setTopologyLabels).
  */
 export function labelsOf(proxy: Proxy, q: QueryContext): Labels {
   const labels = declaredLabelsOf(proxy, q);

@@ -81,7 +81,10 @@ export const nodeMetadataForms = {
 
 export type NodeMetadataKey = keyof typeof nodeMetadataForms;
 
-/** What a proxy says of itself, each key in the form that {@link nodeMetadataForms} gives it; a key that was not sent is absent. */
+/**
+ * What a proxy says of itself, each key in the form that {@link nodeMetadataForms} gives it; a key that was not sent is
+ * absent.
+ */
 export type NodeMetadata = {
   readonly [K in NodeMetadataKey]?: MetadataForms[(typeof nodeMetadataForms)[K]];
 };
@@ -106,7 +109,10 @@ const readers: { readonly [F in keyof MetadataForms]: (value: JsonValue, key: st
   flag: (value, key) => parseBoolean(readText(value, key), key),
   integer: (value, key) => {
     if (typeof value !== "number" || !Number.isInteger(value)) {
-      throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected a whole number, not ${JSON.stringify(value)}`);
+      throw new ProxyNodeError(
+        "invalid_metadata",
+        `node metadata ${key}: expected a whole number, not ${JSON.stringify(value)}`,
+      );
     }
     return value;
   },
@@ -115,21 +121,29 @@ const readers: { readonly [F in keyof MetadataForms]: (value: JsonValue, key: st
     return text === "" ? [] : text.split(",");
   },
   strings: (value, key) =>
-    Object.fromEntries(Object.entries(readObject(value, key)).map(([name, item]) => [name, readText(item, `${key}.${name}`)])),
+    Object.fromEntries(
+      Object.entries(readObject(value, key)).map(([name, item]) => [name, readText(item, `${key}.${name}`)]),
+    ),
   proxyConfig: (value, key) => readProxyConfigJson(readObject(value, key), key),
   podPorts: (value, key) => readPodPorts(readText(value, key), key),
 };
 
 function readText(value: JsonValue, key: string): string {
   if (typeof value !== "string") {
-    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected a string, not ${JSON.stringify(value)}`);
+    throw new ProxyNodeError(
+      "invalid_metadata",
+      `node metadata ${key}: expected a string, not ${JSON.stringify(value)}`,
+    );
   }
   return value;
 }
 
 function readObject(value: JsonValue, key: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected an object, not ${JSON.stringify(value)}`);
+    throw new ProxyNodeError(
+      "invalid_metadata",
+      `node metadata ${key}: expected an object, not ${JSON.stringify(value)}`,
+    );
   }
   return value;
 }
@@ -141,7 +155,10 @@ function readProxyConfigJson(value: JsonObject, key: string): JsonObject {
     return value;
   } catch (cause) {
     const faults: string[] = [];
-    const message = readProxyConfig(value, { warning: () => undefined, error: (path, fault) => faults.push(`${formatPath(path)}: ${fault}`) });
+    const message = readProxyConfig(value, {
+      warning: () => undefined,
+      error: (path, fault) => faults.push(`${formatPath(path)}: ${fault}`),
+    });
     if (message !== undefined) return toJson(ProxyConfigSchema, message) as JsonObject;
     throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: ${faults.join("; ")}`, { cause });
   }
@@ -179,7 +196,10 @@ const booleans: Readonly<Record<string, boolean>> = {
 function parseBoolean(text: string, key: string): boolean {
   const value = booleans[text];
   if (value === undefined) {
-    throw new ProxyNodeError("invalid_metadata", `node metadata ${key}: expected true or false, not ${JSON.stringify(text)}`);
+    throw new ProxyNodeError(
+      "invalid_metadata",
+      `node metadata ${key}: expected true or false, not ${JSON.stringify(text)}`,
+    );
   }
   return value;
 }

@@ -17,7 +17,8 @@ const reportedProxyConfig = fact("reportedProxyConfig", (proxy: Proxy, field: Pr
 
 /**
  * One field of the client's proxy configuration: of the one that its node reports (`PROXY_CONFIG`), else of the mesh's
- * `defaultConfig` (pkg/model/proxy.go, ProxyConfigOrDefault). Clients that agree in the field share what is made from it.
+ * `defaultConfig` (pkg/model/proxy.go, ProxyConfigOrDefault). Clients that agree in the field share what is made from
+ * it.
  */
 export function proxyConfig<F extends ProxyConfigField>(q: QueryContext, field: F): ProxyConfig[F] | undefined {
   if (!q.ask(reportsProxyConfig)) {

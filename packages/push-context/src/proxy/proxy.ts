@@ -21,7 +21,9 @@ export interface VerifiedIdentity {
   readonly serviceAccount: string;
 }
 
-/** A client of the model: one proxy, as its node describes it. Plain data; what the mesh knows of it is found by facts. */
+/**
+ * A client of the model: one proxy, as its node describes it. Plain data; what the mesh knows of it is found by facts.
+ */
 export interface Proxy {
   readonly type: ProxyType;
   /** The whole id, `type~ip~name.namespace~domain`. */

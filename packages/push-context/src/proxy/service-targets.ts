@@ -3,7 +3,9 @@ import { type ProxyIdentity, serviceTargets as targetsOf, type ServiceTarget } f
 import type { Proxy } from "./proxy.js";
 
 /** The services that the client's workload implements, and where: of the oldest service first, then by hostname. */
-export const serviceTargets = fact("serviceTargets", (proxy: Proxy, _: undefined, q): readonly ServiceTarget[] => q.call(targetsOf, identityOf(proxy)));
+export const serviceTargets = fact("serviceTargets", (proxy: Proxy, _: undefined, q): readonly ServiceTarget[] =>
+  q.call(targetsOf, identityOf(proxy)),
+);
 
 /** What service discovery finds a proxy's workload by. */
 export function identityOf({ id, namespace, ipAddresses, metadata }: Proxy): ProxyIdentity {

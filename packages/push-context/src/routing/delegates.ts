@@ -28,8 +28,8 @@ const inherited = [
 ] as const satisfies readonly (keyof HTTPRoute)[];
 
 /**
- * The delegate's routes as parts of the root's: each match narrows one of the root's, what a route leaves open the root fills
- * in, and names are joined as `root-delegate` (pilot/pkg/model/virtualservice.go, MergeHTTPRoutes).
+ * The delegate's routes as parts of the root's: each match narrows one of the root's, what a route leaves open the root
+ * fills in, and names are joined as `root-delegate` (pilot/pkg/model/virtualservice.go, MergeHTTPRoutes).
  */
 export function delegateRoutes(root: HTTPRoute, delegate: readonly HTTPRoute[]): DelegatedRoutes {
   const merged = delegate.map((route) => mergeRoute(root, route));
@@ -58,12 +58,19 @@ function mergeRoute(root: HTTPRoute, delegate: HTTPRoute): HTTPRoute | undefined
   return out;
 }
 
-/** Every match of the delegate with each match of the root that it agrees with; undefined where one agrees with none. */
-function mergeMatches(root: readonly HTTPMatchRequest[], delegate: readonly HTTPMatchRequest[]): readonly HTTPMatchRequest[] | undefined {
+/**
+ * Every match of the delegate with each match of the root that it agrees with; undefined where one agrees with none.
+ */
+function mergeMatches(
+  root: readonly HTTPMatchRequest[],
+  delegate: readonly HTTPMatchRequest[],
+): readonly HTTPMatchRequest[] | undefined {
   if (root.length === 0 || delegate.length === 0) {
     return root.length === 0 ? delegate : root;
   }
-  const perMatch = delegate.map((leaf) => root.filter((candidate) => !matchesConflict(candidate, leaf)).map((candidate) => mergeMatch(candidate, leaf)));
+  const perMatch = delegate.map((leaf) =>
+    root.filter((candidate) => !matchesConflict(candidate, leaf)).map((candidate) => mergeMatch(candidate, leaf)),
+  );
   return perMatch.every((merged) => merged.length > 0) ? perMatch.flat() : undefined;
 }
 

@@ -1,8 +1,8 @@
 import type { HTTPMatchRequest, StringMatch } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
 /**
- * Whether a delegate's match asks for something that the root's match rules out, so that both together could never hold or would
- * widen what the root delegates (pilot/pkg/model/virtualservice.go, hasConflict).
+ * Whether a delegate's match asks for something that the root's match rules out, so that both together could never hold
+ * or would widen what the root delegates (pilot/pkg/model/virtualservice.go, hasConflict).
  */
 export function matchesConflict(root: HTTPMatchRequest, leaf: HTTPMatchRequest): boolean {
   return (
@@ -19,7 +19,9 @@ export function matchesConflict(root: HTTPMatchRequest, leaf: HTTPMatchRequest):
 }
 
 function gatewaysConflict(root: readonly string[], leaf: readonly string[]): boolean {
-  return root.length > 0 && leaf.length > 0 && (root.length < leaf.length || leaf.some((gateway) => !root.includes(gateway)));
+  return (
+    root.length > 0 && leaf.length > 0 && (root.length < leaf.length || leaf.some((gateway) => !root.includes(gateway)))
+  );
 }
 
 /** Whether the leaf's text could be outside of the root's; a part that either leaves out is no conflict. */

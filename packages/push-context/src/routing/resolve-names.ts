@@ -1,13 +1,18 @@
 import type { Destination, VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { type NameScope, resolveGateway, resolveHost } from "./short-names.js";
 
-/** A VirtualService in which every host and gateway has its full name. What holds no short name is shared with the one given. */
+/**
+ * A VirtualService in which every host and gateway has its full name. What holds no short name is shared with the one
+ * given.
+ */
 export function resolveNames(virtualService: VirtualService, scope: NameScope): VirtualService {
   const host = (name: string): string => resolveHost(name, scope);
   const gateway = (name: string): string => resolveGateway(name, scope.namespace);
   const named = (destination: Destination): Destination => replaced(destination, { host: host(destination.host) });
   const target = <T extends { readonly destination?: Destination | undefined }>(holder: T): T =>
-    holder.destination === undefined ? holder : replaced(holder, { destination: named(holder.destination) } as Partial<T>);
+    holder.destination === undefined
+      ? holder
+      : replaced(holder, { destination: named(holder.destination) } as Partial<T>);
   const match = <T extends { readonly gateways: string[] }>(condition: T): T =>
     replaced(condition, { gateways: each(condition.gateways, gateway) } as Partial<T>);
   return replaced(virtualService, {
@@ -21,8 +26,12 @@ export function resolveNames(virtualService: VirtualService, scope: NameScope): 
         mirrors: each(route.mirrors, target),
       }),
     ),
-    tcp: each(virtualService.tcp, (route) => replaced(route, { match: each(route.match, match), route: each(route.route, target) })),
-    tls: each(virtualService.tls, (route) => replaced(route, { match: each(route.match, match), route: each(route.route, target) })),
+    tcp: each(virtualService.tcp, (route) =>
+      replaced(route, { match: each(route.match, match), route: each(route.route, target) }),
+    ),
+    tls: each(virtualService.tls, (route) =>
+      replaced(route, { match: each(route.match, match), route: each(route.route, target) }),
+    ),
   });
 }
 

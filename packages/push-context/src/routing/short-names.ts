@@ -10,8 +10,8 @@ export interface NameScope {
 export const meshGateway = "mesh";
 
 /**
- * The full name of a host as an object wrote it: a name without a dot is a service of the object's namespace. Names with a dot,
- * `*` and addresses stand for themselves (pilot/pkg/model/config.go, ResolveShortnameToFQDN).
+ * The full name of a host as an object wrote it: a name without a dot is a service of the object's namespace. Names
+ * with a dot, `*` and addresses stand for themselves (pilot/pkg/model/config.go, ResolveShortnameToFQDN).
  */
 export function resolveHost(host: string, { namespace, domain }: NameScope): string {
   if (host === "" || host === "*" || isIP(host) !== 0 || host.includes(".")) {
@@ -22,8 +22,8 @@ export function resolveHost(host: string, { namespace, domain }: NameScope): str
 }
 
 /**
- * `namespace/name` of a gateway that a route names: `name` and `./name` are of the route's namespace, and so the old forms
- * `name.namespace` and `name.namespace.svc.…` are read; `mesh` stands for itself.
+ * `namespace/name` of a gateway that a route names: `name` and `./name` are of the route's namespace, and so the old
+ * forms `name.namespace` and `name.namespace.svc.…` are read; `mesh` stands for itself.
  */
 export function resolveGateway(gateway: string, namespace: string): string {
   if (gateway === meshGateway) {

@@ -30,19 +30,22 @@ export interface RoutedHost {
 }
 
 /** The header of the VirtualService `namespace/name`; undefined where there is none or it is a delegate. */
-export const virtualServiceHeader = query("virtualServiceHeader", (q, key: string): VirtualServiceHeader | undefined => {
-  const found = q.call(virtualService, key);
-  if (found === undefined) {
-    return undefined;
-  }
-  const { namespace, name, creationTimestamp, semantics, exportedTo, spec } = found;
-  const gateways = spec.gateways.length === 0 ? [meshGateway] : spec.gateways;
-  return { key, namespace, name, creationTimestamp, semantics, hosts: spec.hosts, gateways, exportedTo };
-});
+export const virtualServiceHeader = query(
+  "virtualServiceHeader",
+  (q, key: string): VirtualServiceHeader | undefined => {
+    const found = q.call(virtualService, key);
+    if (found === undefined) {
+      return undefined;
+    }
+    const { namespace, name, creationTimestamp, semantics, exportedTo, spec } = found;
+    const gateways = spec.gateways.length === 0 ? [meshGateway] : spec.gateways;
+    return { key, namespace, name, creationTimestamp, semantics, hosts: spec.hosts, gateways, exportedTo };
+  },
+);
 
 /**
- * All VirtualServices but delegates, the oldest first, then by name and namespace: in a conflict the first one wins. Those that stand for
- * Ingresses have no age and come before all others.
+ * All VirtualServices but delegates, the oldest first, then by name and namespace: in a conflict the first one wins.
+ * Those that stand for Ingresses have no age and come before all others.
  */
 export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly string[] =>
   [...new Set([...q.keys(virtualServices), ...q.call(ingressVirtualServiceKeys)])]
@@ -52,8 +55,9 @@ export const virtualServiceOrder = query("virtualServiceOrder", (q): readonly st
 );
 
 /**
- * Gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link virtualServiceOrder}. One that names a Gateway
- * more than once is there as often, as in the original, which repeats its routes; for the mesh that makes no difference.
+ * Gateway (`mesh` or `namespace/name`) to the VirtualServices bound to it, in the order of {@link virtualServiceOrder}.
+ * One that names a Gateway more than once is there as often, as in the original, which repeats its routes; for the mesh
+ * that makes no difference.
  */
 const byGateway = query("virtualServicesByGateway", (q): Readonly<Record<string, readonly string[]>> => {
   const out: Record<string, string[]> = {};
@@ -67,25 +71,34 @@ const byGateway = query("virtualServicesByGateway", (q): Readonly<Record<string,
 });
 
 /** The VirtualServices bound to a gateway, whoever may use them; one is there as often as it names the gateway. */
-export const virtualServicesBoundTo = query("virtualServicesBoundTo", (q, gateway: string): readonly string[] => q.call(byGateway)[gateway] ?? []);
+export const virtualServicesBoundTo = query(
+  "virtualServicesBoundTo",
+  (q, gateway: string): readonly string[] => q.call(byGateway)[gateway] ?? [],
+);
 
 /**
- * The VirtualServices bound to a gateway that clients of a namespace may use, in order of precedence: those exported to the
- * namespace alone (its own, then others'), then public ones. Without a namespace: the public ones. With owners: only those of these
- * namespaces, and others are not read.
+ * The VirtualServices bound to a gateway that clients of a namespace may use, in order of precedence: those exported to
+ * the namespace alone (its own, then others'), then public ones. Without a namespace: the public ones. With owners:
+ * only those of these namespaces, and others are not read.
  */
-export const virtualServicesVisibleAt = query("virtualServicesVisibleAt", (q, { gateway, namespace, owners }: Bound): readonly string[] => {
-  const bound = owners === undefined ? q.call(virtualServicesBoundTo, gateway) : owners.flatMap((owner) => q.call(boundInNamespace, { gateway, owner }));
-  const rank = (header: VirtualServiceHeader): number => {
-    const own = header.namespace === namespace;
-    return header.exportedTo.everyone ? (own && header.semantics === "gateway-api" ? 2 : 3) : own ? 0 : 1;
-  };
-  return bound
-    .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
-    .filter((header) => isExportedTo(header.exportedTo, namespace))
-    .sort((a, b) => rank(a) - rank(b) || byAge(a, b))
-    .map((header) => header.key);
-});
+export const virtualServicesVisibleAt = query(
+  "virtualServicesVisibleAt",
+  (q, { gateway, namespace, owners }: Bound): readonly string[] => {
+    const bound =
+      owners === undefined
+        ? q.call(virtualServicesBoundTo, gateway)
+        : owners.flatMap((owner) => q.call(boundInNamespace, { gateway, owner }));
+    const rank = (header: VirtualServiceHeader): number => {
+      const own = header.namespace === namespace;
+      return header.exportedTo.everyone ? (own && header.semantics === "gateway-api" ? 2 : 3) : own ? 0 : 1;
+    };
+    return bound
+      .flatMap((key) => q.call(virtualServiceHeader, key) ?? [])
+      .filter((header) => isExportedTo(header.exportedTo, namespace))
+      .sort((a, b) => rank(a) - rank(b) || byAge(a, b))
+      .map((header) => header.key);
+  },
+);
 
 interface Bound {
   readonly gateway: string;
@@ -93,22 +106,28 @@ interface Bound {
   readonly owners?: readonly string[] | undefined;
 }
 
-const boundByNamespace = query("virtualServicesByGatewayAndNamespace", (q, gateway: string): Readonly<Record<string, readonly string[]>> => {
-  const out: Record<string, string[]> = {};
-  for (const key of q.call(virtualServicesBoundTo, gateway)) {
-    (out[key.slice(0, key.indexOf("/"))] ??= []).push(key);
-  }
-  return out;
-});
+const boundByNamespace = query(
+  "virtualServicesByGatewayAndNamespace",
+  (q, gateway: string): Readonly<Record<string, readonly string[]>> => {
+    const out: Record<string, string[]> = {};
+    for (const key of q.call(virtualServicesBoundTo, gateway)) {
+      (out[key.slice(0, key.indexOf("/"))] ??= []).push(key);
+    }
+    return out;
+  },
+);
 
 const boundInNamespace = query(
   "virtualServicesInNamespace",
-  (q, { gateway, owner }: { readonly gateway: string; readonly owner: string }): readonly string[] => q.call(boundByNamespace, gateway)[owner] ?? [],
+  (q, { gateway, owner }: { readonly gateway: string; readonly owner: string }): readonly string[] =>
+    q.call(boundByNamespace, gateway)[owner] ?? [],
 );
 
 /** The client's namespace, if what is bound to the gateway differs for it from what everyone has. */
-const namespaceAtGateway = fact("namespaceAtGateway", (proxy: Proxy, gateway: string, q: FactContext): string | undefined =>
-  q.call(namespacesAtGateway, gateway).includes(proxy.namespace) ? proxy.namespace : undefined,
+const namespaceAtGateway = fact(
+  "namespaceAtGateway",
+  (proxy: Proxy, gateway: string, q: FactContext): string | undefined =>
+    q.call(namespacesAtGateway, gateway).includes(proxy.namespace) ? proxy.namespace : undefined,
 );
 
 const namespacesAtGateway = query("namespacesAtGateway", (q, gateway: string): readonly string[] => {
@@ -121,18 +140,24 @@ export function namespacesThatMatterTo({ exportedTo, semantics, namespace }: Vir
   return semantics === "gateway-api" ? [...exportedTo.namespaces, namespace] : exportedTo.namespaces;
 }
 
-/** The VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence; one is there as often as it names the Gateway. */
+/**
+ * The VirtualServices that a gateway proxy applies to the Gateway `namespace/name`, in order of precedence; one is
+ * there as often as it names the Gateway.
+ */
 export const virtualServicesForGateway = query("virtualServicesForGateway", (q, gateway: string): readonly string[] =>
   q.call(virtualServicesVisibleAt, { gateway, namespace: q.ask(namespaceAtGateway, gateway) }),
 );
 
 /**
- * The services that a VirtualService sends traffic to, in the order in which they are first named. With a namespace, HTTP routes
- * that only other namespaces' clients match are left out.
+ * The services that a VirtualService sends traffic to, in the order in which they are first named. With a namespace,
+ * HTTP routes that only other namespaces' clients match are left out.
  */
 export const routedHosts = query(
   "routedHosts",
-  (q, { virtualService: key, namespace }: { readonly virtualService: string; readonly namespace?: string | undefined }): readonly RoutedHost[] => {
+  (
+    q,
+    { virtualService: key, namespace }: { readonly virtualService: string; readonly namespace?: string | undefined },
+  ): readonly RoutedHost[] => {
     const spec = q.call(virtualService, key)?.spec;
     if (spec === undefined) {
       return [];

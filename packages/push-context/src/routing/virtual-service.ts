@@ -1,7 +1,11 @@
 import { clone } from "@bufbuild/protobuf";
 import { type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
-import { type HTTPRoute, type VirtualService, VirtualServiceSchema } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import {
+  type HTTPRoute,
+  type VirtualService,
+  VirtualServiceSchema,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features } from "../mesh/features.js";
 import { ingressVirtualService } from "../ingress/index.js";
 import { mesh } from "../mesh/mesh-config.js";
@@ -9,7 +13,10 @@ import { exportScope, type ExportScope, isExportedTo } from "../visibility/expor
 import { delegateRoutes } from "./delegates.js";
 import { resolveNames } from "./resolve-names.js";
 
-/** How a route is to be read: as a VirtualService, or as what an Ingress or a route of the Gateway API was translated to. */
+/**
+ * How a route is to be read: as a VirtualService, or as what an Ingress or a route of the Gateway API was translated
+ * to.
+ */
 export type RouteSemantics = "virtual-service" | "ingress" | "gateway-api";
 
 /** Something of a VirtualService that was set aside, and why. */
@@ -37,7 +44,10 @@ export interface ResolvedVirtualService {
 
 const semanticsAnnotation = "internal.istio.io/route-semantics";
 
-/** The VirtualService `namespace/name` as it applies; undefined where there is none, or where it is a delegate (it has no hosts). */
+/**
+ * The VirtualService `namespace/name` as it applies; undefined where there is none, or where it is a delegate (it has
+ * no hosts).
+ */
 export const virtualService = query("virtualService", (q, key: string): ResolvedVirtualService | undefined => {
   const object = q.read(virtualServices, key) ?? q.call(ingressVirtualService, key);
   if (object === undefined || object.spec.hosts.length === 0) {
@@ -68,7 +78,11 @@ const delegate = query("delegateVirtualService", (q, key: string) => {
   return { http: resolved(q, object).http, exportedTo: exportedTo(q, object) };
 });
 
-function withDelegates(q: QueryContext, root: VirtualServiceObject, spec: VirtualService): Pick<ResolvedVirtualService, "spec" | "delegates" | "problems"> {
+function withDelegates(
+  q: QueryContext,
+  root: VirtualServiceObject,
+  spec: VirtualService,
+): Pick<ResolvedVirtualService, "spec" | "delegates" | "problems"> {
   const http: HTTPRoute[] = [];
   const delegates: string[] = [];
   const problems: RouteProblem[] = [];
@@ -80,19 +94,30 @@ function withDelegates(q: QueryContext, root: VirtualServiceObject, spec: Virtua
     const key = `${route.delegate.namespace || root.namespace}/${route.delegate.name}`;
     const found = q.call(delegate, key);
     const problem = (code: RouteProblem["code"], text: string, object = `${root.namespace}/${root.name}`): void => {
-      problems.push({ object, code, message: `VirtualService ${root.namespace}/${root.name}: http[${i}].delegate: ${text}` });
+      problems.push({
+        object,
+        code,
+        message: `VirtualService ${root.namespace}/${root.name}: http[${i}].delegate: ${text}`,
+      });
     };
     if (found === undefined) {
       problem("delegate_not_found", `there is no VirtualService ${key} without hosts, so the route is left out`);
       continue;
     }
     if (!isExportedTo(found.exportedTo, root.namespace)) {
-      problem("delegate_not_exported", `VirtualService ${key} is not exported to namespace ${root.namespace}, so the route is left out`);
+      problem(
+        "delegate_not_exported",
+        `VirtualService ${key} is not exported to namespace ${root.namespace}, so the route is left out`,
+      );
       continue;
     }
     const merged = delegateRoutes(route, found.http);
     for (const at of merged.conflicts) {
-      problem("delegate_conflict", `http[${at}] of VirtualService ${key} contradicts the match of this route and is left out`, key);
+      problem(
+        "delegate_conflict",
+        `http[${at}] of VirtualService ${key} contradicts the match of this route and is left out`,
+        key,
+      );
     }
     http.push(...merged.routes);
     delegates.push(key);

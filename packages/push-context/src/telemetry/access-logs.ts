@@ -16,17 +16,22 @@ export interface AccessLogTarget {
 }
 
 /**
- * Where the client logs requests and connections, by name of the provider, as Telemetry and the default providers say. Empty where
- * neither says anything of such a listener. Source: `mergeLogs` of pilot/pkg/model/telemetry.go.
+ * Where the client logs requests and connections, by name of the provider, as Telemetry and the default providers say.
+ * Empty where neither says anything of such a listener. Source: `mergeLogs` of pilot/pkg/model/telemetry.go.
  */
 export const accessLogTargets = query("accessLogTargets", (q, listener: ListenerClass): readonly AccessLogTarget[] => {
   const { accessLogging } = q.call(applicableTelemetry);
   const defaults = mesh(q).defaultProviders?.accessLogging ?? [];
-  const chosen = accessLogging.length === 0 ? new Map<string, string | typeof disabled>(defaults.map((name) => [name, ""])) : merged(accessLogging, defaults, listener);
+  const chosen =
+    accessLogging.length === 0
+      ? new Map<string, string | typeof disabled>(defaults.map((name) => [name, ""]))
+      : merged(accessLogging, defaults, listener);
   return [...chosen]
     .flatMap(([name, filter]) => {
       const provider = q.call(extensionProvider, name);
-      return provider === undefined ? [] : [{ provider, filter: filter === disabled ? "" : filter, disabled: filter === disabled }];
+      return provider === undefined
+        ? []
+        : [{ provider, filter: filter === disabled ? "" : filter, disabled: filter === disabled }];
     })
     .sort((a, b) => (a.provider.name < b.provider.name ? -1 : a.provider.name > b.provider.name ? 1 : 0));
 });
@@ -34,7 +39,11 @@ export const accessLogTargets = query("accessLogTargets", (q, listener: Listener
 const disabled: unique symbol = Symbol("disabled");
 
 /** Provider to filter. The providers of the narrowest scope that names some are the ones that count. */
-function merged(levels: readonly (readonly AccessLogging[])[], defaults: readonly string[], listener: ListenerClass): ReadonlyMap<string, string | typeof disabled> {
+function merged(
+  levels: readonly (readonly AccessLogging[])[],
+  defaults: readonly string[],
+  listener: ListenerClass,
+): ReadonlyMap<string, string | typeof disabled> {
   const concerns = ({ match }: AccessLogging): boolean =>
     match === undefined || match.mode === WorkloadMode.CLIENT_AND_SERVER || match.mode === modeOfClass(listener);
   const filters = new Map<string, string>();
@@ -51,7 +60,8 @@ function merged(levels: readonly (readonly AccessLogging[])[], defaults: readonl
   for (const logging of levels.flat()) {
     if (logging.providers.length > 0) inherited = logging.providers.map(({ name }) => name);
     for (const name of inherited) {
-      if (inScope.includes(name) && concerns(logging)) out.set(name, logging.disabled === true ? disabled : (filters.get(name) ?? ""));
+      if (inScope.includes(name) && concerns(logging))
+        out.set(name, logging.disabled === true ? disabled : (filters.get(name) ?? ""));
     }
   }
   return out;

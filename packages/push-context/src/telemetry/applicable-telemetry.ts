@@ -14,15 +14,21 @@ export interface ApplicableTelemetry {
   readonly tracing: readonly Tracing[];
 }
 
-/** Of the mesh, of the client's namespace, and of every object that selects the client. Source: pilot/pkg/model/telemetry.go. */
+/**
+ * Of the mesh, of the client's namespace, and of every object that selects the client. Source:
+ * pilot/pkg/model/telemetry.go.
+ */
 export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableTelemetry => {
   const root = rootNamespace(q);
   const others = q.keys(telemetriesByNamespace).filter((namespace) => namespace !== root);
-  const own = (others.length === 0 ? undefined : q.ask(namespaceAmong, others)) ?? (q.ask(namespaceAmong, [root]) === undefined ? undefined : root);
+  const own =
+    (others.length === 0 ? undefined : q.ask(namespaceAmong, others)) ??
+    (q.ask(namespaceAmong, [root]) === undefined ? undefined : root);
   const wide = [root, ...(own === undefined || own === root ? [] : [own])].flatMap(
     (namespace) => q.call(telemetriesOf, namespace).find(selectsNobodyInParticular) ?? [],
   );
-  const selecting = own === undefined ? [] : q.call(telemetriesOf, own).filter((object) => !selectsNobodyInParticular(object));
+  const selecting =
+    own === undefined ? [] : q.call(telemetriesOf, own).filter((object) => !selectsNobodyInParticular(object));
   const found = [...wide, ...selecting.filter(({ namespace, spec }) => appliesToClient(q, { ...spec, namespace }))];
   return {
     metrics: found.flatMap(({ spec }) => spec.metrics),
@@ -31,8 +37,14 @@ export const applicableTelemetry = query("applicableTelemetry", (q): ApplicableT
   };
 });
 
-const telemetriesOf = query("telemetriesOf", (q, namespace: string): readonly TelemetryObject[] => [...q.read(telemetriesByNamespace, namespace)].sort(oldestFirst));
+const telemetriesOf = query("telemetriesOf", (q, namespace: string): readonly TelemetryObject[] =>
+  [...q.read(telemetriesByNamespace, namespace)].sort(oldestFirst),
+);
 
 function selectsNobodyInParticular({ spec }: TelemetryObject): boolean {
-  return Object.keys(spec.selector?.matchLabels ?? {}).length === 0 && spec.targetRefs.length === 0 && spec.targetRef === undefined;
+  return (
+    Object.keys(spec.selector?.matchLabels ?? {}).length === 0 &&
+    spec.targetRefs.length === 0 &&
+    spec.targetRef === undefined
+  );
 }

@@ -37,7 +37,9 @@ export const metricsSettings = query("metricsSettings", (q, listener: ListenerCl
   const merged = mergeMetrics(metrics, defaults, modeOfClass(listener));
   return [...merged]
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .flatMap(([name, settings]) => (settings !== undefined && q.call(extensionProvider, name)?.provider.case === "prometheus" ? [settings] : []));
+    .flatMap(([name, settings]) =>
+      settings !== undefined && q.call(extensionProvider, name)?.provider.case === "prometheus" ? [settings] : [],
+    );
 });
 
 interface Pending {
@@ -47,7 +49,11 @@ interface Pending {
 }
 
 /** Provider to settings; undefined where all metrics are turned off. */
-function mergeMetrics(metrics: readonly Metrics[], defaults: readonly string[], mode: WorkloadMode): ReadonlyMap<string, MetricsSettings | undefined> {
+function mergeMetrics(
+  metrics: readonly Metrics[],
+  defaults: readonly string[],
+  mode: WorkloadMode,
+): ReadonlyMap<string, MetricsSettings | undefined> {
   if (metrics.length === 0) return new Map(defaults.map((name) => [name, { overrides: [] }]));
   const names = metrics.map(({ providers }) => providers.map(({ name }) => name));
   const inScope = names.findLast((list) => list.length > 0) ?? defaults;
@@ -66,7 +72,10 @@ function mergeMetrics(metrics: readonly Metrics[], defaults: readonly string[], 
         settings.off = disabled === true && isEveryMetric(match);
         if (settings.off) continue;
         for (const metric of metricsOf(match)) {
-          const override = settings.overrides.get(metric) ?? { disabled: false, tags: new Map<string, string | undefined>() };
+          const override = settings.overrides.get(metric) ?? {
+            disabled: false,
+            tags: new Map<string, string | undefined>(),
+          };
           settings.overrides.set(metric, override);
           if (disabled !== undefined) override.disabled = disabled;
           for (const [tag, { operation, value }] of Object.entries(tagOverrides)) {
@@ -92,10 +101,14 @@ function finished({ reportingInterval, overrides }: Pending): MetricsSettings {
 }
 
 function isEveryMetric(match: MetricSelector | undefined): boolean {
-  return match === undefined || match.metricMatch.case === undefined || match.metricMatch.value === IstioMetric.ALL_METRICS;
+  return (
+    match === undefined || match.metricMatch.case === undefined || match.metricMatch.value === IstioMetric.ALL_METRICS
+  );
 }
 
-const istioMetrics = Object.values(IstioMetric).filter((name): name is string => typeof name === "string" && name !== "ALL_METRICS");
+const istioMetrics = Object.values(IstioMetric).filter(
+  (name): name is string => typeof name === "string" && name !== "ALL_METRICS",
+);
 
 function metricsOf(match: MetricSelector | undefined): readonly string[] {
   if (isEveryMetric(match) || match === undefined) return istioMetrics;

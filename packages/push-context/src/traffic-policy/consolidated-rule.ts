@@ -30,7 +30,12 @@ const backendPolicyAnnotation = "internal.istio.io/parents";
 /** First those with a workload selector, then by age, name and namespace. */
 export function byPrecedence(a: DestinationRuleObject, b: DestinationRuleObject): number {
   const selecting = Number(b.spec.workloadSelector !== undefined) - Number(a.spec.workloadSelector !== undefined);
-  return selecting || a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
+  return (
+    selecting ||
+    a.creationTimestamp - b.creationTimestamp ||
+    compare(a.name, b.name) ||
+    compare(a.namespace, b.namespace)
+  );
 }
 
 /** The namespaces that a rule is declared for; a rule that selects workloads stays in its own. */
@@ -39,9 +44,10 @@ export function exportTargets(rule: DestinationRuleObject): readonly string[] {
 }
 
 /**
- * Merges the rules of one namespace for one host, given in the order of precedence: subsets are united (the first of a name
- * counts), and the first traffic policy stands. Rules with different workload selectors stay apart. With `byExport` so do
- * rules whose exportTo differ, unless the later one names all that the earlier one does. Source: pilot/pkg/model/destination_rule.go.
+ * Merges the rules of one namespace for one host, given in the order of precedence: subsets are united (the first of a
+ * name counts), and the first traffic policy stands. Rules with different workload selectors stay apart. With
+ * `byExport` so do rules whose exportTo differ, unless the later one names all that the earlier one does. Source:
+ * pilot/pkg/model/destination_rule.go.
  */
 export function consolidate(rules: readonly DestinationRuleObject[], byExport: boolean): readonly ConsolidatedRule[] {
   const out: ConsolidatedRule[] = [];
@@ -51,7 +57,8 @@ export function consolidate(rules: readonly DestinationRuleObject[], byExport: b
     out.forEach((existing, i) => {
       if (byExport) {
         const same = sameSet(existing.exportTo, incoming.exportTo);
-        const wider = existing.exportTo.length > 0 && existing.exportTo.every((target) => incoming.exportTo.includes(target));
+        const wider =
+          existing.exportTo.length > 0 && existing.exportTo.every((target) => incoming.exportTo.includes(target));
         separate = !same;
         if (!same && !wider) return;
       }
@@ -108,7 +115,10 @@ function filledFrom(user: TrafficPolicy | undefined, backend: TrafficPolicy | un
   return out;
 }
 
-function filledPorts(user: readonly TrafficPolicy_PortTrafficPolicy[], backend: readonly TrafficPolicy_PortTrafficPolicy[]): TrafficPolicy_PortTrafficPolicy[] {
+function filledPorts(
+  user: readonly TrafficPolicy_PortTrafficPolicy[],
+  backend: readonly TrafficPolicy_PortTrafficPolicy[],
+): TrafficPolicy_PortTrafficPolicy[] {
   const filled = user.map((own) => {
     const other = backend.find((settings) => settings.port?.number === own.port?.number);
     if (other === undefined) return own;

@@ -24,8 +24,9 @@ export interface PolicyTarget extends Destination {
 }
 
 /** The rule that applies to what the client sends to a service, or undefined. */
-export const destinationRuleFor = query("destinationRuleFor", (q, { host, serviceNamespace }: Destination) =>
-  outboundRule(q, candidates(q, host, serviceNamespace)),
+export const destinationRuleFor = query(
+  "destinationRuleFor",
+  (q, { host, serviceNamespace }: Destination) => outboundRule(q, candidates(q, host, serviceNamespace)),
   { key: destinationKey },
 );
 
@@ -33,23 +34,38 @@ function destinationKey({ host, serviceNamespace }: Destination): string {
   return `${serviceNamespace}/${host}`;
 }
 
-/** The rule that applies to what the client receives for a service that it implements: as for what it sends, but rules that select workloads do not count. */
-export const inboundDestinationRuleFor = query("inboundDestinationRuleFor", (q, { host, serviceNamespace }: Destination) =>
-  candidates(q, host, serviceNamespace).findLast((rule) => rule.spec.workloadSelector === undefined),
+/**
+ * The rule that applies to what the client receives for a service that it implements: as for what it sends, but rules
+ * that select workloads do not count.
+ */
+export const inboundDestinationRuleFor = query(
+  "inboundDestinationRuleFor",
+  (q, { host, serviceNamespace }: Destination) =>
+    candidates(q, host, serviceNamespace).findLast((rule) => rule.spec.workloadSelector === undefined),
 );
 
-/** The policy for what the client sends to a port: of the subset over that of the rule, and the mesh's defaults below. */
-export const trafficPolicyFor = query("trafficPolicyFor", (q, { host, serviceNamespace, port, subset = "" }: PolicyTarget): TrafficPolicy | undefined => {
-  const rule = q.call(destinationRuleFor, { host, serviceNamespace })?.spec;
-  const own = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.trafficPolicy, port));
-  return subset === "" ? own : policyOfSubset(own, subsetNamed(rule, subset)?.trafficPolicy, port);
-});
+/**
+ * The policy for what the client sends to a port: of the subset over that of the rule, and the mesh's defaults below.
+ */
+export const trafficPolicyFor = query(
+  "trafficPolicyFor",
+  (q, { host, serviceNamespace, port, subset = "" }: PolicyTarget): TrafficPolicy | undefined => {
+    const rule = q.call(destinationRuleFor, { host, serviceNamespace })?.spec;
+    const own = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.trafficPolicy, port));
+    return subset === "" ? own : policyOfSubset(own, subsetNamed(rule, subset)?.trafficPolicy, port);
+  },
+);
 
 /** The subsets that the client knows of a service. */
-export const subsetsOf = query("subsetsOf", (q, destination: Destination): readonly Subset[] => q.call(destinationRuleFor, destination)?.spec.subsets ?? []);
+export const subsetsOf = query(
+  "subsetsOf",
+  (q, destination: Destination): readonly Subset[] => q.call(destinationRuleFor, destination)?.spec.subsets ?? [],
+);
 
 /** Rules whose hosts cannot be found by cutting off labels: all in one bucket, since hardly any mesh has one. */
-const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: { host } }) => (isPartialWildcard(host) ? ["*"] : []));
+const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: { host } }) =>
+  isPartialWildcard(host) ? ["*"] : [],
+);
 
 const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
 
@@ -61,13 +77,20 @@ export const hostsWithRepeatedSubsets = query("hostsWithRepeatedSubsets", (q): r
     const bucket = `${rule.namespace} ${fullHost(rule, domain)}`;
     groups.set(bucket, [...(groups.get(bucket) ?? []), rule]);
   }
-  const repeating = [...groups.values()].filter((rules) => repeatsSubset(rules.sort(byPrecedence), features.enhancedDestinationRuleMerge(q)));
+  const repeating = [...groups.values()].filter((rules) =>
+    repeatsSubset(rules.sort(byPrecedence), features.enhancedDestinationRuleMerge(q)),
+  );
   return [...new Set(repeating.flatMap(([first]) => (first === undefined ? [] : [fullHost(first, domain)])))].sort();
 });
 
 function repeatsSubset(rules: readonly DestinationRuleObject[], byExport: boolean): boolean {
   const count = new Map(rules.map(({ namespace, name, spec }) => [`${namespace}/${name}`, spec.subsets.length]));
-  return rules.length > 1 && consolidate(rules, byExport).some(({ from, spec }) => from.reduce((sum, name) => sum + (count.get(name) ?? 0), 0) > spec.subsets.length);
+  return (
+    rules.length > 1 &&
+    consolidate(rules, byExport).some(
+      ({ from, spec }) => from.reduce((sum, name) => sum + (count.get(name) ?? 0), 0) > spec.subsets.length,
+    )
+  );
 }
 
 function fullHost({ spec: { host }, namespace }: DestinationRuleObject, domain: string): string {
@@ -85,31 +108,48 @@ interface NamespaceRules {
 }
 
 /** Every namespace's rules for a host; the same for all clients. */
-const rulesByNamespace = query("destinationRulesByNamespace", (q, host: string): Readonly<Record<string, NamespaceRules>> => {
-  const domain = features.domainSuffix(q);
-  const partial = q.read(partialWildcards, "*").flatMap(({ spec }) => (spec.host !== host && coversHost(spec.host, host) ? [spec.host] : []));
-  const patterns = partial.length === 0 ? patternsCovering(host) : [...new Set([...patternsCovering(host), ...partial])].sort(bySpecificityTo(host));
-  const byPattern = patterns.map((pattern) => hostBuckets(pattern, domain).flatMap((bucket) => q.read(byHost, bucket)).sort(byPrecedence));
-  const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
-  if (namespaces.length === 0) return {};
-  const root = rootNamespace(q);
-  const privateByDefault = mesh(q).defaultDestinationRuleExportTo.includes(".");
-  const byExport = features.enhancedDestinationRuleMerge(q);
-  const pool = (namespace: string, belongs: (rule: DestinationRuleObject) => boolean): readonly ConsolidatedRule[] => {
-    const rules = byPattern.map((group) => group.filter((rule) => rule.namespace === namespace && belongs(rule))).find((group) => group.length > 0);
-    return rules === undefined ? [] : consolidate(rules, byExport);
-  };
-  return Object.fromEntries(
-    namespaces.map((namespace) => [
-      namespace,
-      {
-        local: pool(namespace, isLocal),
-        exported: pool(namespace, (rule) => !isPrivate(rule, privateByDefault)),
-        rootPrivate: namespace === root ? pool(namespace, (rule) => isPrivate(rule, privateByDefault)) : [],
-      },
-    ]),
-  );
-});
+const rulesByNamespace = query(
+  "destinationRulesByNamespace",
+  (q, host: string): Readonly<Record<string, NamespaceRules>> => {
+    const domain = features.domainSuffix(q);
+    const partial = q
+      .read(partialWildcards, "*")
+      .flatMap(({ spec }) => (spec.host !== host && coversHost(spec.host, host) ? [spec.host] : []));
+    const patterns =
+      partial.length === 0
+        ? patternsCovering(host)
+        : [...new Set([...patternsCovering(host), ...partial])].sort(bySpecificityTo(host));
+    const byPattern = patterns.map((pattern) =>
+      hostBuckets(pattern, domain)
+        .flatMap((bucket) => q.read(byHost, bucket))
+        .sort(byPrecedence),
+    );
+    const namespaces = [...new Set(byPattern.flat().map((rule) => rule.namespace))].sort();
+    if (namespaces.length === 0) return {};
+    const root = rootNamespace(q);
+    const privateByDefault = mesh(q).defaultDestinationRuleExportTo.includes(".");
+    const byExport = features.enhancedDestinationRuleMerge(q);
+    const pool = (
+      namespace: string,
+      belongs: (rule: DestinationRuleObject) => boolean,
+    ): readonly ConsolidatedRule[] => {
+      const rules = byPattern
+        .map((group) => group.filter((rule) => rule.namespace === namespace && belongs(rule)))
+        .find((group) => group.length > 0);
+      return rules === undefined ? [] : consolidate(rules, byExport);
+    };
+    return Object.fromEntries(
+      namespaces.map((namespace) => [
+        namespace,
+        {
+          local: pool(namespace, isLocal),
+          exported: pool(namespace, (rule) => !isPrivate(rule, privateByDefault)),
+          rootPrivate: namespace === root ? pool(namespace, (rule) => isPrivate(rule, privateByDefault)) : [],
+        },
+      ]),
+    );
+  },
+);
 
 /** The host itself, then the longest pattern. */
 function bySpecificityTo(host: string): (a: string, b: string) => number {
@@ -117,8 +157,8 @@ function bySpecificityTo(host: string): (a: string, b: string) => number {
 }
 
 /**
- * The rules among which the client's is, in order: of its own namespace, else exported by the service's, else by the root
- * namespace. Source: pilot/pkg/model/push_context.go, destinationRule.
+ * The rules among which the client's is, in order: of its own namespace, else exported by the service's, else by the
+ * root namespace. Source: pilot/pkg/model/push_context.go, destinationRule.
  */
 function candidates(q: QueryContext, host: string, serviceNamespace: string): readonly ConsolidatedRule[] {
   const found = q.call(rulesByNamespace, host);
@@ -156,7 +196,9 @@ function sameForAll(local: readonly ConsolidatedRule[], exported: readonly Conso
 
 function isLocal(rule: DestinationRuleObject): boolean {
   const targets = exportTargets(rule);
-  return targets.length === 0 || targets.some((target) => target === "*" || target === "." || target === rule.namespace);
+  return (
+    targets.length === 0 || targets.some((target) => target === "*" || target === "." || target === rule.namespace)
+  );
 }
 
 function isPrivate(rule: DestinationRuleObject, privateByDefault: boolean): boolean {
@@ -170,5 +212,7 @@ function isPublic(rule: ConsolidatedRule): boolean {
 }
 
 function isExportedToClient(q: QueryContext, rule: ConsolidatedRule): boolean {
-  return isPublic(rule) || rule.exportTo.some((target) => target !== "." && target !== "~" && q.ask(inNamespace, target));
+  return (
+    isPublic(rule) || rule.exportTo.some((target) => target !== "." && target !== "~" && q.ask(inNamespace, target))
+  );
 }

@@ -17,8 +17,15 @@ export function policyOfPort(policy: TrafficPolicy | undefined, port: number): T
   return own === undefined ? policy : ofPortSettings(own);
 }
 
-/** The policy of a subset's port over that of the destination. A port's settings at the subset replace all four kinds that a port can set. */
-export function policyOfSubset(destination: TrafficPolicy | undefined, subset: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
+/**
+ * The policy of a subset's port over that of the destination. A port's settings at the subset replace all four kinds
+ * that a port can set.
+ */
+export function policyOfSubset(
+  destination: TrafficPolicy | undefined,
+  subset: TrafficPolicy | undefined,
+  port: number,
+): TrafficPolicy | undefined {
   const base = policyOfPort(destination, port);
   if (subset === undefined) return base;
   const own = policyOfPort(subset, port);
@@ -26,7 +33,10 @@ export function policyOfSubset(destination: TrafficPolicy | undefined, subset: T
   return overlayPolicy(base, own, portSettings(subset, port) !== undefined);
 }
 
-/** What `over` sets takes the place of what `base` sets, block by block; settings of ports are left out. With `replacing`, also what `over` leaves out. */
+/**
+ * What `over` sets takes the place of what `base` sets, block by block; settings of ports are left out. With
+ * `replacing`, also what `over` leaves out.
+ */
 export function overlayPolicy(base: TrafficPolicy, over: TrafficPolicy, replacing = false): TrafficPolicy {
   const out = withoutPorts(base);
   for (const block of portBlocks) {
@@ -40,7 +50,10 @@ export function overlayPolicy(base: TrafficPolicy, over: TrafficPolicy, replacin
 }
 
 /** The mesh's default connection pool and outlier detection, each where the policy has none of its own. */
-export function withMeshDefaults(defaults: MeshConfig_DefaultTrafficPolicy | undefined, policy: TrafficPolicy | undefined): TrafficPolicy | undefined {
+export function withMeshDefaults(
+  defaults: MeshConfig_DefaultTrafficPolicy | undefined,
+  policy: TrafficPolicy | undefined,
+): TrafficPolicy | undefined {
   const connectionPool = policy?.connectionPool === undefined ? defaults?.connectionPool : undefined;
   const outlierDetection = policy?.outlierDetection === undefined ? defaults?.outlierDetection : undefined;
   if (connectionPool === undefined && outlierDetection === undefined) return policy;

@@ -10,12 +10,14 @@ export function isPartialWildcard(pattern: string): boolean {
 
 /** Whether a wildcard covers a hostname, or all that another wildcard stands for. */
 export function coversHost(pattern: string, hostname: string): boolean {
-  return isWildcard(pattern) ? (isWildcard(hostname) ? hostname.slice(1) : hostname).endsWith(pattern.slice(1)) : pattern === hostname;
+  return isWildcard(pattern)
+    ? (isWildcard(hostname) ? hostname.slice(1) : hostname).endsWith(pattern.slice(1))
+    : pattern === hostname;
 }
 
 /**
- * Every host pattern of whole labels that covers a hostname, the most specific first and the hostname itself among them: for
- * `a.b.c` these are `a.b.c`, `*.b.c`, `*.c` and `*`; for `*.b.c` the same from `*.b.c` on.
+ * Every host pattern of whole labels that covers a hostname, the most specific first and the hostname itself among
+ * them: for `a.b.c` these are `a.b.c`, `*.b.c`, `*.c` and `*`; for `*.b.c` the same from `*.b.c` on.
  */
 export function patternsCovering(hostname: string): readonly string[] {
   const patterns = [hostname];

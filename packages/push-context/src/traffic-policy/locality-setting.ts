@@ -24,10 +24,15 @@ export interface MeshLocality {
 }
 
 /**
- * The setting that counts: of the policy, else of the service (`trafficDistribution`), else of the mesh. Undefined where none is set
- * or the one that counts is off. Source: pilot/pkg/networking/core/loadbalancer, GetEffectiveLbSetting.
+ * The setting that counts: of the policy, else of the service (`trafficDistribution`), else of the mesh. Undefined
+ * where none is set or the one that counts is off. Source: pilot/pkg/networking/core/loadbalancer,
+ * GetEffectiveLbSetting.
  */
-export function effectiveLocalitySetting(mesh: MeshLocality, policy: LoadBalancerSettings | undefined, distribution: TrafficDistribution): LocalitySetting | undefined {
+export function effectiveLocalitySetting(
+  mesh: MeshLocality,
+  policy: LoadBalancerSettings | undefined,
+  distribution: TrafficDistribution,
+): LocalitySetting | undefined {
   if (policy?.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: policy.zoneAwareLbSetting };
   if (policy?.localityLbSetting !== undefined) return whereEnabled(policy.localityLbSetting);
   const preferred = preferences[distribution];
@@ -48,6 +53,12 @@ const node = "kubernetes.io/hostname";
 
 const preferences: Readonly<Record<TrafficDistribution, LocalityLoadBalancerSetting | undefined>> = {
   Any: undefined,
-  PreferSameZone: create(LocalityLoadBalancerSettingSchema, { enabled: true, failoverPriority: [network, region, zone] }),
-  PreferSameNode: create(LocalityLoadBalancerSettingSchema, { enabled: true, failoverPriority: [network, region, zone, subzone, node] }),
+  PreferSameZone: create(LocalityLoadBalancerSettingSchema, {
+    enabled: true,
+    failoverPriority: [network, region, zone],
+  }),
+  PreferSameNode: create(LocalityLoadBalancerSettingSchema, {
+    enabled: true,
+    failoverPriority: [network, region, zone, subzone, node],
+  }),
 };

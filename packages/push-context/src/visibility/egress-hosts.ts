@@ -20,8 +20,9 @@ interface NamespaceHosts {
 export const everything: readonly string[] = ["*/*"];
 
 /**
- * Reads hosts of the form `namespace/host`: `*` stands for all namespaces, `.` for the client's, and a namespace that starts with
- * `~` excludes instead (`~/host` in all namespaces). Entries of another form are left out, as validation refuses them.
+ * Reads hosts of the form `namespace/host`: `*` stands for all namespaces, `.` for the client's, and a namespace that
+ * starts with `~` excludes instead (`~/host` in all namespaces). Entries of another form are left out, as validation
+ * refuses them.
  */
 export function egressHosts(hosts: readonly string[], namespace: string | undefined): EgressHosts {
   const byNamespace = new Map<string, NamespaceHosts>();
@@ -47,7 +48,10 @@ export function egressHosts(hosts: readonly string[], namespace: string | undefi
   return { byNamespace, owners: owners.includes("*") ? undefined : owners, exact: allExact ? [...exact] : undefined };
 }
 
-/** The groups in which a host of a namespace is looked for: the namespace's own, then that of all; none where it is excluded. */
+/**
+ * The groups in which a host of a namespace is looked for: the namespace's own, then that of all; none where it is
+ * excluded.
+ */
 export function groupsFor({ byNamespace }: EgressHosts, namespace: string, host: string): readonly NamespaceHosts[] {
   const groups = [byNamespace.get(namespace), byNamespace.get("*")].filter((group) => group !== undefined);
   return groups.some((group) => group.excluded.some((pattern) => hostWithin(host, pattern))) ? [] : groups;
@@ -58,8 +62,18 @@ export function importsService({ imported }: NamespaceHosts, host: string): bool
   return imported.some((pattern) => hostWithin(host, pattern));
 }
 
-/** Whether a VirtualService of a namespace is imported: by one of its hosts. A wildcard meets what it covers in either direction, but for routes of the Gateway API. */
-export function importsVirtualService(egress: EgressHosts, namespace: string, hosts: readonly string[], narrowing: boolean): boolean {
+/**
+ * Whether a VirtualService of a namespace is imported: by one of its hosts. A wildcard meets what it covers in either
+ * direction, but for routes of the Gateway API.
+ */
+export function importsVirtualService(
+  egress: EgressHosts,
+  namespace: string,
+  hosts: readonly string[],
+  narrowing: boolean,
+): boolean {
   const meets = narrowing ? hostWithin : hostsMeet;
-  return hosts.some((host) => groupsFor(egress, namespace, host).some(({ imported }) => imported.some((pattern) => meets(host, pattern))));
+  return hosts.some((host) =>
+    groupsFor(egress, namespace, host).some(({ imported }) => imported.some((pattern) => meets(host, pattern))),
+  );
 }

@@ -6,8 +6,8 @@ export interface ExportScope {
 }
 
 /**
- * What `exportTo` means for an object of `namespace`: `*` is everyone whatever else is named, `~` nobody, `.` the object's own
- * namespace; an empty list is everyone (the caller puts the mesh's default in its place first).
+ * What `exportTo` means for an object of `namespace`: `*` is everyone whatever else is named, `~` nobody, `.` the
+ * object's own namespace; an empty list is everyone (the caller puts the mesh's default in its place first).
  */
 export function exportScope(exportTo: readonly string[], namespace: string): ExportScope {
   if (exportTo.length === 0 || exportTo.includes("*")) {

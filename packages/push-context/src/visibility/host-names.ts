@@ -10,7 +10,9 @@ export function hostWithin(host: string, pattern: string): boolean {
   if (!isWildcard(pattern)) {
     return host === pattern;
   }
-  return isWildcard(host) ? host.length >= pattern.length && host.endsWith(pattern.slice(1)) : host.endsWith(pattern.slice(1));
+  return isWildcard(host)
+    ? host.length >= pattern.length && host.endsWith(pattern.slice(1))
+    : host.endsWith(pattern.slice(1));
 }
 
 /** Order of specificity: plain names before wildcards, then longer before shorter, then alphabetical. */
@@ -22,7 +24,9 @@ export function bySpecificity(a: string, b: string): number {
 export function mostSpecificMatch(host: string, patterns: Iterable<string>): string | undefined {
   let best: string | undefined;
   for (const pattern of patterns) {
-    const covers = isWildcard(pattern) ? (isWildcard(host) ? host.slice(1) : host).endsWith(pattern.slice(1)) : host === pattern;
+    const covers = isWildcard(pattern)
+      ? (isWildcard(host) ? host.slice(1) : host).endsWith(pattern.slice(1))
+      : host === pattern;
     if (covers && (best === undefined || bySpecificity(pattern, best) < 0)) {
       best = pattern;
     }
@@ -30,7 +34,10 @@ export function mostSpecificMatch(host: string, patterns: Iterable<string>): str
   return best;
 }
 
-/** What two lists of hosts have in common: of each pair that meets, the narrower host. In the order of `hosts`, without repetition. */
+/**
+ * What two lists of hosts have in common: of each pair that meets, the narrower host. In the order of `hosts`, without
+ * repetition.
+ */
 export function commonHosts(hosts: readonly string[], others: readonly string[]): readonly string[] {
   const out = new Set<string>();
   for (const host of hosts) {
@@ -45,7 +52,10 @@ export function commonHosts(hosts: readonly string[], others: readonly string[])
   return [...out];
 }
 
-/** Of hosts written `namespace/host` (`*` for every namespace) or plain, those that serve a namespace, without the prefix. */
+/**
+ * Of hosts written `namespace/host` (`*` for every namespace) or plain, those that serve a namespace, without the
+ * prefix.
+ */
 export function hostsForNamespace(hosts: readonly string[], namespace: string): readonly string[] {
   return hosts.flatMap((entry) => {
     const slash = entry.indexOf("/");

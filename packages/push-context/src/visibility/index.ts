@@ -1,5 +1,12 @@
 export { exportScope, isExportedTo, type ExportScope } from "./export-to.js";
-export { bySpecificity, commonHosts, hostsForNamespace, hostsMeet, hostWithin, mostSpecificMatch } from "./host-names.js";
+export {
+  bySpecificity,
+  commonHosts,
+  hostsForNamespace,
+  hostsMeet,
+  hostWithin,
+  mostSpecificMatch,
+} from "./host-names.js";
 export {
   egressListeners,
   ingressListeners,

@@ -14,11 +14,19 @@ import { proxyType } from "../proxy/facts.js";
 import { labelsOf, selectorMatches } from "../proxy/labels.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { meshGateway } from "../routing/short-names.js";
-import { namespacesThatMatterTo, sourceNamespaces, virtualServiceHeader, virtualServicesBoundTo } from "../routing/virtual-service-index.js";
+import {
+  namespacesThatMatterTo,
+  sourceNamespaces,
+  virtualServiceHeader,
+  virtualServicesBoundTo,
+} from "../routing/virtual-service-index.js";
 import { everything } from "./egress-hosts.js";
 import { serviceHeader } from "./service-header.js";
 
-/** What part of the mesh a client takes: clients with equal scopes import the same. It is small, and is the argument of scoped queries. */
+/**
+ * What part of the mesh a client takes: clients with equal scopes import the same. It is small, and is the argument of
+ * scoped queries.
+ */
 export interface ScopeRef {
   /** A gateway or waypoint, to which no Sidecar applies: all that its namespace may see. */
   readonly gateway?: true;
@@ -85,19 +93,23 @@ const clientScope = query("scope", (q): ScopeRef => {
 });
 
 /** The egress listeners of a scope, in order; never none. */
-export const egressListeners = query("egressListeners", (q, scope: ScopeRef): readonly EgressListener[] => {
-  const egress = q.call(sidecarSpec, scope)?.egress ?? [];
-  if (egress.length === 0) {
-    return [{ bind: "", captureMode: CaptureMode.DEFAULT, hosts: everything, matchesPort: false }];
-  }
-  return egress.map(({ port, bind, captureMode, hosts }) => ({
-    ...(port === undefined ? {} : { port: { number: port.number, protocol: port.protocol, name: port.name } }),
-    bind,
-    captureMode,
-    hosts,
-    matchesPort: port !== undefined && port.number !== 0 && parseProtocol(port.protocol) !== "HTTP_PROXY",
-  }));
-}, { key: sidecarKey });
+export const egressListeners = query(
+  "egressListeners",
+  (q, scope: ScopeRef): readonly EgressListener[] => {
+    const egress = q.call(sidecarSpec, scope)?.egress ?? [];
+    if (egress.length === 0) {
+      return [{ bind: "", captureMode: CaptureMode.DEFAULT, hosts: everything, matchesPort: false }];
+    }
+    return egress.map(({ port, bind, captureMode, hosts }) => ({
+      ...(port === undefined ? {} : { port: { number: port.number, protocol: port.protocol, name: port.name } }),
+      bind,
+      captureMode,
+      hosts,
+      matchesPort: port !== undefined && port.number !== 0 && parseProtocol(port.protocol) !== "HTTP_PROXY",
+    }));
+  },
+  { key: sidecarKey },
+);
 
 /** The ingress listeners that a scope's Sidecar declares. */
 export const ingressListeners = query(
@@ -107,21 +119,27 @@ export const ingressListeners = query(
 );
 
 /** What becomes of traffic from a scope to unknown hosts: as its Sidecar says, else as the mesh does. */
-export const outboundTraffic = query("outboundTraffic", (q, scope: ScopeRef): OutboundTraffic => {
-  const declared = q.call(sidecarSpec, scope)?.outboundTrafficPolicy;
-  if (declared !== undefined) {
-    return {
-      mode: sidecarModes[declared.mode],
-      ...(declared.egressProxy === undefined ? {} : { egressProxy: declared.egressProxy }),
-    };
-  }
-  const ofMesh = mesh(q).outboundTrafficPolicy;
-  return { mode: ofMesh === undefined ? "REGISTRY_ONLY" : meshModes[ofMesh.mode] };
-}, { key: sidecarKey });
+export const outboundTraffic = query(
+  "outboundTraffic",
+  (q, scope: ScopeRef): OutboundTraffic => {
+    const declared = q.call(sidecarSpec, scope)?.outboundTrafficPolicy;
+    if (declared !== undefined) {
+      return {
+        mode: sidecarModes[declared.mode],
+        ...(declared.egressProxy === undefined ? {} : { egressProxy: declared.egressProxy }),
+      };
+    }
+    const ofMesh = mesh(q).outboundTrafficPolicy;
+    return { mode: ofMesh === undefined ? "REGISTRY_ONLY" : meshModes[ofMesh.mode] };
+  },
+  { key: sidecarKey },
+);
 
 /** The Sidecar of a scope. */
-export const sidecarSpec = query("sidecarSpec", (q, { sidecar }: ScopeRef): Sidecar | undefined =>
-  sidecar === undefined ? undefined : q.read(sidecars, sidecar)?.spec,
+export const sidecarSpec = query(
+  "sidecarSpec",
+  (q, { sidecar }: ScopeRef): Sidecar | undefined =>
+    sidecar === undefined ? undefined : q.read(sidecars, sidecar)?.spec,
   { key: sidecarKey },
 );
 
@@ -154,29 +172,40 @@ const ownSidecar = fact("sidecar", (proxy: Proxy, _: void, q: FactContext): Scop
   return found && { sidecar: `${found.namespace}/${found.name}`, namespace: proxy.namespace };
 });
 
-/** The Sidecar of the root namespace that applies where a namespace has none, and whether it imports relative to the client's namespace. */
+/**
+ * The Sidecar of the root namespace that applies where a namespace has none, and whether it imports relative to the
+ * client's namespace.
+ */
 const rootSidecar = query("rootSidecar", (q) => {
   const [found] = q
     .read(sidecarsByNamespace, rootNamespace(q))
     .filter(({ spec }) => spec.workloadSelector === undefined)
     .sort(bySelectorThenAge);
-  return found && {
-    key: `${found.namespace}/${found.name}`,
-    ofClient: found.spec.egress.some(({ hosts }) => hosts.some((host) => host.startsWith("./") || host.startsWith("~./"))),
-  };
+  return (
+    found && {
+      key: `${found.namespace}/${found.name}`,
+      ofClient: found.spec.egress.some(({ hosts }) =>
+        hosts.some((host) => host.startsWith("./") || host.startsWith("~./")),
+      ),
+    }
+  );
 });
 
 const clientNamespace = fact("namespace", (proxy: Proxy): string | undefined => proxy.namespace);
 
-/** The client's namespace, if anything in the mesh is seen from there otherwise than from a namespace without objects. */
-const namespaceThatMatters = fact("namespaceThatMatters", (proxy: Proxy, _: void, q: FactContext): string | undefined =>
-  q.call(namespacesThatMatter)[proxy.namespace] === true ? proxy.namespace : undefined,
+/**
+ * The client's namespace, if anything in the mesh is seen from there otherwise than from a namespace without objects.
+ */
+const namespaceThatMatters = fact(
+  "namespaceThatMatters",
+  (proxy: Proxy, _: void, q: FactContext): string | undefined =>
+    q.call(namespacesThatMatter)[proxy.namespace] === true ? proxy.namespace : undefined,
 );
 
 /**
- * Namespaces from which something is seen otherwise than from others: those that an object is exported to by name, those whose own
- * object is preferred (one of several services of a host) or hidden from others, and those that a route names as source. Services and
- * routes are asked apart, so that a change of the ones does not go through the others.
+ * Namespaces from which something is seen otherwise than from others: those that an object is exported to by name,
+ * those whose own object is preferred (one of several services of a host) or hidden from others, and those that a route
+ * names as source. Services and routes are asked apart, so that a change of the ones does not go through the others.
  */
 const namespacesThatMatter = query("namespacesThatMatter", (q): Readonly<Record<string, true>> => ({
   ...q.call(namespacesOfServices),
@@ -209,7 +238,10 @@ const namespacesOfRoutes = query("namespacesOfRoutes", (q): Readonly<Record<stri
   const out: Record<string, true> = {};
   for (const key of q.call(virtualServicesBoundTo, meshGateway)) {
     const header = q.call(virtualServiceHeader, key);
-    for (const namespace of [...(header === undefined ? [] : namespacesThatMatterTo(header)), ...q.call(sourceNamespaces, key)]) {
+    for (const namespace of [
+      ...(header === undefined ? [] : namespacesThatMatterTo(header)),
+      ...q.call(sourceNamespaces, key),
+    ]) {
       out[namespace] = true;
     }
   }

@@ -15,15 +15,24 @@ export interface ScopedService {
 }
 
 /** A scoped service in full: the service itself, where nothing is left out or added. */
-export const scopedService = query("scopedService", (q, scoped: ScopedService): Service | undefined => {
-  const found = q.call(service, scoped.service);
-  if (found === undefined || (scoped.ports === undefined && scoped.added === undefined)) {
-    return found;
-  }
-  const own = scoped.ports === undefined ? found.ports : portsNumbered(found, scoped.ports);
-  const more = (scoped.added ?? []).flatMap((from) => q.call(service, from.service)?.ports.find((port) => port.number === from.port) ?? []);
-  return { ...found, ports: [...own, ...more] };
-}, { key: ({ service: id, ports, added }) => (ports === undefined && added === undefined ? id : JSON.stringify([id, ports, added])) });
+export const scopedService = query(
+  "scopedService",
+  (q, scoped: ScopedService): Service | undefined => {
+    const found = q.call(service, scoped.service);
+    if (found === undefined || (scoped.ports === undefined && scoped.added === undefined)) {
+      return found;
+    }
+    const own = scoped.ports === undefined ? found.ports : portsNumbered(found, scoped.ports);
+    const more = (scoped.added ?? []).flatMap(
+      (from) => q.call(service, from.service)?.ports.find((port) => port.number === from.port) ?? [],
+    );
+    return { ...found, ports: [...own, ...more] };
+  },
+  {
+    key: ({ service: id, ports, added }) =>
+      ports === undefined && added === undefined ? id : JSON.stringify([id, ports, added]),
+  },
+);
 
 /** Ports by number: a number that is there twice means two ports, of TCP and of UDP. */
 function portsNumbered({ ports }: Service, numbers: readonly number[]): readonly ServicePort[] {

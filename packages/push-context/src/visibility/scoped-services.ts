@@ -11,51 +11,77 @@ import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServi
 import { ServicesByHost } from "./services-by-host.js";
 
 /** The services that one egress listener imports, in the order in which the original considers them. */
-export const servicesOf = query("servicesOf", (q, { scope, listener }: ScopeListener): readonly ScopedService[] => {
-  const declared = scope.gateway === true ? undefined : q.call(egressListeners, scope)[listener];
-  if (declared === undefined) {
-    return [];
-  }
-  const hosts = egressHosts(declared.hosts, scope.namespace);
-  const imported = candidates(q, hosts, scope.namespace).flatMap((header): { header: ServiceHeader; scoped: ScopedService }[] => {
-    const group = groupsFor(hosts, header.namespace, header.hostname).find((candidate) => importsService(candidate, header.hostname));
-    if (group === undefined) {
+export const servicesOf = query(
+  "servicesOf",
+  (q, { scope, listener }: ScopeListener): readonly ScopedService[] => {
+    const declared = scope.gateway === true ? undefined : q.call(egressListeners, scope)[listener];
+    if (declared === undefined) {
       return [];
     }
-    const ports = declared.matchesPort ? portNumbered(q, header.id, declared.port?.number ?? 0) : {};
-    if (ports === undefined) {
-      return [];
-    }
-    const aliases = group.imported.includes("*") ? [] : q.call(aliasesOf, header.hostname);
-    const kept = aliases.filter((alias) => importsService(group, splitKey(alias)[1]));
-    const scoped = { service: header.id, hostname: header.hostname, ...ports, ...(kept.length < aliases.length ? { aliases: kept } : {}) };
-    return [{ header, scoped }];
-  });
-  const chosen = namespaceByHost(imported.map(({ header }) => header), scope.namespace, features.unifiedSidecarScope(q));
-  return imported.filter(({ header }) => chosen.get(header.hostname) === header.namespace).map(({ scoped }) => scoped);
-}, { key: listenerKey });
+    const hosts = egressHosts(declared.hosts, scope.namespace);
+    const imported = candidates(q, hosts, scope.namespace).flatMap(
+      (header): { header: ServiceHeader; scoped: ScopedService }[] => {
+        const group = groupsFor(hosts, header.namespace, header.hostname).find((candidate) =>
+          importsService(candidate, header.hostname),
+        );
+        if (group === undefined) {
+          return [];
+        }
+        const ports = declared.matchesPort ? portNumbered(q, header.id, declared.port?.number ?? 0) : {};
+        if (ports === undefined) {
+          return [];
+        }
+        const aliases = group.imported.includes("*") ? [] : q.call(aliasesOf, header.hostname);
+        const kept = aliases.filter((alias) => importsService(group, splitKey(alias)[1]));
+        const scoped = {
+          service: header.id,
+          hostname: header.hostname,
+          ...ports,
+          ...(kept.length < aliases.length ? { aliases: kept } : {}),
+        };
+        return [{ header, scoped }];
+      },
+    );
+    const chosen = namespaceByHost(
+      imported.map(({ header }) => header),
+      scope.namespace,
+      features.unifiedSidecarScope(q),
+    );
+    return imported
+      .filter(({ header }) => chosen.get(header.hostname) === header.namespace)
+      .map(({ scoped }) => scoped);
+  },
+  { key: listenerKey },
+);
 
-/** All services of a scope, of each host one: what its egress listeners import, then what their VirtualServices send traffic to. */
-export const scopeServices = query("scopeServices", (q, scope: ScopeRef): readonly ScopedService[] => {
-  const added = new ServicesByHost(q);
-  if (scope.gateway === true) {
-    q.call(visibleServices, scope.namespace).forEach(({ id, hostname }) => added.add({ service: id, hostname }));
-    return added.list;
-  }
-  for (const [listener, { matchesPort, port }] of q.call(egressListeners, scope).entries()) {
-    q.call(servicesOf, { scope, listener }).forEach((scoped) => added.add(scoped));
-    for (const virtualService of q.call(virtualServicesOf, { scope, listener })) {
-      for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
-        const id = ownerFor(q, host, scope.namespace);
-        const kept = id && (matchesPort ? portNumbered(q, id, port?.number ?? 0) : portsAmong(q, id, ports));
-        if (id !== undefined && kept !== undefined) {
-          added.add({ service: id, hostname: host, ...kept });
+/**
+ * All services of a scope, of each host one: what its egress listeners import, then what their VirtualServices send
+ * traffic to.
+ */
+export const scopeServices = query(
+  "scopeServices",
+  (q, scope: ScopeRef): readonly ScopedService[] => {
+    const added = new ServicesByHost(q);
+    if (scope.gateway === true) {
+      q.call(visibleServices, scope.namespace).forEach(({ id, hostname }) => added.add({ service: id, hostname }));
+      return added.list;
+    }
+    for (const [listener, { matchesPort, port }] of q.call(egressListeners, scope).entries()) {
+      q.call(servicesOf, { scope, listener }).forEach((scoped) => added.add(scoped));
+      for (const virtualService of q.call(virtualServicesOf, { scope, listener })) {
+        for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
+          const id = ownerFor(q, host, scope.namespace);
+          const kept = id && (matchesPort ? portNumbered(q, id, port?.number ?? 0) : portsAmong(q, id, ports));
+          if (id !== undefined && kept !== undefined) {
+            added.add({ service: id, hostname: host, ...kept });
+          }
         }
       }
     }
-  }
-  return added.list;
-}, { key: scopeKey });
+    return added.list;
+  },
+  { key: scopeKey },
+);
 
 /** Host to the scope's service of that host. */
 const scopeServiceIndex = query(
@@ -73,8 +99,15 @@ export const serviceInScope = query(
   { key: ({ scope, hostname }) => `${hostname} ${scopeKey(scope)}` },
 );
 
-/** Services that an egress listener may import. Of a host that is named with its namespace, the first declaration counts. */
-function candidates(q: QueryContext, { exact, owners }: EgressHosts, namespace: string | undefined): readonly ServiceHeader[] {
+/**
+ * Services that an egress listener may import. Of a host that is named with its namespace, the first declaration
+ * counts.
+ */
+function candidates(
+  q: QueryContext,
+  { exact, owners }: EgressHosts,
+  namespace: string | undefined,
+): readonly ServiceHeader[] {
   if (exact !== undefined) {
     const named = exact.flatMap((key) => q.call(serviceHeader, key) ?? []);
     return named.filter(({ exportedTo }) => isExportedTo(exportedTo, namespace)).sort(byAge);
@@ -82,12 +115,23 @@ function candidates(q: QueryContext, { exact, owners }: EgressHosts, namespace: 
   return owners === undefined ? q.call(visibleServices, namespace) : visibleServicesOf(q, owners, namespace);
 }
 
-/** Of a host that several namespaces declare, the namespace that counts: the client's, else the first, a Kubernetes Service before others. */
-function namespaceByHost(headers: readonly ServiceHeader[], namespace: string | undefined, preferKubernetes: boolean): ReadonlyMap<string, string> {
+/**
+ * Of a host that several namespaces declare, the namespace that counts: the client's, else the first, a Kubernetes
+ * Service before others.
+ */
+function namespaceByHost(
+  headers: readonly ServiceHeader[],
+  namespace: string | undefined,
+  preferKubernetes: boolean,
+): ReadonlyMap<string, string> {
   const chosen = new Map<string, ServiceHeader>();
   for (const header of headers) {
     const other = chosen.get(header.hostname);
-    const kubernetesFirst = preferKubernetes && other?.registry !== "Kubernetes" && header.registry === "Kubernetes" && other?.namespace !== namespace;
+    const kubernetesFirst =
+      preferKubernetes &&
+      other?.registry !== "Kubernetes" &&
+      header.registry === "Kubernetes" &&
+      other?.namespace !== namespace;
     if (other === undefined || header.namespace === namespace || kubernetesFirst) {
       chosen.set(header.hostname, header);
     }
@@ -95,7 +139,10 @@ function namespaceByHost(headers: readonly ServiceHeader[], namespace: string | 
   return new Map([...chosen].map(([hostname, header]) => [hostname, header.namespace]));
 }
 
-/** The service that a route means by a host: of the client's namespace, else a visible one, Kubernetes before others and then the oldest. */
+/**
+ * The service that a route means by a host: of the client's namespace, else a visible one, Kubernetes before others and
+ * then the oldest.
+ */
 function ownerFor(q: QueryContext, host: string, namespace: string | undefined): string | undefined {
   const keys = q.call(servicesByHostname, host);
   const own = keys.find((key) => splitKey(key)[0] === namespace);
@@ -131,4 +178,7 @@ function portsAmong(q: QueryContext, id: string, wanted: readonly number[]): Pic
   return ports.length === 0 ? undefined : { ports };
 }
 
-const portNumbers = query("portNumbers", (q, id: string): readonly number[] => q.call(service, id)?.ports.map((port) => port.number) ?? []);
+const portNumbers = query(
+  "portNumbers",
+  (q, id: string): readonly number[] => q.call(service, id)?.ports.map((port) => port.number) ?? [],
+);

@@ -7,32 +7,44 @@ import { mostSpecificMatch } from "./host-names.js";
 import { egressListeners, listenerKey, type ScopeListener } from "./scope.js";
 
 /**
- * Keys of the VirtualServices that an egress listener imports, in order of precedence (pilot/pkg/model/virtualservice.go,
- * SelectVirtualServices). A gateway's single listener has all that its namespace may use.
+ * Keys of the VirtualServices that an egress listener imports, in order of precedence
+ * (pilot/pkg/model/virtualservice.go, SelectVirtualServices). A gateway's single listener has all that its namespace
+ * may use.
  */
-export const virtualServicesOf = query("virtualServicesOf", (q, { scope, listener }: ScopeListener): readonly string[] => {
-  const { namespace } = scope;
-  const declared = q.call(egressListeners, scope)[listener];
-  if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === everything[0])) {
-    return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace });
-  }
-  const hosts = egressHosts(declared?.hosts ?? [], namespace);
-  return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace, owners: hosts.owners }).filter((key) => {
-    const header = q.call(virtualServiceHeader, key);
-    return header !== undefined && importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api");
-  });
-}, { key: listenerKey });
+export const virtualServicesOf = query(
+  "virtualServicesOf",
+  (q, { scope, listener }: ScopeListener): readonly string[] => {
+    const { namespace } = scope;
+    const declared = q.call(egressListeners, scope)[listener];
+    if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === everything[0])) {
+      return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace });
+    }
+    const hosts = egressHosts(declared?.hosts ?? [], namespace);
+    return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace, owners: hosts.owners }).filter((key) => {
+      const header = q.call(virtualServiceHeader, key);
+      return (
+        header !== undefined &&
+        importsVirtualService(hosts, header.namespace, header.hosts, header.semantics === "gateway-api")
+      );
+    });
+  },
+  { key: listenerKey },
+);
 
 /** The hosts of an egress listener's VirtualServices, each to the one that has it: the first, where several do. */
-const virtualServiceHosts = query("virtualServiceHosts", (q, at: ScopeListener): Readonly<Record<string, string>> => {
-  const out: Record<string, string> = {};
-  for (const key of q.call(virtualServicesOf, at)) {
-    for (const host of q.call(virtualServiceHeader, key)?.hosts ?? []) {
-      out[host] ??= key;
+const virtualServiceHosts = query(
+  "virtualServiceHosts",
+  (q, at: ScopeListener): Readonly<Record<string, string>> => {
+    const out: Record<string, string> = {};
+    for (const key of q.call(virtualServicesOf, at)) {
+      for (const host of q.call(virtualServiceHeader, key)?.hosts ?? []) {
+        out[host] ??= key;
+      }
     }
-  }
-  return out;
-}, { key: listenerKey });
+    return out;
+  },
+  { key: listenerKey },
+);
 
 /** The VirtualService of an egress listener whose host covers a service's host most narrowly, if any. */
 export const mostSpecificVirtualService = query(
@@ -45,7 +57,8 @@ export const mostSpecificVirtualService = query(
   },
 );
 
-const wildcardHosts = query("virtualServiceWildcards", (q, at: ScopeListener): readonly string[] =>
-  Object.keys(q.call(virtualServiceHosts, at)).filter(isWildcard),
+const wildcardHosts = query(
+  "virtualServiceWildcards",
+  (q, at: ScopeListener): readonly string[] => Object.keys(q.call(virtualServiceHosts, at)).filter(isWildcard),
   { key: listenerKey },
 );

@@ -3,7 +3,10 @@ import { type Registry, type Service, service, serviceOrder } from "@istiod/serv
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "./export-to.js";
 
-/** What decides which clients see a service, apart from what it offers: a change of ports or addresses does not change it. */
+/**
+ * What decides which clients see a service, apart from what it offers: a change of ports or addresses does not change
+ * it.
+ */
 export interface ServiceHeader {
   readonly id: string;
   readonly hostname: string;
@@ -18,27 +21,36 @@ export interface ServiceHeader {
 /** The header of the service with this id. */
 export const serviceHeader = query("serviceHeader", (q, id: string): ServiceHeader | undefined => {
   const found = q.call(service, id);
-  return found && {
-    id,
-    hostname: found.hostname,
-    namespace: found.namespace,
-    name: found.name,
-    registry: found.registry,
-    creationTimestamp: found.creationTimestamp,
-    exportedTo: serviceExportScope(q, found),
-  };
+  return (
+    found && {
+      id,
+      hostname: found.hostname,
+      namespace: found.namespace,
+      name: found.name,
+      registry: found.registry,
+      creationTimestamp: found.creationTimestamp,
+      exportedTo: serviceExportScope(q, found),
+    }
+  );
 });
 
 /**
- * The services that clients of a namespace may see: those exported to it alone, then public ones, each group the oldest first.
- * Without a namespace: the public ones.
+ * The services that clients of a namespace may see: those exported to it alone, then public ones, each group the oldest
+ * first. Without a namespace: the public ones.
  */
 export const visibleServices = query("visibleServices", (q, namespace: string | undefined): readonly ServiceHeader[] =>
-  visibleAmong(q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? []), namespace),
+  visibleAmong(
+    q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? []),
+    namespace,
+  ),
 );
 
 /** The same, of some namespaces' services only: others are not read. */
-export function visibleServicesOf(q: QueryContext, owners: readonly string[], namespace: string | undefined): readonly ServiceHeader[] {
+export function visibleServicesOf(
+  q: QueryContext,
+  owners: readonly string[],
+  namespace: string | undefined,
+): readonly ServiceHeader[] {
   return visibleAmong(owners.flatMap((owner) => q.call(headersOfNamespace, owner)).sort(byAge), namespace);
 }
 
@@ -47,15 +59,21 @@ export function byAge(a: ServiceHeader, b: ServiceHeader): number {
   return a.creationTimestamp - b.creationTimestamp || compare(a.name, b.name) || compare(a.namespace, b.namespace);
 }
 
-const headersByNamespace = query("serviceHeadersByNamespace", (q): Readonly<Record<string, readonly ServiceHeader[]>> => {
-  const out: Record<string, ServiceHeader[]> = {};
-  for (const header of q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? [])) {
-    (out[header.namespace] ??= []).push(header);
-  }
-  return out;
-});
+const headersByNamespace = query(
+  "serviceHeadersByNamespace",
+  (q): Readonly<Record<string, readonly ServiceHeader[]>> => {
+    const out: Record<string, ServiceHeader[]> = {};
+    for (const header of q.call(serviceOrder).flatMap((id) => q.call(serviceHeader, id) ?? [])) {
+      (out[header.namespace] ??= []).push(header);
+    }
+    return out;
+  },
+);
 
-const headersOfNamespace = query("serviceHeadersOfNamespace", (q, namespace: string): readonly ServiceHeader[] => q.call(headersByNamespace)[namespace] ?? []);
+const headersOfNamespace = query(
+  "serviceHeadersOfNamespace",
+  (q, namespace: string): readonly ServiceHeader[] => q.call(headersByNamespace)[namespace] ?? [],
+);
 
 function visibleAmong(headers: readonly ServiceHeader[], namespace: string | undefined): readonly ServiceHeader[] {
   const exported = headers.filter(({ exportedTo }) => !exportedTo.everyone && isExportedTo(exportedTo, namespace));
@@ -63,8 +81,9 @@ function visibleAmong(headers: readonly ServiceHeader[], namespace: string | und
 }
 
 /**
- * Whom a service is exported to: its own `exportTo` or the mesh's default, and no further than MeshConfig.serviceEntryVisibility
- * allows where that applies to sidecars (pilot/pkg/model/push_context.go, serviceExportTo).
+ * Whom a service is exported to: its own `exportTo` or the mesh's default, and no further than
+ * MeshConfig.serviceEntryVisibility allows where that applies to sidecars (pilot/pkg/model/push_context.go,
+ * serviceExportTo).
  */
 function serviceExportScope(q: QueryContext, { exportTo, namespace, visibility }: Service): ExportScope {
   const declared = exportScope(exportTo.length > 0 ? exportTo : mesh(q).defaultServiceExportTo, namespace);

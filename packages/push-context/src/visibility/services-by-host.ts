@@ -2,7 +2,10 @@ import type { QueryContext } from "@istiod/incremental";
 import type { Service } from "@istiod/service-discovery";
 import { scopedService, type ScopedService } from "./scoped-service.js";
 
-/** Services by host, where a host that is met again is merged or left out (pilot/pkg/model/sidecar.go, appendSidecarServices). */
+/**
+ * Services by host, where a host that is met again is merged or left out (pilot/pkg/model/sidecar.go,
+ * appendSidecarServices).
+ */
 export class ServicesByHost {
   readonly #byHost = new Map<string, ScopedService>();
 
@@ -31,14 +34,21 @@ export class ServicesByHost {
     if (a.registry !== "Kubernetes" && b.registry === "Kubernetes") {
       return scoped;
     }
-    const missing = [...new Set(b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number))];
+    const missing = [
+      ...new Set(
+        b.ports.filter((port) => !a.ports.some((own) => own.number === port.number)).map((port) => port.number),
+      ),
+    ];
     if (missing.length === 0 || !mergeable(a, b)) {
       return existing;
     }
     if (existing.service === scoped.service && existing.added === undefined) {
       return { ...existing, ports: [...(existing.ports ?? []), ...missing] };
     }
-    return { ...existing, added: [...(existing.added ?? []), ...missing.map((port) => ({ service: scoped.service, port }))] };
+    return {
+      ...existing,
+      added: [...(existing.added ?? []), ...missing.map((port) => ({ service: scoped.service, port }))],
+    };
   }
 }
 

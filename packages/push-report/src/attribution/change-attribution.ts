@@ -7,9 +7,10 @@ const maxCompareMs = 50;
 /**
  * Attributes responses to the changes that they show, for an xDS server's `attribution` option.
  *
- * The server merges changes that wait for the same client into one response. To attribute the response to those of them that it shows,
- * call `beforeChange` before each change of the source: it compares the sets of the pending streams while the source still has its
- * previous state. Without these calls, a response is attributed to all changes since the last one.
+ * The server merges changes that wait for the same client into one response. To attribute the response to those of them
+ * that it shows, call `beforeChange` before each change of the source: it compares the sets of the pending streams
+ * while the source still has its previous state. Without these calls, a response is attributed to all changes since the
+ * last one.
  */
 export class ChangeAttribution implements Attribution {
   readonly #clock: Pick<Clock, "now">;

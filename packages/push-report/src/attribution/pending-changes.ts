@@ -4,7 +4,10 @@ import type { Selection } from "@istiod/xds-server";
 /** Revisions that are told apart per type and client; the oldest are forgotten first. */
 const maxRevisions = 256;
 
-/** Revisions and the names of the resources that they changed. Names only, because a client that does not read would retain the resources. */
+/**
+ * Revisions and the names of the resources that they changed. Names only, because a client that does not read would
+ * retain the resources.
+ */
 export interface ChangedNames {
   readonly revisions: readonly number[];
   readonly names: ReadonlySet<string>;
@@ -47,8 +50,9 @@ export class PendingChanges {
   }
 
   /**
-   * Returns the revisions that a response shows, ascending. If these cannot be determined, for example because unchanged resources are sent
-   * again, returns all revisions for a response to a change, and none for a response to a request.
+   * Returns the revisions that a response shows, ascending. If these cannot be determined, for example because
+   * unchanged resources are sent again, returns all revisions for a response to a change, and none for a response to a
+   * request.
    *
    * @param before the set that the client was sent before; undefined if none
    */

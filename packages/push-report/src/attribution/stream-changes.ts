@@ -120,7 +120,10 @@ export class StreamChanges implements StreamAttribution {
   }
 }
 
-/** Returns the pending changes that a response shows, and earlier changes that added resources that the client requests only now. */
+/**
+ * Returns the pending changes that a response shows, and earlier changes that added resources that the client requests
+ * only now.
+ */
 function shownBy(
   { selection, before, set, reason, wildcard, names }: AttributedResponse,
   changes: PendingChanges,

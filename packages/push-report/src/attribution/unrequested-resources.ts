@@ -7,8 +7,9 @@ const maxAgeMs = 10_000;
 const maxNames = 1000;
 
 /**
- * Resources of one type that changes have added and that the client has not requested yet. A client learns of them from another type, as
- * of endpoints from their new cluster, and requests them then. The response is attributed to the changes that added them.
+ * Resources of one type that changes have added and that the client has not requested yet. A client learns of them from
+ * another type, as of endpoints from their new cluster, and requests them then. The response is attributed to the
+ * changes that added them.
  */
 export class UnrequestedResources {
   readonly #names = new Map<string, { readonly revisions: readonly number[]; readonly at: number }>();

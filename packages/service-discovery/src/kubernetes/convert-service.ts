@@ -18,7 +18,9 @@ export interface ServiceSurroundings {
   readonly nodeAddresses: readonly string[] | undefined;
 }
 
-/** A Kubernetes Service of one cluster as a service of the mesh. Source: `pilot/pkg/serviceregistry/kube/conversion.go`. */
+/**
+ * A Kubernetes Service of one cluster as a service of the mesh. Source: `pilot/pkg/serviceregistry/kube/conversion.go`.
+ */
 export function convertKubernetesService(object: ServiceObject, surroundings: ServiceSurroundings): Service {
   const { spec, annotations, namespace, name, cluster } = object;
   const alias = spec.type === "ExternalName" && spec.externalName !== "";
@@ -49,7 +51,11 @@ export function convertKubernetesService(object: ServiceObject, surroundings: Se
     type: spec.type,
     externalName: alias ? spec.externalName : "",
     nodeLocal: spec.internalTrafficPolicy === "Local",
-    trafficDistribution: trafficDistributionOf(spec.trafficDistribution, annotations, surroundings.namespaceAnnotations),
+    trafficDistribution: trafficDistributionOf(
+      spec.trafficDistribution,
+      annotations,
+      surroundings.namespaceAnnotations,
+    ),
     publishNotReadyAddresses: spec.publishNotReadyAddresses,
     raceFirstTcpConnect: false,
     passthroughTargetPorts: {},
@@ -76,9 +82,14 @@ function addressesOf({ spec }: ServiceObject): readonly string[] {
   return spec.clusterIPs.length > 1 ? spec.clusterIPs : [spec.clusterIP];
 }
 
-function externalAddressesOf({ spec, status }: ServiceObject, nodeAddresses: readonly string[] | undefined): readonly string[] {
+function externalAddressesOf(
+  { spec, status }: ServiceObject,
+  nodeAddresses: readonly string[] | undefined,
+): readonly string[] {
   const ofBalancer =
-    spec.type === "LoadBalancer" ? (status?.loadBalancer ?? []).flatMap((ingress) => ingress.ip || ingress.hostname || []) : [];
+    spec.type === "LoadBalancer"
+      ? (status?.loadBalancer ?? []).flatMap((ingress) => ingress.ip || ingress.hostname || [])
+      : [];
   const declared = [...ofBalancer, ...spec.externalIPs];
   return declared.length === 0 ? (nodeAddresses ?? []) : declared;
 }

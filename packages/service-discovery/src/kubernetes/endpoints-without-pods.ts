@@ -9,7 +9,9 @@ export interface EndpointWithoutPod {
 }
 
 /** The addresses of all EndpointSlices whose pods are not known, each with its service; in order of slices. */
-export const endpointsWithoutPods = query("endpointsWithoutPods", (q): readonly EndpointWithoutPod[] => q.keys(endpointSlices).flatMap((key) => q.call(withoutPodsOf, key)));
+export const endpointsWithoutPods = query("endpointsWithoutPods", (q): readonly EndpointWithoutPod[] =>
+  q.keys(endpointSlices).flatMap((key) => q.call(withoutPodsOf, key)),
+);
 
 const withoutPodsOf = query("endpointsOfSliceWithoutPods", (q, key: string): readonly EndpointWithoutPod[] => {
   const slice = q.read(endpointSlices, key);
@@ -18,7 +20,8 @@ const withoutPodsOf = query("endpointsOfSliceWithoutPods", (q, key: string): rea
 
 function waiting(q: QueryContext, { cluster, namespace, spec }: EndpointSliceObject): readonly EndpointWithoutPod[] {
   return spec.endpoints.flatMap(({ targetRef, addresses }) => {
-    if (targetRef?.kind !== "Pod" || q.read(pods, `${cluster}/${targetRef.namespace}/${targetRef.name}`) !== undefined) return [];
+    if (targetRef?.kind !== "Pod" || q.read(pods, `${cluster}/${targetRef.namespace}/${targetRef.name}`) !== undefined)
+      return [];
     return addresses.map((address) => ({ address, service: `${namespace}/${spec.service}` }));
   });
 }

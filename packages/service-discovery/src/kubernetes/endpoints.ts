@@ -34,14 +34,17 @@ export const clustersOfService = query(
   "clustersOfService",
   (q, at: { readonly namespace: string; readonly name: string }): readonly string[] => {
     const bucket = `${at.namespace}/${at.name}`;
-    const clusters = new Set([...q.read(kubernetesServicesByName, bucket), ...q.read(slicesByName, bucket)].map(({ cluster }) => cluster));
+    const clusters = new Set(
+      [...q.read(kubernetesServicesByName, bucket), ...q.read(slicesByName, bucket)].map(({ cluster }) => cluster),
+    );
     return [...clusters].sort();
   },
 );
 
 /**
- * The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. Of a Service that is exported to nobody
- * they are not taken up, even where a route names it (kube/controller, serviceNeedsPush).
+ * The endpoints of a Kubernetes Service's EndpointSlices in one cluster, for all its ports, each address once. Of a
+ * Service that is exported to nobody they are not taken up, even where a route names it (kube/controller,
+ * serviceNeedsPush).
  */
 export const sliceEndpoints = query("sliceEndpoints", (q, at: ServiceInCluster): readonly Endpoint[] => {
   if (q.read(hiddenServices, `${at.cluster}/${at.namespace}/${at.name}`).length > 0) return [];
@@ -91,16 +94,23 @@ const serviceLife = query("serviceLife", (q, at: ServiceInCluster): "absent" | "
 });
 
 /**
- * The workload behind an address: the pod that the slice names, and none (so that it is left out) while that pod is not known; else a pod
- * with the address; else what is known of an address.
+ * The workload behind an address: the pod that the slice names, and none (so that it is left out) while that pod is not
+ * known; else a pod with the address; else what is known of an address.
  */
-function workloadOf(q: QueryContext, at: ServiceInCluster, endpoint: SliceEndpoint, address: string): Workload | undefined {
+function workloadOf(
+  q: QueryContext,
+  at: ServiceInCluster,
+  endpoint: SliceEndpoint,
+  address: string,
+): Workload | undefined {
   const { cluster, namespace } = at;
   if (endpoint.targetRef?.kind === "Pod") {
     return q.call(podWorkload, `${cluster}/${endpoint.targetRef.namespace}/${endpoint.targetRef.name}`);
   }
   const name = q.call(readyPodAt, { cluster, namespace, address });
-  return name === undefined ? bareWorkload(q, cluster, address) : q.call(podWorkload, `${cluster}/${namespace}/${name}`);
+  return name === undefined
+    ? bareWorkload(q, cluster, address)
+    : q.call(podWorkload, `${cluster}/${namespace}/${name}`);
 }
 
 /** The name of a ready pod with this address; the first where a host's address is shared. */
@@ -109,7 +119,13 @@ const readyPodAt = query(
   (q, at: { readonly cluster: string; readonly namespace: string; readonly address: string }): string | undefined =>
     q
       .read(podsByAddress, at.address)
-      .find((pod) => pod.cluster === at.cluster && pod.namespace === at.namespace && pod.status?.podIPs[0] === at.address && isSelectable(pod))?.name,
+      .find(
+        (pod) =>
+          pod.cluster === at.cluster &&
+          pod.namespace === at.namespace &&
+          pod.status?.podIPs[0] === at.address &&
+          isSelectable(pod),
+      )?.name,
 );
 
 function bareWorkload(q: QueryContext, cluster: string, address: string): Workload {
@@ -136,7 +152,10 @@ function bareWorkload(q: QueryContext, cluster: string, address: string): Worklo
   };
 }
 
-/** The addresses of an endpoint: one, or where both the Service and the pod have two families, the pod's, given once, with the IPv4 slice. */
+/**
+ * The addresses of an endpoint: one, or where both the Service and the pod have two families, the pod's, given once,
+ * with the IPv4 slice.
+ */
 function addressesOf(
   q: QueryContext,
   at: ServiceInCluster,
@@ -152,10 +171,14 @@ function addressesOf(
 
 const hasSeveralAddresses = query(
   "serviceHasSeveralAddresses",
-  (q, at: ServiceInCluster): boolean => (q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec.clusterIPs.length ?? 0) > 1,
+  (q, at: ServiceInCluster): boolean =>
+    (q.read(services, `${at.cluster}/${at.namespace}/${at.name}`)?.spec.clusterIPs.length ?? 0) > 1,
 );
 
-/** Endpoints of the WorkloadEntries in a Service's cluster and namespace that it selects. Only a Service with an address of its own selects them. */
+/**
+ * Endpoints of the WorkloadEntries in a Service's cluster and namespace that it selects. Only a Service with an address
+ * of its own selects them.
+ */
 export const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceInCluster): readonly Endpoint[] => {
   const entries = q.read(workloadEntriesByNamespace, at.namespace).filter(({ cluster }) => cluster === at.cluster);
   if (entries.length === 0 || !settings.serviceSelectsWorkloadEntries(q)) return [];
@@ -169,7 +192,9 @@ export const selectedEntries = query("selectedWorkloadEntries", (q, at: ServiceI
       const port = targetPortOnWorkload(servicePort, workload.ports);
       if (port === undefined) return [];
       const { addresses } = workload;
-      return [workloadEndpoint(workload, { addresses, port, portName: servicePort.name, portNumber: 0, health: "Unknown" })];
+      return [
+        workloadEndpoint(workload, { addresses, port, portName: servicePort.name, portNumber: 0, health: "Unknown" }),
+      ];
     }),
   );
 });

@@ -8,9 +8,14 @@ import { convertKubernetesService, NODE_SELECTOR } from "./convert-service.js";
 import { kubernetesHostname } from "./hostname.js";
 
 /** Kubernetes Services of all clusters by `namespace/name`: those of one bucket are one service of the mesh. */
-export const kubernetesServicesByName = index(services, "byName", (service) => [`${service.namespace}/${service.name}`]);
+export const kubernetesServicesByName = index(services, "byName", (service) => [
+  `${service.namespace}/${service.name}`,
+]);
 
-/** The objects of one service, of the clusters where its namespace is discovered: that of the configuration's cluster first, then by cluster. */
+/**
+ * The objects of one service, of the clusters where its namespace is discovered: that of the configuration's cluster
+ * first, then by cluster.
+ */
 export function kubernetesServiceObjects(q: QueryContext, namespace: string, name: string): readonly ServiceObject[] {
   const objects = q.read(kubernetesServicesByName, `${namespace}/${name}`);
   if (objects.length < 2) return objects;
@@ -20,7 +25,8 @@ export function kubernetesServiceObjects(q: QueryContext, namespace: string, nam
 
 /**
  * The service that a Kubernetes Service (`namespace/name`) makes over all clusters: everything is the first cluster's,
- * except addresses, which each cluster has of its own, and declared identities, which add up. Source: `aggregate/controller.go`.
+ * except addresses, which each cluster has of its own, and declared identities, which add up. Source:
+ * `aggregate/controller.go`.
  */
 export const kubernetesService = query(
   "kubernetesService",
@@ -70,7 +76,9 @@ function nodeAddressesOf(q: QueryContext, object: ServiceObject): readonly strin
   return q
     .all(nodes)
     .filter((node) => node.cluster === object.cluster && hasLabels(node.labels, selector))
-    .flatMap((node) => node.spec.addresses.find(({ type, address }) => type === "ExternalIP" && address !== "")?.address ?? []);
+    .flatMap(
+      (node) => node.spec.addresses.find(({ type, address }) => type === "ExternalIP" && address !== "")?.address ?? [],
+    );
 }
 
 /** The labels that the annotation's JSON asks for. Anything else than an object of strings asks for nothing. */

@@ -14,7 +14,10 @@ const OF_ANNOTATION: ReadonlyMap<string, TrafficDistribution> = new Map(
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** The traffic distribution of a service: its spec's, else its annotation's, else its namespace's. An unknown annotation ends the search. */
+/**
+ * The traffic distribution of a service: its spec's, else its annotation's, else its namespace's. An unknown annotation
+ * ends the search.
+ */
 export function trafficDistributionOf(
   spec: string | undefined,
   annotations: Annotations,

@@ -1,6 +1,9 @@
 import type { Labels } from "./service.js";
 
-/** Whether an endpoint should receive traffic. Draining exists only where sessions persist; Unknown, where nothing reports health (WorkloadEntry). */
+/**
+ * Whether an endpoint should receive traffic. Draining exists only where sessions persist; Unknown, where nothing
+ * reports health (WorkloadEntry).
+ */
 export type Health = "Healthy" | "Unhealthy" | "Draining" | "Terminating" | "Unknown";
 
 /** An endpoint whose proxy accepts Istio's mutual TLS has this mode (label `security.istio.io/tlsMode`). */
@@ -10,7 +13,10 @@ export const DISABLED_TLS_MODE = "disabled";
 
 /** One address of a workload for one port of a service. Source of meaning: `model.IstioEndpoint`. */
 export interface Endpoint {
-  /** The first one identifies the endpoint; further ones are of another family. An IP, a host name, or a path where `port` is 0. Empty where only a gateway can reach it. */
+  /**
+   * The first one identifies the endpoint; further ones are of another family. An IP, a host name, or a path where
+   * `port` is 0. Empty where only a gateway can reach it.
+   */
   readonly addresses: readonly string[];
   readonly port: number;
   /** The name of the service's port that this endpoint serves. */

@@ -100,7 +100,9 @@ export function portNamed(service: Service, name: string): ServicePort | undefin
   return service.ports.find((port) => port.name === name);
 }
 
-/** The port with this number at which connections are made: a UDP port with the same number (as of DNS) is another one. */
+/**
+ * The port with this number at which connections are made: a UDP port with the same number (as of DNS) is another one.
+ */
 export function portNumbered(service: Service, number: number): ServicePort | undefined {
   return service.ports.find((port) => port.number === number && port.protocol !== "UDP");
 }

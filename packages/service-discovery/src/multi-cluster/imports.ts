@@ -5,7 +5,9 @@ import { kubernetesService, type ServiceInCluster } from "../kubernetes/service.
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";
 
-/** The ServiceImports of a service that give it an address: that of the configuration's cluster first, then by cluster. */
+/**
+ * The ServiceImports of a service that give it an address: that of the configuration's cluster first, then by cluster.
+ */
 function importsOf(q: QueryContext, namespace: string, name: string): readonly ServiceImportObject[] {
   const imports = q.read(serviceImportsByName, `${namespace}/${name}`).filter(({ spec }) => spec.ips.length > 0);
   if (imports.length < 2) return imports;
@@ -19,8 +21,9 @@ export const isImported = query("isImported", (q, { cluster, namespace, name }: 
 });
 
 /**
- * The service of the whole set of clusters: as the clusters' own service of that name, but for its host, and for its addresses, which each cluster's
- * ServiceImport has for clients there. None where no cluster imports it, or none has it. Source: `serviceimportcache.go`.
+ * The service of the whole set of clusters: as the clusters' own service of that name, but for its host, and for its
+ * addresses, which each cluster's ServiceImport has for clients there. None where no cluster imports it, or none has
+ * it. Source: `serviceimportcache.go`.
  */
 export const clusterSetService = query(
   "clusterSetService",

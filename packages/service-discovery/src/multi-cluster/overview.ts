@@ -16,9 +16,14 @@ export interface MultiClusterService extends ServiceInCluster {
   readonly discoverability: Readonly<Record<string, Discoverability>>;
 }
 
-/** All that clusters export and import, by cluster, namespace and name. Empty where multi-cluster services are off. Source: `MCSServices` of the Kubernetes registry. */
+/**
+ * All that clusters export and import, by cluster, namespace and name. Empty where multi-cluster services are off.
+ * Source: `MCSServices` of the Kubernetes registry.
+ */
 export const multiClusterServices = query("multiClusterServices", (q): readonly MultiClusterService[] => {
-  const exports = settings.exportedOnly(q) ? [...q.keys(serviceExports), ...(settings.exportsAll(q) ? q.keys(services) : [])] : [];
+  const exports = settings.exportedOnly(q)
+    ? [...q.keys(serviceExports), ...(settings.exportsAll(q) ? q.keys(services) : [])]
+    : [];
   const imports = settings.clusterSetHosts(q) ? q.keys(serviceImports) : [];
   const imported = new Set(imports);
   return [...new Set([...exports, ...imports])].sort().flatMap((key) => {
@@ -36,11 +41,20 @@ function addressHere(q: QueryContext, { cluster, namespace, name }: ServiceInClu
   return (shared && q.call(clusterSetService, { namespace, name })?.clusterAddresses[cluster]?.[0]) || "";
 }
 
-function hostsHere(q: QueryContext, at: ServiceInCluster, key: string, hasClusterSet: boolean): Readonly<Record<string, Discoverability>> {
+function hostsHere(
+  q: QueryContext,
+  at: ServiceInCluster,
+  key: string,
+  hasClusterSet: boolean,
+): Readonly<Record<string, Discoverability>> {
   const own = q.read(services, key) !== undefined;
   return {
-    ...(own && { [kubernetesHostname(q, at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: false }) }),
-    ...(hasClusterSet && { [clusterSetHostname(at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: true }) }),
+    ...(own && {
+      [kubernetesHostname(q, at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: false }),
+    }),
+    ...(hasClusterSet && {
+      [clusterSetHostname(at.namespace, at.name)]: q.call(discoverability, { ...at, clusterSet: true }),
+    }),
   };
 }
 

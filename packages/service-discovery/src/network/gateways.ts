@@ -11,11 +11,14 @@ const MTLS_PORT = 15443;
 const HBONE_PORT = 15008;
 
 /** Services that their label makes gateways of a network. */
-const labelledServices = index(services, "networkGateways", ({ labels }) => ((labels[NETWORK_LABEL] ?? "") === "" ? [] : ["gateway"]));
+const labelledServices = index(services, "networkGateways", ({ labels }) =>
+  (labels[NETWORK_LABEL] ?? "") === "" ? [] : ["gateway"],
+);
 
 /**
- * All gateways of networks, sorted, each once: those of MeshNetworks, and Services so labelled or named there. Addresses may be host names,
- * which are not resolved here. Source: `kube/controller/network.go`, `pilot/pkg/model/network.go`.
+ * All gateways of networks, sorted, each once: those of MeshNetworks, and Services so labelled or named there.
+ * Addresses may be host names, which are not resolved here. Source: `kube/controller/network.go`,
+ * `pilot/pkg/model/network.go`.
  */
 export const networkGateways = query("networkGateways", (q): readonly NetworkGateway[] => {
   const all = [...statedGateways(q), ...labelledGateways(q), ...registeredGateways(q)];
@@ -41,31 +44,41 @@ function labelledGateways(q: QueryContext): readonly NetworkGateway[] {
     const hasPort = (number: number): boolean => service !== undefined && portNumbered(service, number) !== undefined;
     const port = hasPort(wanted) ? wanted : 0;
     const hbonePort = hasPort(HBONE_PORT) ? HBONE_PORT : 0;
-    return service === undefined || (port === 0 && hbonePort === 0) ? [] : gatewaysAt(service, cluster, { network, port, hbonePort });
+    return service === undefined || (port === 0 && hbonePort === 0)
+      ? []
+      : gatewaysAt(service, cluster, { network, port, hbonePort });
   });
 }
 
 /** Services that MeshNetworks names as gateways of the networks that whole clusters are in. */
 function registeredGateways(q: QueryContext): readonly NetworkGateway[] {
-  return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(([network, { endpoints, gateways }]) => {
-    const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
-    return gateways.flatMap(({ gw, port }) => {
-      if (gw.case !== "registryServiceName" || gw.value === "") return [];
-      const [name = "", namespace = ""] = gw.value.split(".");
-      if (kubernetesHostname(q, namespace, name) !== gw.value) return [];
-      return [...clusters].flatMap((cluster) => {
-        const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
-        if (service === undefined || (service.labels[NETWORK_LABEL] ?? "") !== "") return [];
-        return gatewaysAt(service, cluster, { network, port, hbonePort: 0 });
+  return Object.entries(q.read(meshNetworks, meshNetworksKey)?.networks ?? {}).flatMap(
+    ([network, { endpoints, gateways }]) => {
+      const clusters = new Set(endpoints.flatMap(({ ne }) => (ne.case === "fromRegistry" ? [ne.value] : [])));
+      return gateways.flatMap(({ gw, port }) => {
+        if (gw.case !== "registryServiceName" || gw.value === "") return [];
+        const [name = "", namespace = ""] = gw.value.split(".");
+        if (kubernetesHostname(q, namespace, name) !== gw.value) return [];
+        return [...clusters].flatMap((cluster) => {
+          const service = q.call(kubernetesServiceInCluster, { cluster, namespace, name });
+          if (service === undefined || (service.labels[NETWORK_LABEL] ?? "") !== "") return [];
+          return gatewaysAt(service, cluster, { network, port, hbonePort: 0 });
+        });
       });
-    });
-  });
+    },
+  );
 }
 
 /** A gateway at each external address of a service; where nodes lead to it, at their port. */
-function gatewaysAt(service: Service, cluster: string, at: { readonly network: string; readonly port: number; readonly hbonePort: number }): readonly NetworkGateway[] {
+function gatewaysAt(
+  service: Service,
+  cluster: string,
+  at: { readonly network: string; readonly port: number; readonly hbonePort: number },
+): readonly NetworkGateway[] {
   const port = service.externalPorts[cluster]?.[at.port] ?? at.port;
-  return (service.externalAddresses[cluster] ?? []).map((address) => gateway(at.network, cluster, address, port, at.hbonePort));
+  return (service.externalAddresses[cluster] ?? []).map((address) =>
+    gateway(at.network, cluster, address, port, at.hbonePort),
+  );
 }
 
 function gateway(network: string, cluster: string, address: string, port: number, hbonePort: number): NetworkGateway {
@@ -74,5 +87,9 @@ function gateway(network: string, cluster: string, address: string, port: number
 
 function byAddress(a: NetworkGateway, b: NetworkGateway): number {
   if (a.address !== b.address) return a.address < b.address ? -1 : 1;
-  return a.port - b.port || a.hbonePort - b.hbonePort || (a.network < b.network ? -1 : a.network > b.network ? 1 : a.cluster < b.cluster ? -1 : 1);
+  return (
+    a.port - b.port ||
+    a.hbonePort - b.hbonePort ||
+    (a.network < b.network ? -1 : a.network > b.network ? 1 : a.cluster < b.cluster ? -1 : 1)
+  );
 }

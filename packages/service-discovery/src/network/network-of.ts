@@ -6,7 +6,10 @@ import type { Labels } from "../model/service.js";
 import { settings } from "../settings/environment.js";
 import { contains, parseCidr } from "./cidr.js";
 
-/** The network that a cluster's workloads are in as a whole: as its system namespace is labelled, or as MeshNetworks says (`fromRegistry`). Empty if neither does. */
+/**
+ * The network that a cluster's workloads are in as a whole: as its system namespace is labelled, or as MeshNetworks
+ * says (`fromRegistry`). Empty if neither does.
+ */
 const clusterNetwork = query("clusterNetwork", (q, cluster: string): string => {
   const labelled = q.read(namespaces, `${cluster}/${settings.systemNamespace(q)}`)?.labels[NETWORK_LABEL];
   return labelled || networkOfRegistry(q, cluster) || "";
@@ -49,7 +52,14 @@ const networkOfAddress = query("networkOfAddress", (q, address: string): string 
   return range?.network ?? "";
 });
 
-/** The network of a workload of a cluster: by its label, its cluster's system namespace, or MeshNetworks; empty if none says. */
+/**
+ * The network of a workload of a cluster: by its label, its cluster's system namespace, or MeshNetworks; empty if none
+ * says.
+ */
 export function networkOf(q: QueryContext, cluster: string, address: string, labels: Labels): string {
-  return labels[NETWORK_LABEL] || q.call(clusterNetwork, cluster) || (q.call(addressRanges).length > 0 ? q.call(networkOfAddress, address) : "");
+  return (
+    labels[NETWORK_LABEL] ||
+    q.call(clusterNetwork, cluster) ||
+    (q.call(addressRanges).length > 0 ? q.call(networkOfAddress, address) : "")
+  );
 }

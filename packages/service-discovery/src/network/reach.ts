@@ -7,7 +7,9 @@ import { networkGateways } from "./gateways.js";
 /** Addresses that host names of gateways resolve to, by name: an input, kept up to date by whoever resolves names. */
 export const resolvedHosts = collection<readonly string[]>("ResolvedHost");
 
-/** Gateways with IP addresses only: host names are replaced by what they resolve to, and left out while that is unknown. */
+/**
+ * Gateways with IP addresses only: host names are replaced by what they resolve to, and left out while that is unknown.
+ */
 const resolvedNetworkGateways = query("resolvedNetworkGateways", (q): readonly NetworkGateway[] => {
   const resolves = settings.resolveHostnameGateways(q);
   return q
@@ -27,23 +29,36 @@ const gatewaysIn = query("gatewaysIn", (q, form: GatewayForm): readonly NetworkG
 );
 
 /** Whether any network has a gateway, so that it matters which network an endpoint is in. */
-export const hasNetworkGateways = query("hasNetworkGateways", (q, form: GatewayForm): boolean => q.call(gatewaysIn, form).length > 0);
+export const hasNetworkGateways = query(
+  "hasNetworkGateways",
+  (q, form: GatewayForm): boolean => q.call(gatewaysIn, form).length > 0,
+);
 
-/** The gateways that lead to endpoints of a network in a cluster: that cluster's own, else all of the network. Sorted by address. */
+/**
+ * The gateways that lead to endpoints of a network in a cluster: that cluster's own, else all of the network. Sorted by
+ * address.
+ */
 export const gatewaysTo = query(
   "gatewaysTo",
-  (q, to: { readonly network: string; readonly cluster: string; readonly form: GatewayForm }): readonly NetworkGateway[] => {
+  (
+    q,
+    to: { readonly network: string; readonly cluster: string; readonly form: GatewayForm },
+  ): readonly NetworkGateway[] => {
     const ofNetwork = q.call(gatewaysIn, to.form).filter(({ network }) => network === to.network);
     const ofCluster = ofNetwork.filter(({ cluster }) => cluster === to.cluster);
     return ofCluster.length > 0 ? ofCluster : ofNetwork;
   },
 );
 
-/** A factor by which weights must be multiplied to be divisible among any network's or cluster's gateways: the least common multiple of their numbers. At least 1. */
+/**
+ * A factor by which weights must be multiplied to be divisible among any network's or cluster's gateways: the least
+ * common multiple of their numbers. At least 1.
+ */
 export const gatewayWeightScale = query("gatewayWeightScale", (q, form: GatewayForm): number => {
   const counts = new Map<string, number>();
   for (const { network, cluster } of q.call(gatewaysIn, form)) {
-    for (const group of [JSON.stringify([network]), JSON.stringify([network, cluster])]) counts.set(group, (counts.get(group) ?? 0) + 1);
+    for (const group of [JSON.stringify([network]), JSON.stringify([network, cluster])])
+      counts.set(group, (counts.get(group) ?? 0) + 1);
   }
   return [...counts.values()].reduce((a, b) => (a / divisor(a, b)) * b, 1);
 });

@@ -22,13 +22,19 @@ export interface EntrySurroundings {
   readonly labelsCanonicalService: boolean;
 }
 
-/** The addresses that a ServiceEntry gives to each of its hosts, in order and without repetition: IPs and CIDRs, or `0.0.0.0`. A CIDR of one address is that address. */
+/**
+ * The addresses that a ServiceEntry gives to each of its hosts, in order and without repetition: IPs and CIDRs, or
+ * `0.0.0.0`. A CIDR of one address is that address.
+ */
 export function addressesOf(entry: ServiceEntryObject): readonly string[] {
   if (entry.spec.addresses.length === 0) return [UNSPECIFIED_ADDRESS];
   return [...new Set(entry.spec.addresses.flatMap((address) => normalAddress(address) ?? []))];
 }
 
-/** The service that a ServiceEntry makes of one of its hosts at one of its addresses. Source: `serviceentry/conversion.go`. */
+/**
+ * The service that a ServiceEntry makes of one of its hosts at one of its addresses. Source:
+ * `serviceentry/conversion.go`.
+ */
 export function convertServiceEntry(
   entry: ServiceEntryObject,
   at: { readonly id: string; readonly hostname: string; readonly address: string },
@@ -54,7 +60,8 @@ export function convertServiceEntry(
     clusterAddresses: {},
     ...(allocated?.ipv4 !== undefined && { autoAllocatedIpv4: allocated.ipv4 }),
     ...(allocated?.ipv6 !== undefined && { autoAllocatedIpv6: allocated.ipv6 }),
-    labels: surroundings.labelsCanonicalService && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
+    labels:
+      surroundings.labelsCanonicalService && meshExternal ? withCanonicalService(entry.labels, name) : entry.labels,
     exportTo: [...new Set(spec.exportTo)],
     visibility: surroundings.visibility,
     ...(spec.workloadSelector !== undefined && { selector: spec.workloadSelector.labels }),
@@ -67,7 +74,9 @@ export function convertServiceEntry(
     raceFirstTcpConnect: annotations[CONNECT_STRATEGY]?.toUpperCase() === "RACE_FIRST_TCP_CONNECT",
     passthroughTargetPorts:
       resolution === "Passthrough"
-        ? Object.fromEntries(spec.ports.flatMap((port) => (port.targetPort === 0 ? [] : [[port.number, port.targetPort]])))
+        ? Object.fromEntries(
+            spec.ports.flatMap((port) => (port.targetPort === 0 ? [] : [[port.number, port.targetPort]])),
+          )
         : {},
     externalAddresses: {},
     externalPorts: {},

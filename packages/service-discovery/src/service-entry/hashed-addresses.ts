@@ -15,14 +15,21 @@ const slots = 256 * 254;
 const prime = 65011;
 
 /**
- * The addresses of a service (`namespace/host`) where the allocator is off (`PILOT_ENABLE_IP_AUTOALLOCATE=false`): from the hash of its key, with
- * double hashing among all services without an address, so that replicas agree. Source: `serviceentry/auto_allocation.go`.
+ * The addresses of a service (`namespace/host`) where the allocator is off (`PILOT_ENABLE_IP_AUTOALLOCATE=false`): from
+ * the hash of its key, with double hashing among all services without an address, so that replicas agree. Source:
+ * `serviceentry/auto_allocation.go`.
  */
-export const hashedAddresses = query("hashedAddresses", (q, key: string): HashedAddresses | undefined => q.call(allHashedAddresses)[key]);
+export const hashedAddresses = query(
+  "hashedAddresses",
+  (q, key: string): HashedAddresses | undefined => q.call(allHashedAddresses)[key],
+);
 
 const allHashedAddresses = query("allHashedAddresses", (q): Readonly<Record<string, HashedAddresses>> => {
   const taken = new Array<string | undefined>(slots);
-  const keys = q.keys(serviceEntries).flatMap((entry) => q.call(keysToAllocate, entry)).sort();
+  const keys = q
+    .keys(serviceEntries)
+    .flatMap((entry) => q.call(keysToAllocate, entry))
+    .sort();
   for (const key of keys.slice(0, slots)) taken[freeSlot(taken, fnv32a(key))] = key;
   const out: Record<string, HashedAddresses> = {};
   let at = 0;

@@ -13,7 +13,9 @@ export const serviceEntriesByKey = index(serviceEntries, "byKey", (entry) =>
 
 /** The ServiceEntries that declare a key (`namespace/host`), the oldest first, then by name. */
 export function serviceEntriesOf(q: QueryContext, key: string): readonly ServiceEntryObject[] {
-  return [...q.read(serviceEntriesByKey, key)].sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
+  return [...q.read(serviceEntriesByKey, key)].sort(
+    (a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1),
+  );
 }
 
 /** One host of a ServiceEntry at one address. */
@@ -24,12 +26,15 @@ export interface EntryDeclaration {
   readonly address: string;
 }
 
-/** The service of one declaration, with the id that it is known by; undefined where the ServiceEntry does not make it. */
+/**
+ * The service of one declaration, with the id that it is known by; undefined where the ServiceEntry does not make it.
+ */
 export const entryService = query(
   "entryService",
   (q, at: EntryDeclaration & { readonly id: string }): Service | undefined => {
     const entry = q.read(serviceEntries, `${at.namespace}/${at.objectName}`);
-    if (entry === undefined || !entry.spec.hosts.includes(at.hostname) || !addressesOf(entry).includes(at.address)) return undefined;
+    if (entry === undefined || !entry.spec.hosts.includes(at.hostname) || !addressesOf(entry).includes(at.address))
+      return undefined;
     return convertServiceEntry(entry, at, {
       namespaceAnnotations: q.read(namespaces, `${entry.cluster}/${entry.namespace}`)?.annotations ?? {},
       visibility: visibilityCap(q, entry.cluster, entry.namespace),

@@ -34,7 +34,10 @@ function flag(variable: string, fallback: boolean): Setting<boolean> {
 
 /** One that counts only where others are on, which are asked first. */
 function all(...flags: readonly Setting<boolean>[]): Setting<boolean> {
-  return setting(flags.flatMap(({ variables }) => variables), (q) => flags.every((each) => each(q)));
+  return setting(
+    flags.flatMap(({ variables }) => variables),
+    (q) => flags.every((each) => each(q)),
+  );
 }
 
 /** The settings, each by its environment variable of istiod and with its default (`pilot/pkg/features`). */
@@ -62,7 +65,11 @@ export const settings = {
   /** Services that clusters import have a host of the whole set of clusters, too. */
   clusterSetHosts: all(flag("ENABLE_MCS_SERVICE_DISCOVERY", false), flag("ENABLE_MCS_HOST", false)),
   /** The clusters' own hosts lead to endpoints of the client's cluster only. */
-  ownHostsAreLocal: all(flag("ENABLE_MCS_SERVICE_DISCOVERY", false), flag("ENABLE_MCS_HOST", false), flag("ENABLE_MCS_CLUSTER_LOCAL", false)),
+  ownHostsAreLocal: all(
+    flag("ENABLE_MCS_SERVICE_DISCOVERY", false),
+    flag("ENABLE_MCS_HOST", false),
+    flag("ENABLE_MCS_CLUSTER_LOCAL", false),
+  ),
   /** Every Service that is not local to its cluster counts as exported. */
   exportsAll: flag("ENABLE_MCS_AUTO_EXPORT", false),
 } as const;

@@ -15,19 +15,28 @@ function mesh(q: QueryContext): MeshConfig | undefined {
 export const trustDomain = query("trustDomain", (q): string => mesh(q)?.trustDomain || "cluster.local");
 
 /** Further trust domains whose identities count as the mesh's own. */
-export const trustDomainAliases = query("trustDomainAliases", (q): readonly string[] => mesh(q)?.trustDomainAliases ?? []);
+export const trustDomainAliases = query(
+  "trustDomainAliases",
+  (q): readonly string[] => mesh(q)?.trustDomainAliases ?? [],
+);
 
 /** The SPIFFE ID of a service account of the mesh. */
 export function spiffeId(q: QueryContext, namespace: string, serviceAccount: string): string {
   return `spiffe://${q.call(trustDomain)}/ns/${namespace}/sa/${serviceAccount}`;
 }
 
-const visibilitySetting = query("serviceEntryVisibilitySetting", (q): ServiceEntryVisibility | undefined => mesh(q)?.serviceEntryVisibility);
+const visibilitySetting = query(
+  "serviceEntryVisibilitySetting",
+  (q): ServiceEntryVisibility | undefined => mesh(q)?.serviceEntryVisibility,
+);
 
 /** How far a service may be seen: a cap on what it exports. */
 export type VisibilityCap = "public" | "namespace" | "none";
 
-/** The scope that MeshConfig.serviceEntryVisibility leaves to the ServiceEntries of a namespace: of the first policy whose rules all match. */
+/**
+ * The scope that MeshConfig.serviceEntryVisibility leaves to the ServiceEntries of a namespace: of the first policy
+ * whose rules all match.
+ */
 export function visibilityCap(q: QueryContext, cluster: string, namespace: string): VisibilityCap {
   const setting = q.call(visibilitySetting);
   if (setting === undefined) return "public";

@@ -8,8 +8,8 @@ import { objectNameOf, type ProxyIdentity } from "./proxy-identity.js";
 export const workloadEntriesByAddress = index(workloadEntries, "byAddress", ({ spec }) => [spec.address]);
 
 /**
- * The workload of the WorkloadEntry in a cluster that a proxy is, by its primary address. Of several with that address: the one with the
- * proxy's name, else one of its namespace, else the first by name.
+ * The workload of the WorkloadEntry in a cluster that a proxy is, by its primary address. Of several with that address:
+ * the one with the proxy's name, else one of its namespace, else the first by name.
  */
 export function entryOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): Workload | undefined {
   const [address = ""] = proxy.addresses;

@@ -6,9 +6,14 @@ import { endpointsByEntry } from "../service-entry/endpoints.js";
 import { declarationsOf, service } from "../services.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
-/** ServiceEntries that may have an endpoint at an address: those that list it, by `namespace/address`; those that select workloads, by `namespace/`. */
+/**
+ * ServiceEntries that may have an endpoint at an address: those that list it, by `namespace/address`; those that select
+ * workloads, by `namespace/`.
+ */
 const entriesByEndpoint = index(serviceEntries, "byEndpoint", ({ namespace, spec }) =>
-  spec.workloadSelector === undefined ? spec.endpoints.map(({ address }) => `${namespace}/${address}`) : [`${namespace}/`],
+  spec.workloadSelector === undefined
+    ? spec.endpoints.map(({ address }) => `${namespace}/${address}`)
+    : [`${namespace}/`],
 );
 
 /** Services of ServiceEntries in a proxy's namespace that have an endpoint at one of its addresses. */
@@ -31,7 +36,10 @@ interface EndpointOfEntry {
 /** The endpoints of ServiceEntries in a proxy's namespace at one of its addresses. */
 export function endpointsAt(q: QueryContext, { namespace, addresses }: ProxyIdentity): readonly EndpointOfEntry[] {
   return addresses.flatMap((address) => {
-    const candidates = [...q.read(entriesByEndpoint, `${namespace}/${address}`), ...q.read(entriesByEndpoint, `${namespace}/`)];
+    const candidates = [
+      ...q.read(entriesByEndpoint, `${namespace}/${address}`),
+      ...q.read(entriesByEndpoint, `${namespace}/`),
+    ];
     return candidates.flatMap((entry) =>
       entry.spec.hosts.flatMap((hostname) =>
         q

@@ -13,7 +13,10 @@ import { entryOfProxy } from "./entry-of-proxy.js";
 import { podKeyOfProxy } from "./pod-of-proxy.js";
 import type { ProxyIdentity } from "./proxy-identity.js";
 
-/** Services with a selector, by one of the labels that they ask for: a workload's services are in the buckets of its labels. */
+/**
+ * Services with a selector, by one of the labels that they ask for: a workload's services are in the buckets of its
+ * labels.
+ */
 const servicesBySelector = index(services, "bySelector", ({ cluster, namespace, spec: { selector = {} } }) => {
   const [name] = Object.keys(selector).sort();
   return name === undefined ? [] : [`${cluster}/${namespace}/${name}=${selector[name] ?? ""}`];
@@ -21,10 +24,15 @@ const servicesBySelector = index(services, "bySelector", ({ cluster, namespace, 
 
 /** Services without a selector whose endpoints say which workloads they have. */
 const slicesByAddress = index(endpointSlices, "byAddress", ({ cluster, namespace, spec }) =>
-  spec.service === "" ? [] : spec.endpoints.flatMap(({ addresses }) => addresses.map((address) => `${cluster}/${namespace}/${address}`)),
+  spec.service === ""
+    ? []
+    : spec.endpoints.flatMap(({ addresses }) => addresses.map((address) => `${cluster}/${namespace}/${address}`)),
 );
 
-/** The Kubernetes Services of one cluster that a proxy's workload implements. Source: `GetProxyServiceTargets` of the Kubernetes registry. */
+/**
+ * The Kubernetes Services of one cluster that a proxy's workload implements. Source: `GetProxyServiceTargets` of the
+ * Kubernetes registry.
+ */
 export function kubernetesTargets(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
   const entry = entryOfProxy(q, cluster, proxy);
   if (entry !== undefined) return targetsOfEntry(q, entry);
@@ -40,11 +48,18 @@ const targetsOfPod = query("targetsOfPod", (q, key: string): readonly ServiceTar
   if (pod === undefined) return undefined;
   const names = servicesSelecting(q, pod.cluster, pod.namespace, pod.labels);
   if (names.length === 0) return undefined;
-  return names.flatMap((name) => targetsOn(q, pod.cluster, pod.namespace, name, (port) => targetPortOnPod(port, pod.spec.ports)));
+  return names.flatMap((name) =>
+    targetsOn(q, pod.cluster, pod.namespace, name, (port) => targetPortOnPod(port, pod.spec.ports)),
+  );
 });
 
 /** Returns the names of the Services of a namespace in a cluster that select workloads with these labels, sorted. */
-export function servicesSelecting(q: QueryContext, cluster: string, namespace: string, labels: Labels): readonly string[] {
+export function servicesSelecting(
+  q: QueryContext,
+  cluster: string,
+  namespace: string,
+  labels: Labels,
+): readonly string[] {
   return Object.entries(labels)
     .flatMap(([name, value]) => q.read(servicesBySelector, `${cluster}/${namespace}/${name}=${value}`))
     .filter(({ spec }) => selects(spec.selector, labels))
@@ -71,20 +86,27 @@ function targetsOn(
   return idsOf(q, cluster, namespace, name).flatMap((service) => targets.map((target) => ({ service, ...target })));
 }
 
-/** The services that a Kubernetes Service is to the workloads of its cluster: its own, and that of the set of clusters where it is imported. */
+/**
+ * The services that a Kubernetes Service is to the workloads of its cluster: its own, and that of the set of clusters
+ * where it is imported.
+ */
 function idsOf(q: QueryContext, cluster: string, namespace: string, name: string): readonly string[] {
   const own = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
   const shared = settings.clusterSetHosts(q) && q.call(isImported, { cluster, namespace, name });
   return shared ? [own, `${namespace}/${clusterSetHostname(namespace, name)}`] : [own];
 }
 
-/** The services of a pod that is not known yet, as its proxy describes it. Where one port cannot be found, nothing is certain and none is given. */
+/**
+ * The services of a pod that is not known yet, as its proxy describes it. Where one port cannot be found, nothing is
+ * certain and none is given.
+ */
 function targetsOfMetadata(q: QueryContext, cluster: string, proxy: ProxyIdentity): readonly ServiceTarget[] {
   const names = servicesSelecting(q, cluster, proxy.namespace, proxy.labels);
   let complete = true;
   const targets = names.flatMap((name) =>
     targetsOn(q, cluster, proxy.namespace, name, (port) => {
-      const target = proxy.podPorts.length > 0 ? targetPortOnPod(port, proxy.podPorts as readonly ContainerPort[]) : numberOf(port);
+      const target =
+        proxy.podPorts.length > 0 ? targetPortOnPod(port, proxy.podPorts as readonly ContainerPort[]) : numberOf(port);
       complete &&= target !== undefined;
       return target;
     }),
@@ -118,7 +140,9 @@ function targetsOfEntry(q: QueryContext, { cluster, namespace, labels, ports }: 
     const id = `${namespace}/${kubernetesHostname(q, namespace, name)}`;
     return spec.ports.flatMap((port) => {
       const targetPort = kubernetesPortProtocol(port) === "UDP" ? undefined : targetPortOnWorkload(port, ports);
-      return targetPort === undefined ? [] : [{ service: id, port: { name: port.name, number: port.port }, targetPort }];
+      return targetPort === undefined
+        ? []
+        : [{ service: id, port: { name: port.name, number: port.port }, targetPort }];
     });
   });
 }

@@ -17,7 +17,9 @@ export function clustersOfProxy(q: QueryContext, proxy: ProxyIdentity): readonly
   return proxy.cluster === "" ? q.call(knownClusters) : [proxy.cluster];
 }
 
-/** The key (`cluster/namespace/name`) of a proxy's pod in a cluster: by its id, and where so configured by its address. */
+/**
+ * The key (`cluster/namespace/name`) of a proxy's pod in a cluster: by its id, and where so configured by its address.
+ */
 export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIdentity): string | undefined {
   const name = objectNameOf(proxy);
   if (name !== undefined) {
@@ -26,7 +28,9 @@ export function podKeyOfProxy(q: QueryContext, cluster: string, proxy: ProxyIden
   }
   if (!settings.proxyFindPodByIp(q)) return undefined;
   const [address = ""] = proxy.addresses;
-  const found = q.read(podsByAddress, address).filter((pod) => pod.cluster === cluster && pod.status?.podIPs[0] === address && isSelectable(pod));
+  const found = q
+    .read(podsByAddress, address)
+    .filter((pod) => pod.cluster === cluster && pod.status?.podIPs[0] === address && isSelectable(pod));
   const pod = found.length > 1 ? found.find(({ namespace }) => namespace === proxy.namespace) : found[0];
   return pod === undefined ? undefined : `${cluster}/${pod.namespace}/${pod.name}`;
 }

@@ -17,7 +17,10 @@ export interface ProxyIdentity {
   readonly isVm: boolean;
 }
 
-/** The name of the object (pod or WorkloadEntry) that a proxy says it is, or undefined if its id does not fit its namespace. */
+/**
+ * The name of the object (pod or WorkloadEntry) that a proxy says it is, or undefined if its id does not fit its
+ * namespace.
+ */
 export function objectNameOf({ id, namespace }: ProxyIdentity): string | undefined {
   const dot = id.indexOf(".");
   return dot > 0 && id.slice(dot + 1) === namespace ? id.slice(0, dot) : undefined;

@@ -5,9 +5,14 @@ import { workloadEntriesByAddress } from "../targets/entry-of-proxy.js";
 import { isSelectable, podWorkload } from "./pod-workload.js";
 import { entryWorkload } from "./workload-entry.js";
 
-/** The workload with this IP address, of any cluster: a ready pod that does not share its host's network, else a WorkloadEntry. */
+/**
+ * The workload with this IP address, of any cluster: a ready pod that does not share its host's network, else a
+ * WorkloadEntry.
+ */
 export const workloadByAddress = query("workloadByAddress", (q, address: string): Workload | undefined => {
-  const pod = q.read(podsByAddress, address).find((candidate) => !candidate.spec.hostNetwork && isSelectable(candidate));
+  const pod = q
+    .read(podsByAddress, address)
+    .find((candidate) => !candidate.spec.hostNetwork && isSelectable(candidate));
   if (pod !== undefined) return q.call(podWorkload, `${pod.cluster}/${pod.namespace}/${pod.name}`);
   for (const { cluster, namespace, name } of q.read(workloadEntriesByAddress, address)) {
     const workload = q.call(entryWorkload, `${cluster}/${namespace}/${name}`);

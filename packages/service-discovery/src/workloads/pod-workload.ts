@@ -8,8 +8,8 @@ import { spiffeId } from "../settings/mesh.js";
 import { workloadNameOf } from "./workload-name.js";
 
 /**
- * The workload that a pod is (`cluster/namespace/name`); undefined for one that does not exist or has failed. Readiness is not part of it, so a
- * probe that fails changes nothing here.
+ * The workload that a pod is (`cluster/namespace/name`); undefined for one that does not exist or has failed. Readiness
+ * is not part of it, so a probe that fails changes nothing here.
  */
 export const podWorkload = query("podWorkload", (q, key: string): Workload | undefined => {
   const pod = q.read(pods, key);
@@ -19,7 +19,8 @@ export const podWorkload = query("podWorkload", (q, key: string): Workload | und
 function convert(q: QueryContext, pod: PodObject): Workload {
   const { cluster, namespace, name, spec } = pod;
   const addresses = pod.status?.podIPs ?? [];
-  const locality = localityOfLabels(pod.labels) || (spec.nodeName === "" ? "" : q.call(nodeLocality, `${cluster}/${spec.nodeName}`));
+  const locality =
+    localityOfLabels(pod.labels) || (spec.nodeName === "" ? "" : q.call(nodeLocality, `${cluster}/${spec.nodeName}`));
   const network = networkOf(q, cluster, addresses[0] ?? "", pod.labels);
   return {
     kind: "Pod",

@@ -17,7 +17,10 @@ const HEALTH_CHECKS = "proxy.istio.io/health-checks-enabled";
 const REGISTRATION_GROUP = "istio.io/autoRegistrationGroup";
 const TRUE = ["1", "t", "T", "TRUE", "true", "True"];
 
-/** The workload of a WorkloadEntry (`cluster/namespace/name`); undefined where it does not exist, or its health checks do not succeed. */
+/**
+ * The workload of a WorkloadEntry (`cluster/namespace/name`); undefined where it does not exist, or its health checks
+ * do not succeed.
+ */
 export const entryWorkload = query("entryWorkload", (q, key: string): Workload | undefined => {
   const object = q.read(workloadEntries, key);
   if (object === undefined || !isUsable(q, object)) return undefined;
@@ -65,7 +68,11 @@ export function convertWorkloadEntry(q: QueryContext, entry: WorkloadEntry, orig
     locality,
     network: entry.network,
     nodeName: "",
-    tlsMode: statesTlsMode(labels) ? tlsModeOf(labels) : entry.serviceAccount === "" ? DISABLED_TLS_MODE : ISTIO_MUTUAL_TLS_MODE,
+    tlsMode: statesTlsMode(labels)
+      ? tlsModeOf(labels)
+      : entry.serviceAccount === ""
+        ? DISABLED_TLS_MODE
+        : ISTIO_MUTUAL_TLS_MODE,
     hostname: "",
     subdomain: "",
     weight: entry.weight,

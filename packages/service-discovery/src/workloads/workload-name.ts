@@ -3,7 +3,10 @@ import { WORKLOAD_NAME_LABEL } from "../labels.js";
 
 const CRON_JOB = /^(.+)-\d{8,10}$/;
 
-/** What a pod is an instance of, by name: its label, else the Deployment, StatefulSet, CronJob, … that controls it, else itself. Source: `pkg/kube/util.go`. */
+/**
+ * What a pod is an instance of, by name: its label, else the Deployment, StatefulSet, CronJob, … that controls it, else
+ * itself. Source: `pkg/kube/util.go`.
+ */
 export function workloadNameOf(pod: PodObject): string {
   return pod.labels[WORKLOAD_NAME_LABEL] ?? (controllerNameOf(pod) || pod.name);
 }
@@ -12,7 +15,11 @@ function controllerNameOf({ name, labels, spec: { controller, generateName } }: 
   if (generateName === "" || controller === undefined) return name;
   switch (controller.kind) {
     case "ReplicaSet":
-      return withoutHash(controller.name, labels["pod-template-hash"]) ?? withoutHash(controller.name, labels["rollouts-pod-template-hash"]) ?? controller.name;
+      return (
+        withoutHash(controller.name, labels["pod-template-hash"]) ??
+        withoutHash(controller.name, labels["rollouts-pod-template-hash"]) ??
+        controller.name
+      );
     case "ReplicationController":
       return labels["deploymentconfig"] || controller.name;
     case "Job":

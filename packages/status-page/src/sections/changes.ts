@@ -6,9 +6,21 @@ import { duration, relativeTime } from "../time.js";
 
 /** The last changes and what became of them. */
 export function changesSection({ at, changes, more }: StatusModel): Html {
-  if (changes.length === 0) return section("changes", "Last changes", undefined, html`<p class="empty">Nothing changed since this istiod started.</p>\n`);
+  if (changes.length === 0)
+    return section(
+      "changes",
+      "Last changes",
+      undefined,
+      html`<p class="empty">Nothing changed since this istiod started.</p> `,
+    );
   const bound = { most: 10, href: more?.changes ?? asJson, one: "change" };
-  const rows = (shown: readonly ChangeStatus[]): Html => table({ caption: "Last changes, newest first", columns: columns(at), rows: shown, isTrouble: ({ rejections }) => rejections > 0 });
+  const rows = (shown: readonly ChangeStatus[]): Html =>
+    table({
+      caption: "Last changes, newest first",
+      columns: columns(at),
+      rows: shown,
+      isTrouble: ({ rejections }) => rejections > 0,
+    });
   return section("changes", "Last changes", undefined, bounded(changes, bound, rows));
 }
 
@@ -19,7 +31,11 @@ function columns(at: number): readonly Column<ChangeStatus>[] {
     { label: "Revision", isNumber: true, cell: ({ revision, href }) => link(href, String(revision)) },
     { label: "Proxies", isNumber: true, cell: ({ proxies }) => proxies },
     { label: "Acknowledged", cell: acknowledged },
-    { label: "Last ACK after", isNumber: true, cell: ({ lastAckMs }) => lastAckMs !== undefined && duration(lastAckMs) },
+    {
+      label: "Last ACK after",
+      isNumber: true,
+      cell: ({ lastAckMs }) => lastAckMs !== undefined && duration(lastAckMs),
+    },
   ];
 }
 

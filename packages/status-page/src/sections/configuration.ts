@@ -10,21 +10,58 @@ export function sourcesSection(sources: readonly SourceStatus[]): Html {
   const columns = [
     { label: "Source", cell: ({ name }: SourceStatus) => name },
     { label: "Location", cell: ({ location }: SourceStatus) => html`<span class="name">${location}</span>` },
-    { label: "State", cell: ({ state, reasons }: SourceStatus) => html`${mark(levels[state], state)}${reasons.slice(0, 3).map((reason) => html`<p class="quote">${reason}</p>`)}${reasons.length > 3 && html`<p class="note">and ${reasons.length - 3} more</p>`}` },
+    {
+      label: "State",
+      cell: ({ state, reasons }: SourceStatus) =>
+        html`${mark(levels[state], state)}${reasons.slice(0, 3).map((reason) => html`<p class="quote">${reason}</p>`)}${reasons.length > 3 && html`<p class="note">and ${reasons.length - 3} more</p>`}`,
+    },
   ];
-  return section("sources", "Sources", undefined, table({ caption: "Sources of configuration", columns, rows: sources, isTrouble: ({ state }) => state === "stale" }));
+  return section(
+    "sources",
+    "Sources",
+    undefined,
+    table({ caption: "Sources of configuration", columns, rows: sources, isTrouble: ({ state }) => state === "stale" }),
+  );
 }
 
 /** Objects by kind, those of most objects first. */
 export function objectsSection({ objects }: StatusModel): Html {
-  const present = objects.filter(({ count }) => count > 0).toSorted((a, b) => b.count - a.count || (a.kind < b.kind ? -1 : 1));
+  const present = objects
+    .filter(({ count }) => count > 0)
+    .toSorted((a, b) => b.count - a.count || (a.kind < b.kind ? -1 : 1));
   const total = present.reduce((sum, { count }) => sum + count, 0);
-  const kinds = present.map(({ kind, group, count }) => html`<div><dt>${kind}${group !== "" && html` <span class="note">${group}</span>`}</dt><dd>${count.toLocaleString("en-US")}</dd></div>\n`);
-  return section("objects", "Objects", `${counted(total, "object")} of ${counted(present.length, "kind")}`, html`<dl class="kinds">\n${kinds}</dl>\n`);
+  const kinds = present.map(
+    ({ kind, group, count }) =>
+      html`<div>
+        <dt>${kind}${group !== "" && html` <span class="note">${group}</span>`}</dt>
+        <dd>${count.toLocaleString("en-US")}</dd>
+      </div> `,
+  );
+  return section(
+    "objects",
+    "Objects",
+    `${counted(total, "object")} of ${counted(present.length, "kind")}`,
+    html`<dl class="kinds">${kinds}</dl> `,
+  );
 }
 
 /** Pages with more. */
 export function pagesSection({ pages, documentation }: StatusModel): Html {
-  const list = (links: readonly Link[]): Html => html`<ul class="links">\n${links.map(({ href, label, about }) => html`<li>${link(href, label)} <span class="note">${about}</span></li>\n`)}</ul>\n`;
-  return section("pages", "More", undefined, html`<nav aria-label="Debug pages">\n${list(pages)}</nav>\n${documentation.length > 0 && html`<nav aria-label="Documentation">\n<h3>Documentation</h3>\n${list(documentation)}</nav>\n`}`);
+  const list = (links: readonly Link[]): Html =>
+    html`<ul class="links">
+      ${links.map(({ href, label, about }) => html`<li>${link(href, label)} <span class="note">${about}</span></li> `)}
+    </ul> `;
+  return section(
+    "pages",
+    "More",
+    undefined,
+    html`<nav aria-label="Debug pages">${list(pages)}</nav>
+      ${
+        documentation.length > 0 &&
+        html`<nav aria-label="Documentation">
+          <h3>Documentation</h3>
+          ${list(documentation)}
+        </nav> `
+      }`,
+  );
 }

@@ -12,15 +12,38 @@ const columnTypes = ["CDS", "LDS", "EDS", "RDS"];
 /** Proxies and what they have of each type. */
 export function proxiesSection({ at, more }: StatusModel, { proxies, proxyCounts }: Assessment): Html {
   const bound = { most, href: more?.proxies ?? asJson, one: "proxy", many: "proxies" };
-  const content = bounded(proxies, bound, (shown) => table({ caption: "Connected proxies, trouble first", columns: columns(shown, at), rows: shown, isTrouble: ({ state }) => state === "rejected" }));
-  return section("proxies", "Proxies", proxies.length > 0 && summary(proxyCounts), proxies.length > 0 ? content : html`<p class="empty">No proxy is connected to this istiod.</p>\n`);
+  const content = bounded(proxies, bound, (shown) =>
+    table({
+      caption: "Connected proxies, trouble first",
+      columns: columns(shown, at),
+      rows: shown,
+      isTrouble: ({ state }) => state === "rejected",
+    }),
+  );
+  return section(
+    "proxies",
+    "Proxies",
+    proxies.length > 0 && summary(proxyCounts),
+    proxies.length > 0 ? content : html`<p class="empty">No proxy is connected to this istiod.</p> `,
+  );
 }
 
 function summary({ total, synced, rejected, stale, pending, notSent, versions }: ProxyCounts): string {
-  const states = [`${synced} synced`, ...Object.entries({ rejecting: rejected, stale, "with a push pending": pending, "not sent all": notSent }).filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`)];
+  const states = [
+    `${synced} synced`,
+    ...Object.entries({ rejecting: rejected, stale, "with a push pending": pending, "not sent all": notSent })
+      .filter(([, count]) => count > 0)
+      .map(([state, count]) => `${count} ${state}`),
+  ];
   const named = Object.entries(versions);
   const [first = "", count = 0] = named[0] ?? [];
-  const skew = named.length === 1 ? first || "of unknown version" : named.slice(0, 4).map(([version, of]) => `${of} × ${version || "unknown version"}`).join(", ");
+  const skew =
+    named.length === 1
+      ? first || "of unknown version"
+      : named
+          .slice(0, 4)
+          .map(([version, of]) => `${of} × ${version || "unknown version"}`)
+          .join(", ");
   return `${counted(total, "proxy", "proxies")}${count === 0 ? "" : ` (${skew})`}: ${states.join(", ")}`;
 }
 
@@ -32,27 +55,51 @@ function columns(shown: readonly AssessedProxy[], at: number): readonly Column<A
     { label: "Type", cell: ({ kind }) => short(kind) },
     { label: "Version", cell: ({ version }) => short(version) },
     { label: "Connected", cell: ({ connectedAt }) => short(duration(at - connectedAt)) },
-    ...columnTypes.map((type): Column<AssessedProxy> => ({ label: type, cell: ({ types }) => stateOf(types.find((each) => each.type === type), at) })),
+    ...columnTypes.map((type): Column<AssessedProxy> => ({
+      label: type,
+      cell: ({ types }) =>
+        stateOf(
+          types.find((each) => each.type === type),
+          at,
+        ),
+    })),
     ...(others ? [{ label: "Other", cell: ({ types }: AssessedProxy) => otherTypes(types, at) }] : []),
     ...(details ? [{ label: "Detail", cell: (proxy: AssessedProxy) => detail(proxy, at) }] : []),
   ];
 }
 
-const levels: Readonly<Record<TypeStatus["state"], Level>> = { synced: "ok", stale: "warning", rejected: "error", "not sent": "idle" };
+const levels: Readonly<Record<TypeStatus["state"], Level>> = {
+  synced: "ok",
+  stale: "warning",
+  rejected: "error",
+  "not sent": "idle",
+};
 
 function stateOf(type: TypeStatus | undefined, at: number): Html {
-  if (type === undefined) return html`<span class="unsubscribed"><span aria-hidden="true">–</span><span class="hidden">not subscribed</span></span>`;
+  if (type === undefined)
+    return html`<span class="unsubscribed"
+      ><span aria-hidden="true">–</span><span class="hidden">not subscribed</span></span
+    >`;
   const text = type.state === "rejected" ? "NACK" : type.state;
-  return mark(levels[type.state], short(type.state === "stale" && type.sentAt !== undefined ? `stale ${duration(Math.max(0, at - type.sentAt))}` : text));
+  return mark(
+    levels[type.state],
+    short(
+      type.state === "stale" && type.sentAt !== undefined ? `stale ${duration(Math.max(0, at - type.sentAt))}` : text,
+    ),
+  );
 }
 
 function otherTypes(types: readonly TypeStatus[], at: number): HtmlValue {
-  return types.filter(({ type }) => !columnTypes.includes(type)).map((type) => html`<span class="other">${type.type} ${stateOf(type, at)}</span> `);
+  return types
+    .filter(({ type }) => !columnTypes.includes(type))
+    .map((type) => html`<span class="other">${type.type} ${stateOf(type, at)}</span> `);
 }
 
 /** The words of a proxy that rejects something, or what is waited for. */
 function detail({ types, pushPending, unacknowledgedSince }: AssessedProxy, at: number): Html | undefined {
-  const rejected = types.flatMap(({ type, rejection }) => (rejection === undefined ? [] : [html`<p class="quote"><strong>${type}</strong> ${quoted(rejection.reason)}</p>`]));
+  const rejected = types.flatMap(({ type, rejection }) =>
+    rejection === undefined ? [] : [html`<p class="quote"><strong>${type}</strong> ${quoted(rejection.reason)}</p>`],
+  );
   if (rejected.length > 0) return html`${rejected}`;
   if (unacknowledgedSince !== undefined) return html`sent ${relativeTime(unacknowledgedSince, at)}, not acknowledged`;
   return pushPending ? html`push pending` : undefined;

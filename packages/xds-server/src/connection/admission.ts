@@ -4,8 +4,8 @@ import type { Clock } from "../clock.js";
 const maxDelayMs = 1000;
 
 /**
- * Returns a rate limiter for new streams. A stream over the limit is delayed, or rejected if the delay would exceed a second. Corresponds
- * to Istio's `PILOT_MAX_REQUESTS_PER_SECOND`, with a burst of one.
+ * Returns a rate limiter for new streams. A stream over the limit is delayed, or rejected if the delay would exceed a
+ * second. Corresponds to Istio's `PILOT_MAX_REQUESTS_PER_SECOND`, with a burst of one.
  *
  * @throws ConnectError with `ResourceExhausted`
  */

@@ -7,7 +7,10 @@ const noTypes: ReadonlySet<string> = new Set();
 /** A connection as the server manages it. */
 export interface ManagedConnection {
   readonly id: string;
-  /** Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is outstanding. */
+  /**
+   * Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is
+   * outstanding.
+   */
   readonly stalledSince: number | undefined;
   /** Queues a push if a change affects the stream. `types` as in `AdsStream.changed`. */
   changed(types: ReadonlySet<string> | undefined): void;

@@ -18,7 +18,8 @@ export class OnDemandTypes {
   }
 
   /**
-   * Handles a request if its type is on-demand; returns undefined otherwise. The answer is undefined for an ACK that requests nothing else.
+   * Handles a request if its type is on-demand; returns undefined otherwise. The answer is undefined for an ACK that
+   * requests nothing else.
    */
   request({
     typeUrl,

@@ -7,7 +7,10 @@ export interface PushSummary {
   readonly sinceMs: number;
 }
 
-/** Measures pushes to one stream: from the first change, through the queue, until every due response was handed to the transport. */
+/**
+ * Measures pushes to one stream: from the first change, through the queue, until every due response was handed to the
+ * transport.
+ */
 export class PushTimer {
   readonly #clock: Clock;
   #queuedAt: number | undefined;
@@ -22,7 +25,9 @@ export class PushTimer {
     this.#queuedAt ??= this.#clock.now();
   }
 
-  /** The push starts or continues. Returns the milliseconds since the first queued change; undefined if none was queued. */
+  /**
+   * The push starts or continues. Returns the milliseconds since the first queued change; undefined if none was queued.
+   */
   started(): number | undefined {
     if (this.#queuedAt === undefined) return undefined;
     const since = this.#queuedAt;

@@ -27,7 +27,10 @@ export class ResponseWriter {
     return this.#call.copies ? this.#call.outstandingBytes : 0;
   }
 
-  /** Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is outstanding. */
+  /**
+   * Time since which the client has not read anything, in milliseconds since the epoch; undefined if nothing is
+   * outstanding.
+   */
   get stalledSince(): number | undefined {
     return this.#call.outstandingBytes > 0 ? this.#progressAt : undefined;
   }

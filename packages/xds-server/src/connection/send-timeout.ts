@@ -10,7 +10,8 @@ export function enforceSendTimeout<C>(connections: ConnectionRegistry<C>, timeou
     const limit = clock.now() - timeoutMs;
     for (const connection of connections) {
       const since = connection.stalledSince;
-      if (since !== undefined && since < limit) connection.abort(`send timeout: the client read nothing for ${timeoutMs} ms`);
+      if (since !== undefined && since < limit)
+        connection.abort(`send timeout: the client read nothing for ${timeoutMs} ms`);
     }
     cancel = clock.after(intervalMs, sweep);
   }

@@ -40,11 +40,13 @@ export interface StreamOptions {
 }
 
 /**
- * One stream of the xDS protocol, independent of the transport. `request` and `changed` are its inputs; `next` returns the due responses,
- * one at a time, when the transport can send one. Changes that arrive while the client is not reading are thereby merged.
+ * One stream of the xDS protocol, independent of the transport. `request` and `changed` are its inputs; `next` returns
+ * the due responses, one at a time, when the transport can send one. Changes that arrive while the client is not
+ * reading are thereby merged.
  *
- * Responses are built in passes. A pass reads the sets of all due types at one moment, so that they are consistent with each other, and
- * sends them in push order. Later changes wait for the next pass, so that frequent changes of an early type do not hold up later types.
+ * Responses are built in passes. A pass reads the sets of all due types at one moment, so that they are consistent with
+ * each other, and sends them in push order. Later changes wait for the next pass, so that frequent changes of an early
+ * type do not hold up later types.
  */
 export abstract class AdsStream {
   abstract readonly variant: Variant;
@@ -69,7 +71,10 @@ export abstract class AdsStream {
   /** Changes the subscription. Reports whether a response may be due. */
   protected abstract subscribe(type: TypeState, request: XdsRequest, first: boolean, stale: boolean): boolean;
 
-  /** Converts a selection in terms of delta to the content of this variant's response; undefined if there is nothing to send. */
+  /**
+   * Converts a selection in terms of delta to the content of this variant's response; undefined if there is nothing to
+   * send.
+   */
   protected abstract project(type: TypeState, selection: Selection): Selection | undefined;
 
   /** Applies a request. */

@@ -40,16 +40,18 @@ export class DeltaStream extends AdsStream {
   }
 
   /**
-   * Reports whether the client requests endpoints that it waits for even if it has them. While clusters are warming, Envoy withholds
-   * requests for clusters, so that endpoints are the first request on a new stream; otherwise clusters are.
+   * Reports whether the client requests endpoints that it waits for even if it has them. While clusters are warming,
+   * Envoy withholds requests for clusters, so that endpoints are the first request on a new stream; otherwise clusters
+   * are.
    */
   #isWarming({ typeUrl }: TypeState): boolean {
     return typeUrl === endpointType && !this.types.has(clusterType);
   }
 
   /**
-   * Sends all endpoints if the client is still starting up: then Envoy withholds no requests, but does not request listeners either, and
-   * clusters may be waiting for endpoints that were skipped. All initial requests precede the first ACK on a stream.
+   * Sends all endpoints if the client is still starting up: then Envoy withholds no requests, but does not request
+   * listeners either, and clusters may be waiting for endpoints that were skipped. All initial requests precede the
+   * first ACK on a stream.
    */
   #resendIfStarting(endpoints: TypeState): void {
     this.#unconfirmed = undefined;

@@ -8,8 +8,8 @@ const none: ReadonlyMap<string, string> = new Map();
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * The initial versions of a reconnecting client, stored as the difference from a set: usually none, or a few resources. Does not reference
- * the request, which may list thousands of names.
+ * The initial versions of a reconnecting client, stored as the difference from a set: usually none, or a few resources.
+ * Does not reference the request, which may list thousands of names.
  */
 export class InitialVersions implements VersionList {
   readonly size: number;

@@ -9,8 +9,8 @@ const noNames: ReadonlySet<string> = new Set();
 const encoder = new TextEncoder();
 
 /**
- * The names that a client subscribes to. Most clients subscribe to exactly the names of a resource set; they share one collection and
- * store their differences from it.
+ * The names that a client subscribes to. Most clients subscribe to exactly the names of a resource set; they share one
+ * collection and store their differences from it.
  */
 export class NameSet implements Iterable<string> {
   #shared: ReadonlySet<string> = noNames;
@@ -67,7 +67,10 @@ export class NameSet implements Iterable<string> {
     return true;
   }
 
-  /** Shares the names of the resource set if they are equal by now, or stops sharing if the differences have become too many. */
+  /**
+   * Shares the names of the resource set if they are equal by now, or stops sharing if the differences have become too
+   * many.
+   */
   compact(set: ResourceSet): void {
     if (this.#added.size + this.#removed.size === 0) return;
     if (this.equals(set)) this.#share(set);

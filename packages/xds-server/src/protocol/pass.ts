@@ -16,8 +16,9 @@ export interface Step {
 }
 
 /**
- * The types that are due at one moment, in push order, with their sets at that moment, so that the responses are consistent with each
- * other. Later changes wait for the next pass, so that frequent changes of an early type do not hold up later types.
+ * The types that are due at one moment, in push order, with their sets at that moment, so that the responses are
+ * consistent with each other. Later changes wait for the next pass, so that frequent changes of an early type do not
+ * hold up later types.
  */
 export class Pass {
   readonly #source: ClientSource;

@@ -7,8 +7,8 @@ import type { TypeState } from "./type-state.js";
 export type Lookup = (name: string) => Resource | undefined;
 
 /**
- * Selects the resources to send and to remove so that a client has the subscribed resources of `set`, and records them as sent.
- * State-of-the-world responses are derived from this selection.
+ * Selects the resources to send and to remove so that a client has the subscribed resources of `set`, and records them
+ * as sent. State-of-the-world responses are derived from this selection.
  *
  * @param lookup finds resources outside the set; undefined if the source has none
  * @param awaited names of resources to send even if the client has them in this version

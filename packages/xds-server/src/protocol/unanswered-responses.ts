@@ -28,7 +28,10 @@ export class UnansweredResponses {
     if (this.#responses.length > maxUnanswered) this.#responses.shift();
   }
 
-  /** Removes and returns the response with a nonce. Earlier responses count as answered, too, because clients answer in order. */
+  /**
+   * Removes and returns the response with a nonce. Earlier responses count as answered, too, because clients answer in
+   * order.
+   */
   answer(nonce: string): SentResponse | undefined {
     const at = this.#responses.findIndex((response) => response.nonce === nonce);
     return at === -1 ? undefined : this.#responses.splice(0, at + 1).at(-1);

@@ -4,8 +4,8 @@ import type { Resource, ResourceSet } from "@istiod/resources";
 const known = new WeakMap<ResourceSet, string>();
 
 /**
- * Returns the version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and versions of the set
- * and of subscribed resources outside the set.
+ * Returns the version of a type as a whole, for `version_info` and `system_version_info`: a hash of the names and
+ * versions of the set and of subscribed resources outside the set.
  */
 export function versionOf(set: ResourceSet, outside: ReadonlyMap<string, Resource | undefined>): string {
   const version = versionOfSet(set);

@@ -3,7 +3,10 @@ import type { Resource } from "@istiod/resources";
 import type { Selection } from "../wire/body-cache.js";
 import type { TypeState } from "./type-state.js";
 
-/** Tracks endpoints that a client waits for: Envoy warms each cluster that it receives, and waits for its endpoints even if they are unchanged. */
+/**
+ * Tracks endpoints that a client waits for: Envoy warms each cluster that it receives, and waits for its endpoints even
+ * if they are unchanged.
+ */
 export class Warming {
   /** Endpoints whose clusters were sent on this stream before the client subscribed to endpoints. */
   readonly #awaited = new Set<string>();

@@ -22,9 +22,10 @@ export interface PushQueueOptions {
 const sliceMs = 8;
 
 /**
- * Schedules pushes. Each stream is queued at most once. Streams whose push is in progress come first, then streams with a request, then
- * streams with a change; within these, first in, first out. The number of pushes in progress is limited, so that the first clients are
- * complete early instead of all being late. A client that does not read stops counting after a short time.
+ * Schedules pushes. Each stream is queued at most once. Streams whose push is in progress come first, then streams with
+ * a request, then streams with a change; within these, first in, first out. The number of pushes in progress is
+ * limited, so that the first clients are complete early instead of all being late. A client that does not read stops
+ * counting after a short time.
  */
 export class PushQueue {
   readonly #options: PushQueueOptions;

@@ -20,9 +20,9 @@ export interface EnvoyClientOptions {
 }
 
 /**
- * A simulated Envoy without traffic. It subscribes in Envoy's order (clusters, their endpoints, then listeners and their routes), ACKs and
- * stores resources, and sends initial versions when it reconnects. Like Envoy, a delta client does not request clusters on a new stream
- * while clusters are warming.
+ * A simulated Envoy without traffic. It subscribes in Envoy's order (clusters, their endpoints, then listeners and
+ * their routes), ACKs and stores resources, and sends initial versions when it reconnects. Like Envoy, a delta client
+ * does not request clusters on a new stream while clusters are warming.
  */
 export class EnvoyClient {
   readonly variant: Variant;

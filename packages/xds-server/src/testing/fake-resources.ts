@@ -8,7 +8,9 @@ const edsClusterConfigField = 3;
 const serviceNameField = 2;
 const edsType = Uint8Array.of(2 << 3, 3);
 
-/** A resource with its name in field 1, as in every Envoy resource type, and with arbitrary content in an unknown field. */
+/**
+ * A resource with its name in field 1, as in every Envoy resource type, and with arbitrary content in an unknown field.
+ */
 export function fakeResource(name: string, content = ""): Resource {
   return resource(name, Buffer.concat([field(nameField, name), field(contentField, content)]));
 }

@@ -8,8 +8,8 @@ export interface GroupMember {
 }
 
 /**
- * A source with resources per group of clients; a client's group is its node ID up to the first hyphen. It names the clients of the groups
- * that a change affects, each once until the server reads its resources again.
+ * A source with resources per group of clients; a client's group is its node ID up to the first hyphen. It names the
+ * clients of the groups that a change affects, each once until the server reads its resources again.
  */
 export class GroupSource implements ResourceSource<GroupMember> {
   /** The reads so far, as `<group> <message name of the type>`. */

@@ -29,8 +29,8 @@ const fields = {
 const internal = 13;
 
 /**
- * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`; thousands of names cost little more than copying them. Encoded parts of a
- * request can be concatenated.
+ * Encodes a `DiscoveryRequest` or `DeltaDiscoveryRequest`; thousands of names cost little more than copying them.
+ * Encoded parts of a request can be concatenated.
  */
 export function encodeRequest(
   variant: Variant,

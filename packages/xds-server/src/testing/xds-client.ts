@@ -49,8 +49,8 @@ interface TypeState {
 }
 
 /**
- * A client for both variants that sends only the requests it is told to. It tracks nonces, versions and lists of names as the protocol
- * requires.
+ * A client for both variants that sends only the requests it is told to. It tracks nonces, versions and lists of names
+ * as the protocol requires.
  */
 export class XdsClient {
   readonly variant: Variant;
@@ -152,7 +152,9 @@ export class XdsClient {
     );
   }
 
-  /** Resolves with the next response, optionally of a type, that was not returned before. Rejects if the stream ends. */
+  /**
+   * Resolves with the next response, optionally of a type, that was not returned before. Rejects if the stream ends.
+   */
   next(typeUrl?: string): Promise<ReceivedResponse> {
     const matches = (response: ReceivedResponse): boolean => typeUrl === undefined || response.typeUrl === typeUrl;
     const index = this.#unread.findIndex(matches);
@@ -170,8 +172,8 @@ export class XdsClient {
   }
 
   /**
-   * Returns the responses that were not returned before, once all pending responses were received. As a fence it requests a type that the
-   * source does not serve, which is answered last.
+   * Returns the responses that were not returned before, once all pending responses were received. As a fence it
+   * requests a type that the source does not serve, which is answered last.
    */
   async settled(): Promise<ReceivedResponse[]> {
     const typeUrl = `fence/${this.#fences++}`;

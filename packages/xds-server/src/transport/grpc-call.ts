@@ -12,7 +12,10 @@ import { peerOf } from "./peer.js";
 
 /** Bytes passed to the HTTP/2 stream in one batch. */
 const batchBytes = 1024 * 1024;
-/** Interval of progress checks while a batch is written, and the bytes that count as progress: pings are written to stalled clients, too. */
+/**
+ * Interval of progress checks while a batch is written, and the bytes that count as progress: pings are written to
+ * stalled clients, too.
+ */
 const progressMs = 5000;
 const progressBytes = 1024;
 /** A connection on which not even RST_STREAM can be sent is destroyed after this time. */

@@ -7,8 +7,8 @@ export interface KeepAliveOptions {
 }
 
 /**
- * Pings the client at intervals and drops the connection if nothing is received within the timeout. As in gRPC, any read counts:
- * a client that is still reading a large response reaches the ping late, but sends window updates.
+ * Pings the client at intervals and drops the connection if nothing is received within the timeout. As in gRPC, any
+ * read counts: a client that is still reading a large response reaches the ping late, but sends window updates.
  */
 export function keepAlive(
   session: ServerHttp2Session,
@@ -38,8 +38,8 @@ export function keepAlive(
 const lingerMs = 1000;
 
 /**
- * Limits the age of a connection, as gRPC's `MaxConnectionAge` does: sends GOAWAY after the age with a jitter of ±10 %. After the grace
- * period it ends the calls and closes the session, and destroys it after another second.
+ * Limits the age of a connection, as gRPC's `MaxConnectionAge` does: sends GOAWAY after the age with a jitter of ±10 %.
+ * After the grace period it ends the calls and closes the session, and destroys it after another second.
  *
  * @param end ends the calls of the session
  */

@@ -22,7 +22,10 @@ import { discoveryMethods } from "./methods.js";
 import { peerKey, peerOf } from "./peer.js";
 
 const grpcUnimplemented = "12";
-/** Flow-control window for requests. Requests are small, except first requests, which may wait for a buffer (`MessageBuffers`). */
+/**
+ * Flow-control window for requests. Requests are small, except first requests, which may wait for a buffer
+ * (`MessageBuffers`).
+ */
 const windowBytes = 128 * 1024;
 const lingerMs = 1000;
 const defaultMaxRequestBytes = 4 * 1024 * 1024;
@@ -31,7 +34,8 @@ const defaultMaxStreams = 100_000;
 
 const http2Options = ({ maxStreams = defaultMaxStreams }: ListenOptions) => ({
   settings: { initialWindowSize: windowBytes, maxConcurrentStreams: maxStreams },
-  // Node counts queued responses as memory of the session; they are shared between clients and bounded by the push queue.
+  // Node counts queued responses as memory of the session; they are shared between clients and bounded by the push
+  // queue.
   maxSessionMemory: 4096,
 });
 
@@ -108,7 +112,10 @@ type StreamListener = (
   rawHeaders: string[],
 ) => void;
 
-/** Serves discovery calls directly on HTTP/2 streams: Node's request and response objects would add two streams per call. */
+/**
+ * Serves discovery calls directly on HTTP/2 streams: Node's request and response objects would add two streams per
+ * call.
+ */
 function streamListener(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
@@ -142,7 +149,10 @@ function maxAgeReached(): ConnectError {
   return new ConnectError("max connection age reached, closing stream", Code.Unavailable);
 }
 
-/** Creates a server that does not listen and serves the streams it is passed, with Connect's handlers for the additional services. */
+/**
+ * Creates a server that does not listen and serves the streams it is passed, with Connect's handlers for the additional
+ * services.
+ */
 function additionalServices(
   server: Pick<XdsServer, "accept">,
   options: ListenOptions,
@@ -182,7 +192,15 @@ function secureOptions(tls: TlsOptions): SecureServerOptions {
   return { ...contextOptions(tls), requestCert: true, rejectUnauthorized: false, ALPNProtocols: ["h2"] };
 }
 
-function contextOptions({ cert, key, clientCa, minVersion, maxVersion, ciphers, curves }: TlsOptions): SecureServerOptions {
+function contextOptions({
+  cert,
+  key,
+  clientCa,
+  minVersion,
+  maxVersion,
+  ciphers,
+  curves,
+}: TlsOptions): SecureServerOptions {
   return {
     cert,
     key,

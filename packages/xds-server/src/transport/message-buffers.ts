@@ -8,8 +8,9 @@ const maxFree = 4;
 const sizeStep = 256 * 1024;
 
 /**
- * A pool of buffers in which long messages are reassembled. When a fleet reconnects, each proxy sends hundreds of kilobytes of initial
- * versions at once: only a few of these messages are in memory at a time, and flow control holds back the rest.
+ * A pool of buffers in which long messages are reassembled. When a fleet reconnects, each proxy sends hundreds of
+ * kilobytes of initial versions at once: only a few of these messages are in memory at a time, and flow control holds
+ * back the rest.
  */
 export class MessageBuffers {
   readonly #clock: Clock;

@@ -11,8 +11,8 @@ export interface MessageReaderOptions {
   /** Pool for long messages. By default each has a buffer of its own. */
   readonly buffers?: MessageBuffers;
   /**
-   * Handles a message. Its bytes are valid until this returns, or until the returned promise settles; then the next message follows.
-   * `push` rethrows its errors.
+   * Handles a message. Its bytes are valid until this returns, or until the returned promise settles; then the next
+   * message follows. `push` rethrows its errors.
    */
   readonly message: (message: Buffer) => Promise<void> | undefined;
 }

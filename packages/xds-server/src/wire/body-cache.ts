@@ -34,11 +34,11 @@ export interface BodyRetention {
 }
 
 /**
- * Encodes the bodies of responses, once for all clients that receive the same resources. Bodies of set parts and of differences are found
- * by identity; chunks that are common to different lists are encoded once.
+ * Encodes the bodies of responses, once for all clients that receive the same resources. Bodies of set parts and of
+ * differences are found by identity; chunks that are common to different lists are encoded once.
  *
- * Recently used bodies are kept up to a limit, because a change is pushed to a fleet within seconds. Other bodies are referenced weakly:
- * they are found for as long as a transport is writing them.
+ * Recently used bodies are kept up to a limit, because a change is pushed to a fleet within seconds. Other bodies are
+ * referenced weakly: they are found for as long as a transport is writing them.
  */
 export class BodyCache {
   readonly #maxBytes: number;

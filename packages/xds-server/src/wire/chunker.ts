@@ -1,6 +1,8 @@
 import type { Resource } from "@istiod/resources";
 
-/** A chunk ends at a boundary resource once it has the minimum size, and at any resource once it has the maximum size. */
+/**
+ * A chunk ends at a boundary resource once it has the minimum size, and at any resource once it has the maximum size.
+ */
 const minBytes = 32 * 1024;
 const maxBytes = 256 * 1024;
 /** One in so many resources is a boundary. */
@@ -16,8 +18,8 @@ export interface Chunk {
 }
 
 /**
- * Splits lists of resources by content-defined chunking: a chunk's boundary depends on the resource there and not on its position, so
- * that lists with long runs in common have most of their chunks in common.
+ * Splits lists of resources by content-defined chunking: a chunk's boundary depends on the resource there and not on
+ * its position, so that lists with long runs in common have most of their chunks in common.
  */
 export class Chunker {
   readonly #numbers = new WeakMap<Resource, number>();

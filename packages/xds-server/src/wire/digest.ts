@@ -1,6 +1,7 @@
 /**
- * An order-independent digest of a collection: the sum of a 64-bit hash of each element. It is computed in one pass over encoded bytes,
- * without decoding strings, to compare a client's list with a set. A client that provokes a collision affects its own subscription only.
+ * An order-independent digest of a collection: the sum of a 64-bit hash of each element. It is computed in one pass
+ * over encoded bytes, without decoding strings, to compare a client's list with a set. A client that provokes a
+ * collision affects its own subscription only.
  */
 export class Digest {
   size = 0;

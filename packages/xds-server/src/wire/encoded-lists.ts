@@ -7,7 +7,10 @@ const delimited = 2;
 const nameTag = (1 << 3) | delimited;
 const versionTag = (2 << 3) | delimited;
 
-/** The range of a message that contains the entries of a repeated field, possibly mixed with other fields, and their digest. */
+/**
+ * The range of a message that contains the entries of a repeated field, possibly mixed with other fields, and their
+ * digest.
+ */
 export class RepeatedField {
   readonly digest = new Digest();
   readonly #bytes: Buffer;

@@ -15,8 +15,8 @@ const builds = new Map<string, { readonly build: Node; readonly bytes: number }>
 let totalBytes = 0;
 
 /**
- * Decodes an `envoy.config.core.v3.Node`. Fields that proxies of the same build and zone have in common, such as hundreds of extensions,
- * are decoded once and shared; they must not be modified.
+ * Decodes an `envoy.config.core.v3.Node`. Fields that proxies of the same build and zone have in common, such as
+ * hundreds of extensions, are decoded once and shared; they must not be modified.
  *
  * @throws WireError if the bytes are not a message
  */

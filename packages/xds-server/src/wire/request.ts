@@ -41,9 +41,9 @@ const fields = {
 } as const;
 
 /**
- * Decodes a request. Its lists are decoded on iteration: a reconnecting proxy lists thousands of names and versions, and comparing their
- * digest with a set's is usually enough. The lists reference the given bytes; call `detach` to use them later. Fields of the node may be
- * shared between requests and must not be modified.
+ * Decodes a request. Its lists are decoded on iteration: a reconnecting proxy lists thousands of names and versions,
+ * and comparing their digest with a set's is usually enough. The lists reference the given bytes; call `detach` to use
+ * them later. Fields of the node may be shared between requests and must not be modified.
  *
  * @throws WireError if the bytes are not a message
  */

@@ -1,8 +1,8 @@
 import { delimitedFieldSize, writeString } from "@istiod/protobuf-wire";
 
 /**
- * Encodes the fields of a response that differ between clients: type URL, nonce and version. Fields of a protobuf message
- * may come in any order, so a shared body can follow.
+ * Encodes the fields of a response that differ between clients: type URL, nonce and version. Fields of a protobuf
+ * message may come in any order, so a shared body can follow.
  */
 export function encodeResponseHead(typeUrl: string, nonce: string, version: string): Buffer {
   const lengths = [Buffer.byteLength(version), Buffer.byteLength(typeUrl), Buffer.byteLength(nonce)] as const;

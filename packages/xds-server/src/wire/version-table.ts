@@ -2,7 +2,10 @@ import { hashHigh, hashLow, hashRanges, viewOf } from "./digest.js";
 
 const encoder = new TextEncoder();
 
-/** A hash table of names with versions, keyed by a 64-bit hash, so that encoded requests can be looked up without decoding strings. */
+/**
+ * A hash table of names with versions, keyed by a 64-bit hash, so that encoded requests can be looked up without
+ * decoding strings.
+ */
 export class VersionTable {
   readonly size: number;
   /** Three numbers per slot: the halves of the hash and the index plus one; 0 if empty. */

@@ -92,7 +92,10 @@ export class ChurningFleet {
     setTimeout(() => proxy.pause(false), this.#random.below(90_000)).unref();
   }
 
-  /** From now on all read and accept. Those who refused something connect again; gives what each has once the server owes nothing. */
+  /**
+   * From now on all read and accept. Those who refused something connect again; gives what each has once the server
+   * owes nothing.
+   */
   async settle(): Promise<readonly Settled[]> {
     this.#calm = true;
     return Promise.all(
@@ -128,7 +131,12 @@ export class ChurningFleet {
 /** Who of 39, an odd number so that there are such of both variants. */
 const habits: Readonly<Record<number, Habit>> = { 5: "slow", 8: "refusing" };
 
-function newProxy(target: Address, place: ProxyPlace, variant: Variant, more: Partial<ConstructorParameters<typeof SimulatedProxy>[0]> = {}): SimulatedProxy {
+function newProxy(
+  target: Address,
+  place: ProxyPlace,
+  variant: Variant,
+  more: Partial<ConstructorParameters<typeof SimulatedProxy>[0]> = {},
+): SimulatedProxy {
   return new SimulatedProxy({ target, variant, node: toBinary(NodeSchema, nodeOf(place)), ...more });
 }
 
@@ -137,13 +145,28 @@ async function settled(proxy: SimulatedProxy): Promise<boolean> {
   for (const until = Date.now() + settleMs; Date.now() < until; await wait(50)) {
     if (!proxy.complete) continue;
     const late = wait(until - Date.now(), false, { ref: false });
-    if (await Promise.race([proxy.settled().then(() => true, () => false), late])) return true;
+    if (
+      await Promise.race([
+        proxy.settled().then(
+          () => true,
+          () => false,
+        ),
+        late,
+      ])
+    )
+      return true;
   }
   return false;
 }
 
-/** In what a proxy differs from what a server gives to a new one of the same place, as sentences; empty if it has the same names and bytes. */
-export async function differencesFromFresh({ place, proxy, settled: isSettled }: Settled, server: Address): Promise<string[]> {
+/**
+ * In what a proxy differs from what a server gives to a new one of the same place, as sentences; empty if it has the
+ * same names and bytes.
+ */
+export async function differencesFromFresh(
+  { place, proxy, settled: isSettled }: Settled,
+  server: Address,
+): Promise<string[]> {
   const fresh = newProxy(server, place, "delta");
   fresh.connect();
   try {

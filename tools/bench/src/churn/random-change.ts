@@ -22,6 +22,11 @@ const mostAdded = 10;
 export function randomChange(mesh: Mesh): Change {
   let at = mesh.random.below(100);
   const drawn = shares.find(([, share]) => (at -= share) < 0)?.[0] ?? "scale";
-  const turned = drawn === "service-del" && mesh.added.length === 0 ? "service-add" : drawn === "service-add" && mesh.added.length >= mostAdded ? "service-del" : drawn;
+  const turned =
+    drawn === "service-del" && mesh.added.length === 0
+      ? "service-add"
+      : drawn === "service-add" && mesh.added.length >= mostAdded
+        ? "service-del"
+        : drawn;
   return change(mesh, turned, mesh.random.below(mesh.services.length));
 }

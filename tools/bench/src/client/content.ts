@@ -1,6 +1,13 @@
 import { createHash, hash } from "node:crypto";
 import { clusterType, listenerType, type Variant } from "@istiod/xds-server";
-import { decodeResponse, endpointsOf, outlineResponse, type ReceivedResource, type ResponseOutline, routesOf } from "@istiod/xds-server/testing";
+import {
+  decodeResponse,
+  endpointsOf,
+  outlineResponse,
+  type ReceivedResource,
+  type ResponseOutline,
+  routesOf,
+} from "@istiod/xds-server/testing";
 
 /** What a proxy keeps of a resource. */
 export interface Entry {
@@ -22,7 +29,10 @@ export interface Content {
 const mostContents = 2000;
 const known = new Map<string, Content>();
 
-/** Reads a response. What it carries is decoded for the first proxy that is sent it, and found by its digest for the others. */
+/**
+ * Reads a response. What it carries is decoded for the first proxy that is sent it, and found by its digest for the
+ * others.
+ */
 export function readResponse(variant: Variant, message: Uint8Array): ResponseOutline & { readonly carried: Content } {
   const outline = outlineResponse(message);
   const digest = createHash("sha1").update(variant);
@@ -41,7 +51,12 @@ export function readResponse(variant: Variant, message: Uint8Array): ResponseOut
 
 function contentOf(variant: Variant, message: Uint8Array): Content {
   const { typeUrl, resources, removed } = decodeResponse(variant, message);
-  const entries = resources.map((resource) => ({ name: resource.name, version: resource.version, digest: hash("sha1", resource.bytes, "base64"), refersTo: referencesOf(typeUrl, resource) }));
+  const entries = resources.map((resource) => ({
+    name: resource.name,
+    version: resource.version,
+    digest: hash("sha1", resource.bytes, "base64"),
+    refersTo: referencesOf(typeUrl, resource),
+  }));
   return { entries, removed };
 }
 

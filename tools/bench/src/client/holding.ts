@@ -11,8 +11,8 @@ export interface Taking {
 }
 
 /**
- * What proxies have of one type. It never changes: what a response leads from one to the next is computed once, and thousands of proxies that
- * were sent the same hold the same object.
+ * What proxies have of one type. It never changes: what a response leads from one to the next is computed once, and
+ * thousands of proxies that were sent the same hold the same object.
  */
 export class Holding {
   static readonly nothing = new Holding(new Map(), new Set());
@@ -26,7 +26,8 @@ export class Holding {
   private constructor(entries: ReadonlyMap<string, Entry>, before: ReadonlySet<string>) {
     this.entries = entries;
     const references = new Set([...entries.values()].flatMap(({ refersTo }) => refersTo));
-    this.references = references.size === before.size && [...references].every((name) => before.has(name)) ? before : references;
+    this.references =
+      references.size === before.size && [...references].every((name) => before.has(name)) ? before : references;
   }
 
   /** This, after a response. */
@@ -57,14 +58,20 @@ export class Holding {
 
   /** The part of a delta request that tells the versions of all this. */
   get encodedVersions(): Uint8Array {
-    return (this.#versions ??= encodeRequest("delta", { typeUrl: "", initialVersions: [...this.entries].map(([name, { version }]) => [name, version] as const) }));
+    return (this.#versions ??= encodeRequest("delta", {
+      typeUrl: "",
+      initialVersions: [...this.entries].map(([name, { version }]) => [name, version] as const),
+    }));
   }
 }
 
 /** Stands for the absence of a set of names among weak keys. */
 const everything = {};
 
-const encoded = { delta: new WeakMap<ReadonlySet<string>, Uint8Array>(), sotw: new WeakMap<ReadonlySet<string>, Uint8Array>() };
+const encoded = {
+  delta: new WeakMap<ReadonlySet<string>, Uint8Array>(),
+  sotw: new WeakMap<ReadonlySet<string>, Uint8Array>(),
+};
 
 /** The part of a request that lists names. */
 export function encodedNames(variant: Variant, names: ReadonlySet<string>): Uint8Array {
@@ -85,6 +92,13 @@ export function difference(before: ReadonlySet<string>, after: ReadonlySet<strin
   let from = differences.get(before);
   if (from === undefined) differences.set(before, (from = new WeakMap()));
   let found = from.get(after);
-  if (found === undefined) from.set(after, (found = { added: [...after].filter((name) => !before.has(name)), removed: [...before].filter((name) => !after.has(name)) }));
+  if (found === undefined)
+    from.set(
+      after,
+      (found = {
+        added: [...after].filter((name) => !before.has(name)),
+        removed: [...before].filter((name) => !after.has(name)),
+      }),
+    );
   return found;
 }

@@ -27,7 +27,9 @@ export interface CountedResponse {
 interface ProxyEvents {
   /** A response came; gives the reason for which it is refused, undefined to accept it. */
   readonly response?: (response: CountedResponse) => string | undefined;
-  /** A request was handed to the transport. @param answer whether it is an ACK or NACK @param bytes with the gRPC prefix */
+  /**
+   * A request was handed to the transport. @param answer whether it is an ACK or NACK @param bytes with the gRPC prefix
+   */
   readonly sent?: (bytes: number, answer: boolean) => void;
   /** It has an answer for each type that it needs, for the first time on this stream. */
   readonly complete?: () => void;
@@ -54,9 +56,10 @@ const grpcPrefix = 5;
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * A proxy as a server sees it, cheap enough for thousands in a process: it subscribes in Envoy's order — clusters, the endpoints of those
- * that want them, then listeners, then the routes that those name —, answers every response, and knows names, versions and digests but
- * keeps no resource. A stream that breaks is opened again after Envoy's wait, with what is held.
+ * A proxy as a server sees it, cheap enough for thousands in a process: it subscribes in Envoy's order — clusters, the
+ * endpoints of those that want them, then listeners, then the routes that those name —, answers every response, and
+ * knows names, versions and digests but keeps no resource. A stream that breaks is opened again after Envoy's wait,
+ * with what is held.
  */
 export class SimulatedProxy {
   readonly #options: SimulatedProxyOptions;
@@ -75,7 +78,14 @@ export class SimulatedProxy {
   constructor(options: SimulatedProxyOptions) {
     this.#options = options;
     this.#backOff = new BackOff(options.random);
-    const fresh = (type: string): TypeState => ({ asked: false, answered: false, nonce: "", version: "", holding: Holding.nothing, names: type in referring ? noNames : undefined });
+    const fresh = (type: string): TypeState => ({
+      asked: false,
+      answered: false,
+      nonce: "",
+      version: "",
+      holding: Holding.nothing,
+      names: type in referring ? noNames : undefined,
+    });
     this.#types = new Map(types.map((type) => [type, fresh(type)]));
   }
 
@@ -128,7 +138,10 @@ export class SimulatedProxy {
     this.#channel?.pause(paused);
   }
 
-  /** Resolves when the server owes nothing: a type that nobody serves is answered after all that was due. Rejects if the stream ends. */
+  /**
+   * Resolves when the server owes nothing: a type that nobody serves is answered after all that was due. Rejects if the
+   * stream ends.
+   */
   async settled(): Promise<void> {
     let known: number;
     do {
@@ -179,7 +192,11 @@ export class SimulatedProxy {
     }
     this.#answer(typeUrl, type, error);
     if (error === undefined) this.#follow(typeUrl, type);
-    if (!this.#complete && this.#type(listenerType).asked && types.every((each) => this.#type(each).answered || !this.#type(each).asked)) {
+    if (
+      !this.#complete &&
+      this.#type(listenerType).asked &&
+      types.every((each) => this.#type(each).answered || !this.#type(each).asked)
+    ) {
       this.#complete = true;
       this.#options.events?.complete?.();
     }
@@ -188,12 +205,14 @@ export class SimulatedProxy {
   #take(typeUrl: string, type: TypeState, carried: Content): void {
     const isFull = this.#options.variant === "sotw" && type.names === undefined;
     type.holding = type.holding.after(carried, { isFull, wanted: type.names });
-    if (typeUrl === endpointType && !this.#type(listenerType).asked) for (const name of carried.removed) if (type.names?.has(name)) this.#absent.add(name);
+    if (typeUrl === endpointType && !this.#type(listenerType).asked)
+      for (const name of carried.removed) if (type.names?.has(name)) this.#absent.add(name);
   }
 
   /** Subscribes to what is now referred to, and asks for listeners once the first endpoints are there. */
   #follow(typeUrl: string, { holding }: TypeState): void {
-    for (const [referred, from] of Object.entries(referring)) if (from === typeUrl) this.#subscribe(referred, holding.references);
+    for (const [referred, from] of Object.entries(referring))
+      if (from === typeUrl) this.#subscribe(referred, holding.references);
     if (this.#type(listenerType).asked) return;
     const { holding: endpoints, names } = this.#type(endpointType);
     if (endpoints.entries.size + this.#absent.size >= (names?.size ?? 0)) this.#ask(listenerType);

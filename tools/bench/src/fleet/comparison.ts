@@ -4,7 +4,9 @@ import type { Counters } from "../server/self-report.js";
 import { type PartReport, totalOf } from "./traffic.js";
 
 /** Compared types by URL, with their short names. */
-export const shortNames: Readonly<Record<string, string>> = Object.fromEntries([clusterType, endpointType, listenerType, routeType].map((typeUrl) => [typeUrl, xdsShortName(typeUrl)]));
+export const shortNames: Readonly<Record<string, string>> = Object.fromEntries(
+  [clusterType, endpointType, listenerType, routeType].map((typeUrl) => [typeUrl, xdsShortName(typeUrl)]),
+);
 
 /** Clocks of two processes and the time in the socket: what istiod's times may be off by, in milliseconds. */
 const toleranceMs = 20;
@@ -32,8 +34,10 @@ export interface ReportedChange {
 }
 
 export function reportedChange(reports: readonly ChangeReport[]): ReportedChange {
-  const sum = (of: (report: ChangeReport) => number): number => reports.reduce((total, report) => total + of(report), 0);
-  const times = (of: (report: ChangeReport) => number | undefined): number[] => reports.flatMap((report) => (of(report) === undefined ? [] : [report.at + (of(report) ?? 0)]));
+  const sum = (of: (report: ChangeReport) => number): number =>
+    reports.reduce((total, report) => total + of(report), 0);
+  const times = (of: (report: ChangeReport) => number | undefined): number[] =>
+    reports.flatMap((report) => (of(report) === undefined ? [] : [report.at + (of(report) ?? 0)]));
   const firstAcks = times(({ firstAckMs }) => firstAckMs);
   const lastAcks = times(({ lastAckMs }) => lastAckMs);
   return {
@@ -51,10 +55,16 @@ export function reportedChange(reports: readonly ChangeReport[]): ReportedChange
 }
 
 /**
- * In what istiod's account of a step differs from what the proxies saw, as sentences; empty if in nothing. Its metrics count all responses. Its
- * report of a change counts those that the change led to, and not the answers to what proxies then asked, so it may tell of fewer.
+ * In what istiod's account of a step differs from what the proxies saw, as sentences; empty if in nothing. Its metrics
+ * count all responses. Its report of a change counts those that the change led to, and not the answers to what proxies
+ * then asked, so it may tell of fewer.
  */
-export function mismatches(seen: PartReport, counted: Counted | undefined, change: ReportedChange | undefined, proxies: number): string[] {
+export function mismatches(
+  seen: PartReport,
+  counted: Counted | undefined,
+  change: ReportedChange | undefined,
+  proxies: number,
+): string[] {
   const found: string[] = [];
   const equal = (what: string, istiod: number, client: number): void => {
     if (istiod !== client) found.push(`${what}: istiod says ${istiod}, the proxies saw ${client}`);
@@ -63,8 +73,16 @@ export function mismatches(seen: PartReport, counted: Counted | undefined, chang
     equal("proxies connected", counted.after.proxies, proxies);
     for (const [type, short] of Object.entries(shortNames)) {
       const { messages = 0, bytes = 0 } = seen.types[type] ?? {};
-      equal(`${short} responses by metrics`, (counted.after.pushes[short] ?? 0) - (counted.before.pushes[short] ?? 0), messages);
-      equal(`${short} bytes by metrics`, (counted.after.bytes[type] ?? 0) - (counted.before.bytes[type] ?? 0), bytes - messages * grpcPrefix);
+      equal(
+        `${short} responses by metrics`,
+        (counted.after.pushes[short] ?? 0) - (counted.before.pushes[short] ?? 0),
+        messages,
+      );
+      equal(
+        `${short} bytes by metrics`,
+        (counted.after.bytes[type] ?? 0) - (counted.before.bytes[type] ?? 0),
+        bytes - messages * grpcPrefix,
+      );
     }
   }
   if (change === undefined) return found;
@@ -87,7 +105,9 @@ export function mismatches(seen: PartReport, counted: Counted | undefined, chang
   equal("bytes of the change", change.bytes, bytes - messages * grpcPrefix);
   const last = seen.lastAcksAt.reduce((a, b) => Math.max(a, b), -Infinity);
   if (change.lastAckAt !== undefined && change.lastAckAt < last - toleranceMs) {
-    found.push(`last acknowledgement: istiod says that it came ${(last - change.lastAckAt).toFixed(0)} ms before the last proxy sent it`);
+    found.push(
+      `last acknowledgement: istiod says that it came ${(last - change.lastAckAt).toFixed(0)} ms before the last proxy sent it`,
+    );
   }
   return found;
 }

@@ -18,7 +18,10 @@ export interface PartOptions<T extends Target = Address> {
   readonly progress: SharedArrayBuffer;
 }
 
-/** How far a part is: when it last sent or got anything, in milliseconds since the epoch, and how many proxies have all they need. */
+/**
+ * How far a part is: when it last sent or got anything, in milliseconds since the epoch, and how many proxies have all
+ * they need.
+ */
 export interface Progress {
   readonly activeAt: number;
   readonly complete: number;
@@ -30,7 +33,11 @@ export const progressBytes = 3 * 8;
 
 export function readProgress(buffer: SharedArrayBuffer): Progress {
   const values = new Float64Array(buffer);
-  return { activeAt: values[cells.activeAt] ?? 0, complete: values[cells.complete] ?? 0, dropped: values[cells.dropped] ?? 0 };
+  return {
+    activeAt: values[cells.activeAt] ?? 0,
+    complete: values[cells.complete] ?? 0,
+    dropped: values[cells.dropped] ?? 0,
+  };
 }
 
 interface Member {

@@ -33,17 +33,26 @@ const heapMB = 6 * 1024;
 export function startFleet({ members, ...rest }: Omit<PartOptions, "progress">, threads: number): Fleet {
   const count = Math.max(1, threads);
   const parts = Array.from({ length: count }, (_, at): Part => {
-    const options = { ...rest, members: members.filter((_, i) => i % count === at), progress: new SharedArrayBuffer(progressBytes) };
+    const options = {
+      ...rest,
+      members: members.filter((_, i) => i % count === at),
+      progress: new SharedArrayBuffer(progressBytes),
+    };
     return threads === 0 ? partHere(options) : partInThread(options);
   });
   return {
     size: members.length,
     do: async (command) => void (await Promise.all(parts.map((part) => part.ask(command)))),
-    report: async () => mergeReports((await Promise.all(parts.map((part) => part.ask({ do: "report" })))) as PartReport[]),
+    report: async () =>
+      mergeReports((await Promise.all(parts.map((part) => part.ask({ do: "report" })))) as PartReport[]),
     progress() {
       const each = parts.map(({ progress }) => readProgress(progress));
       const sum = (of: (progress: Progress) => number): number => each.reduce((total, one) => total + of(one), 0);
-      return { activeAt: Math.max(...each.map(({ activeAt }) => activeAt)), complete: sum((p) => p.complete), dropped: sum((p) => p.dropped) };
+      return {
+        activeAt: Math.max(...each.map(({ activeAt }) => activeAt)),
+        complete: sum((p) => p.complete),
+        dropped: sum((p) => p.dropped),
+      };
     },
     close: async () => void (await Promise.all(parts.map((part) => part.close()))),
   };
@@ -55,7 +64,11 @@ function partHere(options: PartOptions): Part {
 }
 
 function partInThread(options: PartOptions): Part {
-  const worker = new Worker(built, { workerData: options, resourceLimits: { maxOldGenerationSizeMb: heapMB }, execArgv: [] });
+  const worker = new Worker(built, {
+    workerData: options,
+    resourceLimits: { maxOldGenerationSizeMb: heapMB },
+    execArgv: [],
+  });
   let failed: Error | undefined;
   const waiting: { readonly resolve: (answer: unknown) => void; readonly reject: (error: Error) => void }[] = [];
   worker.on("message", (answer) => waiting.shift()?.resolve(answer));

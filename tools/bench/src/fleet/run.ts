@@ -54,7 +54,9 @@ export interface RunOptions {
 /** Serves a mesh to a fleet and makes the changes of a script, measuring what each costs. */
 export async function runFleet(options: RunOptions): Promise<RunReport> {
   if (options.script.some(({ name }) => name === "restart") && (options.tls === true || options.istiod !== undefined)) {
-    throw new Error("restart: only of an istiod that was started here, and in plaintext, as a new one would have another root");
+    throw new Error(
+      "restart: only of an istiod that was started here, and in plaintext, as a new one would have another root",
+    );
   }
   const root = await mkdtemp(join(tmpdir(), "istiod-fleet-"));
   let istiod: IstiodProcess | undefined;
@@ -66,11 +68,20 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
     await writeObjects(directory, mesh.objects());
     await writeFile(join(root, "proxies.json"), JSON.stringify(places));
     const tokens = options.tls === true ? await writeTokens(join(root, "tokens"), places) : undefined;
-    const start = async (ports = options.ports): Promise<IstiodProcess> => (istiod = await startIstiod({ directory, ports, tlsTokens: tokens?.directory, execArgv: options.profile === true ? perfFlags : [] }));
+    const start = async (ports = options.ports): Promise<IstiodProcess> =>
+      (istiod = await startIstiod({
+        directory,
+        ports,
+        tlsTokens: tokens?.directory,
+        execArgv: options.profile === true ? perfFlags : [],
+      }));
     const server = options.istiod ?? (await start());
     if (options.istiod !== undefined) await ready(server.http);
     const ready0 = { ms: istiod?.readyMs, cpuSeconds: cpuSeconds(server.pid), rss: memory(server.pid).rss };
-    fleet = startFleet({ target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens)) }, options.threads ?? 1);
+    fleet = startFleet(
+      { target: server.xds, variant: options.variant, members: places.map((place) => memberOf(place, tokens)) },
+      options.threads ?? 1,
+    );
     const steps: StepReport[] = [];
     const again = async (): Promise<IstiodProcess> => {
       await istiod?.stop();
@@ -82,7 +93,15 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
       steps.push(report);
       options.onStep?.(report);
     }
-    return { mesh: options.mesh, variant: options.variant, proxies: places.length, threads: options.threads ?? 1, tls: options.tls ?? false, ready: ready0, steps };
+    return {
+      mesh: options.mesh,
+      variant: options.variant,
+      proxies: places.length,
+      threads: options.threads ?? 1,
+      tls: options.tls ?? false,
+      ready: ready0,
+      steps,
+    };
   } finally {
     await fleet?.close();
     await istiod?.stop();
@@ -90,20 +109,34 @@ export async function runFleet(options: RunOptions): Promise<RunReport> {
   }
 }
 
-function memberOf(place: ProxyPlace, tokens: Tokens | undefined): { node: Uint8Array; headers?: Record<string, string> } {
-  return { node: toBinary(NodeSchema, nodeOf(place)), ...(tokens && { headers: { authorization: `Bearer ${tokens.of(place)}` } }) };
+function memberOf(
+  place: ProxyPlace,
+  tokens: Tokens | undefined,
+): { node: Uint8Array; headers?: Record<string, string> } {
+  return {
+    node: toBinary(NodeSchema, nodeOf(place)),
+    ...(tokens && { headers: { authorization: `Bearer ${tokens.of(place)}` } }),
+  };
 }
 
 async function ready(http: string): Promise<void> {
   for (const until = Date.now() + 180_000; ; await wait(100)) {
-    if (await fetch(new URL("/ready", http)).then(({ ok }) => ok, () => false)) return;
+    if (
+      await fetch(new URL("/ready", http)).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return;
     if (Date.now() > until) throw new Error(`${http}: not ready after 3 minutes`);
   }
 }
 
 /** Below so many cores over half a second, istiod is taken not to compute. */
 const idleCores = 0.3;
-/** Within so many milliseconds a change has been read and committed, also where others keep istiod from the processor. */
+/**
+ * Within so many milliseconds a change has been read and committed, also where others keep istiod from the processor.
+ */
 const commitMs = 20_000;
 
 class Run {
@@ -115,7 +148,14 @@ class Run {
   readonly #fleet: Fleet;
   readonly #self: SelfReport;
 
-  constructor(options: RunOptions, mesh: Mesh, directory: string, server: Pick<IstiodProcess, "pid" | "xds" | "http">, again: () => Promise<IstiodProcess>, fleet: Fleet) {
+  constructor(
+    options: RunOptions,
+    mesh: Mesh,
+    directory: string,
+    server: Pick<IstiodProcess, "pid" | "xds" | "http">,
+    again: () => Promise<IstiodProcess>,
+    fleet: Fleet,
+  ) {
     this.#options = options;
     this.#mesh = mesh;
     this.#directory = directory;
@@ -147,7 +187,9 @@ class Run {
       serverCpu = cpuSeconds(pid) - cpu;
       if (!("index" in step)) break;
       reports = await this.#self.changes(revision);
-      const isAnswered = reports.every(({ pending }) => pending === 0) && (reports.length > 0 || step.name === "metadata" || performance.now() - begun > commitMs);
+      const isAnswered =
+        reports.every(({ pending }) => pending === 0) &&
+        (reports.length > 0 || step.name === "metadata" || performance.now() - begun > commitMs);
       if (isAnswered || timedOut || performance.now() - begun > stepMs) break;
     }
     const wallMs = performance.now() - begun;
@@ -170,20 +212,26 @@ class Run {
       serverCpuSeconds: serverCpu,
       ownCpuSeconds: (user + system) / 1e6,
       firstResponseMs: since(seen.firstResponseAt),
-      lastAckMs: acks.length === 0 ? undefined : { p50: quantile(acks, 0.5), p90: quantile(acks, 0.9), max: quantile(acks, 1) },
+      lastAckMs:
+        acks.length === 0 ? undefined : { p50: quantile(acks, 0.5), p90: quantile(acks, 0.9), max: quantile(acks, 1) },
       rss: { before, peak, after, peakIsExact },
       wallMs,
       load: loadavg()[0] ?? 0,
       timedOut,
       broken: seen.broken,
       incomplete: seen.incomplete,
-      ...(change && { istiod: { ...change, firstAckMs: since(change.firstAckAt), lastAckMs: since(change.lastAckAt) } }),
+      ...(change && {
+        istiod: { ...change, firstAckMs: since(change.firstAckAt), lastAckMs: since(change.lastAckAt) },
+      }),
       ...(profile && { profile }),
       mismatches: mismatches(seen, counted, change, this.#fleet.size),
     };
   }
 
-  /** Ends istiod and starts it again, while the proxies keep what they have. What it took until it was ready, for people. */
+  /**
+   * Ends istiod and starts it again, while the proxies keep what they have. What it took until it was ready, for
+   * people.
+   */
   async #restart(): Promise<string> {
     await this.#fleet.do({ do: "drop" });
     const { pid, readyMs } = (this.#server = await this.#again());
@@ -213,7 +261,10 @@ class Run {
       samples.push({ at: now, cpu: cpuSeconds(this.#server.pid) });
       while (samples.length > 1 && now - (samples[0]?.at ?? 0) > 500) samples.shift();
       const [oldest, latest] = [samples[0], samples.at(-1)];
-      const cores = oldest !== undefined && latest !== undefined && latest.at > oldest.at ? ((latest.cpu - oldest.cpu) * 1000) / (latest.at - oldest.at) : 1;
+      const cores =
+        oldest !== undefined && latest !== undefined && latest.at > oldest.at
+          ? ((latest.cpu - oldest.cpu) * 1000) / (latest.at - oldest.at)
+          : 1;
       const { activeAt, complete } = this.#fleet.progress();
       if (now - begun > stepMs) return true;
       const isQuiet = performance.timeOrigin + now - activeAt >= quietMs && cores < idleCores;

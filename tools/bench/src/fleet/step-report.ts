@@ -4,7 +4,10 @@ import type { Profile } from "../profile/perf.js";
 import type { ReportedChange } from "./comparison.js";
 import type { Traffic } from "./traffic.js";
 
-/** What one step cost and what the proxies saw of it. Milliseconds count from the change, or from when the fleet was told to connect. */
+/**
+ * What one step cost and what the proxies saw of it. Milliseconds count from the change, or from when the fleet was
+ * told to connect.
+ */
 export interface StepReport {
   readonly name: string;
   readonly index?: number;
@@ -24,7 +27,12 @@ export interface StepReport {
   /** Of the proxies that were touched: when the last acknowledgement of each was handed to the transport. */
   readonly lastAckMs: { readonly p50: number; readonly p90: number; readonly max: number } | undefined;
   /** Bytes. Where it is not exact, the peak is that since istiod's start. */
-  readonly rss: { readonly before: number; readonly peak: number; readonly after: number; readonly peakIsExact: boolean };
+  readonly rss: {
+    readonly before: number;
+    readonly peak: number;
+    readonly after: number;
+    readonly peakIsExact: boolean;
+  };
   readonly wallMs: number;
   /** Of the machine, over the last minute. */
   readonly load: number;
@@ -33,7 +41,10 @@ export interface StepReport {
   /** Proxies that do not have an answer for all that they need. */
   readonly incomplete: number;
   /** What istiod says of the change. */
-  readonly istiod?: ReportedChange & { readonly firstAckMs: number | undefined; readonly lastAckMs: number | undefined };
+  readonly istiod?: ReportedChange & {
+    readonly firstAckMs: number | undefined;
+    readonly lastAckMs: number | undefined;
+  };
   /** What istiod spent its CPU on, if it was asked for. */
   readonly profile?: Profile;
   /** Where istiod's account differs from the proxies'. */

@@ -39,7 +39,9 @@ export interface GrowthPoint extends Point {
   readonly median: Cost;
   /** CPU seconds of istiod while all connected, and its memory then. */
   readonly connectCpuSeconds: number;
-  /** CPU seconds a second while nothing changes: what is in the cost of each change for as long as it was waited for. */
+  /**
+   * CPU seconds a second while nothing changes: what is in the cost of each change for as long as it was waited for.
+   */
   readonly idleCores: number;
   readonly rss: number;
   readonly load: number;
@@ -50,14 +52,21 @@ interface Cost {
   readonly lastAckMs: number | undefined;
 }
 
-export function pointsOf({ proxies, services, fixedServices, fixedProxies }: GrowthOptions, axis: Point["axis"], scoped: boolean): Point[] {
+export function pointsOf(
+  { proxies, services, fixedServices, fixedProxies }: GrowthOptions,
+  axis: Point["axis"],
+  scoped: boolean,
+): Point[] {
   return axis === "proxies"
     ? proxies.map((count) => ({ axis, scoped, services: fixedServices, proxies: count }))
     : services.map((count) => ({ axis, scoped, services: count, proxies: fixedProxies }));
 }
 
 /** Runs a fleet of one size. */
-export async function measure(options: GrowthOptions, point: Point): Promise<{ readonly rows: readonly GrowthPoint[]; readonly failures: readonly string[] }> {
+export async function measure(
+  options: GrowthOptions,
+  point: Point,
+): Promise<{ readonly rows: readonly GrowthPoint[]; readonly failures: readonly string[] }> {
   const { perNamespace, inFirst, changes, repeat, variant, threads, seed } = options;
   const namespaces = Math.max(1, Math.round(point.services / perNamespace));
   const run = await runFleet({
@@ -76,15 +85,40 @@ export async function measure(options: GrowthOptions, point: Point): Promise<{ r
     const [typical] = again;
     if (connect === undefined || idle === undefined || first === undefined || typical === undefined) return [];
     const { touched, total } = typical;
-    const median = { cpuSeconds: middle(again.map(({ serverCpuSeconds }) => serverCpuSeconds)), lastAckMs: middle(again.flatMap(({ lastAckMs }) => lastAckMs?.max ?? [])) };
-    return [{ ...point, namespaces, change, touched, messages: total.messages, bytes: total.bytes, first: costOf(first), median, connectCpuSeconds: connect.serverCpuSeconds, idleCores: (idle.serverCpuSeconds * 1000) / idle.wallMs, rss: connect.rss.after, load: typical.load }];
+    const median = {
+      cpuSeconds: middle(again.map(({ serverCpuSeconds }) => serverCpuSeconds)),
+      lastAckMs: middle(again.flatMap(({ lastAckMs }) => lastAckMs?.max ?? [])),
+    };
+    return [
+      {
+        ...point,
+        namespaces,
+        change,
+        touched,
+        messages: total.messages,
+        bytes: total.bytes,
+        first: costOf(first),
+        median,
+        connectCpuSeconds: connect.serverCpuSeconds,
+        idleCores: (idle.serverCpuSeconds * 1000) / idle.wallMs,
+        rss: connect.rss.after,
+        load: typical.load,
+      },
+    ];
   });
   const where = `${point.services} services, ${point.proxies} proxies, ${point.scoped ? "scoped" : "unscoped"}`;
   return { rows, failures: run.steps.flatMap(failures).map((text) => `${where}: ${text}`) };
 }
 
-const costOf = ({ serverCpuSeconds, lastAckMs }: StepReport): Cost => ({ cpuSeconds: serverCpuSeconds, lastAckMs: lastAckMs?.max });
-const middle = (values: readonly number[]): number => quantile([...values].sort((a, b) => a - b), 0.5);
+const costOf = ({ serverCpuSeconds, lastAckMs }: StepReport): Cost => ({
+  cpuSeconds: serverCpuSeconds,
+  lastAckMs: lastAckMs?.max,
+});
+const middle = (values: readonly number[]): number =>
+  quantile(
+    [...values].sort((a, b) => a - b),
+    0.5,
+  );
 const ms = (value: number | undefined): string => (value === undefined || Number.isNaN(value) ? "–" : value.toFixed(0));
 
 export const growthColumns: readonly Column<GrowthPoint>[] = [
@@ -96,7 +130,10 @@ export const growthColumns: readonly Column<GrowthPoint>[] = [
   { head: "MB", of: ({ bytes }) => megabytes(bytes) },
   { head: "CPU s first", of: ({ first }) => first.cpuSeconds.toFixed(3) },
   { head: "median", of: ({ median }) => median.cpuSeconds.toFixed(3) },
-  { head: "CPU ms a MB", of: ({ median, bytes }) => (bytes === 0 ? "–" : ((median.cpuSeconds * 1e9) / bytes).toFixed(2)) },
+  {
+    head: "CPU ms a MB",
+    of: ({ median, bytes }) => (bytes === 0 ? "–" : ((median.cpuSeconds * 1e9) / bytes).toFixed(2)),
+  },
   { head: "last ACK ms first", of: ({ first }) => ms(first.lastAckMs) },
   { head: "median", of: ({ median }) => ms(median.lastAckMs) },
   { head: "connect CPU s", of: ({ connectCpuSeconds }) => connectCpuSeconds.toFixed(1) },

@@ -27,12 +27,18 @@ const edits = {
     const service = mesh.serviceAt(i);
     const last = service.pods.at(-1)?.name ?? "";
     if (!service.out.delete(last)) service.out.add(last);
-    return { what: `EndpointSlice ${name(service)}: ${service.out.has(last) ? "without" : "with"} ${last}`, put: [mesh.endpointSlice(service)] };
+    return {
+      what: `EndpointSlice ${name(service)}: ${service.out.has(last) ? "without" : "with"} ${last}`,
+      put: [mesh.endpointSlice(service)],
+    };
   },
   weight(mesh, i) {
     const service = mesh.serviceAt(i);
     service.weight = service.weight <= 10 ? 90 : service.weight - 10;
-    return { what: `VirtualService ${name(service)}: ${service.weight}/${100 - service.weight}`, put: [mesh.virtualService(service)] };
+    return {
+      what: `VirtualService ${name(service)}: ${service.weight}/${100 - service.weight}`,
+      put: [mesh.virtualService(service)],
+    };
   },
   rule(mesh, i) {
     const service = mesh.serviceAt(i);
@@ -46,8 +52,15 @@ const edits = {
   },
   mtls(mesh, i) {
     const namespace = mesh.namespaces[i % mesh.namespaces.length] ?? "";
-    const object = istioObject("PeerAuthentication", "default", namespace, { age: 1, resourceVersion: mesh.nextVersion() }, { mtls: { mode: "PERMISSIVE" } });
-    if (mesh.permissive.delete(namespace)) return { what: `PeerAuthentication ${namespace}/default is gone`, removed: [object] };
+    const object = istioObject(
+      "PeerAuthentication",
+      "default",
+      namespace,
+      { age: 1, resourceVersion: mesh.nextVersion() },
+      { mtls: { mode: "PERMISSIVE" } },
+    );
+    if (mesh.permissive.delete(namespace))
+      return { what: `PeerAuthentication ${namespace}/default is gone`, removed: [object] };
     mesh.permissive.add(namespace);
     return { what: `PeerAuthentication ${namespace}/default: PERMISSIVE`, put: [object] };
   },
@@ -65,13 +78,18 @@ const edits = {
   "service-del"(mesh, i) {
     const service = mesh.added.pop() ?? mesh.services.splice(i % mesh.services.length, 1)[0];
     if (service === undefined) throw new RangeError("the mesh has no service left");
-    return { what: `Service ${name(service)} with all that is its own is gone`, removed: mesh.objectsOf(service).reverse() };
+    return {
+      what: `Service ${name(service)} with all that is its own is gone`,
+      removed: mesh.objectsOf(service).reverse(),
+    };
   },
   "service-alone"(mesh, i) {
     const service = mesh.serviceAt(i);
     service.exists = !service.exists;
     const object = mesh.service(service);
-    return service.exists ? { what: `Service ${name(service)} is back`, put: [object] } : { what: `Service ${name(service)} is gone, its rules stay`, removed: [object] };
+    return service.exists
+      ? { what: `Service ${name(service)} is back`, put: [object] }
+      : { what: `Service ${name(service)} is gone, its rules stay`, removed: [object] };
   },
   pod(mesh, i) {
     const service = mesh.serviceAt(i);
@@ -80,12 +98,17 @@ const edits = {
     const pod = mesh.newPod(service, old.version);
     service.pods = [...service.pods.filter((each) => each !== old), pod];
     service.out.delete(old.name);
-    return { what: `Pod ${old.name} replaced by ${pod.name}`, put: [podObject(pod, mesh.nextVersion()), mesh.endpointSlice(service)], removed: [podObject(old, 0)] };
+    return {
+      what: `Pod ${old.name} replaced by ${pod.name}`,
+      put: [podObject(pod, mesh.nextVersion()), mesh.endpointSlice(service)],
+      removed: [podObject(old, 0)],
+    };
   },
   scale(mesh, i) {
     const service = mesh.serviceAt(i);
     const old = service.pods.findLast(({ sidecar }) => !sidecar);
-    if (old === undefined || service.pods.length < 3 || (service.pods.length < 7 && mesh.random.chance(0.5))) return scaledUp(mesh, service);
+    if (old === undefined || service.pods.length < 3 || (service.pods.length < 7 && mesh.random.chance(0.5)))
+      return scaledUp(mesh, service);
     service.pods = service.pods.filter((each) => each !== old);
     service.out.delete(old.name);
     return { what: `Pod ${old.name} is gone`, put: [mesh.endpointSlice(service)], removed: [podObject(old, 0)] };
@@ -96,7 +119,10 @@ const edits = {
     service.pods = service.pods.map((pod, j) => (j === at ? { ...pod, ready: !pod.ready } : pod));
     const pod = service.pods[at];
     if (pod === undefined) return scaledUp(mesh, service);
-    return { what: `Pod ${pod.name} is ${pod.ready ? "" : "not "}ready`, put: [podObject(pod, mesh.nextVersion()), mesh.endpointSlice(service)] };
+    return {
+      what: `Pod ${pod.name} is ${pod.ready ? "" : "not "}ready`,
+      put: [podObject(pod, mesh.nextVersion()), mesh.endpointSlice(service)],
+    };
   },
 } as const satisfies Record<string, (mesh: Mesh, i: number) => Edit>;
 

@@ -28,9 +28,15 @@ export interface MeshOptions {
   readonly endpoints?: number;
   /** Pods that carry a proxy. Default 50. */
   readonly proxies?: number;
-  /** How many of them are in the first namespace, for meshes of different sizes in which a change there is to touch as many. Default: as chance has it. */
+  /**
+   * How many of them are in the first namespace, for meshes of different sizes in which a change there is to touch as
+   * many. Default: as chance has it.
+   */
   readonly inFirst?: number;
-  /** Of this part of the namespaces, evenly spread, a Sidecar limits what they see to themselves and the root namespace. Default 0. */
+  /**
+   * Of this part of the namespaces, evenly spread, a Sidecar limits what they see to themselves and the root namespace.
+   * Default 0.
+   */
   readonly scoped?: number;
   /** So many of the following namespaces are seen as well where a Sidecar limits. Default 0. */
   readonly neighbours?: number;
@@ -64,15 +70,21 @@ export interface Service {
 
 const servicePorts = (number: number): readonly Port[] => [
   { name: "http", port: 80, target: 8080 },
-  ...(number % 10 === 0 ? [{ name: "tcp-data", port: 9000, target: 9000 }, { name: "grpc-api", port: 7070, target: 7070 }] : []),
+  ...(number % 10 === 0
+    ? [
+        { name: "tcp-data", port: 9000, target: 9000 },
+        { name: "grpc-api", port: 7070, target: 7070 },
+      ]
+    : []),
 ];
 
 /** Every k-th so that the part is met as evenly as possible. */
 const picked = (i: number, part: number): boolean => Math.floor(i * part) !== Math.floor((i + 1) * part);
 
 /**
- * A synthetic mesh: services in namespaces, each with pods of two versions, a weighted VirtualService and a DestinationRule with two subsets;
- * every tenth has a TCP and a gRPC port as well; strict mTLS, an AuthorizationPolicy for each namespace, nodes in three zones, and gateways.
+ * A synthetic mesh: services in namespaces, each with pods of two versions, a weighted VirtualService and a
+ * DestinationRule with two subsets; every tenth has a TCP and a gRPC port as well; strict mTLS, an AuthorizationPolicy
+ * for each namespace, nodes in three zones, and gateways.
  *
  * @throws RangeError for sizes that do not go together
  */
@@ -97,8 +109,10 @@ export class Mesh {
 
   constructor(options: MeshOptions) {
     const { services, namespaces, endpoints = 3, proxies = 50, gatewayRoutes = 50, seed } = options;
-    if (services < 1 || namespaces < 1 || endpoints < 1) throw new RangeError("services, namespaces and endpoints must be at least 1");
-    if (proxies > services * endpoints) throw new RangeError(`${proxies} proxies, but only ${services * endpoints} pods`);
+    if (services < 1 || namespaces < 1 || endpoints < 1)
+      throw new RangeError("services, namespaces and endpoints must be at least 1");
+    if (proxies > services * endpoints)
+      throw new RangeError(`${proxies} proxies, but only ${services * endpoints} pods`);
     this.#options = options;
     this.random = new Random(seed);
     this.nodes = Math.max(3, Math.floor((services * endpoints) / 30));
@@ -106,7 +120,10 @@ export class Mesh {
     this.routes = Array.from({ length: gatewayRoutes }, () => 1);
     for (const namespace of this.namespaces) this.policies.set(namespace, 0);
     const withProxy = this.#drawProxied();
-    this.#gateways = gatewayRoutes === 0 ? [] : [0, 1].map((i) => this.#pod(`${gatewayName}-${i}`, rootNamespace, gatewayName, "v1", gatewayPorts, false));
+    this.#gateways =
+      gatewayRoutes === 0
+        ? []
+        : [0, 1].map((i) => this.#pod(`${gatewayName}-${i}`, rootNamespace, gatewayName, "v1", gatewayPorts, false));
     this.services = Array.from({ length: services }, (_, number) => this.#service(number, withProxy));
     this.#proxied = this.random.shuffled(this.services.flatMap(({ pods }) => pods.filter(({ sidecar }) => sidecar)));
   }
@@ -121,18 +138,30 @@ export class Mesh {
       istioObject("PeerAuthentication", "default", rootNamespace, at(0), { mtls: { mode: "STRICT" } }),
       ...this.namespaces.flatMap((_, i) => (picked(i, scoped) ? [this.#sidecar(i)] : [])),
       ...[...this.policies].map(([namespace, revision]) => authorizationPolicyObject(namespace, revision, at(0))),
-      ...[...this.permissive].map((namespace) => istioObject("PeerAuthentication", "default", namespace, at(0), { mtls: { mode: "PERMISSIVE" } })),
-      ...(this.#gateways.length > 0 ? [gatewayObject(at(0)), serviceObject(gatewayName, rootNamespace, address(172, 16, 0), gatewayPorts, at(0))] : []),
-      ...(this.#gateways.length > 0 ? [endpointSliceObject(gatewayName, rootNamespace, gatewayPorts, this.#gateways, at(0))] : []),
+      ...[...this.permissive].map((namespace) =>
+        istioObject("PeerAuthentication", "default", namespace, at(0), { mtls: { mode: "PERMISSIVE" } }),
+      ),
+      ...(this.#gateways.length > 0
+        ? [gatewayObject(at(0)), serviceObject(gatewayName, rootNamespace, address(172, 16, 0), gatewayPorts, at(0))]
+        : []),
+      ...(this.#gateways.length > 0
+        ? [endpointSliceObject(gatewayName, rootNamespace, gatewayPorts, this.#gateways, at(0))]
+        : []),
       ...this.#gateways.map((pod) => podObject(pod, 1000)),
       ...this.routes.map((_, route) => this.gatewayRoute(route)),
       ...[...this.services, ...this.added].flatMap((service) => this.objectsOf(service)),
     ];
   }
 
-  /** Where the proxies live: two gateways first, if there are any, then sidecars in an order that spreads them over the mesh. */
+  /**
+   * Where the proxies live: two gateways first, if there are any, then sidecars in an order that spreads them over the
+   * mesh.
+   */
   proxies(): readonly ProxyPlace[] {
-    return [...this.#gateways.map((pod) => placeOf(pod, "router")), ...this.#proxied.map((pod) => placeOf(pod, "sidecar"))];
+    return [
+      ...this.#gateways.map((pod) => placeOf(pod, "router")),
+      ...this.#proxied.map((pod) => placeOf(pod, "sidecar")),
+    ];
   }
 
   /** All objects of a service. */
@@ -150,12 +179,21 @@ export class Mesh {
   }
 
   endpointSlice({ name, namespace, ports, pods, out, age }: Service): KubernetesObject {
-    return endpointSliceObject(name, namespace, ports, pods.filter((pod) => !out.has(pod.name)), this.#at(age));
+    return endpointSliceObject(
+      name,
+      namespace,
+      ports,
+      pods.filter((pod) => !out.has(pod.name)),
+      this.#at(age),
+    );
   }
 
   virtualService({ name, namespace, weight, timeoutSeconds, revision, age }: Service): KubernetesObject {
     const edited = { "example.com/revision": String(revision) };
-    return virtualServiceObject(name, namespace, weight, timeoutSeconds, { ...this.#at(age), ...(revision > 0 && { labels: edited, annotations: edited }) });
+    return virtualServiceObject(name, namespace, weight, timeoutSeconds, {
+      ...this.#at(age),
+      ...(revision > 0 && { labels: edited, annotations: edited }),
+    });
   }
 
   destinationRule({ name, namespace, maxConnections, errors, age }: Service): KubernetesObject {
@@ -185,7 +223,10 @@ export class Mesh {
   /** A service that is not yet part of the mesh, with two pods and no rules. */
   newService(namespace: string): Service {
     const at = this.#addedEver++;
-    const service: Service = { ...this.#blank(this.#options.services + at, `added-${at}`, namespace, servicePorts(1)), routed: false };
+    const service: Service = {
+      ...this.#blank(this.#options.services + at, `added-${at}`, namespace, servicePorts(1)),
+      routed: false,
+    };
     service.pods = ["v1", "v2"].map((version) => this.newPod(service, version));
     return service;
   }
@@ -200,8 +241,13 @@ export class Mesh {
 
   #sidecar(number: number): KubernetesObject {
     const { neighbours = 0 } = this.#options;
-    const seen = Array.from({ length: neighbours }, (_, i) => `${this.namespaces[(number + 1 + i) % this.namespaces.length]}/*`);
-    return istioObject("Sidecar", "default", `ns-${number}`, this.#at(number), { egress: [{ hosts: ["./*", `${rootNamespace}/*`, ...seen] }] });
+    const seen = Array.from(
+      { length: neighbours },
+      (_, i) => `${this.namespaces[(number + 1 + i) % this.namespaces.length]}/*`,
+    );
+    return istioObject("Sidecar", "default", `ns-${number}`, this.#at(number), {
+      egress: [{ hosts: ["./*", `${rootNamespace}/*`, ...seen] }],
+    });
   }
 
   #drawProxied(): Set<number> {
@@ -211,24 +257,55 @@ export class Mesh {
     const isFirst = (pod: number): boolean => Math.floor(pod / endpoints) % namespaces === 0;
     const first = all.filter(isFirst).slice(0, inFirst);
     const others = all.filter((pod) => !isFirst(pod)).slice(0, proxies - inFirst);
-    if (first.length + others.length < proxies) throw new RangeError(`${inFirst} of ${proxies} proxies in the first namespace: there are not so many pods`);
+    if (first.length + others.length < proxies)
+      throw new RangeError(`${inFirst} of ${proxies} proxies in the first namespace: there are not so many pods`);
     return new Set([...first, ...others]);
   }
 
   #service(number: number, withProxy: ReadonlySet<number>): Service {
     const { namespaces, endpoints = 3 } = this.#options;
     const service = this.#blank(number, `svc-${number}`, `ns-${number % namespaces}`, servicePorts(number));
-    service.pods = Array.from({ length: endpoints }, (_, i) => ({ ...this.newPod(service, `v${1 + (i % 2)}`), sidecar: withProxy.has(number * endpoints + i) }));
+    service.pods = Array.from({ length: endpoints }, (_, i) => ({
+      ...this.newPod(service, `v${1 + (i % 2)}`),
+      sidecar: withProxy.has(number * endpoints + i),
+    }));
     return service;
   }
 
   #blank(number: number, name: string, namespace: string, ports: readonly Port[]): Service {
     const [timeoutSeconds, maxConnections] = [3 + this.random.below(5), 100 + 10 * this.random.below(10)];
-    return { number, name, namespace, ports, routed: true, timeoutSeconds, maxConnections, age: number, pods: [], out: new Set(), exists: true, weight: 90, errors: 5, revision: 0, podsMade: 0 };
+    return {
+      number,
+      name,
+      namespace,
+      ports,
+      routed: true,
+      timeoutSeconds,
+      maxConnections,
+      age: number,
+      pods: [],
+      out: new Set(),
+      exists: true,
+      weight: 90,
+      errors: 5,
+      revision: 0,
+      podsMade: 0,
+    };
   }
 
   #pod(name: string, namespace: string, app: string, version: string, ports: readonly Port[], sidecar: boolean): Pod {
     const n = this.#pods++;
-    return { name, namespace, app, version, ip: address(10, 64, n), node: n % this.nodes, ports, sidecar, ready: true, age: n };
+    return {
+      name,
+      namespace,
+      app,
+      version,
+      ip: address(10, 64, n),
+      node: n % this.nodes,
+      ports,
+      sidecar,
+      ready: true,
+      age: n,
+    };
   }
 }

@@ -50,7 +50,14 @@ export function address(first: number, second: number, n: number): string {
   return `${first}.${second + (subnet >> 8)}.${subnet & 255}.${(n % 254) + 1}`;
 }
 
-function object(apiVersion: string, kind: string, name: string, namespace: string | undefined, { age, resourceVersion, labels, annotations }: Revision, rest: object): KubernetesObject {
+function object(
+  apiVersion: string,
+  kind: string,
+  name: string,
+  namespace: string | undefined,
+  { age, resourceVersion, labels, annotations }: Revision,
+  rest: object,
+): KubernetesObject {
   const metadata = {
     name,
     ...(namespace !== undefined && { namespace }),
@@ -63,24 +70,48 @@ function object(apiVersion: string, kind: string, name: string, namespace: strin
 }
 
 export function namespaceObject(name: string, at: Revision): KubernetesObject {
-  return object("v1", "Namespace", name, undefined, { ...at, labels: { "kubernetes.io/metadata.name": name, "istio-injection": "enabled" } }, {});
+  return object(
+    "v1",
+    "Namespace",
+    name,
+    undefined,
+    { ...at, labels: { "kubernetes.io/metadata.name": name, "istio-injection": "enabled" } },
+    {},
+  );
 }
 
 export function nodeObject(node: number, at: Revision): KubernetesObject {
-  const labels = { "kubernetes.io/hostname": nodeName(node), "topology.kubernetes.io/region": region, "topology.kubernetes.io/zone": zoneOf(node) };
+  const labels = {
+    "kubernetes.io/hostname": nodeName(node),
+    "topology.kubernetes.io/region": region,
+    "topology.kubernetes.io/zone": zoneOf(node),
+  };
   return object("v1", "Node", nodeName(node), undefined, { ...at, labels }, {});
 }
 
-export function serviceObject(name: string, namespace: string, clusterIP: string, ports: readonly Port[], at: Revision): KubernetesObject {
-  return object("v1", "Service", name, namespace, { ...at, labels: { app: name } }, {
-    spec: {
-      type: "ClusterIP",
-      clusterIP,
-      clusterIPs: [clusterIP],
-      ports: ports.map(({ name, port, target }) => ({ name, port, targetPort: target, protocol: "TCP" })),
-      selector: { app: name },
+export function serviceObject(
+  name: string,
+  namespace: string,
+  clusterIP: string,
+  ports: readonly Port[],
+  at: Revision,
+): KubernetesObject {
+  return object(
+    "v1",
+    "Service",
+    name,
+    namespace,
+    { ...at, labels: { app: name } },
+    {
+      spec: {
+        type: "ClusterIP",
+        clusterIP,
+        clusterIPs: [clusterIP],
+        ports: ports.map(({ name, port, target }) => ({ name, port, targetPort: target, protocol: "TCP" })),
+        selector: { app: name },
+      },
     },
-  });
+  );
 }
 
 export function podLabels({ app, version, sidecar }: Pod): Readonly<Record<string, string>> {
@@ -97,42 +128,94 @@ export function podLabels({ app, version, sidecar }: Pod): Readonly<Record<strin
 export function podObject(pod: Pod, resourceVersion: number): KubernetesObject {
   const { name, namespace, app, version, ip, node, ports, age, ready } = pod;
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", controller: true, name: `${app}-${version}-5d4f6c7b8` };
-  const made = object("v1", "Pod", name, namespace, { age, resourceVersion, labels: { ...podLabels(pod), "pod-template-hash": "5d4f6c7b8" } }, {
-    spec: { serviceAccountName: app, nodeName: nodeName(node), containers: [{ name: "app", image: "example/app:1", ports: ports.map(({ name, target }) => ({ name, containerPort: target, protocol: "TCP" })) }] },
-    status: { phase: "Running", podIP: ip, podIPs: [{ ip }], conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
-  });
+  const made = object(
+    "v1",
+    "Pod",
+    name,
+    namespace,
+    { age, resourceVersion, labels: { ...podLabels(pod), "pod-template-hash": "5d4f6c7b8" } },
+    {
+      spec: {
+        serviceAccountName: app,
+        nodeName: nodeName(node),
+        containers: [
+          {
+            name: "app",
+            image: "example/app:1",
+            ports: ports.map(({ name, target }) => ({ name, containerPort: target, protocol: "TCP" })),
+          },
+        ],
+      },
+      status: {
+        phase: "Running",
+        podIP: ip,
+        podIPs: [{ ip }],
+        conditions: [{ type: "Ready", status: ready ? "True" : "False" }],
+      },
+    },
+  );
   return { ...made, metadata: { ...made.metadata, ownerReferences: [owner] } };
 }
 
-export function endpointSliceObject(service: string, namespace: string, ports: readonly Port[], pods: readonly Pod[], at: Revision): KubernetesObject {
-  return object("discovery.k8s.io/v1", "EndpointSlice", service, namespace, { ...at, labels: { "kubernetes.io/service-name": service } }, {
-    addressType: "IPv4",
-    endpoints: pods.map(({ name, ip, node, ready }) => ({
-      addresses: [ip],
-      conditions: { ready, serving: ready, terminating: false },
-      nodeName: nodeName(node),
-      zone: zoneOf(node),
-      targetRef: { kind: "Pod", name, namespace },
-    })),
-    ports: ports.map(({ name, target }) => ({ name, port: target, protocol: "TCP" })),
-  });
+export function endpointSliceObject(
+  service: string,
+  namespace: string,
+  ports: readonly Port[],
+  pods: readonly Pod[],
+  at: Revision,
+): KubernetesObject {
+  return object(
+    "discovery.k8s.io/v1",
+    "EndpointSlice",
+    service,
+    namespace,
+    { ...at, labels: { "kubernetes.io/service-name": service } },
+    {
+      addressType: "IPv4",
+      endpoints: pods.map(({ name, ip, node, ready }) => ({
+        addresses: [ip],
+        conditions: { ready, serving: ready, terminating: false },
+        nodeName: nodeName(node),
+        zone: zoneOf(node),
+        targetRef: { kind: "Pod", name, namespace },
+      })),
+      ports: ports.map(({ name, target }) => ({ name, port: target, protocol: "TCP" })),
+    },
+  );
 }
 
-export function istioObject(kind: string, name: string, namespace: string, at: Revision, spec: object): KubernetesObject {
+export function istioObject(
+  kind: string,
+  name: string,
+  namespace: string,
+  at: Revision,
+  spec: object,
+): KubernetesObject {
   const group = kind === "PeerAuthentication" || kind === "AuthorizationPolicy" ? "security" : "networking";
   return object(`${group}.istio.io/v1`, kind, name, namespace, at, { spec });
 }
 
 /** Two subsets by weight, a canary by a header, timeout and retries. `weight` of a hundred goes to v1. */
-export function virtualServiceObject(service: string, namespace: string, weight: number, timeoutSeconds: number, at: Revision): KubernetesObject {
-  const to = (subset: string): object => ({ destination: { host: hostOf(service, namespace), subset, port: { number: 80 } } });
+export function virtualServiceObject(
+  service: string,
+  namespace: string,
+  weight: number,
+  timeoutSeconds: number,
+  at: Revision,
+): KubernetesObject {
+  const to = (subset: string): object => ({
+    destination: { host: hostOf(service, namespace), subset, port: { number: 80 } },
+  });
   return istioObject("VirtualService", service, namespace, at, {
     hosts: [hostOf(service, namespace)],
     http: [
       { name: "canary", match: [{ headers: { "x-canary": { exact: "true" } } }], route: [to("v2")] },
       {
         name: "split",
-        route: [{ ...to("v1"), weight }, { ...to("v2"), weight: 100 - weight }],
+        route: [
+          { ...to("v1"), weight },
+          { ...to("v2"), weight: 100 - weight },
+        ],
         timeout: `${timeoutSeconds}s`,
         retries: { attempts: 3, perTryTimeout: "1s", retryOn: "5xx,reset,connect-failure" },
       },
@@ -140,25 +223,41 @@ export function virtualServiceObject(service: string, namespace: string, weight:
   });
 }
 
-export function destinationRuleObject(service: string, namespace: string, maxConnections: number, consecutive5xxErrors: number, at: Revision): KubernetesObject {
+export function destinationRuleObject(
+  service: string,
+  namespace: string,
+  maxConnections: number,
+  consecutive5xxErrors: number,
+  at: Revision,
+): KubernetesObject {
   return istioObject("DestinationRule", service, namespace, at, {
     host: hostOf(service, namespace),
     trafficPolicy: {
-      connectionPool: { tcp: { maxConnections, connectTimeout: "3s" }, http: { http1MaxPendingRequests: 128, maxRequestsPerConnection: 50 } },
+      connectionPool: {
+        tcp: { maxConnections, connectTimeout: "3s" },
+        http: { http1MaxPendingRequests: 128, maxRequestsPerConnection: 50 },
+      },
       outlierDetection: { consecutive5xxErrors, interval: "10s", baseEjectionTime: "30s", maxEjectionPercent: 50 },
     },
     subsets: ["v1", "v2"].map((version) => ({ name: version, labels: { version } })),
   });
 }
 
-/** Who may call what in a namespace: the namespace itself and the gateway. Only `revision` of its paths ever changes. */
+/**
+ * Who may call what in a namespace: the namespace itself and the gateway. Only `revision` of its paths ever changes.
+ */
 export function authorizationPolicyObject(namespace: string, revision: number, at: Revision): KubernetesObject {
   return istioObject("AuthorizationPolicy", "allow", namespace, at, {
     action: "ALLOW",
     rules: [
       {
-        from: [{ source: { namespaces: [namespace] } }, { source: { principals: [`cluster.local/ns/${rootNamespace}/sa/${gatewayName}`] } }],
-        to: [{ operation: { methods: ["GET", "POST"], paths: ["/api/*", ...(revision > 0 ? [`/rev-${revision}`] : [])] } }],
+        from: [
+          { source: { namespaces: [namespace] } },
+          { source: { principals: [`cluster.local/ns/${rootNamespace}/sa/${gatewayName}`] } },
+        ],
+        to: [
+          { operation: { methods: ["GET", "POST"], paths: ["/api/*", ...(revision > 0 ? [`/rev-${revision}`] : [])] } },
+        ],
       },
     ],
   });
@@ -175,7 +274,13 @@ export function gatewayObject(at: Revision): KubernetesObject {
 }
 
 /** A route of the gateway to a service; `revision` is in the prefix that it matches. */
-export function gatewayRouteObject(route: number, service: string, namespace: string, revision: number, at: Revision): KubernetesObject {
+export function gatewayRouteObject(
+  route: number,
+  service: string,
+  namespace: string,
+  revision: number,
+  at: Revision,
+): KubernetesObject {
   const destination = { host: hostOf(service, namespace), port: { number: 80 } };
   return istioObject("VirtualService", `gw-${route}`, rootNamespace, at, {
     hosts: [`gw-${route}.example.com`],

@@ -52,7 +52,14 @@ export function placeOf(pod: Pod, type: ProxyPlace["type"]): ProxyPlace {
       POD_PORTS: JSON.stringify(ports.map(({ name, target }) => ({ name, containerPort: target, protocol: "TCP" }))),
       ENVOY_PROMETHEUS_PORT: 15090,
       ENVOY_STATUS_PORT: 15021,
-      PROXY_CONFIG: { discoveryAddress: "istiod.istio-system.svc:15012", drainDuration: "45s", proxyAdminPort: 15000, serviceCluster: "istio-proxy", statNameLength: 189, statusPort: 15020 },
+      PROXY_CONFIG: {
+        discoveryAddress: "istiod.istio-system.svc:15012",
+        drainDuration: "45s",
+        proxyAdminPort: 15000,
+        serviceCluster: "istio-proxy",
+        statNameLength: 189,
+        statusPort: 15020,
+      },
     },
   };
 }
@@ -65,7 +72,10 @@ export function nodeOf({ id, cluster, metadata, region, zone }: ProxyPlace): Nod
     metadata,
     locality: { region, zone },
     userAgentName: "envoy",
-    userAgentVersionType: { case: "userAgentBuildVersion", value: { version: { majorNumber: 1, minorNumber: 37, patch: 0 } } },
+    userAgentVersionType: {
+      case: "userAgentBuildVersion",
+      value: { version: { majorNumber: 1, minorNumber: 37, patch: 0 } },
+    },
     clientFeatures: ["envoy.lb.does_not_support_overprovisioning", "envoy.lrs.supports_send_all_clusters"],
   });
 }

@@ -1,18 +1,44 @@
 /** What a server of configuration spends its time with. */
-export const categories = ["generation", "encoding", "xDS protocol", "HTTP/2", "TLS", "sockets", "garbage collection", "compiling", "files", "other"] as const;
+export const categories = [
+  "generation",
+  "encoding",
+  "xDS protocol",
+  "HTTP/2",
+  "TLS",
+  "sockets",
+  "garbage collection",
+  "compiling",
+  "files",
+  "other",
+] as const;
 export type Category = (typeof categories)[number];
 
 /** The first pattern that a frame matches says what it belongs to; a frame that matches none says nothing. */
 const patterns: readonly (readonly [RegExp, Category])[] = [
-  [/v8::internal::.*(Heap::|Scaveng|MarkCompact|Marking|Sweep|Evacuat|Evacuator|GCTracer|Collect(All)?Garbage|Marker|ConcurrentMark|ArrayBufferSweeper|YoungGeneration|LocalHeap|PagedSpace|NewSpace)/, "garbage collection"],
-  [/v8::internal::.*(Compil|Turbo|compiler::|baseline::|maglev|Parser|Parsing|Preparse|Scanner|Deoptimiz|OptimizingCompile)|v8::internal::compiler/, "compiling"],
-  [/\b(SSL_|ssl3_|tls_|tls1_|tls13_|EVP_|CRYPTO_|BIO_|bio_|aes|aesni|gcm|ossl_|RSA_|EC_|ecp_|sha\d|poly1305|chacha)|openssl|node::crypto|TLSWrap/i, "TLS"],
+  [
+    /v8::internal::.*(Heap::|Scaveng|MarkCompact|Marking|Sweep|Evacuat|Evacuator|GCTracer|Collect(All)?Garbage|Marker|ConcurrentMark|ArrayBufferSweeper|YoungGeneration|LocalHeap|PagedSpace|NewSpace)/,
+    "garbage collection",
+  ],
+  [
+    /v8::internal::.*(Compil|Turbo|compiler::|baseline::|maglev|Parser|Parsing|Preparse|Scanner|Deoptimiz|OptimizingCompile)|v8::internal::compiler/,
+    "compiling",
+  ],
+  [
+    /\b(SSL_|ssl3_|tls_|tls1_|tls13_|EVP_|CRYPTO_|BIO_|bio_|aes|aesni|gcm|ossl_|RSA_|EC_|ecp_|sha\d|poly1305|chacha)|openssl|node::crypto|TLSWrap/i,
+    "TLS",
+  ],
   [/nghttp2|node::http2|internal\/http2|grpc-call|transport\/grpc/, "HTTP/2"],
   [/packages\/xds-server\/dist\/wire\//, "encoding"],
   [/packages\/xds-server\/|packages\/push-report\/|apps\/istiod\/dist\/(reporting|metrics)/, "xDS protocol"],
-  [/packages\/(xds-generators|push-context|incremental|resources|service-discovery|explain|envoy-api|istio-api)\/|@bufbuild\/protobuf|apps\/istiod\/dist\/mesh-source/, "generation"],
+  [
+    /packages\/(xds-generators|push-context|incremental|resources|service-discovery|explain|envoy-api|istio-api)\/|@bufbuild\/protobuf|apps\/istiod\/dist\/mesh-source/,
+    "generation",
+  ],
   [/packages\/config-ingestion\/|node_modules\/yaml\/|internal\/fs|uv_fs|uv__fs|inotify/, "files"],
-  [/uv__(write|read|stream|try_write)|LibuvStream|StreamBase|internal\/stream_base|node:net|tcp_|sock_|__sys_send|__sys_recv|writev|sendmsg|do_iter_readv_writev|inet_/, "sockets"],
+  [
+    /uv__(write|read|stream|try_write)|LibuvStream|StreamBase|internal\/stream_base|node:net|tcp_|sock_|__sys_send|__sys_recv|writev|sendmsg|do_iter_readv_writev|inet_/,
+    "sockets",
+  ],
 ];
 
 const known = new Map<string, Category | undefined>();
@@ -22,7 +48,9 @@ function categoryOfFrame(frame: string): Category | undefined {
   return known.get(frame);
 }
 
-/** What a sample of the processor belongs to, by the innermost frame that tells. @param stack frames, innermost first */
+/**
+ * What a sample of the processor belongs to, by the innermost frame that tells. @param stack frames, innermost first
+ */
 export function categoryOf(stack: readonly string[]): Category {
   for (const frame of stack) {
     const category = categoryOfFrame(frame);

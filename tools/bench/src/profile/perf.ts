@@ -34,7 +34,9 @@ export interface Recording {
 export async function record(pid: number): Promise<Recording> {
   const own = await mkdtemp(join(tmpdir(), "perf-"));
   const file = join(own, "perf.data");
-  const perf = spawn("perf", ["record", "-q", "-F", String(samplesPerSecond), "-g", "-o", file, "-p", String(pid)], { stdio: ["ignore", "ignore", "pipe"] });
+  const perf = spawn("perf", ["record", "-q", "-F", String(samplesPerSecond), "-g", "-o", file, "-p", String(pid)], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let errors = "";
   perf.stderr.on("data", (text: Buffer) => (errors += text.toString()));
   const failed = await Promise.race([ended(perf), wait(500, undefined)]);
@@ -77,12 +79,23 @@ async function summarize(file: string, pid: number): Promise<Profile> {
     else stack.push(line.trim().replace(/^[0-9a-f]+ /, ""));
   }
   take();
-  const shares = (counts: ReadonlyMap<Category, number>): Record<Category, number> => Object.fromEntries(categories.map((category) => [category, (counts.get(category) ?? 0) / Math.max(1, samples)])) as Record<Category, number>;
-  const top = [...leaves].sort(([, a], [, b]) => b.samples - a.samples).slice(0, 40).map(([frame, { category, samples: count }]) => ({ category, frame, share: count / samples }));
+  const shares = (counts: ReadonlyMap<Category, number>): Record<Category, number> =>
+    Object.fromEntries(
+      categories.map((category) => [category, (counts.get(category) ?? 0) / Math.max(1, samples)]),
+    ) as Record<Category, number>;
+  const top = [...leaves]
+    .sort(([, a], [, b]) => b.samples - a.samples)
+    .slice(0, 40)
+    .map(([frame, { category, samples: count }]) => ({ category, frame, share: count / samples }));
   return { samples, shares: shares(all), mainThread: shares(main), top };
 }
 
 function ended(child: ChildProcess): Promise<string> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(`exit ${child.exitCode ?? child.signalCode}`);
-  return new Promise((resolve) => child.once("exit", (code, signal) => resolve(`exit ${code ?? signal}`)).once("error", (error) => resolve(error.message)));
+  if (child.exitCode !== null || child.signalCode !== null)
+    return Promise.resolve(`exit ${child.exitCode ?? child.signalCode}`);
+  return new Promise((resolve) =>
+    child
+      .once("exit", (code, signal) => resolve(`exit ${code ?? signal}`))
+      .once("error", (error) => resolve(error.message)),
+  );
 }

@@ -1,4 +1,5 @@
-// A server of the protocol alone, in a process of its own: sets that are there from the beginning, one for each class of clients.
+// A server of the protocol alone, in a process of its own: sets that are there from the beginning, one for each class
+// of clients.
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Cluster_DiscoveryType, ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
@@ -21,17 +22,58 @@ export type ClassServerMessage = { readonly port: number } | { readonly connecti
 const listeners = 8;
 
 function setsOf(namespace: string, clusters: number): ReadonlyMap<string, ResourceSet> {
-  const hosts = Array.from({ length: clusters }, (_, i) => `outbound|8080|${i % 2 === 0 ? "" : "v1"}|svc-${i >> 1}.${namespace}.svc.cluster.local`);
+  const hosts = Array.from(
+    { length: clusters },
+    (_, i) => `outbound|8080|${i % 2 === 0 ? "" : "v1"}|svc-${i >> 1}.${namespace}.svc.cluster.local`,
+  );
   const ads = { edsConfig: { configSourceSpecifier: { case: "ads", value: {} } } } as const;
-  const cluster = (name: string): Resource => resource(name, toBinary(ClusterSchema, create(ClusterSchema, { name, clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS }, edsClusterConfig: { ...ads, serviceName: name } })));
-  const endpoints = (clusterName: string): Resource => resource(clusterName, toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName })));
+  const cluster = (name: string): Resource =>
+    resource(
+      name,
+      toBinary(
+        ClusterSchema,
+        create(ClusterSchema, {
+          name,
+          clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
+          edsClusterConfig: { ...ads, serviceName: name },
+        }),
+      ),
+    );
+  const endpoints = (clusterName: string): Resource =>
+    resource(clusterName, toBinary(ClusterLoadAssignmentSchema, create(ClusterLoadAssignmentSchema, { clusterName })));
   const routes = Array.from({ length: listeners }, (_, i) => `${8000 + i}`);
   const listener = (routeConfigName: string): Resource => {
-    const manager = create(HttpConnectionManagerSchema, { statPrefix: routeConfigName, routeSpecifier: { case: "rds", value: { routeConfigName, configSource: { configSourceSpecifier: { case: "ads", value: {} } } } } });
-    const filter = { name: "envoy.filters.network.http_connection_manager", configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) } } as const;
-    return resource(`0.0.0.0_${routeConfigName}`, toBinary(ListenerSchema, create(ListenerSchema, { name: `0.0.0.0_${routeConfigName}`, statPrefix: namespace, filterChains: [{ filters: [filter] }] })));
+    const manager = create(HttpConnectionManagerSchema, {
+      statPrefix: routeConfigName,
+      routeSpecifier: {
+        case: "rds",
+        value: { routeConfigName, configSource: { configSourceSpecifier: { case: "ads", value: {} } } },
+      },
+    });
+    const filter = {
+      name: "envoy.filters.network.http_connection_manager",
+      configType: { case: "typedConfig", value: anyPack(HttpConnectionManagerSchema, manager) },
+    } as const;
+    return resource(
+      `0.0.0.0_${routeConfigName}`,
+      toBinary(
+        ListenerSchema,
+        create(ListenerSchema, {
+          name: `0.0.0.0_${routeConfigName}`,
+          statPrefix: namespace,
+          filterChains: [{ filters: [filter] }],
+        }),
+      ),
+    );
   };
-  const route = (name: string): Resource => resource(name, toBinary(RouteConfigurationSchema, create(RouteConfigurationSchema, { name, virtualHosts: [{ name: namespace, domains: ["*"] }] })));
+  const route = (name: string): Resource =>
+    resource(
+      name,
+      toBinary(
+        RouteConfigurationSchema,
+        create(RouteConfigurationSchema, { name, virtualHosts: [{ name: namespace, domains: ["*"] }] }),
+      ),
+    );
   return new Map([
     [clusterType, ResourceSet.of(hosts.map(cluster))],
     [endpointType, ResourceSet.of(hosts.map(endpoints))],
@@ -41,7 +83,10 @@ function setsOf(namespace: string, clusters: number): ReadonlyMap<string, Resour
 }
 
 /** Serves until its parent ends. */
-async function run({ namespaces, clusters }: ClassServerOptions, tell: (message: ClassServerMessage) => void): Promise<void> {
+async function run(
+  { namespaces, clusters }: ClassServerOptions,
+  tell: (message: ClassServerMessage) => void,
+): Promise<void> {
   const classes = new Map(namespaces.map((namespace) => [namespace, setsOf(namespace, clusters)]));
   const source: ResourceSource<ReadonlyMap<string, ResourceSet>> = {
     ready: () => true,

@@ -15,9 +15,14 @@ export interface IstiodOptions {
   readonly directory: string;
   /** Ports of 127.0.0.1: xDS in plaintext or TLS, then debug. Default: any free ones. */
   readonly ports?: readonly [xds: number, http: number] | undefined;
-  /** Serves TLS, with certificates and root of its own, and takes bearer tokens from this directory. Default: plaintext. */
+  /**
+   * Serves TLS, with certificates and root of its own, and takes bearer tokens from this directory. Default: plaintext.
+   */
   readonly tlsTokens?: string | undefined;
-  /** Flags for Node, such as those of a profiler; with any, it runs from its modules and not from the bundle, so that functions can be told apart by file. */
+  /**
+   * Flags for Node, such as those of a profiler; with any, it runs from its modules and not from the bundle, so that
+   * functions can be told apart by file.
+   */
   readonly execArgv?: readonly string[];
   /** Longest wait until it is ready, in milliseconds. Default 180,000. */
   readonly readyMs?: number;
@@ -45,29 +50,66 @@ const unbundled = fileURLToPath(new URL("../../dist/server/unbundled-istiod.js",
  *
  * @throws Error with what it wrote if it ends before
  */
-export async function startIstiod({ directory, ports, tlsTokens, execArgv = [], readyMs = 180_000 }: IstiodOptions): Promise<IstiodProcess> {
+export async function startIstiod({
+  directory,
+  ports,
+  tlsTokens,
+  execArgv = [],
+  readyMs = 180_000,
+}: IstiodOptions): Promise<IstiodProcess> {
   const own = await mkdtemp(join(tmpdir(), "istiod-bench-"));
   const readyFile = join(own, "ready");
   const [xdsPort, httpPort] = ports ?? [await freePort(), await freePort()];
   const xds = `127.0.0.1:${xdsPort}`;
-  const tls = tlsTokens === undefined ? ["--grpcAddr", xds, "--secureGRPCAddr", ""] : ["--grpcAddr", "", "--secureGRPCAddr", xds, "--caDir", join(own, "ca"), "--tokensDir", tlsTokens];
-  const flags = ["--configDir", directory, "--meshConfig", "", "--networksConfig", "", ...tls, "--httpAddr", `127.0.0.1:${httpPort}`, "--monitoringAddr", "", "--httpsAddr", "", "--shutdownDuration", "0s", "--readyFile", readyFile, "--log_output_level", "error"];
+  const tls =
+    tlsTokens === undefined
+      ? ["--grpcAddr", xds, "--secureGRPCAddr", ""]
+      : ["--grpcAddr", "", "--secureGRPCAddr", xds, "--caDir", join(own, "ca"), "--tokensDir", tlsTokens];
+  const flags = [
+    "--configDir",
+    directory,
+    "--meshConfig",
+    "",
+    "--networksConfig",
+    "",
+    ...tls,
+    "--httpAddr",
+    `127.0.0.1:${httpPort}`,
+    "--monitoringAddr",
+    "",
+    "--httpsAddr",
+    "",
+    "--shutdownDuration",
+    "0s",
+    "--readyFile",
+    readyFile,
+    "--log_output_level",
+    "error",
+  ];
   const begun = performance.now();
-  const child = fork(execArgv.length > 0 ? unbundled : join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js"), ["discovery", ...flags], {
-    // How many streams are let in a second is not what is measured.
-    env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
-    execArgv: [...execArgv, "--import", probe],
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
+  const child = fork(
+    execArgv.length > 0
+      ? unbundled
+      : join(dirname(createRequire(import.meta.url).resolve("@istiod/istiod/package.json")), "bin/istiod.js"),
+    ["discovery", ...flags],
+    {
+      // How many streams are let in a second is not what is measured.
+      env: { ...process.env, PILOT_MAX_REQUESTS_PER_SECOND: "100000" },
+      execArgv: [...execArgv, "--import", probe],
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    },
+  );
   let written = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text: Buffer) => (written = (written + text.toString()).slice(-10_000)));
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (text: Buffer) => (written = (written + text.toString()).slice(-10_000)));
   const stop = async (): Promise<void> => {
     await ended(child);
     await rm(own, { recursive: true, force: true });
   };
   try {
     while (!existsSync(readyFile)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`istiod ended with ${child.exitCode ?? child.signalCode}:\n${written}`);
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`istiod ended with ${child.exitCode ?? child.signalCode}:\n${written}`);
       if (performance.now() - begun > readyMs) throw new Error(`istiod was not ready after ${readyMs} ms:\n${written}`);
       await wait(20);
     }
@@ -75,7 +117,16 @@ export async function startIstiod({ directory, ports, tlsTokens, execArgv = [], 
     let last: Promise<unknown> = Promise.resolve();
     return {
       pid: child.pid ?? 0,
-      xds: tlsTokens === undefined ? address : { ...address, tls: { ca: await readFile(join(own, "ca", "ca-cert.pem"), "utf8"), servername: "istiod.istio-system.svc" } },
+      xds:
+        tlsTokens === undefined
+          ? address
+          : {
+              ...address,
+              tls: {
+                ca: await readFile(join(own, "ca", "ca-cert.pem"), "utf8"),
+                servername: "istiod.istio-system.svc",
+              },
+            },
       http: `http://127.0.0.1:${httpPort}`,
       readyMs: performance.now() - begun,
       heap(request) {

@@ -1,4 +1,5 @@
-// Loaded into istiod's process beside istiod; answers what is asked over the channel of the process that started it, and ends with that one.
+// Loaded into istiod's process beside istiod; answers what is asked over the channel of the process that started it,
+// and ends with that one.
 import { getHeapCodeStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
@@ -22,7 +23,12 @@ if (process.send !== undefined) {
     if (request === "collect") collect();
     const { heapUsed, external } = process.memoryUsage();
     const { code_and_metadata_size, bytecode_and_metadata_size } = getHeapCodeStatistics();
-    process.send?.({ rss, heap: heapUsed, external, code: code_and_metadata_size + bytecode_and_metadata_size } satisfies HeapReport);
+    process.send?.({
+      rss,
+      heap: heapUsed,
+      external,
+      code: code_and_metadata_size + bytecode_and_metadata_size,
+    } satisfies HeapReport);
   });
   process.on("disconnect", () => process.exit(1));
 }

@@ -29,7 +29,10 @@ export function selfReport(url: string): SelfReport {
       return {
         pushes: byType(text, "pilot_xds_pushes"),
         bytes: byType(text, "pilot_xds_config_size_bytes_sum"),
-        proxies: [...text.matchAll(/^pilot_xds(?:\{[^}]*\})? (\d+)/gm)].reduce((sum, [, value]) => sum + Number(value), 0),
+        proxies: [...text.matchAll(/^pilot_xds(?:\{[^}]*\})? (\d+)/gm)].reduce(
+          (sum, [, value]) => sum + Number(value),
+          0,
+        ),
       };
     },
     async changes(after) {
@@ -41,6 +44,7 @@ export function selfReport(url: string): SelfReport {
 
 function byType(text: string, metric: string): Record<string, number> {
   const values: Record<string, number> = {};
-  for (const [, type, value] of text.matchAll(new RegExp(`^${metric}\\{type="([^"]*)"\\} (\\S+)$`, "gm"))) values[type ?? ""] = Number(value);
+  for (const [, type, value] of text.matchAll(new RegExp(`^${metric}\\{type="([^"]*)"\\} (\\S+)$`, "gm")))
+    values[type ?? ""] = Number(value);
   return values;
 }

@@ -11,15 +11,16 @@ export interface Memory {
 let ticksPerSecond: number | undefined;
 
 /**
- * CPU seconds that a process has used, of all its threads: by the scheduler's nanoseconds of each thread that lives, or where the kernel
- * does not tell those, by the hundredths of /proc/PID/stat.
+ * CPU seconds that a process has used, of all its threads: by the scheduler's nanoseconds of each thread that lives, or
+ * where the kernel does not tell those, by the hundredths of /proc/PID/stat.
  *
  * @throws Error if there is no such process
  */
 export function cpuSeconds(pid: number): number {
   try {
     let nanoseconds = 0;
-    for (const thread of readdirSync(`/proc/${pid}/task`)) nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
+    for (const thread of readdirSync(`/proc/${pid}/task`))
+      nanoseconds += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]);
     if (nanoseconds > 0) return nanoseconds / 1e9;
   } catch {
     // A thread that ended meanwhile, or a kernel without schedstat.
@@ -33,7 +34,8 @@ export function cpuSeconds(pid: number): number {
 
 export function memory(pid: number): Memory {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
-  const bytes = (field: string): number => Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
+  const bytes = (field: string): number =>
+    Number(new RegExp(`^${field}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
   return { rss: bytes("VmRSS"), peak: bytes("VmHWM") };
 }
 

@@ -41,7 +41,8 @@ export async function makePodNetwork(subnet: Subnet): Promise<PodNetwork> {
       await must(localRun(), `ip -n ${inner} link set eth0 up`);
       await must(localRun(), `ip -n ${inner} route add default via ${gateway}`);
     },
-    capture: async (pod, capture) => void (await applyCapture({ ...defaultCapture, ...capture }, { run: localRun(inside(pod), env) })),
+    capture: async (pod, capture) =>
+      void (await applyCapture({ ...defaultCapture, ...capture }, { run: localRun(inside(pod), env) })),
     close: async () => {
       for (const pod of pods) await localRun()("ip", ["netns", "del", namespace(pod)]);
       await localRun()("ip", ["link", "del", bridge]);
@@ -59,7 +60,10 @@ export async function whyNoRedirection(): Promise<string | undefined> {
   const made = await localRun()("ip", ["netns", "add", name]);
   if (made.code !== 0) return `network namespaces cannot be made here: ${made.stderr.trim()}`;
   try {
-    await applyCapture({ ...defaultCapture, outboundRanges: "*", inboundPorts: "*" }, { run: localRun(["ip", "netns", "exec", name], env) });
+    await applyCapture(
+      { ...defaultCapture, outboundRanges: "*", inboundPorts: "*" },
+      { run: localRun(["ip", "netns", "exec", name], env) },
+    );
     return undefined;
   } catch (error) {
     return `this kernel takes no rules of redirection: ${(error as Error).message.split("\n")[0]}`;

@@ -13,7 +13,12 @@ export interface PodSettings {
 
 /** What a pod is to do. */
 export type PodOrder = { readonly id: number } & (
-  | { readonly kind: "http"; readonly host: string; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly kind: "http";
+      readonly host: string;
+      readonly url: string;
+      readonly headers: Readonly<Record<string, string>>;
+    }
   | { readonly kind: "tcp"; readonly host: string; readonly port: number; readonly text: string }
   | { readonly kind: "dns"; readonly server: string; readonly name: string }
 );

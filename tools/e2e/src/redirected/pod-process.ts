@@ -4,7 +4,10 @@ import { startApplication } from "../application.js";
 import { call } from "../call.js";
 import type { PodAnswer, PodOrder, PodSettings } from "./pod-orders.js";
 
-/** What runs in a pod beside the proxy: applications, and calls to others. It is told what to do by messages, and is not root. */
+/**
+ * What runs in a pod beside the proxy: applications, and calls to others. It is told what to do by messages, and is not
+ * root.
+ */
 const { name, version, httpPorts, tcpPorts } = JSON.parse(process.argv[2] ?? "{}") as PodSettings;
 // Traffic of the proxy's user would not be redirected.
 process.setgroups?.([]);
@@ -13,7 +16,14 @@ process.setuid?.(65534);
 
 for (const port of httpPorts) await startApplication({ name, version, address: "0.0.0.0", port });
 for (const port of tcpPorts) {
-  await new Promise<void>((resolve) => void createServer((socket) => void socket.on("error", () => undefined).pipe(socket)).listen(port, "0.0.0.0", resolve));
+  await new Promise<void>(
+    (resolve) =>
+      void createServer((socket) => void socket.on("error", () => undefined).pipe(socket)).listen(
+        port,
+        "0.0.0.0",
+        resolve,
+      ),
+  );
 }
 
 process.on("message", (order: PodOrder) => {
@@ -26,7 +36,10 @@ process.send?.({ ready: true });
 
 async function carryOut(order: PodOrder): Promise<PodAnswer> {
   if (order.kind === "http") {
-    const { status, headers, text, seen } = await call(order.host, order.url, { headers: order.headers, timeout: 5000 });
+    const { status, headers, text, seen } = await call(order.host, order.url, {
+      headers: order.headers,
+      timeout: 5000,
+    });
     return { status, headers, text, seen };
   }
   if (order.kind === "dns") {

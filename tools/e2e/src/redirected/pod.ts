@@ -21,7 +21,10 @@ export interface Pod {
 }
 
 const program = fileURLToPath(new URL("../../dist/redirected/pod-process.js", import.meta.url));
-const agent = join(dirname(createRequire(import.meta.url).resolve("@istiod/pilot-agent/package.json")), "bin/pilot-agent.js");
+const agent = join(
+  dirname(createRequire(import.meta.url).resolve("@istiod/pilot-agent/package.json")),
+  "bin/pilot-agent.js",
+);
 
 /** Why pods have nothing to run; undefined where they have. */
 export function whyNoPods(): string | undefined {
@@ -31,7 +34,10 @@ export function whyNoPods(): string | undefined {
 
 /** Starts the applications of a pod. @param inside words before the command line by which it runs there */
 export async function startPod(inside: readonly string[], settings: PodSettings): Promise<Pod> {
-  const child = start(inside, [program, JSON.stringify(settings)], { env: { PATH: process.env["PATH"] }, stdio: ["ignore", "ignore", "inherit", "ipc"] });
+  const child = start(inside, [program, JSON.stringify(settings)], {
+    env: { PATH: process.env["PATH"] },
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+  });
   const waiting = new Map<number, (answer: PodAnswer) => void>();
   let orders = 0;
   await new Promise<void>((resolve, reject) => {
@@ -55,15 +61,39 @@ export async function startPod(inside: readonly string[], settings: PodSettings)
 }
 
 /** Starts the agent of a pod, with its Envoy; resolves when Envoy is ready to take traffic. Gives what ends both. */
-export async function startPodProxy(inside: readonly string[], of: Workload, istiod: IstiodPlaces, envoy: string): Promise<() => Promise<void>> {
+export async function startPodProxy(
+  inside: readonly string[],
+  of: Workload,
+  istiod: IstiodPlaces,
+  envoy: string,
+): Promise<() => Promise<void>> {
   const directory = await prepareDirectory(of, istiod);
-  const args = [agent, "proxy", "sidecar", "--directory", directory, "--proxyLogLevel", process.env["E2E_ENVOY_LOG"] ?? "error", "--log_output_level", process.env["E2E_AGENT_LOG"] ?? "error"];
-  const child = start(inside, args, { env: { ...proxyEnvironment(of, istiod, envoy), ...ownEnvironment(of) }, stdio: ["ignore", "ignore", "inherit"], gid: proxyGroup });
+  const args = [
+    agent,
+    "proxy",
+    "sidecar",
+    "--directory",
+    directory,
+    "--proxyLogLevel",
+    process.env["E2E_ENVOY_LOG"] ?? "error",
+    "--log_output_level",
+    process.env["E2E_AGENT_LOG"] ?? "error",
+  ];
+  const child = start(inside, args, {
+    env: { ...proxyEnvironment(of, istiod, envoy), ...ownEnvironment(of) },
+    stdio: ["ignore", "ignore", "inherit"],
+    gid: proxyGroup,
+  });
   try {
-    await eventually(`the proxy of ${of.name} is ready`, async () => {
-      if (child.process.exitCode !== null) throw new Error(`the agent ended with ${child.process.exitCode}`);
-      return (await fetch(`http://${of.address}:15021/healthz/ready`)).ok;
-    }, 60_000, 50);
+    await eventually(
+      `the proxy of ${of.name} is ready`,
+      async () => {
+        if (child.process.exitCode !== null) throw new Error(`the agent ended with ${child.process.exitCode}`);
+        return (await fetch(`http://${of.address}:15021/healthz/ready`)).ok;
+      },
+      60_000,
+      50,
+    );
   } catch (error) {
     await child.kill();
     throw error;

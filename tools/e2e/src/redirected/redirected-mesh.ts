@@ -33,7 +33,9 @@ export interface RedirectedMeshOptions {
   readonly istiodEnv?: Readonly<Record<string, string>>;
 }
 
-/** A mesh in which each workload has a network of its own and its traffic is led through its proxy, as in Kubernetes. */
+/**
+ * A mesh in which each workload has a network of its own and its traffic is led through its proxy, as in Kubernetes.
+ */
 export interface RedirectedMesh {
   /** This machine, as pods see it. */
   readonly gateway: string;
@@ -43,7 +45,11 @@ export interface RedirectedMesh {
   /** The cluster IP of a workload's service. */
   service(workload: string): string;
   /** Has a workload's application ask for a URL at an address, by default the URL's host. */
-  http(from: string, url: string, options?: { readonly at?: string; readonly headers?: Readonly<Record<string, string>> }): Promise<PodAnswer>;
+  http(
+    from: string,
+    url: string,
+    options?: { readonly at?: string; readonly headers?: Readonly<Record<string, string>> },
+  ): Promise<PodAnswer>;
   /** Has it send text, and give what comes back. */
   tcp(from: string, host: string, port: number, text: string): Promise<PodAnswer>;
   /** Has it ask a server for the addresses of a name. */
@@ -57,9 +63,9 @@ export interface RedirectedMesh {
 }
 
 /**
- * Whose traffic is left alone. Proxies are root here, since nobody else may read this repository everywhere, and of a group of
- * their own; applications are neither. A transparent proxy must be root anyway, and as in Kubernetes is known by its group alone: the rules for
- * its user would lead its calls of the application back to it.
+ * Whose traffic is left alone. Proxies are root here, since nobody else may read this repository everywhere, and of a
+ * group of their own; applications are neither. A transparent proxy must be root anyway, and as in Kubernetes is known
+ * by its group alone: the rules for its user would lead its calls of the application back to it.
  */
 function proxyOwner(inbound: "REDIRECT" | "TPROXY"): { readonly proxyUid: string; readonly proxyGid: string } {
   return { proxyUid: inbound === "TPROXY" ? String(proxyGroup) : "0", proxyGid: String(proxyGroup) };
@@ -68,8 +74,15 @@ function proxyOwner(inbound: "REDIRECT" | "TPROXY"): { readonly proxyUid: string
 /** The agent's and Envoy's own ports, which injection leaves out. */
 const ownPorts = "15090,15021,15020";
 
-/** Starts a mesh; resolves when all proxies are ready. @throws Error where that cannot be: ask `whyNoRedirection` first */
-export async function startRedirectedMesh({ workloads: options, inbound = "REDIRECT", objects = "", istiodEnv = {} }: RedirectedMeshOptions): Promise<RedirectedMesh> {
+/**
+ * Starts a mesh; resolves when all proxies are ready. @throws Error where that cannot be: ask `whyNoRedirection` first
+ */
+export async function startRedirectedMesh({
+  workloads: options,
+  inbound = "REDIRECT",
+  objects = "",
+  istiodEnv = {},
+}: RedirectedMeshOptions): Promise<RedirectedMesh> {
   const envoy = await findEnvoy();
   if (!envoy) throw new Error("no Envoy: ask whyNoEnvoy() first");
   const subnet = await claimSubnet();
@@ -85,9 +98,18 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
   const index = (name: string): number => workloads.findIndex((w) => w.name === name);
   const pod = (name: string): Pod => pods.get(name) ?? fail(`no workload ${name} in this mesh`);
   const address = (name: string): string => workloads[index(name)]?.address ?? fail(`no workload ${name} in this mesh`);
-  const places: IstiodPlaces = { address: subnet.pod(254), debugAddress: subnet.address(253), config: join(work, "config"), work, env: istiodEnv };
+  const places: IstiodPlaces = {
+    address: subnet.pod(254),
+    debugAddress: subnet.address(253),
+    config: join(work, "config"),
+    work,
+    env: istiodEnv,
+  };
   const write = async (file: string, text: string): Promise<void> => {
-    await writeFile(join(work, "being-written"), text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => address(name)));
+    await writeFile(
+      join(work, "being-written"),
+      text.replaceAll(/\{\{([\w-]+)\}\}/g, (_, name: string) => address(name)),
+    );
     await rename(join(work, "being-written"), join(places.config, `${file}.yaml`));
   };
   const close = async (): Promise<void> => {
@@ -116,8 +138,21 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
         const { name, version = "", httpPorts = [servicePort], tcpPorts = [] } = w;
         pods.set(name, await startPod(inside(name), { name, version, httpPorts, tcpPorts }));
         if (w.proxy === "none") return;
-        await network?.capture(name, { ...proxyOwner(inbound), inboundMode: inbound, inboundPorts: "*", inboundPortsExclude: ownPorts, outboundRanges: "*", redirectDns: true, dnsServers: [gateway] });
-        const env = { ISTIO_META_DNS_CAPTURE: "true", DNS_RESOLV_CONF: join(work, "resolv.conf"), ISTIO_META_INTERCEPTION_MODE: inbound, ...w.env };
+        await network?.capture(name, {
+          ...proxyOwner(inbound),
+          inboundMode: inbound,
+          inboundPorts: "*",
+          inboundPortsExclude: ownPorts,
+          outboundRanges: "*",
+          redirectDns: true,
+          dnsServers: [gateway],
+        });
+        const env = {
+          ISTIO_META_DNS_CAPTURE: "true",
+          DNS_RESOLV_CONF: join(work, "resolv.conf"),
+          ISTIO_META_INTERCEPTION_MODE: inbound,
+          ...w.env,
+        };
         proxies.push(await startPodProxy(inside(name), { ...w, env }, places, envoy));
       }),
     );
@@ -126,14 +161,17 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
       directory: (name) => join(work, "agents", name),
       address,
       service: (name) => subnet.service(known.findIndex((w) => w.name === name) + 1),
-      http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) => pod(from).order({ kind: "http", host: at, url, headers }),
+      http: (from, url, { at = new URL(url).hostname, headers = {} } = {}) =>
+        pod(from).order({ kind: "http", host: at, url, headers }),
       tcp: (from, host, port, text) => pod(from).order({ kind: "tcp", host, port, text }),
       dns: async (from, name, server) => pod(from).order({ kind: "dns", name, server }),
       apply: async (file, text) => {
         await write(file, text);
         await write("marker", marker(++writes));
         const debug = places.debugAddress ?? places.address;
-        await eventually("istiod has read what was written", async () => (await (await fetch(`http://${debug}:8080/debug/registryz`)).text()).includes(`revision-${writes}.marker`));
+        await eventually("istiod has read what was written", async () =>
+          (await (await fetch(`http://${debug}:8080/debug/registryz`)).text()).includes(`revision-${writes}.marker`),
+        );
         let quiet = 0;
         await eventually("every proxy has acknowledged", async () => {
           quiet = acknowledged(await readStatus(debug)) ? quiet + 1 : 0;
@@ -142,7 +180,12 @@ export async function startRedirectedMesh({ workloads: options, inbound = "REDIR
       },
       stat: async (name, stat) => {
         const filter = encodeURIComponent(`^${stat.replaceAll(/[.|^$]/g, "\\$&")}$`);
-        const { text = "" } = await pod(name).order({ kind: "http", host: "127.0.0.1", url: `http://envoy:15000/stats?filter=${filter}`, headers: {} });
+        const { text = "" } = await pod(name).order({
+          kind: "http",
+          host: "127.0.0.1",
+          url: `http://envoy:15000/stats?filter=${filter}`,
+          headers: {},
+        });
         return Number(/: (\d+)/.exec(text)?.[1] ?? 0);
       },
       refusals: () => refusalsIn(istiod?.lines ?? []),

@@ -43,7 +43,9 @@ const needs: Readonly<Record<string, string>> = {
 
 /** Programs that pages call. */
 const programs = new Set(
-  "npx npm node istiod pilot-agent istioctl kubectl helm docker curl python3 pip git mkdir cp mv rm cat echo printf sed head tail grep jq openssl export cd ls diff kill wait sleep envoy".split(" "),
+  "npx npm node istiod pilot-agent istioctl kubectl helm docker curl python3 pip git mkdir cp mv rm cat echo printf sed head tail grep jq openssl export cd ls diff kill wait sleep envoy".split(
+    " ",
+  ),
 );
 
 /** Reports whether a line begins with a program that pages call, or with variables that are set for one. */
@@ -53,8 +55,8 @@ function startsWithCommand(line: string): boolean {
 }
 
 /**
- * Returns the blocks of commands of a page: fences without a language that begin with `$ ` or with a command, and all fences
- * of a shell.
+ * Returns the blocks of commands of a page: fences without a language that begin with `$ ` or with a command, and all
+ * fences of a shell.
  *
  * @throws Error with the page's line where an info string has a marker that is none.
  */
@@ -67,17 +69,25 @@ export function commandBlocks(page: string, text: string): readonly CommandBlock
     const start = at + 1;
     const indent = fence[1]?.length ?? 0;
     const body: string[] = [];
-    for (at++; at < lines.length && !/^ *```+ *$/.test(lines[at] ?? ""); at++) body.push((lines[at] ?? "").slice(indent));
+    for (at++; at < lines.length && !/^ *```+ *$/.test(lines[at] ?? ""); at++)
+      body.push((lines[at] ?? "").slice(indent));
     const [language = "", ...words] = (fence[2] ?? "").trim().split(/\s+/);
     if (!languages.has(language)) continue;
     const first = body[0] ?? "";
     if (language === "" && !first.startsWith("$ ") && !startsWithCommand(first)) continue;
     const block = { line: start, commands: commandsOf(body, start + 1), markers: markersOf(words, `${page}:${start}`) };
     const { background, ready, skip } = block.markers;
-    const outside = block.commands.map(({ text: typed }) => /^(?:kubectl|helm|docker|istioctl|npm)\b/.exec(typed)?.[0]).find((program) => program !== undefined);
-    if (outside !== undefined && !skip) throw new Error(`${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${outside === "npm" ? "setup, slow or covered=FILE" : outside === "istioctl" ? "needs=istioctl" : "needs=kubernetes"}`);
+    const outside = block.commands
+      .map(({ text: typed }) => /^(?:kubectl|helm|docker|istioctl|npm)\b/.exec(typed)?.[0])
+      .find((program) => program !== undefined);
+    if (outside !== undefined && !skip)
+      throw new Error(
+        `${page}:${start}: ${outside} acts on things outside of the test; mark the block by ${outside === "npm" ? "setup, slow or covered=FILE" : outside === "istioctl" ? "needs=istioctl" : "needs=kubernetes"}`,
+      );
     if ((background || block.commands.some(({ text: typed }) => /[^&]&$/.test(typed))) && !ready && !skip) {
-      throw new Error(`${page}:${start}: a command in the background needs the marker ready=URL, by which the test sees that it runs`);
+      throw new Error(
+        `${page}:${start}: a command in the background needs the marker ready=URL, by which the test sees that it runs`,
+      );
     }
     blocks.push(block);
   }
@@ -93,10 +103,14 @@ function markersOf(words: readonly string[], place: string): Markers {
     else if (name === "exit" && /^\d+$/.test(value)) markers = { ...markers, exit: Number(value) };
     else if (word === "setup") markers = { ...markers, skip: "sets up the checkout, without which no test runs" };
     else if (name === "slow" && value === "") markers = { ...markers, skip: "takes long" };
-    else if (name === "covered" && value !== "") markers = { ...markers, skip: `covered by ${value}`, coveredBy: value };
+    else if (name === "covered" && value !== "")
+      markers = { ...markers, skip: `covered by ${value}`, coveredBy: value };
     else if (word === "needs=envoy") markers = { ...markers, needsEnvoy: true };
     else if (name === "needs" && value in needs) markers = { ...markers, skip: needs[value] ?? "" };
-    else throw new Error(`${place}: ${word} is no marker of a command block: background, ready=URL, exit=N, setup, slow, covered=FILE or needs=${["envoy", ...Object.keys(needs)].join("|")}`);
+    else
+      throw new Error(
+        `${place}: ${word} is no marker of a command block: background, ready=URL, exit=N, setup, slow, covered=FILE or needs=${["envoy", ...Object.keys(needs)].join("|")}`,
+      );
   }
   return markers;
 }
@@ -117,7 +131,11 @@ function commandsOf(body: readonly string[], firstLine: number): readonly PageCo
     }
     open = unfinished(commands.at(-1)?.text ?? "");
   }
-  return commands.map(({ line, text, output }) => ({ line, text, ...(output?.some((shown) => shown.trim() !== "") && { output }) }));
+  return commands.map(({ line, text, output }) => ({
+    line,
+    text,
+    ...(output?.some((shown) => shown.trim() !== "") && { output }),
+  }));
 }
 
 /** Returns what the last typed line waits for: a line after a backslash, or the end of a here-document. */

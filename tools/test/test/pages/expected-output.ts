@@ -1,8 +1,9 @@
 /**
- * Compares output with what a page shows. `…` or `...` in a line stands for anything in that line, and alone in a line for any
- * number of lines. White space at the end of lines, and empty lines at the end, do not count.
+ * Compares output with what a page shows. `…` or `...` in a line stands for anything in that line, and alone in a line
+ * for any number of lines. White space at the end of lines, and empty lines at the end, do not count.
  *
- * @returns The first line that a page shows and the output lacks, or that the output has in addition; undefined where they agree.
+ * @returns The first line that a page shows and the output lacks, or that the output has in addition; undefined where
+ *   they agree.
  */
 export function outputDifference(shown: readonly string[], output: string): string | undefined {
   const expected = trimmed(shown);
@@ -16,7 +17,10 @@ export function outputDifference(shown: readonly string[], output: string): stri
     const key = line * (actual.length + 1) + at;
     if (failed.has(key)) return false;
     const wanted = pattern[line];
-    const found = wanted === undefined ? matches(line + 1, at) || (at < actual.length && matches(line, at + 1)) : at < actual.length && wanted.test(actual[at] ?? "") && matches(line + 1, at + 1);
+    const found =
+      wanted === undefined
+        ? matches(line + 1, at) || (at < actual.length && matches(line, at + 1))
+        : at < actual.length && wanted.test(actual[at] ?? "") && matches(line + 1, at + 1);
     if (!found) failed.add(key);
     return found;
   };

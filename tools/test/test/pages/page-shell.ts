@@ -17,8 +17,8 @@ export interface CommandResult {
 }
 
 /**
- * A shell in a scratch copy of the repository, in which the commands of one page are typed one after the other. `npx` and the
- * repository's commands run what is built; everything that is started ends with the shell.
+ * A shell in a scratch copy of the repository, in which the commands of one page are typed one after the other. `npx`
+ * and the repository's commands run what is built; everything that is started ends with the shell.
  */
 export class PageShell {
   #count = 0;
@@ -35,12 +35,18 @@ export class PageShell {
     const bin = join(directory, "bin");
     await Promise.all([mkdir(work), mkdir(bin), mkdir(join(directory, "home"))]);
     await cp(join(root, "samples"), join(work, "samples"), { recursive: true });
-    for (const name of ["node_modules", "package.json", "docs", "packages", "apps", "tools"]) await symlink(join(root, name), join(work, name));
+    for (const name of ["node_modules", "package.json", "docs", "packages", "apps", "tools"])
+      await symlink(join(root, name), join(work, name));
     const places = await claimPlaces();
     await writeCommands(bin, root, places);
     const env = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, HOME: join(directory, "home"), LANG: "C.UTF-8" };
     // A process group of its own, so that whatever a page starts can be ended.
-    const shell = spawn("bash", ["--noprofile", "--norc"], { cwd: work, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
+    const shell = spawn("bash", ["--noprofile", "--norc"], {
+      cwd: work,
+      env,
+      stdio: ["pipe", "pipe", "pipe"],
+      detached: true,
+    });
     // Where the test itself is killed, the end of its input ends the shell and what it has started.
     shell.stdin?.write("trap 'kill 0' EXIT\n");
     return new PageShell(shell, directory, places);
@@ -63,7 +69,13 @@ export class PageShell {
   async answers(url: string): Promise<boolean> {
     const deadline = performance.now() + longestStartMs;
     while (performance.now() < deadline) {
-      if (await fetch(this.places.moved(url)).then(({ ok }) => ok, () => false)) return true;
+      if (
+        await fetch(this.places.moved(url)).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      )
+        return true;
       await sleep(50);
     }
     return false;
@@ -94,7 +106,10 @@ export class PageShell {
       };
       const read = (data: Buffer): void => (settle(), resolve(Number(data.toString())));
       const exited = (): void => (settle(), reject(new Error("the shell has ended")));
-      const timer = setTimeout(() => (settle(), reject(new Error(`no end after ${longestCommandMs / 1000} s`))), longestCommandMs);
+      const timer = setTimeout(
+        () => (settle(), reject(new Error(`no end after ${longestCommandMs / 1000} s`))),
+        longestCommandMs,
+      );
       stdout.on("data", read);
       this.shell.once("exit", exited);
       stdin.write(line);
@@ -111,15 +126,25 @@ function signal(group: number, name: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** Writes `npx` without its look into the registry, and the repository's commands with ports that are free where a page leaves them out. */
+/**
+ * Writes `npx` without its look into the registry, and the repository's commands with ports that are free where a page
+ * leaves them out.
+ */
 async function writeCommands(bin: string, root: string, { discoveryFlags, istiodUrl }: Places): Promise<void> {
   const installed = (name: string): string => join(root, "node_modules", ".bin", name);
   const adding = (flags: readonly string[]): string =>
-    flags.map((flag) => `case " $* " in *" ${flag.split("=")[0]} "*|*" ${flag.split("=")[0]}="*) ;; *) set -- "$@" "${flag}" ;; esac`).join("\n");
+    flags
+      .map(
+        (flag) =>
+          `case " $* " in *" ${flag.split("=")[0]} "*|*" ${flag.split("=")[0]}="*) ;; *) set -- "$@" "${flag}" ;; esac`,
+      )
+      .join("\n");
   const commands = {
     npx: 'exec "$@"',
     istiod: `case "$1" in\ndiscovery)\n${adding(discoveryFlags)}\n;;\nstatus)\n${adding([`--istiod=${istiodUrl}`])}\n;;\nesac\nexec ${installed("istiod")} "$@"`,
-    ...Object.fromEntries(["pilot-agent", "istiod-envoy", "istiod-iptables"].map((name) => [name, `exec ${installed(name)} "$@"`])),
+    ...Object.fromEntries(
+      ["pilot-agent", "istiod-envoy", "istiod-iptables"].map((name) => [name, `exec ${installed(name)} "$@"`]),
+    ),
   };
   for (const [name, script] of Object.entries(commands)) {
     await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);

@@ -5,11 +5,17 @@ import type { AddressInfo } from "node:net";
 const istiodPorts = [8080, 9876, 15010, 15012, 15014] as const;
 
 /** Flags of `istiod discovery` with the addresses that they have by default. */
-const discoveryDefaults = { grpcAddr: ":15010", secureGRPCAddr: ":15012", httpAddr: ":8080", monitoringAddr: ":15014", ctrlz_port: "9876" };
+const discoveryDefaults = {
+  grpcAddr: ":15010",
+  secureGRPCAddr: ":15012",
+  httpAddr: ":8080",
+  monitoringAddr: ":15014",
+  ctrlz_port: "9876",
+};
 
 /**
- * Ports and addresses in the place of the fixed ones that pages name, so that pages can be run beside other tests and beside an
- * istiod of the machine. This is the only place where what a page says is changed.
+ * Ports and addresses in the place of the fixed ones that pages name, so that pages can be run beside other tests and
+ * beside an istiod of the machine. This is the only place where what a page says is changed.
  */
 export interface Places {
   /** Returns a page's text with the ports and addresses of this machine. */
@@ -30,14 +36,19 @@ export async function claimPlaces(): Promise<Places> {
   const third = 1 + Math.floor(Math.random() * 250);
   const second = 130 + Math.floor(Math.random() * 60);
   // Behind a host, or at the beginning of a flag's value: not the targetPort of YAML.
-  const ports = (names: Iterable<string>): RegExp => new RegExp(`(?<=(?:\\d\\.\\d+|localhost|[\\s"'=]):|--ctrlz_port[ =])(?:${[...names].join("|")})\\b`, "g");
+  const ports = (names: Iterable<string>): RegExp =>
+    new RegExp(`(?<=(?:\\d\\.\\d+|localhost|[\\s"'=]):|--ctrlz_port[ =])(?:${[...names].join("|")})\\b`, "g");
   const outward = ports(byPort.keys());
   const back = ports(byMoved.keys());
-  const moved = (text: string): string => text.replace(outward, (port) => byPort.get(port) ?? port).replaceAll("127.0.1.", `127.${second}.${third}.`);
+  const moved = (text: string): string =>
+    text.replace(outward, (port) => byPort.get(port) ?? port).replaceAll("127.0.1.", `127.${second}.${third}.`);
   return {
     moved,
-    restored: (output) => output.replace(back, (port) => byMoved.get(port) ?? port).replaceAll(`127.${second}.${third}.`, "127.0.1."),
-    discoveryFlags: Object.entries(discoveryDefaults).map(([name, value]) => `--${name}=${value.replace(/\d+$/, (port) => byPort.get(port) ?? port)}`),
+    restored: (output) =>
+      output.replace(back, (port) => byMoved.get(port) ?? port).replaceAll(`127.${second}.${third}.`, "127.0.1."),
+    discoveryFlags: Object.entries(discoveryDefaults).map(
+      ([name, value]) => `--${name}=${value.replace(/\d+$/, (port) => byPort.get(port) ?? port)}`,
+    ),
     istiodUrl: moved("http://127.0.0.1:8080"),
   };
 }

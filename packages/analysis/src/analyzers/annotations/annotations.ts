@@ -51,14 +51,22 @@ function checkAnnotations(object: AnyObject, { report }: AnalysisContext): void 
     const definition = annotationDefinitions.get(name);
     if (definition === undefined) {
       const nearest = nearestNames(name, annotationDefinitions.keys());
-      report("IST0108", path, `annotation ${name} is unknown: Istio has no annotation of that name${quotedNearest(nearest)}`);
+      report(
+        "IST0108",
+        path,
+        `annotation ${name} is unknown: Istio has no annotation of that name${quotedNearest(nearest)}`,
+      );
       continue;
     }
     if (definition.deprecated && !isReplaced(name, object)) report("IST0135", path, deprecation(name));
     if (definition.kinds.includes("Any")) continue;
     if (!definition.kinds.includes(object.kind)) {
       const kinds = definition.kinds.join(", ");
-      report("IST0107", path, `annotation ${name} is misplaced: it has no effect on a ${object.kind}, it applies to ${kinds}`);
+      report(
+        "IST0107",
+        path,
+        `annotation ${name} is misplaced: it has no effect on a ${object.kind}, it applies to ${kinds}`,
+      );
       continue;
     }
     const fault = annotationFault(name, value);
@@ -89,7 +97,11 @@ function checkMaturity(object: AnyObject, { report }: AnalysisContext): void {
   for (const name of Object.keys(object.annotations)) {
     if (!isAnalyzedAnnotation(name) || annotationDefinitions.get(name)?.alpha !== true) continue;
     if (setForCni.has(name) && isPod(object) && !hasInitContainer(object)) continue;
-    report("IST0136", ["metadata", "annotations", name], `annotation ${name} is part of an alpha feature, which may change or be removed`);
+    report(
+      "IST0136",
+      ["metadata", "annotations", name],
+      `annotation ${name} is part of an alpha feature, which may change or be removed`,
+    );
   }
 }
 

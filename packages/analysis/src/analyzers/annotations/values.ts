@@ -11,12 +11,17 @@ const oneOf = (values: readonly string[], described: string): Check => {
 };
 
 /** Checks each element of a list separated by commas. */
-const listOf = (isValid: (element: string) => boolean, described: string): Check => (value) => {
-  const wrong = value.split(",").find((element) => !isValid(element));
-  return value === "" || wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}, expected ${described}`;
-};
+const listOf =
+  (isValid: (element: string) => boolean, described: string): Check =>
+  (value) => {
+    const wrong = value.split(",").find((element) => !isValid(element));
+    return value === "" || wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}, expected ${described}`;
+  };
 
-const orAll = (check: Check): Check => (value) => (value === "*" ? undefined : check(value));
+const orAll =
+  (check: Check): Check =>
+  (value) =>
+    value === "*" ? undefined : check(value);
 
 const isUnsigned = (value: string, limit: number): boolean => /^\d+$/.test(value) && Number(value) < limit;
 
@@ -26,23 +31,33 @@ const ports = listOf(isPort, "port numbers separated by commas");
 
 const ranges = listOf(isCidr, "IP ranges such as 10.0.0.0/8 separated by commas");
 
-const interfaces = listOf((name) => /^[a-zA-Z][\w.-]{0,14}$/.test(name.trim()), "interface names of at most 15 letters, digits, _, . and -");
+const interfaces = listOf(
+  (name) => /^[a-zA-Z][\w.-]{0,14}$/.test(name.trim()),
+  "interface names of at most 15 letters, digits, _, . and -",
+);
 
 const uint32: Check = (value) =>
-  isUnsigned(value, uint32Limit) ? undefined : `is ${JSON.stringify(value)}, expected a whole number from 0 to 4294967295`;
+  isUnsigned(value, uint32Limit)
+    ? undefined
+    : `is ${JSON.stringify(value)}, expected a whole number from 0 to 4294967295`;
 
 const quantity: Check = (value) =>
   /^[+-]?(\d+\.?\d*|\.\d+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?\d+)?$/.test(value)
     ? undefined
     : `is ${JSON.stringify(value)}, expected a quantity such as 100m or 128Mi`;
 
-const boolean = oneOf(["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"], "true or false");
+const boolean = oneOf(
+  ["1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"],
+  "true or false",
+);
 
-const statusPort: Check = (value) => (isPort(value) ? undefined : `is ${JSON.stringify(value)}, expected a port number`);
+const statusPort: Check = (value) =>
+  isPort(value) ? undefined : `is ${JSON.stringify(value)}, expected a port number`;
 
 const proxyConfig: Check = (value) => {
   const faults: string[] = [];
-  const error = (path: readonly (string | number)[], message: string): void => void faults.push([path.join("."), message].join(" ").trim());
+  const error = (path: readonly (string | number)[], message: string): void =>
+    void faults.push([path.join("."), message].join(" ").trim());
   checkProxyConfigAnnotation(value, { error, warning: () => undefined });
   return faults.length === 0 ? undefined : `is no proxy configuration: ${faults.join("; ")}`;
 };
@@ -71,7 +86,10 @@ const checks: ReadonlyMap<string, Check> = new Map(
   }),
 );
 
-/** Returns what is wrong with the value of an annotation, as injection checks it; undefined where it is valid or not checked. */
+/**
+ * Returns what is wrong with the value of an annotation, as injection checks it; undefined where it is valid or not
+ * checked.
+ */
 export function annotationFault(name: string, value: string): string | undefined {
   return checks.get(name)?.(value);
 }

@@ -23,9 +23,14 @@ function checkUsers(
   { report }: AnalysisContext,
 ): void {
   const reportUser = (path: FieldPath, subject: string): void =>
-    report("IST0144", [...path, "securityContext", "runAsUser"], `${subject} as user ID ${proxyUser}, which is reserved for the sidecar proxy, so that its traffic bypasses the proxy; use another user ID`);
+    report(
+      "IST0144",
+      [...path, "securityContext", "runAsUser"],
+      `${subject} as user ID ${proxyUser}, which is reserved for the sidecar proxy, so that its traffic bypasses the proxy; use another user ID`,
+    );
   if (spec.runAsUser === proxyUser) reportUser(at, "the pod runs");
   for (const [i, { name, init, runAsUser }] of spec.containers.entries()) {
-    if (!init && runAsUser === proxyUser && !ofIstio.has(name)) reportUser([...at, "containers", i], `container ${name} runs`);
+    if (!init && runAsUser === proxyUser && !ofIstio.has(name))
+      reportUser([...at, "containers", i], `container ${name} runs`);
   }
 }

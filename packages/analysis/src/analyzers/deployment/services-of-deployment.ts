@@ -11,7 +11,8 @@ export function checkServices(deployment: DeploymentObject, context: AnalysisCon
   const { cluster, namespace, labels, spec } = deployment;
   const template = { cluster, namespace, labels: spec.templateLabels, annotations: spec.templateAnnotations };
   const containers = spec.containers.filter(({ init }) => !init);
-  if (labels["gateway.istio.io/managed"] === waypointController || !isInMesh(context.q, { ...template, containers })) return;
+  if (labels["gateway.istio.io/managed"] === waypointController || !isInMesh(context.q, { ...template, containers }))
+    return;
   const found = servicesSelecting(context.q, cluster, namespace, spec.templateLabels).flatMap((name) => {
     const service = context.q.read(services, `${cluster}/${namespace}/${name}`);
     return service === undefined ? [] : [service];
@@ -20,17 +21,37 @@ export function checkServices(deployment: DeploymentObject, context: AnalysisCon
   checkTargetPorts(deployment, found, context);
 }
 
-function checkProtocols({ name }: DeploymentObject, found: readonly ServiceObject[], { report }: AnalysisContext): void {
+function checkProtocols(
+  { name }: DeploymentObject,
+  found: readonly ServiceObject[],
+  { report }: AnalysisContext,
+): void {
   const usage = portsOf(found).map(({ service, port, protocol }) => ({ service, key: String(port), value: protocol }));
   for (const { key, values, names } of contradictions(usage)) {
-    report("IST0116", ["metadata", "name"], `deployment ${name} is associated with services that use port ${key} with different protocols (${values.join(", ")}): ${listNames(names)}; use another port for one of the protocols`);
+    report(
+      "IST0116",
+      ["metadata", "name"],
+      `deployment ${name} is associated with services that use port ${key} with different protocols (${values.join(", ")}): ${listNames(names)}; use another port for one of the protocols`,
+    );
   }
 }
 
-function checkTargetPorts({ name }: DeploymentObject, found: readonly ServiceObject[], { report }: AnalysisContext): void {
-  const usage = portsOf(found).map(({ service, port, targetPort }) => ({ service, key: String(targetPort ?? port), value: String(port) }));
+function checkTargetPorts(
+  { name }: DeploymentObject,
+  found: readonly ServiceObject[],
+  { report }: AnalysisContext,
+): void {
+  const usage = portsOf(found).map(({ service, port, targetPort }) => ({
+    service,
+    key: String(targetPort ?? port),
+    value: String(port),
+  }));
   for (const { key, values, names } of contradictions(usage)) {
-    report("IST0137", ["metadata", "name"], `deployment ${name} has conflicting ports: services ${listNames(names)} lead different ports (${values.join(", ")}) to target port ${key}; use one port for it, or a target port for each`);
+    report(
+      "IST0137",
+      ["metadata", "name"],
+      `deployment ${name} has conflicting ports: services ${listNames(names)} lead different ports (${values.join(", ")}) to target port ${key}; use one port for it, or a target port for each`,
+    );
   }
 }
 
@@ -40,12 +61,16 @@ interface PortUsage {
   readonly value: string;
 }
 
-function portsOf(found: readonly ServiceObject[]): readonly (ServiceObject["spec"]["ports"][number] & { readonly service: string })[] {
+function portsOf(
+  found: readonly ServiceObject[],
+): readonly (ServiceObject["spec"]["ports"][number] & { readonly service: string })[] {
   return found.flatMap(({ name, spec }) => spec.ports.map((port) => ({ ...port, service: name })));
 }
 
 /** Returns the keys that have several values, with the services that have them. */
-function contradictions(usage: readonly PortUsage[]): readonly { key: string; values: readonly string[]; names: readonly string[] }[] {
+function contradictions(
+  usage: readonly PortUsage[],
+): readonly { key: string; values: readonly string[]; names: readonly string[] }[] {
   const distinct = (values: readonly string[]): readonly string[] => [...new Set(values)].sort();
   return distinct(usage.map(({ key }) => key)).flatMap((key) => {
     const users = usage.filter((u) => u.key === key);

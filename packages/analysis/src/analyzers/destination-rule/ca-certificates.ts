@@ -1,5 +1,8 @@
 import { destinationRuleKind, type DestinationRuleObject, destinationRules } from "@istiod/config-ingestion";
-import { type ClientTLSSettings, ClientTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import {
+  type ClientTLSSettings,
+  ClientTLSSettings_TLSmode as Mode,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const caCertificateAnalyzer: Analyzer = {
@@ -18,7 +21,11 @@ function checkTls({ spec }: DestinationRuleObject, { report }: AnalysisContext):
   }
   for (const [i, { tls, port }] of (trafficPolicy?.portLevelSettings ?? []).entries()) {
     if (!isUnverified(tls, selects)) continue;
-    report("IST0129", [...path, "portLevelSettings", i, "tls", "caCertificates"], unverified(`port ${port?.number ?? 0} of ${JSON.stringify(host)}`, tls));
+    report(
+      "IST0129",
+      [...path, "portLevelSettings", i, "tls", "caCertificates"],
+      unverified(`port ${port?.number ?? 0} of ${JSON.stringify(host)}`, tls),
+    );
   }
 }
 

@@ -1,4 +1,11 @@
-import { destinationRuleKind, type DestinationRuleObject, destinationRules, serviceEntries, serviceEntriesByHost, workloadEntries } from "@istiod/config-ingestion";
+import {
+  destinationRuleKind,
+  type DestinationRuleObject,
+  destinationRules,
+  serviceEntries,
+  serviceEntriesByHost,
+  workloadEntries,
+} from "@istiod/config-ingestion";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, hostWithin, isWildcard } from "@istiod/push-context";
 import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
@@ -20,39 +27,64 @@ function checkSubsets({ namespace, spec }: DestinationRuleObject, { q, report }:
   const reference = { host: spec.host, namespace, exportTo: spec.exportTo };
   const service = q.call(destinationHost, reference);
   if (service === undefined && !(isWildcard(spec.host) && q.call(isAnyServiceWithin, spec.host))) {
-    report("IST0174", ["spec", "host"], `unknown destination host ${JSON.stringify(spec.host)}, so the DestinationRule has no effect: ${explainMissingHost(q, reference)}`);
+    report(
+      "IST0174",
+      ["spec", "host"],
+      `unknown destination host ${JSON.stringify(spec.host)}, so the DestinationRule has no effect: ${explainMissingHost(q, reference)}`,
+    );
     return;
   }
   for (const [i, { name, labels }] of spec.subsets.entries()) {
     if (isAnySelected(q, service, labels)) continue;
-    const why = hasTopologyLabels(labels) ? "no pod has all of its labels, those of its node's topology included" : explainMissingPods(q, { labels });
-    report("IST0173", ["spec", "subsets", i, "labels"], `subset ${JSON.stringify(name)} does not select any pods, so requests for it fail: ${why}`);
+    const why = hasTopologyLabels(labels)
+      ? "no pod has all of its labels, those of its node's topology included"
+      : explainMissingPods(q, { labels });
+    report(
+      "IST0173",
+      ["spec", "subsets", i, "labels"],
+      `subset ${JSON.stringify(name)} does not select any pods, so requests for it fail: ${why}`,
+    );
   }
 }
 
 /** Reports whether a wildcard covers the host of a service, for which a rule for the wildcard is. */
 const isAnyServiceWithin = query("isAnyServiceWithin", (q, wildcard: string): boolean => {
   const domain = features.domainSuffix(q);
-  const hostOf = (key: string): string => `${key.slice(key.indexOf("/") + 1)}.${key.slice(0, key.indexOf("/"))}.svc.${domain}`;
-  return q.keys(kubernetesServicesByName).some((key) => hostWithin(hostOf(key), wildcard)) || q.keys(serviceEntriesByHost).some((host) => hostWithin(host, wildcard));
+  const hostOf = (key: string): string =>
+    `${key.slice(key.indexOf("/") + 1)}.${key.slice(0, key.indexOf("/"))}.svc.${domain}`;
+  return (
+    q.keys(kubernetesServicesByName).some((key) => hostWithin(hostOf(key), wildcard)) ||
+    q.keys(serviceEntriesByHost).some((host) => hostWithin(host, wildcard))
+  );
 });
 
-const workloadEntriesByLabel = index(workloadEntries, "analysisByLabel", (entry) => ["", ...Object.entries({ ...entry.labels, ...entry.spec.labels }).map(([name, value]) => `${name}=${value}`)]);
+const workloadEntriesByLabel = index(workloadEntries, "analysisByLabel", (entry) => [
+  "",
+  ...Object.entries({ ...entry.labels, ...entry.spec.labels }).map(([name, value]) => `${name}=${value}`),
+]);
 
 /** Reports whether a pod or a WorkloadEntry of the mesh has all of the labels. */
 const isAnyWorkload = query("isAnyWorkload", (q, labels: Labels): boolean => {
-  const pods = hasTopologyLabels(labels) ? q.call(isAnyPodAtTopology, labels) : q.call(selectedPods, { labels }).length > 0;
+  const pods = hasTopologyLabels(labels)
+    ? q.call(isAnyPodAtTopology, labels)
+    : q.call(selectedPods, { labels }).length > 0;
   if (pods) return true;
   const [first] = Object.entries(labels).map(([name, value]) => `${name}=${value}`);
-  return q.read(workloadEntriesByLabel, first ?? "").some((entry) => hasLabels({ ...entry.labels, ...entry.spec.labels }, labels));
+  return q
+    .read(workloadEntriesByLabel, first ?? "")
+    .some((entry) => hasLabels({ ...entry.labels, ...entry.spec.labels }, labels));
 });
 
-/** Reports whether a subset selects anything: a workload, of a ServiceEntry one that it selects too, or an endpoint that it lists. */
+/**
+ * Reports whether a subset selects anything: a workload, of a ServiceEntry one that it selects too, or an endpoint that
+ * it lists.
+ */
 function isAnySelected(q: QueryContext, service: DestinationHost | undefined, labels: Labels): boolean {
   const entries = service?.serviceEntries.flatMap((key) => q.read(serviceEntries, key)?.spec ?? []) ?? [];
   if (entries.length === 0) return q.call(isAnyWorkload, labels);
   return entries.some(
     ({ endpoints, workloadSelector }) =>
-      endpoints.some((endpoint) => hasLabels(endpoint.labels, labels)) || q.call(isAnyWorkload, { ...workloadSelector?.labels, ...labels }),
+      endpoints.some((endpoint) => hasLabels(endpoint.labels, labels)) ||
+      q.call(isAnyWorkload, { ...workloadSelector?.labels, ...labels }),
   );
 }

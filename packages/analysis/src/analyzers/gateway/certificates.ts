@@ -14,7 +14,9 @@ export const duplicateCertificateAnalyzer: Analyzer = {
 };
 
 /** By each certificate that a server of theirs uses. */
-const byCertificate = index(gateways, "byCertificate", ({ spec }) => spec.servers.flatMap(({ tls }) => certificateOf(tls)?.id ?? []));
+const byCertificate = index(gateways, "byCertificate", ({ spec }) =>
+  spec.servers.flatMap(({ tls }) => certificateOf(tls)?.id ?? []),
+);
 
 interface Certificate {
   readonly id: string;
@@ -30,7 +32,10 @@ function certificateOf(tls: ServerTLSSettings | undefined): Certificate | undefi
   return { id: JSON.stringify([serverCertificate, privateKey]), field: "serverCertificate" };
 }
 
-/** Browsers reuse a connection for all hosts of its certificate, so requests for a host of another Gateway find no route. */
+/**
+ * Browsers reuse a connection for all hosts of its certificate, so requests for a host of another Gateway find no
+ * route.
+ */
 function checkCertificates({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
   const scoped = features.scopeGatewayToNamespace(q);
   for (const [i, { tls }] of spec.servers.entries()) {

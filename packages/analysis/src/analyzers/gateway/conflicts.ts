@@ -15,18 +15,26 @@ export const conflictingGatewayAnalyzer: Analyzer = {
 };
 
 /** By selector, those with servers. */
-const bySelector = index(gateways, "servingBySelector", ({ spec }) => (spec.servers.length === 0 ? [] : [JSON.stringify(spec.selector)]));
+const bySelector = index(gateways, "servingBySelector", ({ spec }) =>
+  spec.servers.length === 0 ? [] : [JSON.stringify(spec.selector)],
+);
 
 /** As Istio's analysis does, reports the selector of a Gateway that serves nothing at pods at which no Gateway does. */
 function checkServed({ spec }: GatewayObject, { q, report }: AnalysisContext): void {
   const selector = formatSelector(spec.selector);
   if (selector === "" || spec.servers.length > 0) return;
   if (q.keys(bySelector).some((other) => selectsSamePods(q, spec.selector, JSON.parse(other) as Labels))) return;
-  report("IST0101", ["spec", "selector", ...Object.keys(spec.selector).sort().slice(0, 1)], `referenced selector ${JSON.stringify(selector)} not found at any server: neither this Gateway nor another of the same pods has servers; add servers`);
+  report(
+    "IST0101",
+    ["spec", "selector", ...Object.keys(spec.selector).sort().slice(0, 1)],
+    `referenced selector ${JSON.stringify(selector)} not found at any server: neither this Gateway nor another of the same pods has servers; add servers`,
+  );
 }
 
 /** By each port, bind and host of their servers. */
-const byListener = index(gateways, "byListener", ({ spec }) => spec.servers.flatMap((server) => server.hosts.map((host) => listener(server, host))));
+const byListener = index(gateways, "byListener", ({ spec }) =>
+  spec.servers.flatMap((server) => server.hosts.map((host) => listener(server, host))),
+);
 
 function listener({ port, bind }: Server, host: string): string {
   return JSON.stringify([port?.number ?? 0, bind, host]);
@@ -40,22 +48,29 @@ function checkConflicts(gateway: GatewayObject, { q, report }: AnalysisContext):
     const shared = new Set<string>();
     for (const host of server.hosts) {
       for (const other of q.read(byListener, listener(server, host))) {
-        if ((other.namespace === namespace && other.name === name) || !selectsSamePods(q, spec.selector, other.spec.selector)) continue;
+        if (
+          (other.namespace === namespace && other.name === name) ||
+          !selectsSamePods(q, spec.selector, other.spec.selector)
+        )
+          continue;
         others.set(`${other.namespace}/${other.name}`, other);
         shared.add(host);
       }
     }
     const [first] = shared;
     if (first === undefined) continue;
-    const wins = server.tls === undefined ? "" : `, and only that of the oldest Gateway, ${oldest([gateway, ...others.values()])}, is served over TLS`;
+    const wins =
+      server.tls === undefined
+        ? ""
+        : `, and only that of the oldest Gateway, ${oldest([gateway, ...others.values()])}, is served over TLS`;
     const message = `conflict with gateways ${listNames([...others.keys()].sort())} (workload selector ${selector}, port ${server.port?.number ?? 0}): they have the same hosts, ${listNames([...shared])}${wins}; remove them from one Gateway`;
     report("IST0145", ["spec", "servers", i, "hosts", server.hosts.indexOf(first)], message);
   }
 }
 
 /**
- * Reports whether Gateways are for the same pods. As in Istio's analysis, different selectors are compared if the text of one contains
- * the other's, and then a pod must match both.
+ * Reports whether Gateways are for the same pods. As in Istio's analysis, different selectors are compared if the text
+ * of one contains the other's, and then a pod must match both.
  */
 function selectsSamePods(q: QueryContext, a: Labels, b: Labels): boolean {
   const [left, right] = [formatSelector(a), formatSelector(b)];
@@ -67,6 +82,9 @@ function selectsSamePods(q: QueryContext, a: Labels, b: Labels): boolean {
 
 /** Returns the name of the Gateway whose servers come first where several are merged: by age, then name. */
 function oldest(of: readonly GatewayObject[]): string {
-  const [first] = [...of].sort((a, b) => a.creationTimestamp - b.creationTimestamp || (`${a.name}.${a.namespace}` < `${b.name}.${b.namespace}` ? -1 : 1));
+  const [first] = [...of].sort(
+    (a, b) =>
+      a.creationTimestamp - b.creationTimestamp || (`${a.name}.${a.namespace}` < `${b.name}.${b.namespace}` ? -1 : 1),
+  );
   return `${first?.namespace}/${first?.name}`;
 }

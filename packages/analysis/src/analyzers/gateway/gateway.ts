@@ -5,4 +5,9 @@ import { gatewayPortAnalyzer } from "./ports.js";
 import { gatewaySecretAnalyzer } from "./secrets.js";
 
 /** Analyzers of Gateways. */
-export const gatewayAnalyzers: readonly Analyzer[] = [gatewayPortAnalyzer, duplicateCertificateAnalyzer, gatewaySecretAnalyzer, conflictingGatewayAnalyzer];
+export const gatewayAnalyzers: readonly Analyzer[] = [
+  gatewayPortAnalyzer,
+  duplicateCertificateAnalyzer,
+  gatewaySecretAnalyzer,
+  conflictingGatewayAnalyzer,
+];

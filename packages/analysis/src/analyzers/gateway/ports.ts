@@ -19,13 +19,19 @@ function checkPorts(gateway: GatewayObject, context: AnalysisContext): void {
   const ports = context.q.call(servicePorts, selector);
   for (const [i, { port }] of servers.entries()) {
     if (port === undefined || ports.includes(port.number)) continue;
-    const known = ports.length === 0 ? "there is no Service with TCP ports for them" : `their Services have ${listNames(ports.map(String))}`;
+    const known =
+      ports.length === 0
+        ? "there is no Service with TCP ports for them"
+        : `their Services have ${listNames(ports.map(String))}`;
     const message = `port ${port.number} is not defined on a Service of the gateway's pods (selector ${JSON.stringify(formatSelector(selector))}): ${known}; add the port to the Service`;
     context.report("IST0162", ["spec", "servers", i, "port", "number"], message);
   }
 }
 
-/** The TCP ports, and their target ports, of the Services of the pods that a Gateway selects. A Service without selector is for every pod. */
+/**
+ * The TCP ports, and their target ports, of the Services of the pods that a Gateway selects. A Service without selector
+ * is for every pod.
+ */
 const servicePorts = query("portsOfGateway", (q, labels: Readonly<Record<string, string>>): readonly number[] => {
   const ports = new Set<number>();
   for (const pod of q.call(selectedPods, { labels })) {

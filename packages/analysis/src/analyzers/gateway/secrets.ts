@@ -1,4 +1,11 @@
-import { configCluster, gatewayKind, type GatewayObject, gateways, nearestNames, secrets } from "@istiod/config-ingestion";
+import {
+  configCluster,
+  gatewayKind,
+  type GatewayObject,
+  gateways,
+  nearestNames,
+  secrets,
+} from "@istiod/config-ingestion";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { certificateFault } from "../../certificates.js";
@@ -21,23 +28,40 @@ function checkSecrets(gateway: GatewayObject, context: AnalysisContext): void {
     if (tls === undefined || tls.credentialName === "") continue;
     const path = ["spec", "servers", i, "tls", "credentialName"];
     const name = tls.credentialName;
-    const key = pods.flatMap((pod) => secretKeys(q, name, pod)).find((candidate) => q.read(secrets, candidate) !== undefined);
+    const key = pods
+      .flatMap((pod) => secretKeys(q, name, pod))
+      .find((candidate) => q.read(secrets, candidate) !== undefined);
     if (key === undefined) {
       const near = nearestNames(name, q.call(secretNamesIn, first.namespace));
-      report("IST0101", path, `referenced credentialName ${JSON.stringify(name)} not found: there is no such Secret in namespace ${first.namespace}, where the gateway's pods are${quotedNearest(near)}`);
+      report(
+        "IST0101",
+        path,
+        `referenced credentialName ${JSON.stringify(name)} not found: there is no such Secret in namespace ${first.namespace}, where the gateway's pods are${quotedNearest(near)}`,
+      );
       continue;
     }
     const fault = certificateFault(q, key);
     if (fault === undefined) continue;
-    report("IST0161", path, `credential ${JSON.stringify(name)} is invalid, so the server gets no certificate: Secret ${key.slice(key.indexOf("/") + 1)}: ${fault}`);
+    report(
+      "IST0161",
+      path,
+      `credential ${JSON.stringify(name)} is invalid, so the server gets no certificate: Secret ${key.slice(key.indexOf("/") + 1)}: ${fault}`,
+    );
   }
 }
 
 /** The forms of a credential that name a Secret explicitly. */
 const secretPrefix = /^kubernetes(-gateway)?:\/\//;
 
-/** Returns the keys that the Secret of a credential can have: of the pod's cluster, or of the configuration's, in its namespace unless another is named. */
-function secretKeys(q: QueryContext, credential: string, pod: { readonly namespace: string; readonly cluster: string }): readonly string[] {
+/**
+ * Returns the keys that the Secret of a credential can have: of the pod's cluster, or of the configuration's, in its
+ * namespace unless another is named.
+ */
+function secretKeys(
+  q: QueryContext,
+  credential: string,
+  pod: { readonly namespace: string; readonly cluster: string },
+): readonly string[] {
   const name = credential.replace(secretPrefix, "");
   const qualified = name.includes("/") ? name : `${pod.namespace}/${name}`;
   return [...new Set([pod.cluster, configCluster(q)])].map((cluster) => `${cluster}/${qualified}`);

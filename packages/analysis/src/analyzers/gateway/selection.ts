@@ -2,11 +2,21 @@ import type { GatewayObject } from "@istiod/config-ingestion";
 import type { AnalysisContext } from "../../analyzer.js";
 import { explainMissingPods, formatSelector, type PodProfile, selectedPods } from "../../pods.js";
 
-/** Returns the pods that a Gateway selects, in any namespace. If there are none, this is reported, with the same message by every analyzer. */
-export function podsOfGateway({ spec: { selector } }: GatewayObject, { q, report }: AnalysisContext): readonly PodProfile[] {
+/**
+ * Returns the pods that a Gateway selects, in any namespace. If there are none, this is reported, with the same message
+ * by every analyzer.
+ */
+export function podsOfGateway(
+  { spec: { selector } }: GatewayObject,
+  { q, report }: AnalysisContext,
+): readonly PodProfile[] {
   const selected = q.call(selectedPods, { labels: selector });
   if (selected.length > 0) return selected;
   const path = ["spec", "selector", ...Object.keys(selector).sort().slice(0, 1)];
-  report("IST0101", path, `referenced selector ${JSON.stringify(formatSelector(selector))} not found: ${explainMissingPods(q, { labels: selector })}`);
+  report(
+    "IST0101",
+    path,
+    `referenced selector ${JSON.stringify(formatSelector(selector))} not found: ${explainMissingPods(q, { labels: selector })}`,
+  );
   return [];
 }

@@ -24,7 +24,11 @@ const injectionWebhooks = query("injectionWebhooks", (q, cluster: string): reado
 export function checkPodImage({ name, spec }: PodObject, { report }: AnalysisContext): void {
   const at = autoImageAt(spec.containers);
   if (at < 0) return;
-  report("IST0147", ["spec", "containers", at, "image"], `pod ${name} has "image: auto", which injection replaces, but was not injected; create it again where an injection webhook selects it`);
+  report(
+    "IST0147",
+    ["spec", "containers", at, "image"],
+    `pod ${name} has "image: auto", which injection replaces, but was not injected; create it again where an injection webhook selects it`,
+  );
 }
 
 /** Reports a deployment with an image for injection to replace whose pods no injection webhook selects. */
@@ -35,9 +39,16 @@ export function checkTemplateImage(deployment: DeploymentObject, { q, report }: 
   const ofNamespace = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};
   const injected = q
     .call(injectionWebhooks, cluster)
-    .some((w) => matchesSelector(w.namespaceSelector, ofNamespace) && matchesSelector(w.objectSelector, spec.templateLabels));
+    .some(
+      (w) =>
+        matchesSelector(w.namespaceSelector, ofNamespace) && matchesSelector(w.objectSelector, spec.templateLabels),
+    );
   if (injected) return;
-  report("IST0146", ["spec", "template", "spec", "containers", at, "image"], `deployment ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`);
+  report(
+    "IST0146",
+    ["spec", "template", "spec", "containers", at, "image"],
+    `deployment ${name} has "image: auto" but no injection webhook selects its pods; enable injection for namespace ${namespace} or for the pods`,
+  );
 }
 
 function autoImageAt(containers: readonly Container[]): number {

@@ -5,13 +5,17 @@ import { index, query, type QueryContext } from "@istiod/incremental";
 export interface InjectorConfig {
   /** Namespaces without an injection label are injected. */
   readonly enabledByDefault: boolean;
-  /** The proxy image that is injected, without the suffix of an image type; undefined where the settings do not give it. */
+  /**
+   * The proxy image that is injected, without the suffix of an image type; undefined where the settings do not give it.
+   */
   readonly image: string | undefined;
 }
 
 const prefix = "istio-sidecar-injector";
 
-const injectors = index(configMaps, "injectors", ({ cluster, name }) => (name.startsWith(prefix) ? [`${cluster}/${name}`] : []));
+const injectors = index(configMaps, "injectors", ({ cluster, name }) =>
+  name.startsWith(prefix) ? [`${cluster}/${name}`] : [],
+);
 
 const configOf = query("injectorConfig", (q, bucket: string): InjectorConfig | undefined => {
   const [configMap] = q.read(injectors, bucket);

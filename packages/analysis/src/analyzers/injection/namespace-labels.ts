@@ -17,13 +17,30 @@ export function checkNamespace(namespace: NamespaceObject, { q, report }: Analys
   const conflicting = conflictingLabels(namespace);
   if (conflicting.length > 1) {
     const listed = conflicting.map((label) => `${label}=${labels[label]}`).join(", ");
-    report("IST0123", ["metadata", "labels", conflicting[1] ?? ""], `namespace ${name} has more than one injection label (${listed}), which may conflict; keep one of them`);
+    report(
+      "IST0123",
+      ["metadata", "labels", conflicting[1] ?? ""],
+      `namespace ${name} has more than one injection label (${listed}), which may conflict; keep one of them`,
+    );
   }
-  if (labels[dataplaneLabel] === "ambient" || (labels[injectionLabel] ?? "") !== "" || labels[revisionLabel] !== undefined) return;
+  if (
+    labels[dataplaneLabel] === "ambient" ||
+    (labels[injectionLabel] ?? "") !== "" ||
+    labels[revisionLabel] !== undefined
+  )
+    return;
   if (injectorConfig(q, cluster, "")?.enabledByDefault === true) {
-    report("IST0148", ["metadata", "name"], `namespace ${name} has no injection label and is injected because enableNamespacesByDefault is true; label it ${injectionLabel}=disabled to opt out`);
+    report(
+      "IST0148",
+      ["metadata", "name"],
+      `namespace ${name} has no injection label and is injected because enableNamespacesByDefault is true; label it ${injectionLabel}=disabled to opt out`,
+    );
   } else {
-    report("IST0102", ["metadata", "name"], `namespace ${name} is not enabled for Istio injection; label it ${injectionLabel}=enabled to inject sidecars, or ${injectionLabel}=disabled to opt out explicitly`);
+    report(
+      "IST0102",
+      ["metadata", "name"],
+      `namespace ${name} is not enabled for Istio injection; label it ${injectionLabel}=enabled to inject sidecars, or ${injectionLabel}=disabled to opt out explicitly`,
+    );
   }
 }
 
@@ -39,6 +56,15 @@ export function checkSidecar(pod: PodObject, { q, report }: AnalysisContext): vo
   const { cluster, namespace, name, spec } = pod;
   if (spec.hostNetwork || hasProxy(spec.containers) || statedInjection(pod)?.toLowerCase() === "false") return;
   const labels = q.read(namespaces, `${cluster}/${namespace}`)?.labels ?? {};
-  if (namespace === controlPlaneNamespace || labels[injectionLabel] !== "enabled" || labels[dataplaneLabel] === "ambient") return;
-  report("IST0103", ["metadata", "name"], `pod ${namespace}/${name} is missing the Istio proxy although its namespace is enabled for injection; it was created before, or injection failed: restart or redeploy it`);
+  if (
+    namespace === controlPlaneNamespace ||
+    labels[injectionLabel] !== "enabled" ||
+    labels[dataplaneLabel] === "ambient"
+  )
+    return;
+  report(
+    "IST0103",
+    ["metadata", "name"],
+    `pod ${namespace}/${name} is missing the Istio proxy although its namespace is enabled for injection; it was created before, or injection failed: restart or redeploy it`,
+  );
 }

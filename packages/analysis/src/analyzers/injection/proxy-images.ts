@@ -17,7 +17,11 @@ export function checkProxyImages({ cluster, name, labels }: NamespaceObject, { q
     .filter((pod) => !hasOwnImage(pod) && runsOther(pod, [image, `${image}-${typeOf(pod)}`]))
     .map((pod) => pod.name);
   if (differing.length === 0) return;
-  report("IST0158", [], `pods in namespace ${name} run another proxy image than injection gives them (${image}): ${listNames(differing)}; restart them to update their sidecars`);
+  report(
+    "IST0158",
+    [],
+    `pods in namespace ${name} run another proxy image than injection gives them (${image}): ${listNames(differing)}; restart them to update their sidecars`,
+  );
 }
 
 /** Reports whether the pod chooses its image itself. */

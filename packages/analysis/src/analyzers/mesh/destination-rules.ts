@@ -31,16 +31,28 @@ function checkConflicts(object: DestinationRuleObject, { q, report }: AnalysisCo
   const before = olderRules(q, object);
   const winner = before.find(({ spec }) => spec.trafficPolicy !== undefined);
   if (object.spec.trafficPolicy !== undefined && winner !== undefined) {
-    report("MESH0011", ["spec", "trafficPolicy"], `trafficPolicy has no effect: it is overridden by that of DestinationRule ${winner.namespace}/${winner.name}, which is for the same host and comes first; merge the two`);
+    report(
+      "MESH0011",
+      ["spec", "trafficPolicy"],
+      `trafficPolicy has no effect: it is overridden by that of DestinationRule ${winner.namespace}/${winner.name}, which is for the same host and comes first; merge the two`,
+    );
   }
   for (const [i, { name }] of object.spec.subsets.entries()) {
     const other = before.find(({ spec }) => spec.subsets.some((subset) => subset.name === name));
-    if (other !== undefined) report("MESH0011", ["spec", "subsets", i], `subset ${JSON.stringify(name)} has no effect: it is overridden by that of DestinationRule ${other.namespace}/${other.name}, which is for the same host and comes first`);
+    if (other !== undefined)
+      report(
+        "MESH0011",
+        ["spec", "subsets", i],
+        `subset ${JSON.stringify(name)} has no effect: it is overridden by that of DestinationRule ${other.namespace}/${other.name}, which is for the same host and comes first`,
+      );
   }
 }
 
 /** Returns the rules that are merged with a rule and come before it. */
-function olderRules(q: QueryContext, { namespace, name, spec, creationTimestamp }: DestinationRuleObject): readonly DestinationRuleObject[] {
+function olderRules(
+  q: QueryContext,
+  { namespace, name, spec, creationTimestamp }: DestinationRuleObject,
+): readonly DestinationRuleObject[] {
   const domain = discoverySettings.domain(q);
   const host = resolveHost(spec.host, { namespace, domain });
   const suffix = `.${namespace}.svc.${domain}`;
@@ -49,20 +61,41 @@ function olderRules(q: QueryContext, { namespace, name, spec, creationTimestamp 
   return candidates
     .filter((other) => other.namespace === namespace && other.name !== name)
     .filter((other) => sameLabels(other.spec.workloadSelector?.matchLabels, spec.workloadSelector?.matchLabels))
-    .filter((other) => other.creationTimestamp < creationTimestamp || (other.creationTimestamp === creationTimestamp && other.name < name))
+    .filter(
+      (other) =>
+        other.creationTimestamp < creationTimestamp ||
+        (other.creationTimestamp === creationTimestamp && other.name < name),
+    )
     .sort((a, b) => a.creationTimestamp - b.creationTimestamp || (a.name < b.name ? -1 : 1));
 }
 
-function sameLabels(a: Readonly<Record<string, string>> | undefined, b: Readonly<Record<string, string>> | undefined): boolean {
-  const sorted = (labels: Readonly<Record<string, string>> = {}): string => JSON.stringify(Object.entries(labels).sort());
+function sameLabels(
+  a: Readonly<Record<string, string>> | undefined,
+  b: Readonly<Record<string, string>> | undefined,
+): boolean {
+  const sorted = (labels: Readonly<Record<string, string>> = {}): string =>
+    JSON.stringify(Object.entries(labels).sort());
   return sorted(a) === sorted(b);
 }
 
 function checkTls({ namespace, spec }: DestinationRuleObject, context: AnalysisContext): void {
-  const check = (tls: ClientTLSSettings | undefined, path: FieldPath, subset: Readonly<Record<string, string>> = {}, port?: number): void => {
-    if (tls !== undefined) checkTlsSettings(tls, path, { namespace, host: spec.host, subset, ...(port !== undefined && { port }) }, context);
+  const check = (
+    tls: ClientTLSSettings | undefined,
+    path: FieldPath,
+    subset: Readonly<Record<string, string>> = {},
+    port?: number,
+  ): void => {
+    if (tls !== undefined)
+      checkTlsSettings(tls, path, { namespace, host: spec.host, subset, ...(port !== undefined && { port }) }, context);
   };
-  const policies = [{ policy: spec.trafficPolicy, path: ["spec", "trafficPolicy"], labels: {} }, ...spec.subsets.map((s, i) => ({ policy: s.trafficPolicy, path: ["spec", "subsets", i, "trafficPolicy"], labels: s.labels }))];
+  const policies = [
+    { policy: spec.trafficPolicy, path: ["spec", "trafficPolicy"], labels: {} },
+    ...spec.subsets.map((s, i) => ({
+      policy: s.trafficPolicy,
+      path: ["spec", "subsets", i, "trafficPolicy"],
+      labels: s.labels,
+    })),
+  ];
   for (const { policy, path, labels } of policies) {
     check(policy?.tls, [...path, "tls"], labels);
     for (const [i, settings] of (policy?.portLevelSettings ?? []).entries()) {
@@ -78,8 +111,16 @@ interface Destination {
   readonly port?: number;
 }
 
-/** Compares client settings with the mutual TLS that the destination's workloads require: STRICT takes nothing else, DISABLE no TLS. */
-function checkTlsSettings(tls: ClientTLSSettings, path: FieldPath, { namespace, host, subset, port }: Destination, { q, report }: AnalysisContext): void {
+/**
+ * Compares client settings with the mutual TLS that the destination's workloads require: STRICT takes nothing else,
+ * DISABLE no TLS.
+ */
+function checkTlsSettings(
+  tls: ClientTLSSettings,
+  path: FieldPath,
+  { namespace, host, subset, port }: Destination,
+  { q, report }: AnalysisContext,
+): void {
   const hostname = resolveHost(host, { namespace, domain: discoverySettings.domain(q) });
   const mutual = tls.mode === TlsMode.ISTIO_MUTUAL;
   for (const key of q.call(servicesByHostname, hostname)) {
@@ -90,7 +131,11 @@ function checkTlsSettings(tls: ClientTLSSettings, path: FieldPath, { namespace, 
       const mode = (port === undefined ? undefined : modes.ports[port]) ?? modes.mode;
       const rejected = mutual ? mode === "DISABLE" : mode === "STRICT";
       if (!rejected) continue;
-      report("MESH0017", path, `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${workload.kind} ${workload.namespace}/${workload.name}: connections to ${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`);
+      report(
+        "MESH0017",
+        path,
+        `tls mode ${TlsMode[tls.mode]} conflicts with PeerAuthentication, which is ${mode} for ${workload.kind} ${workload.namespace}/${workload.name}: connections to ${hostname} are rejected; ${mutual ? "set tls mode DISABLE" : "set tls mode ISTIO_MUTUAL, or remove tls"}`,
+      );
       return;
     }
   }

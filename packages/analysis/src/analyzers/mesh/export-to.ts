@@ -27,8 +27,12 @@ export const exportAnalyzer: Analyzer = {
       checkTargets(object.spec.exportTo, (i) => ["spec", "exportTo", i], context);
       checkGateways(object, context);
     }),
-    rule(destinationRuleKind, destinationRules, ({ spec }, context) => checkTargets(spec.exportTo, (i) => ["spec", "exportTo", i], context)),
-    rule(serviceEntryKind, serviceEntries, ({ spec }, context) => checkTargets(spec.exportTo, (i) => ["spec", "exportTo", i], context)),
+    rule(destinationRuleKind, destinationRules, ({ spec }, context) =>
+      checkTargets(spec.exportTo, (i) => ["spec", "exportTo", i], context),
+    ),
+    rule(serviceEntryKind, serviceEntries, ({ spec }, context) =>
+      checkTargets(spec.exportTo, (i) => ["spec", "exportTo", i], context),
+    ),
     rule(serviceKind, services, checkService),
   ],
 };
@@ -40,7 +44,11 @@ function checkService({ annotations }: ConfigObject<unknown, unknown>, context: 
   checkTargets(targets, () => ["metadata", "annotations", annotation], context);
 }
 
-function checkTargets(exportTo: readonly string[], pathOf: (index: number) => FieldPath, { q, report }: AnalysisContext): void {
+function checkTargets(
+  exportTo: readonly string[],
+  pathOf: (index: number) => FieldPath,
+  { q, report }: AnalysisContext,
+): void {
   for (const [i, target] of exportTo.entries()) {
     if (["", "*", ".", "~"].includes(target)) continue;
     const fault = faultOfNamespace(q, target);
@@ -55,9 +63,15 @@ function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }:
   for (const [i, named] of spec.gateways.entries()) {
     const gateway = named === "mesh" ? undefined : q.read(gateways, gatewayName(named, namespace));
     if (gateway === undefined) continue;
-    const places = [gateway.namespace, "istio-system", "istio-ingress"].filter((place, at, all) => all.indexOf(place) === at);
+    const places = [gateway.namespace, "istio-system", "istio-ingress"].filter(
+      (place, at, all) => all.indexOf(place) === at,
+    );
     const proxies = places.flatMap((place) => workloadsWith(q, place, gateway.spec.selector));
     if (proxies.length === 0 || proxies.some((proxy) => isExportedTo(scope, proxy.namespace))) continue;
-    report("MESH0016", ["spec", "gateways", i], `the proxies of Gateway ${gateway.namespace}/${gateway.name} are in namespace ${proxies[0]?.namespace}, to which exportTo does not export the VirtualService, so that it has no effect there`);
+    report(
+      "MESH0016",
+      ["spec", "gateways", i],
+      `the proxies of Gateway ${gateway.namespace}/${gateway.name} are in namespace ${proxies[0]?.namespace}, to which exportTo does not export the VirtualService, so that it has no effect there`,
+    );
   }
 }

@@ -29,49 +29,84 @@ function selectorKey(selector: Readonly<Record<string, string>>): string {
 /** The servers that are left out where the gateways of one selector are merged, oldest first. */
 const refusedServers = query("analysis.refusedServers", (q, selector: string): readonly RefusedServer[] => {
   const merged = [...q.read(gatewaysBySelector, selector)].sort(byAge);
-  return mergeServers(merged.map(({ namespace, name, spec }) => ({ namespace, name, servers: spec.servers, listenOn: (port) => [port] }))).refused;
+  return mergeServers(
+    merged.map(({ namespace, name, spec }) => ({ namespace, name, servers: spec.servers, listenOn: (port) => [port] })),
+  ).refused;
 });
 
 function byAge(a: GatewayObject, b: GatewayObject): number {
-  return a.creationTimestamp - b.creationTimestamp || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1);
+  return (
+    a.creationTimestamp - b.creationTimestamp || (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1)
+  );
 }
 
 function checkServers({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
   for (const { gateway, index: at, reason, winner } of q.call(refusedServers, selectorKey(spec.selector))) {
     if (gateway !== `${namespace}/${name}` || winner === undefined) continue;
-    const by = winner.gateway === gateway ? `servers[${winner.index}]` : `servers[${winner.index}] of Gateway ${winner.gateway}`;
+    const by =
+      winner.gateway === gateway ? `servers[${winner.index}]` : `servers[${winner.index}] of Gateway ${winner.gateway}`;
     report("MESH0012", ["spec", "servers", at], `the server is left out: ${reason}; it is overridden by ${by}`);
   }
 }
 
-/** At a gateway, routes of several VirtualServices for one host are joined, the oldest first: one for every request hides those that follow. */
+/**
+ * At a gateway, routes of several VirtualServices for one host are joined, the oldest first: one for every request
+ * hides those that follow.
+ */
 function checkRoutes(object: VirtualServiceObject, { q, report }: AnalysisContext): void {
   const { namespace, spec } = object;
   const catchAll = spec.http.findIndex(matchesEverything);
   if (catchAll < 0) return;
   for (const named of spec.gateways.filter((gateway) => gateway !== "mesh")) {
     for (const [i, host] of spec.hosts.entries()) {
-      const older = olderRoutes(q, object, gatewayName(named, namespace), host).find((other) => other.spec.http.some(matchesEverything));
+      const older = olderRoutes(q, object, gatewayName(named, namespace), host).find((other) =>
+        other.spec.http.some(matchesEverything),
+      );
       if (older === undefined) continue;
-      report("MESH0013", ["spec", "http", catchAll], `the route for every request of ${spec.hosts[i]} at Gateway ${gatewayName(named, namespace)} is never reached: it is shadowed by one of VirtualService ${older.namespace}/${older.name}, which comes first`);
+      report(
+        "MESH0013",
+        ["spec", "http", catchAll],
+        `the route for every request of ${spec.hosts[i]} at Gateway ${gatewayName(named, namespace)} is never reached: it is shadowed by one of VirtualService ${older.namespace}/${older.name}, which comes first`,
+      );
     }
   }
 }
 
-function olderRoutes(q: QueryContext, { namespace, name, creationTimestamp }: VirtualServiceObject, gateway: string, host: string): readonly VirtualServiceObject[] {
+function olderRoutes(
+  q: QueryContext,
+  { namespace, name, creationTimestamp }: VirtualServiceObject,
+  gateway: string,
+  host: string,
+): readonly VirtualServiceObject[] {
   const key = `${namespace}/${name}`;
   return q
     .read(virtualServicesByGateway, gateway)
     .filter((other) => other.spec.hosts.includes(host) && `${other.namespace}/${other.name}` !== key)
-    .filter((other) => other.creationTimestamp < creationTimestamp || (other.creationTimestamp === creationTimestamp && `${other.namespace}/${other.name}` < key));
+    .filter(
+      (other) =>
+        other.creationTimestamp < creationTimestamp ||
+        (other.creationTimestamp === creationTimestamp && `${other.namespace}/${other.name}` < key),
+    );
 }
 
 function matchesEverything({ match }: HTTPRoute): boolean {
-  return match.length === 0 || match.some(({ uri, ...rest }) => uri?.matchType.case === "prefix" && uri.matchType.value === "/" && isOtherwiseEmpty(rest));
+  return (
+    match.length === 0 ||
+    match.some(
+      ({ uri, ...rest }) => uri?.matchType.case === "prefix" && uri.matchType.value === "/" && isOtherwiseEmpty(rest),
+    )
+  );
 }
 
 function isOtherwiseEmpty(match: Omit<HTTPRoute["match"][number], "uri">): boolean {
   const { scheme, method, authority, headers, withoutHeaders, queryParams, port, gateways: at } = match;
   const maps = [headers, withoutHeaders, queryParams];
-  return scheme === undefined && method === undefined && authority === undefined && port === 0 && at.length === 0 && maps.every((map) => Object.keys(map).length === 0);
+  return (
+    scheme === undefined &&
+    method === undefined &&
+    authority === undefined &&
+    port === 0 &&
+    at.length === 0 &&
+    maps.every((map) => Object.keys(map).length === 0)
+  );
 }

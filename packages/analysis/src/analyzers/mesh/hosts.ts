@@ -22,13 +22,19 @@ export const hostAnalyzer: Analyzer = {
   rules: [rule(virtualServiceKind, virtualServices, checkVirtualService), rule(sidecarKind, sidecars, checkSidecar)],
 };
 
-/** Reports whether the configuration contains Services other than those of the installation. Without any, none can be missed. */
-const describesServices = query("describesServices", (q): boolean => q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)));
+/**
+ * Reports whether the configuration contains Services other than those of the installation. Without any, none can be
+ * missed.
+ */
+const describesServices = query("describesServices", (q): boolean =>
+  q.keys(servicesByNamespace).some((namespace) => namespace !== rootNamespace(q)),
+);
 
 /** Hosts of gateways may be any; those of the mesh are names of services, as far as they look like one. */
 function checkVirtualService({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.gateways.length > 0 && !spec.gateways.includes("mesh")) return;
-  for (const [i, host] of spec.hosts.entries()) checkHost(q, host, namespace, (message) => report("MESH0005", ["spec", "hosts", i], message));
+  for (const [i, host] of spec.hosts.entries())
+    checkHost(q, host, namespace, (message) => report("MESH0005", ["spec", "hosts", i], message));
 }
 
 function checkSidecar({ namespace, spec }: SidecarObject, { q, report }: AnalysisContext): void {
@@ -40,7 +46,10 @@ function checkSidecar({ namespace, spec }: SidecarObject, { q, report }: Analysi
       if (slash < 0 || scope === "*" || scope === "") continue;
       const fault = faultOfNamespace(q, scope);
       if (fault !== undefined) report("MESH0004", path, fault);
-      else checkHost(q, entry.slice(slash + 1), scope, (message) => report("MESH0005", path, `${message}; the workloads cannot reach it`));
+      else
+        checkHost(q, entry.slice(slash + 1), scope, (message) =>
+          report("MESH0005", path, `${message}; the workloads cannot reach it`),
+        );
     }
   }
 }
@@ -49,12 +58,17 @@ function checkHost(q: QueryContext, host: string, namespace: string, report: (me
   if (host.includes("*") || host === "") return;
   const domain = discoverySettings.domain(q);
   const suffix = `.svc.${domain}`;
-  const parts = host.endsWith(suffix) ? host.slice(0, -suffix.length).split(".") : host.replace(/\.svc$/, "").split(".");
+  const parts = host.endsWith(suffix)
+    ? host.slice(0, -suffix.length).split(".")
+    : host.replace(/\.svc$/, "").split(".");
   const [name = "", owner = namespace] = parts;
   if (parts.length > 2) return;
   const full = `${name}.${owner}${suffix}`;
   if (q.call(servicesByHostname, full).length > 0) {
-    if (parts.length === 2 && host !== full) report(`host ${JSON.stringify(host)} is not a full name, and matches no service; did you mean ${JSON.stringify(full)}?`);
+    if (parts.length === 2 && host !== full)
+      report(
+        `host ${JSON.stringify(host)} is not a full name, and matches no service; did you mean ${JSON.stringify(full)}?`,
+      );
     return;
   }
   if (q.call(servicesByHostname, host).length > 0) return;
@@ -63,6 +77,9 @@ function checkHost(q: QueryContext, host: string, namespace: string, report: (me
   const [nearest] = nearestNames(name, candidates, 1);
   // A name with a dot that is no name of the cluster's is a host outside of the mesh, unless it is nearly one.
   if (parts.length === 2 && !host.endsWith(suffix) && nearest === undefined) return;
-  const hint = nearest === undefined ? "" : `; did you mean ${JSON.stringify(parts.length === 1 ? nearest : `${nearest}.${owner}${suffix}`)}?`;
+  const hint =
+    nearest === undefined
+      ? ""
+      : `; did you mean ${JSON.stringify(parts.length === 1 ? nearest : `${nearest}.${owner}${suffix}`)}?`;
   report(`host ${JSON.stringify(host)} matches no service${parts.length === 1 ? ` of namespace ${owner}` : ""}${hint}`);
 }

@@ -15,5 +15,9 @@ export const injectionLabelAnalyzer: Analyzer = {
 function checkLabel({ labels }: NamespaceObject, { report }: AnalysisContext): void {
   const value = labels[label];
   if (value === undefined || values.includes(value)) return;
-  report("MESH0018", ["metadata", "labels", label], `label ${label}=${value} neither enables nor disables injection; expected enabled or disabled${didYouMean(value, values)}`);
+  report(
+    "MESH0018",
+    ["metadata", "labels", label],
+    `label ${label}=${value} neither enables nor disables injection; expected enabled or disabled${didYouMean(value, values)}`,
+  );
 }

@@ -8,10 +8,20 @@ export const keySetAnalyzer: Analyzer = {
   codes: ["MESH0019"],
   rules: [
     rule(requestAuthenticationKind, requestAuthentications, (_, { q, key, report }) => {
-      for (const { index, rule: { issuer, jwksUri } } of q.call(unavailableKeys, key)) {
-        const cause = jwksUri === "" ? "the rule has neither jwks nor jwksUri, and keys are not discovered from the issuer yet" : "keys of a jwksUri are not fetched yet";
+      for (const {
+        index,
+        rule: { issuer, jwksUri },
+      } of q.call(unavailableKeys, key)) {
+        const cause =
+          jwksUri === ""
+            ? "the rule has neither jwks nor jwksUri, and keys are not discovered from the issuer yet"
+            : "keys of a jwksUri are not fetched yet";
         const path = ["spec", "jwtRules", index, ...(jwksUri === "" ? [] : ["jwksUri"])];
-        report("MESH0019", path, `${cause}, so that every token of issuer ${JSON.stringify(issuer)} is rejected; give the keys inline in jwks`);
+        report(
+          "MESH0019",
+          path,
+          `${cause}, so that every token of issuer ${JSON.stringify(issuer)} is rejected; give the keys inline in jwks`,
+        );
       }
     }),
   ],

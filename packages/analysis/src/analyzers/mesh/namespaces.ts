@@ -3,15 +3,18 @@ import type { Collection } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../namespaces.js";
 
-
 /** Kinds that say which objects belong where: all that are namespaced, but for those that Kubernetes writes itself. */
-const checked = allKinds.filter(({ scope, kind }) => scope === "namespaced" && kind !== "EndpointSlice" && kind !== "Pod");
+const checked = allKinds.filter(
+  ({ scope, kind }) => scope === "namespaced" && kind !== "EndpointSlice" && kind !== "Pod",
+);
 
 export const namespaceAnalyzer: Analyzer = {
   name: "mesh.NamespaceAnalyzer",
   description: "Checks that the namespaces of objects exist, where the configuration contains Namespaces",
   codes: ["MESH0004"],
-  rules: checked.map((kind) => rule(kind, kind.collection as Collection<ConfigObject<unknown, unknown>>, checkNamespace)),
+  rules: checked.map((kind) =>
+    rule(kind, kind.collection as Collection<ConfigObject<unknown, unknown>>, checkNamespace),
+  ),
 };
 
 function checkNamespace({ namespace }: ConfigObject<unknown, unknown>, { q, report }: AnalysisContext): void {

@@ -4,7 +4,10 @@ import {
   type AuthorizationPolicyObject,
   type FieldPath,
 } from "@istiod/config-ingestion";
-import { AuthorizationPolicy_Action as Action, type Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import {
+  AuthorizationPolicy_Action as Action,
+  type Rule,
+} from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const authorizationAnalyzer: Analyzer = {
@@ -17,11 +20,19 @@ export const authorizationAnalyzer: Analyzer = {
 function checkPolicy({ spec }: AuthorizationPolicyObject, context: AnalysisContext): void {
   const { report } = context;
   if (spec.action === Action.ALLOW && spec.rules.length === 0) {
-    report("MESH0015", ["spec"], "the policy allows nothing, so every request to the selected workloads that no other ALLOW policy allows is denied; to allow everything, add an empty rule: rules: [{}]");
+    report(
+      "MESH0015",
+      ["spec"],
+      "the policy allows nothing, so every request to the selected workloads that no other ALLOW policy allows is denied; to allow everything, add an empty rule: rules: [{}]",
+    );
   }
   for (const [i, found] of spec.rules.entries()) {
     if (spec.action === Action.DENY && isEmpty(found)) {
-      report("MESH0015", ["spec", "rules", i], "the rule has no condition, so every request to the selected workloads is denied");
+      report(
+        "MESH0015",
+        ["spec", "rules", i],
+        "the rule has no condition, so every request to the selected workloads is denied",
+      );
     }
     checkRule(found, ["spec", "rules", i], context);
   }
@@ -53,7 +64,11 @@ function checkRule({ from, to }: Rule, path: FieldPath, { report }: AnalysisCont
     for (const field of ["principals", "notPrincipals"] as const) {
       for (const [j, principal] of source[field].entries()) {
         if (principal.startsWith("spiffe://"))
-          report("MESH0014", [...at, field, j], `principal ${JSON.stringify(principal)} never matches, because principals are written without spiffe://; did you mean ${JSON.stringify(principal.slice(9))}?`);
+          report(
+            "MESH0014",
+            [...at, field, j],
+            `principal ${JSON.stringify(principal)} never matches, because principals are written without spiffe://; did you mean ${JSON.stringify(principal.slice(9))}?`,
+          );
       }
     }
     for (const [field, not] of exclusions) checkExclusion(source[field], source[not], [...at, field], not, report);
@@ -62,16 +77,33 @@ function checkRule({ from, to }: Rule, path: FieldPath, { report }: AnalysisCont
     if (operation === undefined) continue;
     const at = [...path, "to", i, "operation"];
     for (const [j, method] of operation.methods.entries()) {
-      if (/^[a-z]+$/.test(method)) report("MESH0014", [...at, "methods", j], `method ${JSON.stringify(method)} never matches, because methods are case-sensitive; did you mean ${JSON.stringify(method.toUpperCase())}?`);
+      if (/^[a-z]+$/.test(method))
+        report(
+          "MESH0014",
+          [...at, "methods", j],
+          `method ${JSON.stringify(method)} never matches, because methods are case-sensitive; did you mean ${JSON.stringify(method.toUpperCase())}?`,
+        );
     }
     for (const [j, value] of operation.paths.entries()) {
-      if (!/^[/*{]/.test(value)) report("MESH0014", [...at, "paths", j], `path ${JSON.stringify(value)} never matches, because paths begin with a slash; did you mean ${JSON.stringify(`/${value}`)}?`);
+      if (!/^[/*{]/.test(value))
+        report(
+          "MESH0014",
+          [...at, "paths", j],
+          `path ${JSON.stringify(value)} never matches, because paths begin with a slash; did you mean ${JSON.stringify(`/${value}`)}?`,
+        );
     }
-    for (const [field, not] of operationExclusions) checkExclusion(operation[field], operation[not], [...at, field], not, report);
+    for (const [field, not] of operationExclusions)
+      checkExclusion(operation[field], operation[not], [...at, field], not, report);
   }
 }
 
-function checkExclusion(values: readonly string[], excluded: readonly string[], path: FieldPath, not: string, report: AnalysisContext["report"]): void {
+function checkExclusion(
+  values: readonly string[],
+  excluded: readonly string[],
+  path: FieldPath,
+  not: string,
+  report: AnalysisContext["report"],
+): void {
   if (values.length === 0 || !values.every((value) => excluded.includes(value) || excluded.includes("*"))) return;
   report("MESH0014", path, `never matches, because ${not} excludes every value: ${values.join(", ")}`);
 }

@@ -16,7 +16,10 @@ export const providerAnalyzer: Analyzer = {
   name: "mesh.ProviderAnalyzer",
   description: "Checks that extension providers are defined in the mesh configuration",
   codes: ["MESH0008"],
-  rules: [rule(telemetryKind, telemetries, checkTelemetry), rule(authorizationPolicyKind, authorizationPolicies, checkAuthorization)],
+  rules: [
+    rule(telemetryKind, telemetries, checkTelemetry),
+    rule(authorizationPolicyKind, authorizationPolicies, checkAuthorization),
+  ],
 };
 
 const sections = ["accessLogging", "metrics", "tracing"] as const;
@@ -33,11 +36,20 @@ function checkTelemetry({ spec }: TelemetryObject, context: AnalysisContext): vo
 
 function checkAuthorization({ spec }: AuthorizationPolicyObject, context: AnalysisContext): void {
   if (spec.action !== AuthorizationPolicy_Action.CUSTOM || spec.actionDetail.case !== "provider") return;
-  checkProvider(spec.actionDetail.value.name, "denies every request that the policy matches", ["spec", "provider", "name"], context);
+  checkProvider(
+    spec.actionDetail.value.name,
+    "denies every request that the policy matches",
+    ["spec", "provider", "name"],
+    context,
+  );
 }
 
 function checkProvider(name: string, consequence: string, path: FieldPath, { q, report }: AnalysisContext): void {
   const names = mesh(q).extensionProviders.map((provider) => provider.name);
   if (names.some((known) => known.toLowerCase() === name.toLowerCase())) return;
-  report("MESH0008", path, `provider ${JSON.stringify(name)} is not among extensionProviders of the mesh configuration and ${consequence}${didYouMean(name, names)}`);
+  report(
+    "MESH0008",
+    path,
+    `provider ${JSON.stringify(name)} is not among extensionProviders of the mesh configuration and ${consequence}${didYouMean(name, names)}`,
+  );
 }

@@ -26,8 +26,10 @@ function checkRoutes(object: VirtualServiceObject, context: AnalysisContext): vo
       checkSource(match, ["spec", "http", i, "match", j], object, context);
     }
   }
-  for (const [i, { match }] of tls.entries()) for (const [j, found] of match.entries()) checkSource(found, ["spec", "tls", i, "match", j], object, context);
-  for (const [i, { match }] of tcp.entries()) for (const [j, found] of match.entries()) checkSource(found, ["spec", "tcp", i, "match", j], object, context);
+  for (const [i, { match }] of tls.entries())
+    for (const [j, found] of match.entries()) checkSource(found, ["spec", "tls", i, "match", j], object, context);
+  for (const [i, { match }] of tcp.entries())
+    for (const [j, found] of match.entries()) checkSource(found, ["spec", "tcp", i, "match", j], object, context);
 }
 
 interface SourceMatch {
@@ -37,28 +39,64 @@ interface SourceMatch {
 }
 
 /** Checks the parts of a match that say where a request comes from. */
-function checkSource({ gateways, sourceLabels, sourceNamespace }: SourceMatch, path: FieldPath, { spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
+function checkSource(
+  { gateways, sourceLabels, sourceNamespace }: SourceMatch,
+  path: FieldPath,
+  { spec }: VirtualServiceObject,
+  { q, report }: AnalysisContext,
+): void {
   const bound = spec.gateways.length === 0 ? ["mesh"] : spec.gateways;
   for (const [i, gateway] of gateways.entries()) {
-    if (spec.hosts.length > 0 && !bound.includes(gateway)) report("MESH0014", [...path, "gateways", i], `gateway ${JSON.stringify(gateway)} is not among the gateways of the VirtualService (${bound.join(", ")}), so that the match never applies to it`);
+    if (spec.hosts.length > 0 && !bound.includes(gateway))
+      report(
+        "MESH0014",
+        [...path, "gateways", i],
+        `gateway ${JSON.stringify(gateway)} is not among the gateways of the VirtualService (${bound.join(", ")}), so that the match never applies to it`,
+      );
   }
   const fault = sourceNamespace === "" ? undefined : faultOfNamespace(q, sourceNamespace);
   if (fault !== undefined) return report("MESH0004", [...path, "sourceNamespace"], fault);
   if (Object.keys(sourceLabels).length === 0 || !q.call(describesWorkloads)) return;
-  const found = sourceNamespace === "" ? q.call(hasWorkloadAnywhere, sourceLabels) : q.call(hasWorkload, { namespace: sourceNamespace, labels: sourceLabels });
-  const labels = Object.entries(sourceLabels).map(([key, value]) => `${key}=${value}`).join(",");
-  if (!found) report("MESH0014", [...path, "sourceLabels"], `no workload has the labels ${labels}, so that the match never applies`);
+  const found =
+    sourceNamespace === ""
+      ? q.call(hasWorkloadAnywhere, sourceLabels)
+      : q.call(hasWorkload, { namespace: sourceNamespace, labels: sourceLabels });
+  const labels = Object.entries(sourceLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
+  if (!found)
+    report(
+      "MESH0014",
+      [...path, "sourceLabels"],
+      `no workload has the labels ${labels}, so that the match never applies`,
+    );
 }
 
-function checkDelegate({ delegate }: HTTPRoute, path: FieldPath, object: VirtualServiceObject, { q, report }: AnalysisContext): void {
+function checkDelegate(
+  { delegate }: HTTPRoute,
+  path: FieldPath,
+  object: VirtualServiceObject,
+  { q, report }: AnalysisContext,
+): void {
   if (delegate === undefined) return;
   const namespace = delegate.namespace || object.namespace;
   const target = q.read(virtualServices, `${namespace}/${delegate.name}`);
   if (target === undefined) {
-    const candidates = q.read(virtualServicesByNamespace, namespace).filter(({ spec }) => spec.hosts.length === 0).map(({ name }) => name);
+    const candidates = q
+      .read(virtualServicesByNamespace, namespace)
+      .filter(({ spec }) => spec.hosts.length === 0)
+      .map(({ name }) => name);
     const [nearest] = nearestNames(delegate.name, candidates, 1);
-    report("MESH0006", path, `VirtualService ${namespace}/${delegate.name} does not exist, so that the route is left out${nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`}`);
+    report(
+      "MESH0006",
+      path,
+      `VirtualService ${namespace}/${delegate.name} does not exist, so that the route is left out${nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`}`,
+    );
   } else if (target.spec.hosts.length > 0) {
-    report("MESH0006", path, `VirtualService ${namespace}/${delegate.name} has hosts, so that nothing can be delegated to it; remove its hosts`);
+    report(
+      "MESH0006",
+      path,
+      `VirtualService ${namespace}/${delegate.name} has hosts, so that nothing can be delegated to it; remove its hosts`,
+    );
   }
 }

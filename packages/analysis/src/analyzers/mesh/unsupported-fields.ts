@@ -17,12 +17,17 @@ export const unsupportedFieldAnalyzer: Analyzer = {
   rules: [
     rule(virtualServiceKind, virtualServices, ({ spec }, context) => checkFields(spec, ["spec"], context)),
     rule(destinationRuleKind, destinationRules, ({ spec }, context) => checkFields(spec, ["spec"], context)),
-    rule(requestAuthenticationKind, requestAuthentications, ({ spec }, context) => checkFields(spec, ["spec"], context)),
+    rule(requestAuthenticationKind, requestAuthentications, ({ spec }, context) =>
+      checkFields(spec, ["spec"], context),
+    ),
     meshConfigRule((config, context) => checkFields(config, [], context)),
   ],
 };
 
-/** Reports the fields of a message, and of those in it, that are set and not read. A oneof's field is in the path by its own name. */
+/**
+ * Reports the fields of a message, and of those in it, that are set and not read. A oneof's field is in the path by its
+ * own name.
+ */
 function checkFields(value: unknown, path: FieldPath, context: AnalysisContext): void {
   if (typeof value !== "object" || value === null || value instanceof Uint8Array) return;
   if (Array.isArray(value)) return value.forEach((item, i) => checkFields(item, [...path, i], context));

@@ -13,7 +13,11 @@ import { kindsWithoutEffect } from "../../kinds-without-effect.js";
 /** Kinds that are read only where istiod is told to, with the variable that tells it. */
 const conditional = [
   { of: serviceExports, isRead: discoverySettings.exportedOnly, variable: "ENABLE_MCS_SERVICE_DISCOVERY" },
-  { of: serviceImports, isRead: discoverySettings.clusterSetHosts, variable: "ENABLE_MCS_SERVICE_DISCOVERY and ENABLE_MCS_HOST" },
+  {
+    of: serviceImports,
+    isRead: discoverySettings.clusterSetHosts,
+    variable: "ENABLE_MCS_SERVICE_DISCOVERY and ENABLE_MCS_HOST",
+  },
 ];
 
 export const withoutEffectAnalyzer: Analyzer = {
@@ -24,7 +28,9 @@ export const withoutEffectAnalyzer: Analyzer = {
     ...[...kindsWithoutEffect].map(([kind, reason]) => ruleFor(kind, () => reason)),
     ...multiClusterKinds().flatMap((kind) => {
       const found = conditional.find(({ of }) => of.id === kind.collection.id);
-      return found === undefined ? [] : [ruleFor(kind, (q) => (found.isRead(q) ? undefined : `istiod reads it only with ${found.variable}`))];
+      return found === undefined
+        ? []
+        : [ruleFor(kind, (q) => (found.isRead(q) ? undefined : `istiod reads it only with ${found.variable}`))];
     }),
   ],
 };

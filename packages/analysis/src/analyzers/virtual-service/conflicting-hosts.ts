@@ -1,4 +1,10 @@
-import { hostBucket, hostBuckets, virtualServiceKind, type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
+import {
+  hostBucket,
+  hostBuckets,
+  virtualServiceKind,
+  type VirtualServiceObject,
+  virtualServices,
+} from "@istiod/config-ingestion";
 import { index, type QueryContext } from "@istiod/incremental";
 import { features, hostsMeet, isWildcard, meshGateway, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
@@ -32,29 +38,58 @@ function checkHosts(object: VirtualServiceObject, { q, report }: AnalysisContext
   for (const [i, hostname] of hostnames.entries()) {
     const path = ["spec", "hosts", i];
     const host = JSON.stringify(spec.hosts[i]);
-    const others = conflicts(q, object, hostname, domain).filter((other) => other.namespace !== namespace || other.name !== name);
+    const others = conflicts(q, object, hostname, domain).filter(
+      (other) => other.namespace !== namespace || other.name !== name,
+    );
     if (others.length > 0) {
-      const winner = others.every((other) => reachOf(other) === reachOf(object)) ? ` (by age, then name: ${nameOf(oldest([object, ...others]))})` : "";
-      report("IST0109", path, `host ${host} conflicts with VirtualService ${listNames(others.map(nameOf))}, which is for the same host at the mesh gateway; a sidecar uses only one of them${winner}, so merge their routes into one`);
+      const winner = others.every((other) => reachOf(other) === reachOf(object))
+        ? ` (by age, then name: ${nameOf(oldest([object, ...others]))})`
+        : "";
+      report(
+        "IST0109",
+        path,
+        `host ${host} conflicts with VirtualService ${listNames(others.map(nameOf))}, which is for the same host at the mesh gateway; a sidecar uses only one of them${winner}, so merge their routes into one`,
+      );
     } else if (hostnames.indexOf(hostname) !== i) {
-      report("IST0109", path, `host ${host} conflicts with ${JSON.stringify(spec.hosts[hostnames.indexOf(hostname)])} of the same VirtualService, which is the same host; remove one of them`);
+      report(
+        "IST0109",
+        path,
+        `host ${host} conflicts with ${JSON.stringify(spec.hosts[hostnames.indexOf(hostname)])} of the same VirtualService, which is the same host; remove one of them`,
+      );
     }
   }
 }
 
 /** Returns the VirtualServices of the mesh gateway that some namespace sees for a host together with an object. */
-function conflicts(q: QueryContext, object: VirtualServiceObject, hostname: string, domain: string): readonly VirtualServiceObject[] {
+function conflicts(
+  q: QueryContext,
+  object: VirtualServiceObject,
+  hostname: string,
+  domain: string,
+): readonly VirtualServiceObject[] {
   const reach = reachOf(object);
   const same = hostBuckets(hostname, domain).flatMap((host) => q.read(byHost, `${reach} ${host}`));
-  const seenTogether = reach === "all" ? same : same.filter((other) => scopesOf(other).some((scope) => scopesOf(object).includes(scope)));
+  const seenTogether =
+    reach === "all" ? same : same.filter((other) => scopesOf(other).some((scope) => scopesOf(object).includes(scope)));
   return [...new Set([...seenTogether, ...overlapping(q, reach === "all" ? "some" : "all", hostname, domain)])];
 }
 
 function overlapping(q: QueryContext, reach: Reach, hostname: string, domain: string): readonly VirtualServiceObject[] {
-  const meets = (bucket: string): boolean => bucket.startsWith(`${reach} `) && hostsMeet(hostOfBucket(bucket.slice(reach.length + 1), domain), hostname);
-  if (isWildcard(hostname)) return q.keys(byHost).filter(meets).flatMap((bucket) => q.read(byHost, bucket));
+  const meets = (bucket: string): boolean =>
+    bucket.startsWith(`${reach} `) && hostsMeet(hostOfBucket(bucket.slice(reach.length + 1), domain), hostname);
+  if (isWildcard(hostname))
+    return q
+      .keys(byHost)
+      .filter(meets)
+      .flatMap((bucket) => q.read(byHost, bucket));
   const exact = hostBuckets(hostname, domain).flatMap((host) => q.read(byHost, `${reach} ${host}`));
-  return [...exact, ...q.keys(byWildcard).filter(meets).flatMap((bucket) => q.read(byWildcard, bucket))];
+  return [
+    ...exact,
+    ...q
+      .keys(byWildcard)
+      .filter(meets)
+      .flatMap((bucket) => q.read(byWildcard, bucket)),
+  ];
 }
 
 function hostOfBucket(bucket: string, domain: string): string {
@@ -82,6 +117,8 @@ function nameOf({ namespace, name }: VirtualServiceObject): string {
 /** Returns the object that wins a conflict (see `virtualServiceOrder`). */
 function oldest(objects: readonly [VirtualServiceObject, ...VirtualServiceObject[]]): VirtualServiceObject {
   const before = (a: VirtualServiceObject, b: VirtualServiceObject): boolean =>
-    a.creationTimestamp !== b.creationTimestamp ? a.creationTimestamp < b.creationTimestamp : `${a.name} ${a.namespace}` < `${b.name} ${b.namespace}`;
+    a.creationTimestamp !== b.creationTimestamp
+      ? a.creationTimestamp < b.creationTimestamp
+      : `${a.name} ${a.namespace}` < `${b.name} ${b.namespace}`;
   return objects.reduce((first, other) => (before(other, first) ? other : first));
 }

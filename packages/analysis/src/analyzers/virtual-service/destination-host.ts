@@ -9,7 +9,10 @@ export const destinationHostAnalyzer: Analyzer = {
   name: "virtualservice.DestinationHostAnalyzer",
   description: "Checks that the destinations of VirtualServices exist and have the ports that are named",
   codes: ["IST0101", "IST0112", "IST0140"],
-  rules: [rule(virtualServiceKind, virtualServices, checkDestinations), rule(virtualServiceKind, virtualServices, checkSubsetsAtGateway)],
+  rules: [
+    rule(virtualServiceKind, virtualServices, checkDestinations),
+    rule(virtualServiceKind, virtualServices, checkSubsetsAtGateway),
+  ],
 };
 
 function checkDestinations({ namespace, spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
@@ -27,22 +30,40 @@ function checkDestinations({ namespace, spec }: VirtualServiceObject, { q, repor
   }
 }
 
-function checkPort({ host, port, path }: RouteDestination, { ports }: DestinationHost, report: AnalysisContext["report"]): void {
+function checkPort(
+  { host, port, path }: RouteDestination,
+  { ports }: DestinationHost,
+  report: AnalysisContext["report"],
+): void {
   if (port === undefined) {
     if (ports.length < 2) return;
-    report("IST0112", [...path, "host"], `destination ${JSON.stringify(host)} names no port, but the service has ports ${listNames(ports.map(String))}; set port.number to one of them`);
+    report(
+      "IST0112",
+      [...path, "host"],
+      `destination ${JSON.stringify(host)} names no port, but the service has ports ${listNames(ports.map(String))}; set port.number to one of them`,
+    );
   } else if (!ports.includes(port)) {
     const known = ports.length === 0 ? "the service has none" : `the service has ${listNames(ports.map(String))}`;
-    report("IST0101", [...path, "port", "number"], `referenced host:port ${JSON.stringify(`${host}:${port}`)} not found: ${known}`);
+    report(
+      "IST0101",
+      [...path, "port", "number"],
+      `referenced host:port ${JSON.stringify(`${host}:${port}`)} not found: ${known}`,
+    );
   }
 }
 
 /** By each own host to which a route of theirs leads with a subset. */
 const bySubsetHost = index(virtualServices, "bySubsetHost", ({ spec }) =>
-  spec.http.flatMap(({ route }) => route.flatMap(({ destination }) => (destination?.subset && spec.hosts.includes(destination.host) ? [destination.host] : []))),
+  spec.http.flatMap(({ route }) =>
+    route.flatMap(({ destination }) =>
+      destination?.subset && spec.hosts.includes(destination.host) ? [destination.host] : [],
+    ),
+  ),
 );
 
-/** A gateway does not apply the VirtualServices of the hosts to which it routes, so their subsets have no effect there. */
+/**
+ * A gateway does not apply the VirtualServices of the hosts to which it routes, so their subsets have no effect there.
+ */
 function checkSubsetsAtGateway({ spec }: VirtualServiceObject, { q, report }: AnalysisContext): void {
   if (spec.gateways.length === 0) return;
   for (const [i, { route }] of spec.http.entries()) {

@@ -1,4 +1,10 @@
-import { destinationRulesByHost, nearestNames, virtualServiceKind, type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
+import {
+  destinationRulesByHost,
+  nearestNames,
+  virtualServiceKind,
+  type VirtualServiceObject,
+  virtualServices,
+} from "@istiod/config-ingestion";
 import { query } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
@@ -24,24 +30,31 @@ function checkSubsets({ namespace, spec }: VirtualServiceObject, { q, report }: 
 }
 
 function explain(host: string, subset: string, subsets: readonly string[] | undefined): string {
-  if (subsets === undefined) return `no DestinationRule is for host ${JSON.stringify(host)}; create one that defines the subset`;
+  if (subsets === undefined)
+    return `no DestinationRule is for host ${JSON.stringify(host)}; create one that defines the subset`;
   if (subsets.length === 0) return "the DestinationRule of the host defines no subsets";
   return `the DestinationRules of the host define ${listNames(subsets)}${quotedNearest(nearestNames(subset, subsets))}`;
 }
 
 /**
- * The names of the subsets that DestinationRules define for a host; undefined: there is no DestinationRule. For a Kubernetes service
- * those of every namespace count, for any other host those of the namespace that names it.
+ * The names of the subsets that DestinationRules define for a host; undefined: there is no DestinationRule. For a
+ * Kubernetes service those of every namespace count, for any other host those of the namespace that names it.
  */
-const subsetsOf = query("subsetsOfHost", (q, at: { readonly host: string; readonly namespace: string }): readonly string[] | undefined => {
-  const domain = features.domainSuffix(q);
-  const named = (host: string, namespace: string): { readonly name: string; readonly namespace: string } => kubernetesName(host, domain) ?? { name: host, namespace };
-  const { name, namespace } = named(at.host, at.namespace);
-  const buckets = new Set([`${namespace}/${name}`, name, `${name}.${namespace}.svc.${domain}`]);
-  const rules = [...buckets].flatMap((bucket) => q.read(destinationRulesByHost, bucket));
-  const found = rules.filter((rule) => {
-    const own = named(rule.spec.host, rule.namespace);
-    return own.name === name && own.namespace === namespace;
-  });
-  return found.length === 0 ? undefined : [...new Set(found.flatMap(({ spec }) => spec.subsets.map((subset) => subset.name)))];
-});
+const subsetsOf = query(
+  "subsetsOfHost",
+  (q, at: { readonly host: string; readonly namespace: string }): readonly string[] | undefined => {
+    const domain = features.domainSuffix(q);
+    const named = (host: string, namespace: string): { readonly name: string; readonly namespace: string } =>
+      kubernetesName(host, domain) ?? { name: host, namespace };
+    const { name, namespace } = named(at.host, at.namespace);
+    const buckets = new Set([`${namespace}/${name}`, name, `${name}.${namespace}.svc.${domain}`]);
+    const rules = [...buckets].flatMap((bucket) => q.read(destinationRulesByHost, bucket));
+    const found = rules.filter((rule) => {
+      const own = named(rule.spec.host, rule.namespace);
+      return own.name === name && own.namespace === namespace;
+    });
+    return found.length === 0
+      ? undefined
+      : [...new Set(found.flatMap(({ spec }) => spec.subsets.map((subset) => subset.name)))];
+  },
+);

@@ -21,7 +21,8 @@ export function routeDestinations({ http, tls, tcp }: VirtualService): readonly 
     found.push({ host, subset, ...(port && { port: port.number }), mirror, path: ["spec", ...path] });
   };
   for (const [kind, routes] of Object.entries({ tcp, tls, http })) {
-    for (const [i, { route }] of routes.entries()) route.forEach(({ destination }, j) => add(destination, [kind, i, "route", j, "destination"]));
+    for (const [i, { route }] of routes.entries())
+      route.forEach(({ destination }, j) => add(destination, [kind, i, "route", j, "destination"]));
   }
   for (const [i, { mirror, mirrors }] of http.entries()) {
     if (mirror !== undefined) add(mirror, ["http", i, "mirror"], true);

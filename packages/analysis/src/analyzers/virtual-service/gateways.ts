@@ -27,16 +27,30 @@ function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }:
     if (name === meshGateway) continue;
     const path = ["spec", "gateways", i];
     if (name.slice(name.indexOf("/") + 1).includes(internalInfix)) {
-      report("IST0165", path, `gateway ${JSON.stringify(name)} is internal: istiod generates it from a Gateway of the Gateway API, which an HTTPRoute attaches to`);
+      report(
+        "IST0165",
+        path,
+        `gateway ${JSON.stringify(name)} is internal: istiod generates it from a Gateway of the Gateway API, which an HTTPRoute attaches to`,
+      );
       continue;
     }
     const key = gatewayKey(name, namespace);
     const hosts = q.call(hostsOfGateway, key);
-    if (hosts === undefined) report("IST0101", path, `referenced gateway ${JSON.stringify(name)} not found: there is no Gateway ${key}${nearestGateways(q, name, namespace)}`);
+    if (hosts === undefined)
+      report(
+        "IST0101",
+        path,
+        `referenced gateway ${JSON.stringify(name)} not found: there is no Gateway ${key}${nearestGateways(q, name, namespace)}`,
+      );
     const served = hostsForNamespace(hosts ?? [], namespace);
     if (spec.hosts.some((host) => served.some((pattern) => hostsMeet(pattern, host)))) continue;
-    const offered = hosts === undefined ? "which does not exist" : `which has ${hosts.length === 0 ? "no hosts" : listNames(hosts)}`;
-    report("IST0132", path, `none of the hosts ${JSON.stringify(spec.hosts)} is found in gateway ${JSON.stringify(key)}, ${offered}; add one to a server of the gateway`);
+    const offered =
+      hosts === undefined ? "which does not exist" : `which has ${hosts.length === 0 ? "no hosts" : listNames(hosts)}`;
+    report(
+      "IST0132",
+      path,
+      `none of the hosts ${JSON.stringify(spec.hosts)} is found in gateway ${JSON.stringify(key)}, ${offered}; add one to a server of the gateway`,
+    );
   }
 }
 
@@ -45,15 +59,24 @@ export function gatewayKey(name: string, namespace: string): string {
   return name.includes("/") ? name : `${namespace}/${name}`;
 }
 
-/** The hosts that a gateway's servers have, optionally prefixed with `namespace/`, or its listeners if it is of the Gateway API; undefined if there is no such gateway. */
+/**
+ * The hosts that a gateway's servers have, optionally prefixed with `namespace/`, or its listeners if it is of the
+ * Gateway API; undefined if there is no such gateway.
+ */
 const hostsOfGateway = query("hostsOfGateway", (q, key: string): readonly string[] | undefined => {
   const gateway = q.read(gateways, key);
-  if (gateway !== undefined) return gateway.spec.servers.flatMap(({ hosts }) => hosts.map((host) => host.replace(/^\.\//, `${gateway.namespace}/`)));
+  if (gateway !== undefined)
+    return gateway.spec.servers.flatMap(({ hosts }) =>
+      hosts.map((host) => host.replace(/^\.\//, `${gateway.namespace}/`)),
+    );
   const listeners = q.read(kubernetesGateways, `${configCluster(q)}/${key}`)?.spec.listeners;
   return listeners?.map(({ hostname = "*" }) => hostname);
 });
 
 function nearestGateways(q: QueryContext, name: string, namespace: string): string {
-  const own = q.keys(gateways).filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
+  const own = q
+    .keys(gateways)
+    .filter((key) => key.startsWith(`${namespace}/`))
+    .map((key) => key.slice(namespace.length + 1));
   return quotedNearest(nearestNames(name, name.includes("/") ? q.keys(gateways) : [...own, ...q.keys(gateways)]));
 }

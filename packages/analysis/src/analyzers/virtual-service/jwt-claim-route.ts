@@ -32,7 +32,11 @@ function checkClaimRoutes({ namespace, spec }: VirtualServiceObject, { q, report
     const open = q.call(podsWithoutRequestAuthentication, { labels: selector })[0];
     if (open === undefined) continue;
     const pods = `namespace ${open.namespace} (${formatSelector(selector)})`;
-    report("IST0149", claim.path, `route matches JWT claim ${JSON.stringify(claim.header)}, but no RequestAuthentication applies to the pods of gateway ${JSON.stringify(key)} in ${pods}, so the claim is never set; create one that selects them`);
+    report(
+      "IST0149",
+      claim.path,
+      `route matches JWT claim ${JSON.stringify(claim.header)}, but no RequestAuthentication applies to the pods of gateway ${JSON.stringify(key)} in ${pods}, so the claim is never set; create one that selects them`,
+    );
   }
 }
 
@@ -61,9 +65,11 @@ function isClaim(header: string): boolean {
 }
 
 /** The pods that a selector selects in any namespace and no RequestAuthentication does. */
-const podsWithoutRequestAuthentication = query("podsWithoutRequestAuthentication", (q, selector: { readonly labels: Readonly<Record<string, string>> }): readonly PodProfile[] =>
-  q.call(selectedPods, selector).filter(({ namespace, labels }) => {
-    const policies = [rootNamespace(q), namespace].flatMap((of) => q.read(requestAuthenticationsByNamespace, of));
-    return !policies.some(({ spec }) => hasLabels(labels, spec.selector?.matchLabels ?? {}));
-  }),
+const podsWithoutRequestAuthentication = query(
+  "podsWithoutRequestAuthentication",
+  (q, selector: { readonly labels: Readonly<Record<string, string>> }): readonly PodProfile[] =>
+    q.call(selectedPods, selector).filter(({ namespace, labels }) => {
+      const policies = [rootNamespace(q), namespace].flatMap((of) => q.read(requestAuthenticationsByNamespace, of));
+      return !policies.some(({ spec }) => hasLabels(labels, spec.selector?.matchLabels ?? {}));
+    }),
 );

@@ -7,14 +7,27 @@ export function checkAddresses({ spec }: WebhookConfigurationObject, { report }:
   for (const [i, { name, url, service }] of spec.webhooks.entries()) {
     const path = ["webhooks", i, "clientConfig"];
     if (url === undefined) {
-      if (service === undefined) report("IST0163", path, `webhook ${name} has neither a URL nor a service of the control plane: its address is blank; set clientConfig.url or clientConfig.service`);
+      if (service === undefined)
+        report(
+          "IST0163",
+          path,
+          `webhook ${name} has neither a URL nor a service of the control plane: its address is blank; set clientConfig.url or clientConfig.service`,
+        );
       continue;
     }
     const host = hostOf(url);
     if (host === undefined) {
-      report("IST0163", [...path, "url"], `the URL ${JSON.stringify(url)} of webhook ${name} is invalid; expected one such as https://istiod.example.com:15017/inject`);
+      report(
+        "IST0163",
+        [...path, "url"],
+        `the URL ${JSON.stringify(url)} of webhook ${name} is invalid; expected one such as https://istiod.example.com:15017/inject`,
+      );
     } else if (isIP(host) !== 0) {
-      report("IST0164", [...path, "url"], `the URL ${JSON.stringify(url)} of webhook ${name} has an IP address (${host}) instead of a hostname, which may make it harder to use a certificate or to move the control plane`);
+      report(
+        "IST0164",
+        [...path, "url"],
+        `the URL ${JSON.stringify(url)} of webhook ${name} has an IP address (${host}) instead of a hostname, which may make it harder to use a certificate or to move the control plane`,
+      );
     }
   }
 }
@@ -32,7 +45,9 @@ export function isSidecarInjector({ name }: WebhookConfigurationObject): boolean
 /** Control characters, a colon that ends no scheme, and a percent sign that begins no escape. */
 const malformed = [/\p{Cc}/u, /^(?![a-zA-Z][a-zA-Z0-9+.-]*:)[^/?#]*:/, /^[^?]*%(?![0-9a-fA-F]{2})/];
 
-/** Returns the host of a URL as it is written, empty if there is none; undefined if it is no URL to Go's `url.Parse`. */
+/**
+ * Returns the host of a URL as it is written, empty if there is none; undefined if it is no URL to Go's `url.Parse`.
+ */
 function hostOf(url: string): string | undefined {
   if (malformed.some((fault) => fault.test(url))) return undefined;
   const authority = /^(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?\/\/([^/?#]*)/.exec(url)?.[1] ?? "";

@@ -16,11 +16,15 @@ const revisionLabel = "istio.io/rev";
 
 /** Labels of namespaces and of pods that matter to injection, apart from the revision. */
 const namespaceLabels: readonly Labels[] = [{}, { "istio-injection": "enabled" }, { "istio-injection": "disabled" }];
-const podLabels: readonly Labels[] = [{}, { "sidecar.istio.io/inject": "true" }, { "sidecar.istio.io/inject": "false" }];
+const podLabels: readonly Labels[] = [
+  {},
+  { "sidecar.istio.io/inject": "true" },
+  { "sidecar.istio.io/inject": "false" },
+];
 
 /**
- * The webhooks of a cluster's injectors that select the same pods as others, by `configuration/webhook`, each with those others. Every
- * combination of labels that matter must match at most one webhook.
+ * The webhooks of a cluster's injectors that select the same pods as others, by `configuration/webhook`, each with
+ * those others. Every combination of labels that matter must match at most one webhook.
  */
 const overlaps = query("webhookOverlaps", (q, cluster: string): ReadonlyMap<string, readonly string[]> => {
   const injectors = q.all(mutatingWebhookConfigurations).filter((c) => c.cluster === cluster && isInjector(c));
@@ -29,13 +33,19 @@ const overlaps = query("webhookOverlaps", (q, cluster: string): ReadonlyMap<stri
     ...base,
     ...[...revisions].flatMap((revision) => base.map((labels) => ({ ...labels, [revisionLabel]: revision }))),
   ];
-  const webhooks = injectors.flatMap(({ name, spec }) => spec.webhooks.map((webhook) => ({ id: `${name}/${webhook.name}`, webhook })));
+  const webhooks = injectors.flatMap(({ name, spec }) =>
+    spec.webhooks.map((webhook) => ({ id: `${name}/${webhook.name}`, webhook })),
+  );
   const found = new Map<string, Set<string>>();
   for (const ofNamespace of withRevisions(namespaceLabels)) {
     const selecting = webhooks.filter(({ webhook }) => matchesSelector(webhook.namespaceSelector, ofNamespace));
     for (const ofPod of withRevisions(podLabels)) {
-      const ids = new Set(selecting.filter(({ webhook }) => matchesSelector(webhook.objectSelector, ofPod)).map(({ id }) => id));
-      if (ids.size > 1) for (const id of ids) for (const other of ids) if (other !== id) found.set(id, (found.get(id) ?? new Set()).add(other));
+      const ids = new Set(
+        selecting.filter(({ webhook }) => matchesSelector(webhook.objectSelector, ofPod)).map(({ id }) => id),
+      );
+      if (ids.size > 1)
+        for (const id of ids)
+          for (const other of ids) if (other !== id) found.set(id, (found.get(id) ?? new Set()).add(other));
     }
   }
   return new Map([...found].map(([id, others]) => [id, [...others].sort()]));
@@ -49,17 +59,30 @@ export function checkInjector(configuration: WebhookConfigurationObject, { q, re
   for (const [i, webhook] of spec.webhooks.entries()) {
     const others = overlapping.get(`${name}/${webhook.name}`);
     if (others !== undefined) {
-      report("IST0139", ["webhooks", i], `webhook ${webhook.name} overlaps with others: ${listNames(others)}, so that injection may occur twice; make their selectors exclude each other`);
+      report(
+        "IST0139",
+        ["webhooks", i],
+        `webhook ${webhook.name} overlaps with others: ${listNames(others)}, so that injection may occur twice; make their selectors exclude each other`,
+      );
     }
-    if (webhook.service !== undefined && q.read(services, `${cluster}/${webhook.service.namespace}/${webhook.service.name}`) === undefined) {
+    if (
+      webhook.service !== undefined &&
+      q.read(services, `${cluster}/${webhook.service.namespace}/${webhook.service.name}`) === undefined
+    ) {
       const target = `${webhook.service.namespace}/${webhook.service.name}`;
-      report("IST0139", ["webhooks", i, "clientConfig", "service"], `webhook ${webhook.name} refers to a control plane service that does not exist: ${target}; remove the webhook or correct the service`);
+      report(
+        "IST0139",
+        ["webhooks", i, "clientConfig", "service"],
+        `webhook ${webhook.name} refers to a control plane service that does not exist: ${target}; remove the webhook or correct the service`,
+      );
     }
   }
 }
 
 function isInjector(configuration: WebhookConfigurationObject): boolean {
-  return configuration.spec.webhooks.some(({ name }) => name.endsWith("istio.io")) || revisionsOf(configuration).length > 0;
+  return (
+    configuration.spec.webhooks.some(({ name }) => name.endsWith("istio.io")) || revisionsOf(configuration).length > 0
+  );
 }
 
 /** Returns the revisions that a configuration names, in its labels or in its webhooks' selectors. */
@@ -69,10 +92,15 @@ function revisionsOf({ labels, spec }: WebhookConfigurationObject): readonly str
 }
 
 function revisionsOfWebhook({ namespaceSelector, objectSelector }: Webhook): readonly string[] {
-  return [namespaceSelector, objectSelector].flatMap((selector) => (selector === undefined ? [] : revisionsOfSelector(selector)));
+  return [namespaceSelector, objectSelector].flatMap((selector) =>
+    selector === undefined ? [] : revisionsOfSelector(selector),
+  );
 }
 
 function revisionsOfSelector({ matchLabels, matchExpressions }: WebhookSelector): readonly string[] {
   const exact = matchLabels[revisionLabel];
-  return [...(exact === undefined ? [] : [exact]), ...matchExpressions.filter(({ key }) => key === revisionLabel).flatMap(({ values }) => values)];
+  return [
+    ...(exact === undefined ? [] : [exact]),
+    ...matchExpressions.filter(({ key }) => key === revisionLabel).flatMap(({ values }) => values),
+  ];
 }

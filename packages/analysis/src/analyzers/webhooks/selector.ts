@@ -1,6 +1,9 @@
 import { matchesLabelSelector, type WebhookSelector } from "@istiod/config-ingestion";
 
 /** Reports whether a selector of a webhook matches. Without one, everything does. */
-export function matchesSelector(selector: WebhookSelector | undefined, labels: Readonly<Record<string, string>>): boolean {
+export function matchesSelector(
+  selector: WebhookSelector | undefined,
+  labels: Readonly<Record<string, string>>,
+): boolean {
   return selector === undefined || matchesLabelSelector(selector, labels);
 }

@@ -23,7 +23,9 @@ export interface KubernetesGatewaySpec {
 export type KubernetesGatewayObject = ConfigObject<KubernetesGatewaySpec>;
 
 /** Keyed `cluster/ns/name`. Only analysis reads them. */
-export const kubernetesGateways = collection<KubernetesGatewayObject>("KubernetesGateway", { filter: discoveryNamespacesFilter });
+export const kubernetesGateways = collection<KubernetesGatewayObject>("KubernetesGateway", {
+  filter: discoveryNamespacesFilter,
+});
 
 export const kubernetesGatewayKind = declareKind<KubernetesGatewaySpec, undefined>({
   kind: "Gateway",

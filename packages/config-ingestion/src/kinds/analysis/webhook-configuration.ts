@@ -55,7 +55,9 @@ function webhookConfigurationKind(of: Collection<WebhookConfigurationObject>): K
     labels: "all",
     annotations: isIstioKey,
     key: clusterKey,
-    decode: (manifest, report) => ({ spec: { webhooks: Fields.of(manifest.body, report).list("webhooks").map(readWebhook) } }),
+    decode: (manifest, report) => ({
+      spec: { webhooks: Fields.of(manifest.body, report).list("webhooks").map(readWebhook) },
+    }),
   });
 }
 

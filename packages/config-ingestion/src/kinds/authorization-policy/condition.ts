@@ -28,7 +28,8 @@ export function checkCondition({ key, values, notValues }: Condition, place: Pla
     place.at("key").error("is empty, expected a key such as source.ip");
     return;
   }
-  if (values.length === 0 && notValues.length === 0) place.error(`has the key ${key} only, expected values or notValues`);
+  if (values.length === 0 && notValues.length === 0)
+    place.error(`has the key ${key} only, expected values or notValues`);
   const check = Object.hasOwn(keys, key) ? keys[key] : undefined;
   if (check === undefined && !entryKeys.some((k) => key.startsWith(k)))
     place

@@ -22,7 +22,8 @@ function checkPathTemplate(path: string, place: Place): void {
   for (const part of path.replace(/^\/+|\/+$/g, "").split("/")) {
     const operator = part === "{*}" || part === "{**}";
     if (operator && anySeen) place.error(`is ${JSON.stringify(path)}, expected nothing after {**} that is an operator`);
-    else if (!operator && /[{}]/.test(part)) place.error(`is ${JSON.stringify(path)}, expected braces in {*} and {**} only`);
+    else if (!operator && /[{}]/.test(part))
+      place.error(`is ${JSON.stringify(path)}, expected braces in {*} and {**} only`);
     else if (!operator && isTemplate && !segment.test(part))
       place.error(`is ${JSON.stringify(path)}, expected segments of a path beside {*} and {**}`);
     if (part === "{**}") anySeen = true;

@@ -1,4 +1,7 @@
-import { AuthorizationPolicy_Action as Action, type Rule } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import {
+  AuthorizationPolicy_Action as Action,
+  type Rule,
+} from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { each, type Place } from "../../validation/place.js";
 import { checkCondition } from "./condition.js";
 import { checkOperation } from "./operation.js";
@@ -50,7 +53,8 @@ export function checkRule(rule: Rule, action: Action, place: Place): void {
   const sourceOfConnection = sources.some((s) => ofConnections.some((field) => s[field].length > 0));
   const operationOfConnection = operations.some((o) => o.ports.length > 0 || o.notPorts.length > 0);
   const onlyHttp =
-    (sources.length > 0 && operations.length === 0 && !sourceOfConnection) || (operations.length > 0 && !operationOfConnection);
+    (sources.length > 0 && operations.length === 0 && !sourceOfConnection) ||
+    (operations.length > 0 && !operationOfConnection);
   if (action === Action.DENY && onlyHttp)
     place.warning("matches HTTP only and so denies every connection to TCP ports, expected ports beside it");
 }
@@ -61,6 +65,7 @@ function checkForCustom(rule: Rule, place: Place): void {
       if ((source?.[field].length ?? 0) > 0) at.at("source", field).error("is set, expected none in a CUSTOM rule");
   });
   each(rule.when, place.at("when"), ({ key }, at) => {
-    if (identityKeys.includes(key) || key.startsWith("request.auth.")) at.at("key").error(`is ${key}, expected another in a CUSTOM rule`);
+    if (identityKeys.includes(key) || key.startsWith("request.auth."))
+      at.at("key").error(`is ${key}, expected another in a CUSTOM rule`);
   });
 }

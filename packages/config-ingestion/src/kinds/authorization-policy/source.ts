@@ -2,7 +2,14 @@ import type { Source } from "@istiod/istio-api/security/v1beta1/authorization_po
 import { each, type Place } from "../../validation/place.js";
 import { checkIpBlocks, checkNotEmpty, checkServiceAccounts, checkWildcards } from "./values.js";
 
-const named = ["principals", "notPrincipals", "requestPrincipals", "notRequestPrincipals", "namespaces", "notNamespaces"] as const;
+const named = [
+  "principals",
+  "notPrincipals",
+  "requestPrincipals",
+  "notRequestPrincipals",
+  "namespaces",
+  "notNamespaces",
+] as const;
 const addresses = ["ipBlocks", "notIpBlocks", "remoteIpBlocks", "notRemoteIpBlocks"] as const;
 const accounts = ["serviceAccounts", "notServiceAccounts"] as const;
 const trustDomains = ["trustDomains", "notTrustDomains"] as const;
@@ -14,8 +21,11 @@ export function checkSource(source: Source, place: Place): void {
   for (const field of addresses) checkIpBlocks(source[field], place.at(field));
   for (const field of accounts) {
     checkServiceAccounts(source[field], place.at(field));
-    const other = (["principals", "notPrincipals", "namespaces", "notNamespaces"] as const).find((o) => source[o].length > 0);
-    if (source[field].length > 0 && other !== undefined) place.at(field).error(`is set beside ${other}, expected one of them`);
+    const other = (["principals", "notPrincipals", "namespaces", "notNamespaces"] as const).find(
+      (o) => source[o].length > 0,
+    );
+    if (source[field].length > 0 && other !== undefined)
+      place.at(field).error(`is set beside ${other}, expected one of them`);
   }
   for (const field of trustDomains) {
     checkWildcards(source[field], place.at(field));

@@ -36,6 +36,8 @@ export function checkServiceAccounts(values: readonly string[], place: Place): v
   if (values.length > 16) place.error(`has ${values.length} elements, expected at most 16`);
   each(values, place, (value, at) => {
     if (value.includes("*") || value.length > 320 || !/^[^/]+(?:\/[^/]+)?$/.test(value))
-      at.error(`is ${JSON.stringify(value)}, expected name or namespace/name without wildcard, of at most 320 characters`);
+      at.error(
+        `is ${JSON.stringify(value)}, expected name or namespace/name without wildcard, of at most 320 characters`,
+      );
   });
 }

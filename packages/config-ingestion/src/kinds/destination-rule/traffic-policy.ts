@@ -1,4 +1,7 @@
-import type { TrafficPolicy, TrafficPolicy_TunnelSettings as TunnelSettings } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type {
+  TrafficPolicy,
+  TrafficPolicy_TunnelSettings as TunnelSettings,
+} from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { checkPort } from "../../validation/addresses.js";
 import { checkClientTls } from "../../validation/client-tls.js";
 import { checkConnectionPool } from "../../validation/connection-pool.js";
@@ -23,10 +26,13 @@ export function trafficPolicyShape(at: string): Shape {
 /** `namespace`: of the DestinationRule. */
 export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace: string, place: Place): void {
   if (policy === undefined) return;
-  const { outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget, portLevelSettings } = policy;
+  const { outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget, portLevelSettings } =
+    policy;
   if (
     portLevelSettings.length === 0 &&
-    [outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget].every((p) => p === undefined)
+    [outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget].every(
+      (p) => p === undefined,
+    )
   ) {
     place.error("is empty, expected at least one policy");
     return;
@@ -38,7 +44,9 @@ export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace:
   checkPolicy(policy, namespace, place);
   each(portLevelSettings, place.at("portLevelSettings"), (settings, at) => {
     if (settings.port === undefined) at.at("port").error("is missing, expected a port");
-    const empty = [settings.outlierDetection, settings.connectionPool, settings.loadBalancer, settings.tls].every((p) => p === undefined);
+    const empty = [settings.outlierDetection, settings.connectionPool, settings.loadBalancer, settings.tls].every(
+      (p) => p === undefined,
+    );
     if (empty) at.error("has a port only, expected at least one policy");
     else checkPolicy(settings, namespace, at);
   });

@@ -29,9 +29,12 @@ export function checkPatch({ applyTo, match, patch }: ConfigPatch, place: Place)
   if (match?.context === Context.WAYPOINT) return;
   if (applyTo === ApplyTo.INVALID) place.at("applyTo").error("is missing, expected what is patched");
   else if (patch === undefined) place.at("patch").error("is missing, expected an operation");
-  else if (patch.operation === Operation.INVALID) place.at("patch", "operation").error("is missing, expected what is done");
+  else if (patch.operation === Operation.INVALID)
+    place.at("patch", "operation").error("is missing, expected what is done");
   else if (patch.operation !== Operation.REMOVE && patch.value === undefined)
-    place.at("patch", "value").error(`is missing, expected a value where the operation is ${Operation[patch.operation]}`);
+    place
+      .at("patch", "value")
+      .error(`is missing, expected a value where the operation is ${Operation[patch.operation]}`);
   const version = match?.proxy?.proxyVersion ?? "";
   if (version.length > maxRegexLength)
     place
@@ -50,12 +53,15 @@ function checkListenerMatch({ filterChain }: ListenerMatch, applyTo: ApplyTo, pl
   const filter = filterChain?.filter;
   if (filter === undefined) return;
   const at = place.at("filterChain", "filter");
-  if (applyTo === ApplyTo.LISTENER || applyTo === ApplyTo.FILTER_CHAIN) at.warning(`has no effect beside applyTo ${ApplyTo[applyTo]}`);
+  if (applyTo === ApplyTo.LISTENER || applyTo === ApplyTo.FILTER_CHAIN)
+    at.warning(`has no effect beside applyTo ${ApplyTo[applyTo]}`);
   if (filter.name === "") at.at("name").error("is missing, expected the name of a filter");
   else if (filter.subFilter !== undefined) {
-    if (applyTo !== ApplyTo.HTTP_FILTER) at.at("subFilter").error("is set, expected it beside applyTo HTTP_FILTER only");
+    if (applyTo !== ApplyTo.HTTP_FILTER)
+      at.at("subFilter").error("is set, expected it beside applyTo HTTP_FILTER only");
     else if (!connectionManagers.includes(filter.name))
       at.at("name").error(`is ${JSON.stringify(filter.name)}, expected ${connectionManagers[0]} beside subFilter`);
-    else if (filter.subFilter.name === "") at.at("subFilter", "name").error("is missing, expected the name of a filter");
+    else if (filter.subFilter.name === "")
+      at.at("subFilter", "name").error("is missing, expected the name of a filter");
   }
 }

@@ -8,7 +8,13 @@ import { checkPort, checkSubnet } from "../../validation/addresses.js";
 import { checkExportTo } from "../../validation/export-to.js";
 import { isWildcard } from "../../validation/hosts.js";
 import { isIpAddress } from "../../validation/ip.js";
-import { checkLabels, checkPortName, checkWildcardDomain, fqdnFault, hasPartialWildcard } from "../../validation/names.js";
+import {
+  checkLabels,
+  checkPortName,
+  checkWildcardDomain,
+  fqdnFault,
+  hasPartialWildcard,
+} from "../../validation/names.js";
 import { each, type Place } from "../../validation/place.js";
 import { checkProtocol, isHttp, isTcp, isTls } from "../../validation/protocol.js";
 import { checkWorkloadSelector } from "../../validation/targets.js";
@@ -24,10 +30,16 @@ export function checkServiceEntry(entry: Entry, place: Place): void {
     place.at("endpoints").error("is set beside workloadSelector, expected one of them");
   checkHosts(spec, place.at("hosts"));
   each(spec.addresses, place.at("addresses"), checkSubnet);
-  if (spec.addresses.some((a) => a.includes("/")) && spec.resolution !== Resolution.NONE && spec.resolution !== Resolution.STATIC) {
+  if (
+    spec.addresses.some((a) => a.includes("/")) &&
+    spec.resolution !== Resolution.NONE &&
+    spec.resolution !== Resolution.STATIC
+  ) {
     place
       .at("addresses")
-      .error(`has a range beside resolution ${Resolution[spec.resolution]}, expected ranges beside NONE and STATIC only`);
+      .error(
+        `has a range beside resolution ${Resolution[spec.resolution]}, expected ranges beside NONE and STATIC only`,
+      );
   }
   checkPorts(entry, place.at("ports"));
   checkResolution(entry, place);
@@ -69,7 +81,8 @@ function checkResolution({ spec, labels }: Entry, place: Place): void {
   switch (resolution) {
     case Resolution.NONE:
       if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution NONE");
-      if (spec.workloadSelector !== undefined) place.at("workloadSelector").warning("has no effect beside resolution NONE");
+      if (spec.workloadSelector !== undefined)
+        place.at("workloadSelector").warning("has no effect beside resolution NONE");
       break;
     case Resolution.STATIC:
       each(endpoints, place.at("endpoints"), (endpoint, at) =>
@@ -82,30 +95,44 @@ function checkResolution({ spec, labels }: Entry, place: Place): void {
       break;
     case Resolution.DYNAMIC_DNS:
       each(hosts, place.at("hosts"), (host, at) => {
-        if (!isWildcard(host)) at.error(`is ${JSON.stringify(host)}, expected a wildcard beside resolution DYNAMIC_DNS`);
+        if (!isWildcard(host))
+          at.error(`is ${JSON.stringify(host)}, expected a wildcard beside resolution DYNAMIC_DNS`);
       });
       if (addresses.length > 0) place.at("addresses").error("is set, expected none beside resolution DYNAMIC_DNS");
       if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution DYNAMIC_DNS");
       each(ports, place.at("ports"), ({ protocol }, at) => {
         if (!["http", "tls", "grpc", "http2"].includes(protocol.toLowerCase()))
-          at.at("protocol").error(`is ${JSON.stringify(protocol)}, expected HTTP, HTTP2, GRPC or TLS beside resolution DYNAMIC_DNS`);
+          at.at("protocol").error(
+            `is ${JSON.stringify(protocol)}, expected HTTP, HTTP2, GRPC or TLS beside resolution DYNAMIC_DNS`,
+          );
       });
       if (spec.location === Location.MESH_INTERNAL && usesWaypoint(labels))
-        place.at("location").error("is MESH_INTERNAL beside a waypoint, expected MESH_EXTERNAL beside resolution DYNAMIC_DNS");
+        place
+          .at("location")
+          .error("is MESH_INTERNAL beside a waypoint, expected MESH_EXTERNAL beside resolution DYNAMIC_DNS");
       break;
     default:
-      place.at("resolution").error(`is ${String(resolution)}, expected NONE, STATIC, DNS, DNS_ROUND_ROBIN or DYNAMIC_DNS`);
+      place
+        .at("resolution")
+        .error(`is ${String(resolution)}, expected NONE, STATIC, DNS, DNS_ROUND_ROBIN or DYNAMIC_DNS`);
   }
 }
 
-function checkDns({ resolution, endpoints, hosts, addresses, ports }: ServiceEntry, portNames: ReadonlySet<string>, place: Place): void {
+function checkDns(
+  { resolution, endpoints, hosts, addresses, ports }: ServiceEntry,
+  portNames: ReadonlySet<string>,
+  place: Place,
+): void {
   if (endpoints.length === 0) {
     each(hosts, place.at("hosts"), (host, at) => {
-      if (fqdnFault(host) !== undefined) at.error(`is ${JSON.stringify(host)}, expected a name that can be resolved, or endpoints`);
+      if (fqdnFault(host) !== undefined)
+        at.error(`is ${JSON.stringify(host)}, expected a name that can be resolved, or endpoints`);
     });
   }
   if (resolution === Resolution.DNS_ROUND_ROBIN && endpoints.length > 1)
-    place.at("endpoints").error(`has ${endpoints.length} elements, expected at most 1 beside resolution DNS_ROUND_ROBIN`);
+    place
+      .at("endpoints")
+      .error(`has ${endpoints.length} elements, expected at most 1 beside resolution DNS_ROUND_ROBIN`);
   each(endpoints, place.at("endpoints"), (endpoint, at) => {
     if (!isIpAddress(endpoint.address) && fqdnFault(endpoint.address) !== undefined)
       at.at("address").error(`is ${JSON.stringify(endpoint.address)}, expected a domain name or an IP address`);

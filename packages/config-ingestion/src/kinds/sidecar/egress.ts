@@ -24,7 +24,8 @@ export function checkEgress(listeners: readonly EgressListener[], namespace: str
 
 function checkListenerPort({ port, bind, captureMode }: EgressListener, place: Place): void {
   if (port === undefined) return;
-  if (port.targetPort > 0) place.at("port", "targetPort").error("is set, expected none on a Sidecar, where it has no effect");
+  if (port.targetPort > 0)
+    place.at("port", "targetPort").error("is set, expected none on a Sidecar, where it has no effect");
   if (port.name !== "") checkPortName(port.name, place.at("port", "name"));
   checkProtocol(port.protocol, place.at("port", "protocol"));
   if (port.number !== 0) {
@@ -33,7 +34,8 @@ function checkListenerPort({ port, bind, captureMode }: EgressListener, place: P
     return;
   }
   if (bind.startsWith(unix)) checkUnixSocket(bind.slice(unix.length), place.at("bind"));
-  else place.at("bind").error(`is ${bind === "" ? "missing" : JSON.stringify(bind)}, expected unix://PATH beside port 0`);
+  else
+    place.at("bind").error(`is ${bind === "" ? "missing" : JSON.stringify(bind)}, expected unix://PATH beside port 0`);
   if (captureMode !== CaptureMode.DEFAULT && captureMode !== CaptureMode.NONE)
     place.at("captureMode").error(`is ${CaptureMode[captureMode]}, expected DEFAULT or NONE beside a Unix socket`);
 }

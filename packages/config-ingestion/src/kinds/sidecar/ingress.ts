@@ -19,8 +19,10 @@ export function checkIngress(listeners: readonly IngressListener[], place: Place
     if (port.name !== "") checkPortName(port.name, at.at("port", "name"));
     checkProtocol(port.protocol, at.at("port", "protocol"));
     checkPort(port.number, at.at("port", "number"));
-    if (port.targetPort > 0) at.at("port", "targetPort").error("is set, expected none on a Sidecar, where it has no effect");
-    if (ports.has(port.number)) at.at("port", "number").error(`is ${port.number} a second time, expected each port once`);
+    if (port.targetPort > 0)
+      at.at("port", "targetPort").error("is set, expected none on a Sidecar, where it has no effect");
+    if (ports.has(port.number))
+      at.at("port", "number").error(`is ${port.number} a second time, expected each port once`);
     ports.add(port.number);
     if (listener.bind !== "") checkIpAddress(listener.bind, at.at("bind"));
     if (listener.defaultEndpoint !== "") checkDefaultEndpoint(listener.defaultEndpoint, at.at("defaultEndpoint"));
@@ -39,8 +41,15 @@ function checkDefaultEndpoint(endpoint: string, place: Place): void {
     return;
   }
   const parts = splitHostPort(endpoint);
-  if (parts === undefined || !localHosts.includes(parts.host) || !/^\d+$/.test(parts.port) || !isPort(Number(parts.port))) {
-    place.error(`is ${JSON.stringify(endpoint)}, expected 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH`);
+  if (
+    parts === undefined ||
+    !localHosts.includes(parts.host) ||
+    !/^\d+$/.test(parts.port) ||
+    !isPort(Number(parts.port))
+  ) {
+    place.error(
+      `is ${JSON.stringify(endpoint)}, expected 127.0.0.1:PORT, 0.0.0.0:PORT, [::1]:PORT, [::]:PORT, :PORT or unix://PATH`,
+    );
   }
 }
 

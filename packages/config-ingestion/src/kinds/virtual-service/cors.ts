@@ -9,7 +9,8 @@ const headerName = /^[!#$%&'*+\-.^_`|~A-Za-z0-9]+$/;
 export function checkCorsPolicy(policy: CorsPolicy | undefined, place: Place): void {
   if (policy === undefined) return;
   each(policy.allowOrigins, place.at("allowOrigins"), (origin, at) => {
-    if ((origin.matchType.value ?? "") === "") at.error("matches nothing, expected exact, prefix or regex with a value");
+    if ((origin.matchType.value ?? "") === "")
+      at.error("matches nothing, expected exact, prefix or regex with a value");
     else checkRegexMatch(origin, at);
   });
   each(policy.allowMethods, place.at("allowMethods"), (method, at) => {

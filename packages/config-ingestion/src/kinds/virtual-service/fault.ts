@@ -14,13 +14,16 @@ export function checkFault(fault: HTTPFaultInjection | undefined, place: Place):
     if (kind === undefined) at.warning("has no error, expected httpStatus or grpcStatus");
     else if (kind === "http2Error") at.at("http2Error").error("is not supported, expected httpStatus or grpcStatus");
     else if (kind === "httpStatus") checkHttpStatus(value, at.at("httpStatus"));
-    else if (!grpcStatuses.includes(value)) at.at("grpcStatus").error(`is ${JSON.stringify(value)}, expected a status such as NOT_FOUND`);
+    else if (!grpcStatuses.includes(value))
+      at.at("grpcStatus").error(`is ${JSON.stringify(value)}, expected a status such as NOT_FOUND`);
   }
   if (delay !== undefined) {
     const at = place.at("delay");
     checkFraction(delay.percentage, at.at("percentage", "value"));
-    if (delay.httpDelayType.case !== undefined) checkDuration(delay.httpDelayType.value, at.at(delay.httpDelayType.case));
-    if (delay.httpDelayType.case === "exponentialDelay") at.at("exponentialDelay").error("is not supported, expected fixedDelay");
+    if (delay.httpDelayType.case !== undefined)
+      checkDuration(delay.httpDelayType.value, at.at(delay.httpDelayType.case));
+    if (delay.httpDelayType.case === "exponentialDelay")
+      at.at("exponentialDelay").error("is not supported, expected fixedDelay");
   }
 }
 
@@ -32,5 +35,6 @@ export function checkHttpStatus(status: number, place: Place): void {
 /** A percentage that is 0 or at least a ten-thousandth. */
 function checkFraction(percentage: Percent | undefined, place: Place): void {
   const value = percentage?.value ?? 0;
-  if (value < 0 || value > 100 || (value > 0 && value < 0.0001)) place.error(`is ${value}, expected 0, or 0.0001 to 100`);
+  if (value < 0 || value > 100 || (value > 0 && value < 0.0001))
+    place.error(`is ${value}, expected 0, or 0.0001 to 100`);
 }

@@ -1,7 +1,10 @@
 import { checkFqdn, isDnsLabel } from "../../validation/names.js";
 import type { Place } from "../../validation/place.js";
 
-/** Names of gateways: `mesh`, `name`, or `namespace/name`. As in Istio, those after one without a namespace are not looked at. */
+/**
+ * Names of gateways: `mesh`, `name`, or `namespace/name`. As in Istio, those after one without a namespace are not
+ * looked at.
+ */
 export function checkGatewayNames(names: readonly string[], place: Place): void {
   for (const [i, name] of names.entries()) {
     const at = place.at(i);

@@ -1,8 +1,12 @@
-import type { Headers, Headers_HeaderOperations as Operations } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type {
+  Headers,
+  Headers_HeaderOperations as Operations,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { each, type Place } from "../../validation/place.js";
 
 /** Envoy's custom headers: text, `%%`, and `%NAME%` or `%NAME(argument)%` or `%NAME(["…", "…"])%`. */
-const headerFormat = /^(?:[^%]|%%|%(?!%)[^%(]*(?:%|\( *(?:\[ *"|[^[ ])(?:\\.|[^\\)"])*(?:" *, *"(?:\\.|[^\\)"])*)*(?:\)|" *\] *\)) *%))*$/s;
+const headerFormat =
+  /^(?:[^%]|%%|%(?!%)[^%(]*(?:%|\( *(?:\[ *"|[^[ ])(?:\\.|[^\\)"])*(?:" *, *"(?:\\.|[^\\)"])*)*(?:\)|" *\] *\)) *%))*$/s;
 
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
@@ -36,5 +40,7 @@ function checkName(name: string, authorityAllowed: boolean, place: Place): void 
 function checkValue(value: string, place: Place): void {
   if (controlCharacter.test(value)) place.error("has a control character, expected text");
   else if (!headerFormat.test(value))
-    place.error(`is ${JSON.stringify(value)}, expected every % to begin or end a variable such as %HOSTNAME%, or to be doubled`);
+    place.error(
+      `is ${JSON.stringify(value)}, expected every % to begin or end a variable such as %HOSTNAME%, or to be doubled`,
+    );
 }

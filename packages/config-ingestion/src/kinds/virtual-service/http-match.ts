@@ -14,7 +14,8 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
     for (const [name, value] of Object.entries(match[field])) {
       const at = place.at(field, name);
       checkHeaderName(name, at);
-      if (!toGateway && isClaim(name)) at.error("matches a claim of a token, expected the route to be of a gateway and not of mesh");
+      if (!toGateway && isClaim(name))
+        at.error("matches a claim of a token, expected the route to be of a gateway and not of mesh");
       const presence = field === "withoutHeaders" && value.matchType.case === "regex" && value.matchType.value === "*";
       if (!presence) checkStringMatch(value, at);
     }

@@ -46,15 +46,19 @@ function checkActions(route: HTTPRoute, delegate: boolean, place: Place): void {
   }
   if (route.delegate !== undefined)
     place.at("delegate").error("is set in a VirtualService without hosts, expected no delegate of a delegate");
-  const action = route.redirect !== undefined ? "redirect" : route.directResponse !== undefined ? "directResponse" : undefined;
-  if (action === undefined && route.route.length === 0) place.error("does nothing, expected route, redirect or directResponse");
+  const action =
+    route.redirect !== undefined ? "redirect" : route.directResponse !== undefined ? "directResponse" : undefined;
+  if (action === undefined && route.route.length === 0)
+    place.error("does nothing, expected route, redirect or directResponse");
   if (action !== undefined) {
     if (route.route.length > 0) place.at("route").error(`is set beside ${action}, expected one of them`);
     for (const other of ["fault", "rewrite", "directResponse"] as const) {
-      if (other !== action && route[other] !== undefined) place.at(other).error(`is set beside ${action}, expected one of them`);
+      if (other !== action && route[other] !== undefined)
+        place.at(other).error(`is set beside ${action}, expected one of them`);
     }
   }
-  if (route.mirror !== undefined && route.mirrors.length > 0) place.at("mirrors").error("is set beside mirror, expected one of them");
+  if (route.mirror !== undefined && route.mirrors.length > 0)
+    place.at("mirrors").error("is set beside mirror, expected one of them");
 }
 
 function checkMirrors(route: HTTPRoute, place: Place): void {
@@ -76,8 +80,12 @@ function checkMirrors(route: HTTPRoute, place: Place): void {
 
 function checkRedirect({ redirect, match }: HTTPRoute, place: Place): void {
   if (redirect === undefined) return;
-  if (redirect.uri !== "" && redirect.prefixRewrite !== "") place.at("prefixRewrite").error("is set beside uri, expected one of them");
-  else if (redirect.prefixRewrite !== "" && match.some((m) => m.uri !== undefined && m.uri.matchType.case !== "prefix")) {
+  if (redirect.uri !== "" && redirect.prefixRewrite !== "")
+    place.at("prefixRewrite").error("is set beside uri, expected one of them");
+  else if (
+    redirect.prefixRewrite !== "" &&
+    match.some((m) => m.uri !== undefined && m.uri.matchType.case !== "prefix")
+  ) {
     place.at("prefixRewrite").error("is set, expected every match of the uri to be by prefix");
   } else checkRedirectTarget(redirect, place);
 }
@@ -97,7 +105,12 @@ function checkRedirectTarget(redirect: HTTPRedirect, place: Place): void {
 function checkDirectResponse({ directResponse }: HTTPRoute, place: Place): void {
   if (directResponse === undefined) return;
   const specifier = directResponse.body?.specifier;
-  const size = specifier?.case === "string" ? Buffer.byteLength(specifier.value) : specifier?.case === "bytes" ? specifier.value.length : 0;
+  const size =
+    specifier?.case === "string"
+      ? Buffer.byteLength(specifier.value)
+      : specifier?.case === "bytes"
+        ? specifier.value.length
+        : 0;
   if (size > megabyte) place.at("body").error(`has ${size} bytes, expected at most ${megabyte}`);
   else if (size > largeBody) place.at("body").warning(`has ${size} bytes, which every proxy is sent`);
   checkHttpStatus(directResponse.status, place.at("status"));
@@ -106,7 +119,8 @@ function checkDirectResponse({ directResponse }: HTTPRoute, place: Place): void 
 function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   if (rewrite === undefined) return;
   const { uri, authority, uriRegexRewrite } = rewrite;
-  if (uri !== "" && uriRegexRewrite !== undefined) place.at("uriRegexRewrite").error("is set beside uri, expected one of them");
+  if (uri !== "" && uriRegexRewrite !== undefined)
+    place.at("uriRegexRewrite").error("is set beside uri, expected one of them");
   else if (uri === "" && uriRegexRewrite === undefined && authority === "")
     place.error("is empty, expected uri, uriRegexRewrite or authority");
   else if (uriRegexRewrite !== undefined) {
@@ -123,7 +137,8 @@ function checkAuthority({ rewrite, headers }: HTTPRoute, place: Place): void {
     for (const [name, value] of Object.entries(headers?.request?.[field] ?? {})) {
       if (!isAuthority(name)) continue;
       const at = place.at("headers", "request", field, name);
-      if (places.length > 0) at.error(`sets the authority to ${JSON.stringify(value)}, expected it to be set in one place`);
+      if (places.length > 0)
+        at.error(`sets the authority to ${JSON.stringify(value)}, expected it to be set in one place`);
       places.push(at);
     }
   }

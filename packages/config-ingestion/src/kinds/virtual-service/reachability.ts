@@ -36,7 +36,8 @@ export function warnOfUnreachable<D extends DescMessage>(
         at.at("match", m).warning(`has no effect: it repeats a match of ${first}`, "ineffective-match");
       }
     }
-    if (repeated === match.length) at.warning("is never reached: each of its matches is in an earlier route", "unreachable-rule");
+    if (repeated === match.length)
+      at.warning("is never reached: each of its matches is in an earlier route", "unreachable-rule");
   }
 }
 
@@ -80,9 +81,15 @@ function covers(earlier: HTTPMatchRequest, later: HTTPMatchRequest): boolean {
   );
 }
 
-function coversAll(earlier: Readonly<Record<string, StringMatch>>, later: Readonly<Record<string, StringMatch>>): boolean {
+function coversAll(
+  earlier: Readonly<Record<string, StringMatch>>,
+  later: Readonly<Record<string, StringMatch>>,
+): boolean {
   const names = Object.keys(earlier);
-  return names.length === Object.keys(later).length && names.every((n) => n in later && textOf(earlier[n]).startsWith(textOf(later[n])));
+  return (
+    names.length === Object.keys(later).length &&
+    names.every((n) => n in later && textOf(earlier[n]).startsWith(textOf(later[n])))
+  );
 }
 
 function textOf(match: StringMatch | undefined, absent = ""): string {

@@ -3,7 +3,8 @@ import type { Place } from "../../validation/place.js";
 import { checkRegex } from "../../validation/regex.js";
 
 export function checkStringMatch(match: StringMatch | undefined, place: Place): void {
-  if (match?.matchType.case === "prefix" && match.matchType.value === "") place.at("prefix").error("is empty, expected text");
+  if (match?.matchType.case === "prefix" && match.matchType.value === "")
+    place.at("prefix").error("is empty, expected text");
   checkRegexMatch(match, place);
 }
 

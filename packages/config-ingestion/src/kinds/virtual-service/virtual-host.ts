@@ -1,8 +1,8 @@
 import { wildcardDomainFault } from "../../validation/names.js";
 
 /**
- * What is wrong with a host, or undefined if nothing is. `sniOfGateway`: SNI names that istiod makes for traffic that a gateway passes through,
- * `outbound_.port_.subset_.host`, are hosts too.
+ * What is wrong with a host, or undefined if nothing is. `sniOfGateway`: SNI names that istiod makes for traffic that a
+ * gateway passes through, `outbound_.port_.subset_.host`, are hosts too.
  */
 export function virtualHostFault(host: string, sniOfGateway: boolean): string | undefined {
   if (!sniOfGateway || !host.startsWith("outbound_") || host.length > 255) return wildcardDomainFault(host);

@@ -29,7 +29,8 @@ export function checkWasm(module: WasmModule, place: Place): void {
   else if (!isModuleUrl(module.url))
     place.at("url").error(`is ${JSON.stringify(module.url)}, expected a URL with http://, https://, oci:// or file://`);
   each(module.vmConfig?.env ?? [], place.at("vmConfig", "env"), ({ valueFrom, value }, at) => {
-    if (valueFrom !== EnvValueSource.INLINE && value !== "") at.at("value").error("is set, expected none where valueFrom is not INLINE");
+    if (valueFrom !== EnvValueSource.INLINE && value !== "")
+      at.at("value").error("is set, expected none where valueFrom is not INLINE");
   });
 }
 
