@@ -1,3 +1,4 @@
+export { Closers } from "./closers.js";
 export {
   didYouMean,
   type EnvironmentReport,
