@@ -7,7 +7,7 @@ import type { EnvoyExit } from "../src/envoy/process.js";
 import { EnvoyReadiness } from "../src/envoy/readiness.js";
 import { terminateEnvoy, type TerminationOptions } from "../src/envoy/termination.js";
 import { silentLog } from "../src/log.js";
-import { agentMetrics } from "../src/status/metrics.js";
+import { agentMetrics, exportCertificateExpiry } from "../src/status/metrics.js";
 import { StatusServer, type StatusServerOptions } from "../src/status/status-server.js";
 
 async function web(
@@ -26,7 +26,8 @@ async function web(
 }
 
 async function status(more: Partial<StatusServerOptions> = {}) {
-  const metrics = agentMetrics(() => 42);
+  const metrics = agentMetrics();
+  exportCertificateExpiry(metrics, () => 42);
   const server = new StatusServer({
     port: 0,
     address: "127.0.0.1",

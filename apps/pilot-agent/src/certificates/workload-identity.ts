@@ -25,6 +25,8 @@ export interface WorkloadIdentityOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   readonly clock: Clock;
+  /** Called after each certificate signing request. */
+  readonly onSigningRequest?: (ok: boolean) => void;
 }
 
 /** The workload's certificates and the sockets on which Envoy is given them. */
@@ -37,7 +39,6 @@ export class WorkloadIdentity {
   readonly #certificate: WorkloadCertificate | undefined;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  #onRequest: (ok: boolean) => void = () => undefined;
 
   /** Looks at which sockets there are. @throws AgentError `file` or `address` */
   static async prepare(setup: WorkloadIdentityOptions): Promise<WorkloadIdentity> {
@@ -104,13 +105,8 @@ export class WorkloadIdentity {
     return current && (current.notAfter - this.#setup.clock.now()) / 1000;
   }
 
-  /** Tells of each request to the authority whether it went well. */
-  onRequest(listener: (ok: boolean) => void): void {
-    this.#onRequest = listener;
-  }
-
   #fromAuthority(): WorkloadCertificate {
-    const { options, proxy, env, log, clock } = this.#setup;
+    const { options, proxy, env, log, clock, onSigningRequest } = this.#setup;
     const { podNamespace, serviceAccount, trustDomain } = options;
     const request = {
       ...authorityEndpoint(options, proxy.config),
@@ -132,10 +128,10 @@ export class WorkloadIdentity {
       issue: async () => {
         try {
           const issued = await issueFromAuthority(request);
-          this.#onRequest(true);
+          onSigningRequest?.(true);
           return issued;
         } catch (error) {
-          this.#onRequest(false);
+          onSigningRequest?.(false);
           throw error;
         }
       },

@@ -15,14 +15,13 @@ export interface AgentMetrics {
   readonly scrapeFailures: Counter<"type">;
   readonly outgoingRequests: Counter<"request_type">;
   readonly failedOutgoingRequests: Counter<"request_type">;
-  readonly certificateExpiry: Gauge<"resource_name">;
   readonly dnsRequests: Counter;
   readonly dnsUpstreamRequests: Counter;
   readonly dnsUpstreamFailures: Counter;
 }
 
-/** Makes a set of metrics of its own. @param secondsToExpiry read at each scrape */
-export function agentMetrics(secondsToExpiry: () => number | undefined): AgentMetrics {
+/** Creates the metrics in a registry of their own. */
+export function agentMetrics(): AgentMetrics {
   const registry = new Registry();
   const counter = <L extends string = never>(name: string, help: string, labelNames: readonly L[] = []): Counter<L> =>
     new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [registry] });
@@ -50,18 +49,29 @@ export function agentMetrics(secondsToExpiry: () => number | undefined): AgentMe
       "Requests to the certificate authority that failed.",
       ["request_type"],
     ),
-    certificateExpiry: new Gauge({
-      name: `${PREFIX}cert_expiry_seconds`,
-      help: "Time until the workload certificate expires; negative when it has.",
-      labelNames: ["resource_name"],
-      registers: [registry],
-      collect() {
-        const seconds = secondsToExpiry();
-        if (seconds !== undefined) this.set({ resource_name: "default" }, seconds);
-      },
-    }),
     dnsRequests: counter("dns_requests_total", "DNS queries received."),
     dnsUpstreamRequests: counter("dns_upstream_requests_total", "DNS queries passed to upstream name servers."),
     dnsUpstreamFailures: counter("dns_upstream_failures_total", "DNS queries that no upstream name server answered."),
   };
+}
+
+/**
+ * Registers the gauge of the workload certificate's expiry.
+ *
+ * @param secondsToExpiry read at each scrape; `undefined` while there is no certificate
+ */
+export function exportCertificateExpiry(
+  { registry }: Pick<AgentMetrics, "registry">,
+  secondsToExpiry: () => number | undefined,
+): void {
+  new Gauge({
+    name: `${PREFIX}cert_expiry_seconds`,
+    help: "Time until the workload certificate expires; negative when it has.",
+    labelNames: ["resource_name"],
+    registers: [registry],
+    collect() {
+      const seconds = secondsToExpiry();
+      if (seconds !== undefined) this.set({ resource_name: "default" }, seconds);
+    },
+  });
 }

@@ -1,0 +1,97 @@
+import { join } from "node:path";
+import type { Closers, Environment } from "@istiod/settings";
+import { discoveryTls } from "../control-plane.js";
+import { NameService } from "../dns/name-service.js";
+import type { EnvoyReadiness } from "../envoy/readiness.js";
+import { HealthCheck } from "../probes/health-check.js";
+import type { RelayEvents } from "../relay/agent-side.js";
+import { Relay } from "../relay/relay.js";
+import type { AgentMetrics } from "../status/metrics.js";
+import type { AgentContext } from "./context.js";
+import { loggedClose } from "./shutdown.js";
+
+/**
+ * Starts the DNS server, if enabled.
+ *
+ * @throws AgentError `address`, `file` or `option`
+ */
+export async function startNameService(
+  context: AgentContext,
+  metrics: AgentMetrics,
+  closers: Closers,
+): Promise<NameService | undefined> {
+  const { type, options, log } = context;
+  const isEnabled = (options.dnsCapture && type === "sidecar") || options.dnsServer;
+  if (!isEnabled) return undefined;
+  const names = new NameService({ ...context, metrics });
+  closers.defer(loggedClose("DNS server", () => names.close(), log));
+  await names.start();
+  return names;
+}
+
+/** Starts the xDS proxy between Envoy and istiod. @throws AgentError `address` or `file` */
+export async function startRelay(
+  context: AgentContext,
+  metrics: AgentMetrics,
+  names: NameService | undefined,
+  closers: Closers,
+): Promise<Relay> {
+  const { options, proxy, env, clock, log, resolvePath } = context;
+  const tls = discoveryTls(options, proxy.config);
+  const relay = new Relay({
+    socket: resolvePath(join(proxy.config.configPath, "XDS")),
+    upstream: {
+      address: proxy.config.discoveryAddress,
+      ...(tls ? { tls } : {}),
+      tokenFile: resolvePath(options.tokenFile),
+      clusterId: options.clusterId,
+      headers: headersFrom(env, "XDS_HEADER_"),
+      clock,
+    },
+    handlers: names ? names.handlers : {},
+    events: countedEvents(metrics),
+    log,
+  });
+  closers.defer(loggedClose("xDS proxy", () => relay.close(), log));
+  await relay.start();
+  return relay;
+}
+
+/** Starts reporting the application's health to istiod, if the proxy configuration has a readiness probe. */
+export function startHealthCheck(
+  { proxy, application, clock, log }: AgentContext,
+  relay: Relay,
+  envoyReadiness: EnvoyReadiness | undefined,
+  closers: Closers,
+): void {
+  const { readinessProbe } = proxy.config;
+  if (!readinessProbe) return;
+  const health = new HealthCheck({
+    probe: readinessProbe,
+    ...application,
+    ...(envoyReadiness ? { proxyReady: () => envoyReadiness.check() } : {}),
+    report: (state) => relay.reportHealth(state),
+    clock,
+    log,
+  });
+  closers.defer(() => health.stop());
+  health.start();
+}
+
+/** Returns request headers from variables with a prefix: `XDS_HEADER_FOO` sets the header `foo`. */
+export function headersFrom(env: Environment, prefix: string): Record<string, string> {
+  const entries = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith(prefix) && value !== undefined ? [[name.slice(prefix.length).toLowerCase(), value] as const] : [],
+  );
+  return Object.fromEntries(entries);
+}
+
+function countedEvents(metrics: AgentMetrics): RelayEvents {
+  return {
+    connectionFailed: () => metrics.istiodConnectionFailures.inc(),
+    terminated: (side, type) =>
+      (side === "istiod" ? metrics.istiodConnectionTerminations : metrics.envoyConnectionTerminations).inc({ type }),
+    request: () => metrics.xdsProxyRequests.inc(),
+    response: () => metrics.xdsProxyResponses.inc(),
+  };
+}
