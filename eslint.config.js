@@ -9,6 +9,7 @@ const order = [
   "envoy-api",
   "istio-api",
   "resources",
+  "config-schema",
   "config-ingestion",
   "service-discovery",
   "push-context",
@@ -24,13 +25,17 @@ const order = [
 ];
 /** What a package must not know, although it stands above it in the table. */
 const ignorant = {
+  "config-schema": ["protobuf-wire", "envoy-api", "resources"],
   "config-ingestion": ["protobuf-wire", "envoy-api", "resources"],
-  "service-discovery": ["protobuf-wire", "envoy-api", "resources"],
-  "push-context": ["protobuf-wire", "envoy-api", "resources"],
+  "service-discovery": ["config-ingestion", "protobuf-wire", "envoy-api", "resources"],
+  "push-context": ["config-ingestion", "protobuf-wire", "envoy-api", "resources"],
   analysis: ["protobuf-wire", "envoy-api", "resources"],
+  "xds-generators": ["config-ingestion"],
+  explain: ["config-ingestion"],
   "xds-server": [
     "istio-api",
     "incremental",
+    "config-schema",
     "config-ingestion",
     "service-discovery",
     "push-context",
@@ -39,6 +44,7 @@ const ignorant = {
     "explain",
   ],
   "push-report": [
+    "config-ingestion",
     "protobuf-wire",
     "envoy-api",
     "istio-api",
@@ -53,6 +59,7 @@ const ignorant = {
     "envoy-api",
     "resources",
     "incremental",
+    "config-schema",
     "config-ingestion",
     "service-discovery",
     "push-context",

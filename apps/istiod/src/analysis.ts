@@ -1,5 +1,6 @@
 import { type Finding, formatOrigin, levels, LiveAnalysis, type Message, messageTypes } from "@istiod/analysis";
-import type { DirectorySource, Kind, Problem } from "@istiod/config-ingestion";
+import type { DirectorySource } from "@istiod/config-ingestion";
+import type { Kind, Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Logger } from "pino";

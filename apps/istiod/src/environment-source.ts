@@ -1,5 +1,6 @@
 import { writeNow } from "@istiod/analysis";
-import { environment, type Source } from "@istiod/config-ingestion";
+import { type Source } from "@istiod/config-ingestion";
+import { environment } from "@istiod/config-schema";
 import type { FlagValues } from "./flags.js";
 
 /**

@@ -1,5 +1,4 @@
-import type { Problem } from "@istiod/config-ingestion";
-import { formatProblem } from "@istiod/config-ingestion";
+import { type Problem, formatProblem } from "@istiod/config-schema";
 import {
   explain,
   formatExplanations,

@@ -1,5 +1,4 @@
-import { parseGoDuration } from "@istiod/config-ingestion";
-import { parseBoolean } from "@istiod/settings";
+import { parseGoDuration, parseBoolean } from "@istiod/settings";
 import { Option } from "commander";
 import { variables } from "./variables.js";
 

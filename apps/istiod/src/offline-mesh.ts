@@ -1,4 +1,5 @@
-import { Ingestion, type Problem } from "@istiod/config-ingestion";
+import { Ingestion } from "@istiod/config-ingestion";
+import { type Problem } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type MeshFlags, meshSources } from "./sources.js";

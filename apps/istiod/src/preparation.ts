@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { type PodObject, pods } from "@istiod/config-ingestion";
+import { type PodObject, pods } from "@istiod/config-schema";
 import { podProxy } from "@istiod/explain";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";

@@ -1,5 +1,6 @@
 import { now } from "@istiod/analysis";
-import { formatProblem, type CommitTiming, type Problem } from "@istiod/config-ingestion";
+import { type CommitTiming } from "@istiod/config-ingestion";
+import { formatProblem, type Problem } from "@istiod/config-schema";
 import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeAttribution, ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";

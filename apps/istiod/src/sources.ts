@@ -1,16 +1,13 @@
+import { DirectorySource, meshConfigFile, meshNetworksFile, type Source } from "@istiod/config-ingestion";
 import {
   allKinds,
   analysisKinds,
-  DirectorySource,
   istioKinds,
   type Kind,
-  meshConfigFile,
-  meshNetworksFile,
   multiClusterGroup,
   multiClusterKinds,
   remoteKinds,
-  type Source,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { environmentSource } from "./environment-source.js";
 import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";

@@ -1,7 +1,6 @@
-import { multiClusterGroup, parseGoDuration } from "@istiod/config-ingestion";
-import { featureVariables } from "@istiod/push-context";
-import { discoverySettingVariables } from "@istiod/service-discovery";
+import { multiClusterGroup } from "@istiod/config-schema";
 import {
+  parseGoDuration,
   booleanVariable,
   type Environment,
   integerVariable,
@@ -10,6 +9,8 @@ import {
   type Variable,
   variable,
 } from "@istiod/settings";
+import { featureVariables } from "@istiod/push-context";
+import { discoverySettingVariables } from "@istiod/service-discovery";
 
 const hourMs = 3_600_000;
 

@@ -1,4 +1,4 @@
-import { environment, meshNetworks, meshNetworksKey, readMeshNetworks } from "@istiod/config-ingestion";
+import { environment, meshNetworks, meshNetworksKey, readMeshNetworks } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { resolvedHosts } from "@istiod/service-discovery";

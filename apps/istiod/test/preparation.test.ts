@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { create } from "@bufbuild/protobuf";
-import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { podProxies } from "@istiod/explain";
 import { Database } from "@istiod/incremental";

@@ -1,5 +1,5 @@
 import { writeNow } from "@istiod/analysis";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { pino } from "pino";

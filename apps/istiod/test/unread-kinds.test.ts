@@ -8,7 +8,7 @@ import {
   meshConfigKey,
   readText,
   setObjects,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { proxyNamed } from "@istiod/explain";
 import { Database, type Query } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";

@@ -1,3 +1,4 @@
+import { Ledger } from "@istiod/config-ingestion";
 import {
   allKinds,
   analysisKinds,
@@ -6,7 +7,6 @@ import {
   defaultMeshConfig,
   environment,
   type FieldPath,
-  Ledger,
   meshConfig,
   meshConfigKey,
   meshNetworks,
@@ -16,7 +16,7 @@ import {
   readMeshNetworks,
   remoteKinds,
   type Report,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { Database, type Transaction } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { isReported } from "./analyzers/schema.js";

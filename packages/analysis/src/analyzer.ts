@@ -1,4 +1,4 @@
-import { type ConfigObject, type FieldPath, type Kind, meshConfig, meshNetworks } from "@istiod/config-ingestion";
+import { type ConfigObject, type FieldPath, type Kind, meshConfig, meshNetworks } from "@istiod/config-schema";
 import type { Collection, QueryContext } from "@istiod/incremental";
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";

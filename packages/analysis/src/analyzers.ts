@@ -1,4 +1,4 @@
-import { nearestNames } from "@istiod/config-ingestion";
+import { nearestNames } from "@istiod/settings";
 import type { Analyzer } from "./analyzer.js";
 import { annotationAnalyzers } from "./analyzers/annotations/annotations.js";
 import { authorizationPolicyAnalyzers } from "./analyzers/authorization-policy.js";

@@ -1,4 +1,4 @@
-import { readText, setObjects } from "@istiod/config-ingestion";
+import { readText, setObjects } from "@istiod/config-schema";
 import type { Transaction } from "@istiod/incremental";
 import { type MeshConfig, MeshConfig_IngressControllerMode } from "@istiod/istio-api/mesh/v1alpha1/config";
 

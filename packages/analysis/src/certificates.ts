@@ -1,5 +1,5 @@
 import { X509Certificate } from "node:crypto";
-import { type SecretObject, secrets } from "@istiod/config-ingestion";
+import { type SecretObject, secrets } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { now, nowKey, nowPrecision } from "./now.js";
 

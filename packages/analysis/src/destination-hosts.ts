@@ -1,12 +1,12 @@
 import {
   configCluster,
-  nearestNames,
   serviceEntries,
   serviceEntriesByHost,
   type ServiceEntryObject,
   type ServiceObject,
   servicesByNamespace,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, resolveHost } from "@istiod/push-context";
 import { kubernetesServicesByName } from "@istiod/service-discovery";

@@ -1,4 +1,4 @@
-import type { FieldPath } from "@istiod/config-ingestion";
+import type { FieldPath } from "@istiod/config-schema";
 import type { Code } from "./codes.js";
 
 /** The object that a finding is about. */

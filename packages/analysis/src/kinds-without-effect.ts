@@ -8,7 +8,7 @@ import {
   trafficExtensionKind,
   wasmPluginKind,
   workloadGroupKind,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 
 /**
  * Kinds whose objects are accepted and validated although no generator reads them, with the reason. A test over an

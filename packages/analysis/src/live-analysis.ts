@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
-import { type Clock, type Kind, type Ledger, type Problem, systemClock } from "@istiod/config-ingestion";
+import { type Ledger } from "@istiod/config-ingestion";
+import { type Kind, type Problem } from "@istiod/config-schema";
+import { type Clock, systemClock } from "@istiod/settings";
 import type { Commit, Database, View } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { computeByObject, findings } from "./findings.js";

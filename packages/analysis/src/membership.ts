@@ -1,4 +1,4 @@
-import { type Container, namespaces } from "@istiod/config-ingestion";
+import { type Container, namespaces } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
 /** A pod or the template of one. */

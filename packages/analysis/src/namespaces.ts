@@ -1,4 +1,5 @@
-import { namespaces, nearestNames } from "@istiod/config-ingestion";
+import { namespaces } from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { index, query, type QueryContext } from "@istiod/incremental";
 
 const namespacesByName = index(namespaces, "byName", ({ name }) => [name]);

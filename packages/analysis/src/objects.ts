@@ -1,4 +1,4 @@
-import type { ConfigObject } from "@istiod/config-ingestion";
+import type { ConfigObject } from "@istiod/config-schema";
 
 type Labelled = Pick<ConfigObject<unknown>, "namespace" | "labels">;
 

@@ -1,4 +1,5 @@
-import { FieldLines, type FieldPath, type Kind, type Ledger } from "@istiod/config-ingestion";
+import { type Ledger } from "@istiod/config-ingestion";
+import { FieldLines, type FieldPath, type Kind } from "@istiod/config-schema";
 import type { Finding } from "./finding.js";
 import { type Message, messageOfFinding, type Reference } from "./report.js";
 

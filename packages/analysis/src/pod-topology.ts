@@ -1,4 +1,4 @@
-import { nodes } from "@istiod/config-ingestion";
+import { nodes } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import {
   hasLabels,

@@ -1,4 +1,5 @@
-import { namespaces, nearestNames, type PodObject, pods } from "@istiod/config-ingestion";
+import { namespaces, type PodObject, pods } from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { index, query, type Query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { hasProxy, statedInjection } from "./membership.js";

@@ -1,4 +1,4 @@
-import { formatPath, type Problem } from "@istiod/config-ingestion";
+import { formatPath, type Problem } from "@istiod/config-schema";
 import type { Code } from "./codes.js";
 
 const codes = {

@@ -1,4 +1,4 @@
-import { formatSubject, type Problem } from "@istiod/config-ingestion";
+import { formatSubject, type Problem } from "@istiod/config-schema";
 import { type Code, type Level, levels, messageTypes } from "./codes.js";
 import { type Finding, formatOrigin } from "./finding.js";
 import { codeOfProblem, formatProblemMessage } from "./problems.js";

@@ -1,4 +1,4 @@
-import type { ConfigObject } from "@istiod/config-ingestion";
+import type { ConfigObject } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import type { Finding } from "./finding.js";
 import { collectionOf } from "./findings.js";

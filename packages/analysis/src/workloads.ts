@@ -1,4 +1,4 @@
-import { deployments, pods, workloadEntries } from "@istiod/config-ingestion";
+import { deployments, pods, workloadEntries } from "@istiod/config-schema";
 import { rootNamespace } from "@istiod/push-context";
 import { type Collection, index, type Index, query, type QueryContext } from "@istiod/incremental";
 

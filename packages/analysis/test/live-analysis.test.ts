@@ -1,7 +1,7 @@
 import { type Finding, LiveAnalysis } from "@istiod/analysis";
 import {
   applyChanges,
-  type Change,
+  type ObjectChange,
   defaultMeshConfig,
   gatewayKind,
   meshConfig,
@@ -10,12 +10,12 @@ import {
   readText,
   secretKind,
   serviceKind,
-} from "@istiod/config-ingestion";
-import { FakeClock } from "@istiod/config-ingestion/testing";
+} from "@istiod/config-schema";
+import { FakeClock } from "@istiod/settings/testing";
 import { Database } from "@istiod/incremental";
 import { expect, test } from "vitest";
 
-const service = (name: string, port: string): Change[] => {
+const service = (name: string, port: string): ObjectChange[] => {
   const text = `{apiVersion: v1, kind: Service, metadata: {name: ${name}, namespace: shop}, spec: {ports: [{name: ${port}, port: 80}]}}`;
   return readText(text, "a.yaml").flatMap(({ objects }) => objects);
 };
@@ -35,7 +35,7 @@ test("reports what a commit changes, and recomputes only the objects that it con
     changed: (found, gone) => void reports.push([...named("+", found), ...named("-", gone)]),
     turn: () => new Promise<void>((resolve) => turns.push(resolve)),
   });
-  const commit = async (...changes: readonly Change[]): Promise<number> => {
+  const commit = async (...changes: readonly ObjectChange[]): Promise<number> => {
     database.commit((tx) => applyChanges(tx, changes));
     const { recomputations } = database.stats();
     for (const turn of turns.splice(0)) turn();

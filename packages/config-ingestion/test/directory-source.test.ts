@@ -2,17 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Database } from "@istiod/incremental";
-import {
-  allKinds,
-  DirectorySource,
-  formatProblem,
-  Ingestion,
-  kubernetesKinds,
-  serviceEntries,
-  services,
-  type Clock,
-  type DirectorySourceOptions,
-} from "@istiod/config-ingestion";
+import { DirectorySource, Ingestion, type DirectorySourceOptions } from "@istiod/config-ingestion";
+import { allKinds, formatProblem, kubernetesKinds, serviceEntries, services } from "@istiod/config-schema";
+import { type Clock } from "@istiod/settings";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 let directory: string;

@@ -1,14 +1,8 @@
 import { Database } from "@istiod/incremental";
-import {
-  changesEndpointsAlone,
-  endpointSlices,
-  formatProblem,
-  Ingestion,
-  readText,
-  services,
-  type Source,
-} from "@istiod/config-ingestion";
-import { FakeClock, MemorySource } from "@istiod/config-ingestion/testing";
+import { changesEndpointsAlone, Ingestion, type Source } from "@istiod/config-ingestion";
+import { endpointSlices, formatProblem, readText, services } from "@istiod/config-schema";
+import { MemorySource } from "@istiod/config-ingestion/testing";
+import { FakeClock } from "@istiod/settings/testing";
 import { expect, test } from "vitest";
 
 const service = (name: string, port: number): string =>

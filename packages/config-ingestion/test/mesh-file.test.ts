@@ -2,18 +2,9 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Database } from "@istiod/incremental";
-import {
-  formatProblem,
-  Ingestion,
-  IngestionError,
-  meshConfig,
-  meshConfigFile,
-  meshConfigKey,
-  meshNetworks,
-  meshNetworksFile,
-  meshNetworksKey,
-  type Clock,
-} from "@istiod/config-ingestion";
+import { Ingestion, IngestionError, meshConfigFile, meshNetworksFile } from "@istiod/config-ingestion";
+import { formatProblem, meshConfig, meshConfigKey, meshNetworks, meshNetworksKey } from "@istiod/config-schema";
+import { type Clock } from "@istiod/settings";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
 const quickClock: Clock = {

@@ -2,15 +2,8 @@ import { equal } from "node:assert/strict";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  DirectorySource,
-  formatProblem,
-  Ingestion,
-  meshConfig,
-  meshConfigFile,
-  meshConfigKey,
-  virtualServicesByHost,
-} from "@istiod/config-ingestion";
+import { DirectorySource, Ingestion, meshConfigFile } from "@istiod/config-ingestion";
+import { formatProblem, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-schema";
 import { Database, query } from "@istiod/incremental";
 
 const directory = await mkdtemp(join(tmpdir(), "mesh-"));
@@ -40,18 +33,18 @@ const ingestion = new Ingestion(
 await ingestion.ready;
 
 // Queries read the objects from their kind's collection or its indexes.
-const weights = query("weights", (q, host: string) =>
-  q.read(virtualServicesByHost, host).flatMap((v) => v.spec.http[0]?.route.map((r) => r.weight) ?? []),
+const weights = query("weights", (q, key: string) =>
+  (q.read(virtualServices, key)?.spec.http[0]?.route ?? []).map((r) => r.weight),
 );
 const view = database.view(undefined);
-equal(view.call(weights, "cart.example.com").join(), "90,10");
+equal(view.call(weights, "shop/cart").join(), "90,10");
 equal(database.read(meshConfig, meshConfigKey)?.rootNamespace, "istio-system");
 
-// A bad document is reported with its place and set aside alone. Its last good version stays in force.
+// A bad document is reported with its place and rejected alone. Its last good version stays active.
 await writeFile(join(directory, "cart.yaml"), route("most"));
 equal(
   await problem,
   `${join(directory, "cart.yaml")}:9: VirtualService shop/cart: http[0].route[0].weight: is "most", expected an integer`,
 );
-equal(view.call(weights, "cart.example.com").join(), "90,10");
+equal(view.call(weights, "shop/cart").join(), "90,10");
 await ingestion.stop();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { StringPool } from "../src/documents/string-pool.js";
+import { StringPool } from "../src/sources/string-pool.js";
 import { Ledger } from "../src/sources/ledger.js";
 
 const pod = (name: string, ip: string, version: number) =>

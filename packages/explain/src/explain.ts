@@ -1,4 +1,4 @@
-import { ingressKinds, istioKinds } from "@istiod/config-ingestion";
+import { ingressKinds, istioKinds } from "@istiod/config-schema";
 import type { Database, ExplainedFact, Key, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";

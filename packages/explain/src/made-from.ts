@@ -1,4 +1,4 @@
-import { allKinds, clusterKey, environment, meshConfig, meshNetworks } from "@istiod/config-ingestion";
+import { allKinds, clusterKey, environment, meshConfig, meshNetworks } from "@istiod/config-schema";
 import type { Collection, Database, ExplainedRead } from "@istiod/incremental";
 import { fetchedJwks, type Proxy } from "@istiod/push-context";
 import { resolvedHosts } from "@istiod/service-discovery";

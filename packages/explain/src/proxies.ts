@@ -7,7 +7,7 @@ import {
   meshConfigKey,
   type PodObject,
   pods,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type Database, query } from "@istiod/incremental";
 import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { type Node, type Proxy, proxyFromNode, selectorMatches } from "@istiod/push-context";

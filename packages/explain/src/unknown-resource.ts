@@ -1,5 +1,5 @@
 import { fromBinary } from "@bufbuild/protobuf";
-import { nearestNames } from "@istiod/config-ingestion";
+import { nearestNames } from "@istiod/settings";
 import { ClusterLoadAssignmentSchema } from "@istiod/envoy-api/envoy/config/endpoint/v3/endpoint";
 import { RouteConfigurationSchema } from "@istiod/envoy-api/envoy/config/route/v3/route";
 import type { View } from "@istiod/incremental";

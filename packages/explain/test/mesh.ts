@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
-import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { applyMeshConfig, meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { explain, type ResourceExplanation, resourceType } from "../src/index.js";

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { Database, type Query, type View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "../src/index.js";
 

@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
+import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { destinationRuleFor, proxyFromNode, type Proxy } from "@istiod/push-context";
 

@@ -1,4 +1,4 @@
-import { undiscoveredNamespace } from "@istiod/config-ingestion";
+import { undiscoveredNamespace } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import { kindOfCollection, type Place } from "./object-name.js";
 import type { StatusSources } from "./object-status.js";

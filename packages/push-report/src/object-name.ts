@@ -1,4 +1,5 @@
-import { allKinds, analysisKinds, type Kind, nearestNames } from "@istiod/config-ingestion";
+import { allKinds, analysisKinds, type Kind } from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import type { Change, Collection, Database } from "@istiod/incremental";
 
 /** An object of the mesh by the words of a user. */

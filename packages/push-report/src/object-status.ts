@@ -1,5 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import type { Kind } from "@istiod/config-ingestion";
+import type { Kind } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import type { Connection, Subscription } from "@istiod/xds-server";
 import type { ChangeLog } from "./change-log.js";

@@ -1,4 +1,4 @@
-import { pods } from "@istiod/config-ingestion";
+import { pods } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { parseName } from "@istiod/push-report";
 import { describe, expect, it } from "vitest";

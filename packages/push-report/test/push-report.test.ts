@@ -1,4 +1,4 @@
-import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-ingestion";
+import { applyMeshConfig, meshConfig, meshConfigKey, virtualServices } from "@istiod/config-schema";
 import { formatStatus, isIneffective, isLive, parseName } from "@istiod/push-report";
 import { XdsClient } from "@istiod/xds-server/testing";
 import { beforeEach, describe, expect, it } from "vitest";

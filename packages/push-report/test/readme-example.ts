@@ -1,5 +1,5 @@
 import { equal } from "node:assert/strict";
-import { readText, setObjects, virtualServices } from "@istiod/config-ingestion";
+import { readText, setObjects, virtualServices } from "@istiod/config-schema";
 import { Database, query } from "@istiod/incremental";
 import { ChangeAttribution, ChangeLog, Deliveries, formatStatus, parseName, statusOf } from "@istiod/push-report";
 import { resource, ResourceSet } from "@istiod/resources";

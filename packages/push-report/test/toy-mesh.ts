@@ -1,5 +1,5 @@
-import { virtualServices, workloadGroupKind } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { virtualServices, workloadGroupKind } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { Database, fact, query, type Commit, type View } from "@istiod/incremental";
 import {
   ChangeAttribution,

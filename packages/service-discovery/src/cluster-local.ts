@@ -1,4 +1,4 @@
-import { meshConfig, meshConfigKey } from "@istiod/config-ingestion";
+import { meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { isWildcardHost } from "./model/service.js";
 import { settings } from "./settings/environment.js";

@@ -1,4 +1,4 @@
-import { serviceEntries, serviceImportsByName, services } from "@istiod/config-ingestion";
+import { serviceEntries, serviceImportsByName, services } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname, kubernetesHost, kubernetesHostname } from "./kubernetes/hostname.js";
 import { kubernetesService, kubernetesServiceObjects, kubernetesServicesByName } from "./kubernetes/service.js";

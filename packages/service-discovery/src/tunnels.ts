@@ -1,4 +1,4 @@
-import { pods, podsByAddress, type PodObject, serviceEntries, workloadEntries } from "@istiod/config-ingestion";
+import { pods, podsByAddress, type PodObject, serviceEntries, workloadEntries } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { inlineEndpoints } from "./endpoints.js";
 import type { Endpoint } from "./model/endpoint.js";

@@ -6,7 +6,7 @@ import {
   meshNetworksKey,
   readText,
   setObjects,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { Database, type Query } from "@istiod/incremental";
 import { create } from "@bufbuild/protobuf";
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";

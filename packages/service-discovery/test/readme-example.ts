@@ -1,5 +1,5 @@
 import { deepEqual, equal } from "node:assert/strict";
-import { readText, setObjects } from "@istiod/config-ingestion";
+import { readText, setObjects } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { endpoints, service } from "@istiod/service-discovery";
 

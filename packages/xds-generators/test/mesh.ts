@@ -1,6 +1,6 @@
 import { createRegistry, fromBinary, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { applyMeshConfig, environment, meshConfig, meshConfigKey, readText } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { registry as envoy } from "@istiod/envoy-api/registry";
 import { Database, type View } from "@istiod/incremental";
 import { registry as istio } from "@istiod/istio-api/registry";

@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { fromBinary } from "@bufbuild/protobuf";
-import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-ingestion";
+import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-schema";
 import { ClusterSchema } from "@istiod/envoy-api/envoy/config/cluster/v3/cluster";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";

@@ -10,7 +10,7 @@ import {
   meshConfig,
   meshConfigKey,
   setObjects,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { change, type ChangeKind } from "./mesh/changes.js";
 import { Mesh } from "./mesh/mesh.js";

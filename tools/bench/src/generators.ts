@@ -10,7 +10,7 @@ import {
   meshNetworksKey,
   type Report,
   setObjects,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { clusterType, endpointType, listenerType, type ResourceSet, routeType } from "@istiod/resources";

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { decode } from "@istiod/config-ingestion";
+import { decode } from "@istiod/config-schema";
 import { proxyFromNode } from "@istiod/push-context";
 import { afterEach, describe, expect, test } from "vitest";
 import { change, changeKinds } from "../src/mesh/changes.js";

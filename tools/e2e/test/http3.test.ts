@@ -1,6 +1,6 @@
 import { type BareEnvoy, startBareEnvoy, whyNoEnvoy } from "@istiod/e2e";
-import { commitYaml } from "@istiod/config-ingestion/testing";
-import { applyMeshConfig, environment, meshConfig, meshConfigKey } from "@istiod/config-ingestion";
+import { commitYaml } from "@istiod/config-schema/testing";
+import { applyMeshConfig, environment, meshConfig, meshConfigKey } from "@istiod/config-schema";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { Database, type View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
-import { jwksFault } from "@istiod/config-ingestion";
+import { jwksFault } from "@istiod/config-schema";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { ListenerSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener";
 import { JwtAuthenticationSchema } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";

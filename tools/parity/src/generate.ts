@@ -12,7 +12,7 @@ import {
   setObjects,
   type LocatedObject,
   type Report,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { Database, type View } from "@istiod/incremental";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
 import {

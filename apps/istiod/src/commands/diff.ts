@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { formatProblem } from "@istiod/config-ingestion";
+import { formatProblem } from "@istiod/config-schema";
 import { formatChanges, meshChanges, pairProxies, podProxies, proxyNamed } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import { Command, Option } from "commander";

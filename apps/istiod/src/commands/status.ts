@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Command } from "commander";
 import { formatMessages, isAtLeast, type Message } from "@istiod/analysis";
-import { kubernetesKinds } from "@istiod/config-ingestion";
+import { kubernetesKinds } from "@istiod/config-schema";
 import {
   formatName,
   formatStatus,

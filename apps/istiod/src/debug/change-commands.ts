@@ -1,5 +1,5 @@
 import type { LiveAnalysis } from "@istiod/analysis";
-import type { Problem } from "@istiod/config-ingestion";
+import type { Problem } from "@istiod/config-schema";
 import { type ChangeLog, type ObjectName, parseName, Statuses, type StatusSources } from "@istiod/push-report";
 import type { Proxy } from "@istiod/push-context";
 import { type DebugAnswer, type DebugCommand, type DebugRequest, refuse } from "./command.js";

@@ -1,4 +1,4 @@
-import type { AuthorizationPolicyObject, TelemetryObject } from "@istiod/config-ingestion";
+import type { AuthorizationPolicyObject, TelemetryObject } from "@istiod/config-schema";
 import type { ConsolidatedRule } from "@istiod/push-context";
 import type {
   Endpoint,

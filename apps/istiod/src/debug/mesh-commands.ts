@@ -6,7 +6,7 @@ import {
   meshConfigKey,
   readDiscovered,
   telemetries,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import type { Collection, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import type { Faults } from "../metrics/model-metrics.js";

@@ -8,7 +8,7 @@ import {
   type Message,
   messageTypes,
 } from "@istiod/analysis";
-import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-ingestion";
+import { allKinds, analysisKinds, formatProblem, type Kind, type Problem } from "@istiod/config-schema";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, formatName, type ObjectName, type ObjectStatus } from "@istiod/push-report";
 

@@ -1,4 +1,4 @@
-import { virtualServices } from "@istiod/config-ingestion";
+import { virtualServices } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { hostsWithRepeatedSubsets } from "@istiod/push-context";
 import { allEndpoints, endpointsWithoutPods, keyOfId, serviceOrder } from "@istiod/service-discovery";

@@ -1,4 +1,4 @@
-import { pods } from "@istiod/config-ingestion";
+import { pods } from "@istiod/config-schema";
 import { type Database, query } from "@istiod/incremental";
 import { mergedGateway, type Proxy, proxyFromNode, serviceTargets } from "@istiod/push-context";
 import { emptyAssignments, generators, omissions, type Omissions } from "@istiod/xds-generators";

@@ -1,11 +1,5 @@
-import {
-  type CommitTiming,
-  endpointSlices,
-  istioKinds,
-  kubernetesKinds,
-  pods,
-  type Problem,
-} from "@istiod/config-ingestion";
+import { type CommitTiming } from "@istiod/config-ingestion";
+import { endpointSlices, istioKinds, kubernetesKinds, pods, type Problem } from "@istiod/config-schema";
 import type { Commit, Database } from "@istiod/incremental";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { rejectedConfigs } from "./rejected-configs.js";

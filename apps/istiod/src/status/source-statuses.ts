@@ -1,4 +1,5 @@
-import { DirectorySource, formatProblem, type Problem, type Source, type SourceState } from "@istiod/config-ingestion";
+import { DirectorySource, type Source, type SourceState } from "@istiod/config-ingestion";
+import { formatProblem, type Problem } from "@istiod/config-schema";
 import type { SourceStatus } from "@istiod/status-page";
 
 /**

@@ -1,5 +1,5 @@
 import type { Message } from "@istiod/analysis";
-import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/config-ingestion";
+import { allKinds, formatPath, formatSubject, type Problem } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { type ChangeLog, type ChangeReport, formatName } from "@istiod/push-report";

@@ -4,8 +4,8 @@ import {
   type AuthorizationPolicyObject,
   type FieldPath,
   namespaces,
-  nearestNames,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { query } from "@istiod/incremental";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";

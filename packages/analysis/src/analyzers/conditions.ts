@@ -14,7 +14,7 @@ import {
   services,
   workloadEntries,
   workloadEntryKind,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 
 /** Analyzers of the conditions that controllers write into the status of objects. */

@@ -8,7 +8,7 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 
 /** Analyzers of kinds and fields that are deprecated. */

@@ -1,4 +1,4 @@
-import { envoyFilterKind, type EnvoyFilterObject, envoyFilters, meshKey } from "@istiod/config-ingestion";
+import { envoyFilterKind, type EnvoyFilterObject, envoyFilters, meshKey } from "@istiod/config-schema";
 import { index } from "@istiod/incremental";
 import {
   EnvoyFilter_ApplyTo as ApplyTo,

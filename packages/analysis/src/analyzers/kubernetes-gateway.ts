@@ -11,7 +11,7 @@ import {
   telemetryKind,
   wasmPluginKind,
   wasmPlugins,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../messages.js";
 import { selectedPods } from "../pods.js";

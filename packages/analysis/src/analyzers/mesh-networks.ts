@@ -1,4 +1,5 @@
-import { environment, nearestNames, secrets } from "@istiod/config-ingestion";
+import { environment, secrets } from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { type AnalysisContext, type Analyzer, meshNetworksRule } from "../analyzer.js";

@@ -1,4 +1,4 @@
-import type { ServiceObject } from "@istiod/config-ingestion";
+import type { ServiceObject } from "@istiod/config-schema";
 import { kubernetesServicesByName } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../analyzer.js";
 import { listNames } from "../messages.js";

@@ -1,4 +1,4 @@
-import { envoyFilterKind, envoyFilters, istioKinds, type Problem } from "@istiod/config-ingestion";
+import { envoyFilterKind, envoyFilters, istioKinds, type Problem } from "@istiod/config-schema";
 import { type Analyzer, rule } from "../analyzer.js";
 import type { Code } from "../codes.js";
 

@@ -4,7 +4,7 @@ import {
   serviceEntriesByHost,
   serviceEntryKind,
   type ServiceEntryObject,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { listNames } from "../messages.js";

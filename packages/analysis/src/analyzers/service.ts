@@ -1,4 +1,4 @@
-import { serviceKind, type ServiceObject, services } from "@istiod/config-ingestion";
+import { serviceKind, type ServiceObject, services } from "@istiod/config-schema";
 import { kubernetesPortProtocol } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../objects.js";

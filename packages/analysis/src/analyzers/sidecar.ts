@@ -1,4 +1,4 @@
-import { configCluster, namespaces, sidecarKind, type SidecarObject, sidecars } from "@istiod/config-ingestion";
+import { configCluster, namespaces, sidecarKind, type SidecarObject, sidecars } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";

@@ -1,4 +1,4 @@
-import { telemetries, telemetriesByNamespace, telemetryKind, type TelemetryObject } from "@istiod/config-ingestion";
+import { telemetries, telemetriesByNamespace, telemetryKind, type TelemetryObject } from "@istiod/config-schema";
 import { mesh } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../analyzer.js";

@@ -1,4 +1,4 @@
-import type { Clock } from "./clock.js";
+import type { Clock } from "@istiod/settings";
 
 export interface DebounceOptions {
   /** Milliseconds without another note after which to fire. */

@@ -1,14 +1,12 @@
 import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Problem } from "../documents/problem.js";
+import { type Problem, allKinds, applyChanges, type Kind } from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import { allKinds } from "../kinds/all-kinds.js";
-import type { Kind } from "../kinds/kind.js";
-import { systemClock, type Clock } from "./clock.js";
+import { systemClock, type Clock } from "@istiod/settings";
 import { DirectoryTree } from "./directory-tree.js";
 import { isAbsent, reason } from "./file-system.js";
 import { Ledger, type Location } from "./ledger.js";
-import { applyChanges } from "./load-directory.js";
+import {} from "./load-directory.js";
 import type { Source, SourceUpdate } from "./source.js";
 import { Watches } from "./watches.js";
 

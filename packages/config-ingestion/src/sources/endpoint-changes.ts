@@ -1,9 +1,6 @@
 import { structurallyEqual } from "@istiod/incremental";
 import { ServiceEntry_Resolution } from "@istiod/istio-api/networking/v1alpha3/service_entry";
-import { endpointSlices } from "../kinds/endpoint-slice.js";
-import { pods } from "../kinds/pod.js";
-import { serviceEntries, type ServiceEntryObject } from "../kinds/service-entry.js";
-import { workloadEntries } from "../kinds/workload-entry.js";
+import { endpointSlices, pods, serviceEntries, type ServiceEntryObject, workloadEntries } from "@istiod/config-schema";
 import type { Write } from "./write.js";
 
 const ofEndpoints: ReadonlySet<unknown> = new Set([endpointSlices, pods, workloadEntries]);

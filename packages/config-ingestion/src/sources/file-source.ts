@@ -1,13 +1,20 @@
 import { readFile, realpath } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Transaction } from "@istiod/incremental";
-import { type Problem, formatProblem } from "../documents/problem.js";
-import type { Report } from "../documents/report.js";
-import { parseYaml } from "../documents/yaml.js";
+import {
+  type Problem,
+  formatProblem,
+  type Report,
+  parseYaml,
+  applyMeshConfig,
+  meshConfig,
+  meshConfigKey,
+  meshNetworks,
+  meshNetworksKey,
+  readMeshNetworks,
+} from "@istiod/config-schema";
 import { IngestionError } from "../errors.js";
-import { applyMeshConfig, meshConfig, meshConfigKey } from "../mesh/mesh-config.js";
-import { meshNetworks, meshNetworksKey, readMeshNetworks } from "../mesh/mesh-networks.js";
-import { systemClock, type Clock } from "./clock.js";
+import { systemClock, type Clock } from "@istiod/settings";
 import { isAbsent, reason } from "./file-system.js";
 import type { Source, SourceUpdate } from "./source.js";
 import { Watches } from "./watches.js";

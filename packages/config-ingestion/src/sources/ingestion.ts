@@ -1,6 +1,6 @@
 import type { Database } from "@istiod/incremental";
-import { formatProblem, type Problem } from "../documents/problem.js";
-import { systemClock, type Clock } from "./clock.js";
+import { formatProblem, type Problem } from "@istiod/config-schema";
+import { systemClock, type Clock } from "@istiod/settings";
 import { Debounce } from "./debounce.js";
 import type { Source } from "./source.js";
 import { recordWrites, type Write } from "./write.js";

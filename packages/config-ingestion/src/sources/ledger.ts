@@ -1,26 +1,20 @@
 import { createHash } from "node:crypto";
-import type { ConfigObject } from "../config-object.js";
-import type { DecodeOptions } from "../documents/decode.js";
-import { type Problem, subjectOf } from "../documents/problem.js";
-import type { FieldPath } from "../documents/report.js";
 import {
+  type ConfigObject,
+  type ObjectChange,
+  type DecodeOptions,
+  type Problem,
+  subjectOf,
+  type FieldPath,
   moveReading,
   readDocument,
   type LocatedObject,
   type Reading,
   type ReadOptions,
-} from "../documents/read-text.js";
-import { StringPool } from "../documents/string-pool.js";
-import { splitDocuments } from "../documents/yaml.js";
-import type { Kind } from "../kinds/kind.js";
-
-/** An object that came into force, or is gone. */
-export interface Change {
-  readonly kind: Kind;
-  readonly key: string;
-  /** Undefined: it is gone. */
-  readonly object: ConfigObject<unknown, unknown> | undefined;
-}
+  splitDocuments,
+  type Kind,
+} from "@istiod/config-schema";
+import { StringPool } from "./string-pool.js";
 
 /** The place of an accepted object. */
 export interface Location {
@@ -115,8 +109,8 @@ export class Ledger {
   }
 
   /** What came into force or is gone since this was last asked. */
-  takeChanges(): readonly Change[] {
-    const changes: Change[] = [];
+  takeChanges(): readonly ObjectChange[] {
+    const changes: ObjectChange[] = [];
     for (const [kind, keys] of this.touched) {
       const records = this.objects.get(kind);
       for (const key of keys) {

@@ -1,13 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Transaction } from "@istiod/incremental";
-import type { DecodeOptions } from "../documents/decode.js";
-import { Ledger, type Change } from "./ledger.js";
-import type { Problem } from "../documents/problem.js";
+import type { DecodeOptions, ObjectChange, Problem } from "@istiod/config-schema";
+import { Ledger } from "./ledger.js";
 
 export interface LoadedDirectory {
   /** To be written in one commit, by `applyChanges`. */
-  readonly changes: readonly Change[];
+  readonly changes: readonly ObjectChange[];
   readonly problems: readonly Problem[];
   /** How many objects of each kind are in force. */
   readonly counts: ReadonlyMap<string, number>;
@@ -32,22 +30,6 @@ export async function loadDirectory(directory: string, options: DecodeOptions = 
     counts: ledger.counts(),
     ignored: ledger.ignored(),
   };
-}
-
-/** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, loaded.changes))`. */
-export function applyChanges(tx: Transaction, changes: readonly Change[]): void {
-  for (const { kind, key, object } of changes) {
-    if (object === undefined) tx.delete(kind.collection, key);
-    else tx.set(kind.collection, key, object);
-  }
-}
-
-/**
- * Writes what a text holds into the collections of its kinds: `database.commit((tx) => setObjects(tx,
- * reading.objects))`. What was refused is left out.
- */
-export function setObjects(tx: Transaction, objects: readonly Change[]): void {
-  for (const { kind, key, object } of objects) if (object !== undefined) tx.set(kind.collection, key, object);
 }
 
 /** True for files that hold configuration, by name. Editors' backup and swap files are not among them. */

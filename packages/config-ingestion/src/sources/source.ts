@@ -1,6 +1,5 @@
 import type { Transaction } from "@istiod/incremental";
-import type { Problem } from "../documents/problem.js";
-import type { Kind } from "../kinds/kind.js";
+import type { Problem, Kind } from "@istiod/config-schema";
 import type { Location } from "./ledger.js";
 
 /** What a source found when it was read. */

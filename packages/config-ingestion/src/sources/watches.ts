@@ -1,6 +1,6 @@
 import { watch } from "node:fs";
 import { basename, dirname } from "node:path";
-import type { Clock } from "./clock.js";
+import type { Clock } from "@istiod/settings";
 import { errorCode } from "./file-system.js";
 import { isConfigFile } from "./load-directory.js";
 

@@ -1,7 +1,5 @@
-import type { DecodeOptions } from "../documents/decode.js";
-import type { Kind } from "../kinds/kind.js";
+import { type DecodeOptions, type Kind, applyChanges } from "@istiod/config-schema";
 import { Ledger, type Location } from "../sources/ledger.js";
-import { applyChanges } from "../sources/load-directory.js";
 import type { Source, SourceUpdate } from "../sources/source.js";
 
 /** A directory in memory: files are texts that a test sets. */

@@ -1,4 +1,4 @@
-import { type DestinationRuleObject, destinationRules, readDiscovered } from "@istiod/config-ingestion";
+import { type DestinationRuleObject, destinationRules, readDiscovered } from "@istiod/config-schema";
 import { type Database, type ExplainedQuery, query, type View } from "@istiod/incremental";
 import {
   type ConsolidatedRule,

@@ -1,4 +1,4 @@
-import { type PeerAuthenticationObject, peerAuthentications, readDiscovered } from "@istiod/config-ingestion";
+import { type PeerAuthenticationObject, peerAuthentications, readDiscovered } from "@istiod/config-schema";
 import type { Database, View } from "@istiod/incremental";
 import { clientPeerModes, type Proxy } from "@istiod/push-context";
 import type { Maker } from "../maker.js";

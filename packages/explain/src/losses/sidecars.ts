@@ -1,4 +1,4 @@
-import { readDiscovered, type SidecarObject, sidecars } from "@istiod/config-ingestion";
+import { readDiscovered, type SidecarObject, sidecars } from "@istiod/config-schema";
 import { type Database, query, type View } from "@istiod/incremental";
 import { type Proxy, scopeOf } from "@istiod/push-context";
 import type { Maker } from "../maker.js";

@@ -1,4 +1,4 @@
-import { type ClusterNamespace, undiscoveredNamespace } from "@istiod/config-ingestion";
+import { type ClusterNamespace, undiscoveredNamespace } from "@istiod/config-schema";
 import type { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { collectionNamed, listsRead, objectsRead } from "../made-from.js";

@@ -1,4 +1,4 @@
-import { type PeerAuthenticationObject, peerAuthenticationsByNamespace } from "@istiod/config-ingestion";
+import { type PeerAuthenticationObject, peerAuthenticationsByNamespace } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "../mesh/mesh-config.js";
 import { inNamespace, selects } from "../proxy/facts.js";

@@ -1,4 +1,4 @@
-import { type AuthorizationPolicyObject, authorizationPoliciesByNamespace } from "@istiod/config-ingestion";
+import { type AuthorizationPolicyObject, authorizationPoliciesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import {
   AuthorizationPolicy_Action as Action,

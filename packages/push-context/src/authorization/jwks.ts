@@ -1,4 +1,4 @@
-import { jwksFault, requestAuthentications } from "@istiod/config-ingestion";
+import { jwksFault, requestAuthentications } from "@istiod/config-schema";
 import { collection, query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { features } from "../mesh/features.js";

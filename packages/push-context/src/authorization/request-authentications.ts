@@ -1,4 +1,4 @@
-import { type RequestAuthenticationObject, requestAuthenticationsByNamespace } from "@istiod/config-ingestion";
+import { type RequestAuthenticationObject, requestAuthenticationsByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
 import { rootNamespace } from "../mesh/mesh-config.js";

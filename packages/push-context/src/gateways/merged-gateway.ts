@@ -1,4 +1,4 @@
-import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-ingestion";
+import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { keyOfId, service, type ServiceTarget } from "@istiod/service-discovery";
 import { oldestFirst } from "../authorization/oldest-first.js";

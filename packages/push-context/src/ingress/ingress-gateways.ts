@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { type GatewayObject, type IngressObject, ingresses } from "@istiod/config-ingestion";
+import { type GatewayObject, type IngressObject, ingresses } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   GatewaySchema,

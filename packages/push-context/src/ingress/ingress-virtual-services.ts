@@ -5,7 +5,7 @@ import {
   type IngressService,
   services,
   type VirtualServiceObject,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type HTTPRoute,

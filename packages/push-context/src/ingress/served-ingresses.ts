@@ -1,4 +1,4 @@
-import { ingressClassAnnotation, ingressClasses, type IngressObject, ingresses } from "@istiod/config-ingestion";
+import { ingressClassAnnotation, ingressClasses, type IngressObject, ingresses } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { MeshConfig_IngressControllerMode as Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { oldestFirst } from "../authorization/oldest-first.js";

@@ -1,4 +1,4 @@
-import { environment } from "@istiod/config-ingestion";
+import { environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
 /** A setting of istiod's environment, read as an input so that what depends on it is known. */

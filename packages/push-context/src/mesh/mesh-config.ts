@@ -1,4 +1,4 @@
-import { meshConfig } from "@istiod/config-ingestion";
+import { meshConfig } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type MeshConfig, MeshConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/config";
 

@@ -1,5 +1,5 @@
 import { fromJson, type JsonObject, type JsonValue, toJson } from "@bufbuild/protobuf";
-import { formatPath, readProxyConfig } from "@istiod/config-ingestion";
+import { formatPath, readProxyConfig } from "@istiod/config-schema";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { ProxyNodeError } from "./proxy-node-error.js";
 

@@ -1,4 +1,4 @@
-import { virtualServices } from "@istiod/config-ingestion";
+import { virtualServices } from "@istiod/config-schema";
 import { fact, type FactContext, query } from "@istiod/incremental";
 import { ingressVirtualServiceKeys } from "../ingress/index.js";
 import type { Proxy } from "../proxy/proxy.js";

@@ -1,5 +1,5 @@
 import { clone } from "@bufbuild/protobuf";
-import { type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
+import { type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type HTTPRoute,

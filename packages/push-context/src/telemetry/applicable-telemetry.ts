@@ -1,4 +1,4 @@
-import { type TelemetryObject, telemetriesByNamespace } from "@istiod/config-ingestion";
+import { type TelemetryObject, telemetriesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AccessLogging, Metrics, Tracing } from "@istiod/istio-api/telemetry/v1alpha1/telemetry";
 import { oldestFirst } from "../authorization/oldest-first.js";

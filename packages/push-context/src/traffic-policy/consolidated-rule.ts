@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import type { DestinationRuleObject } from "@istiod/config-ingestion";
+import type { DestinationRuleObject } from "@istiod/config-schema";
 import {
   type DestinationRule,
   DestinationRuleSchema,

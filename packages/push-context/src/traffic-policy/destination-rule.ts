@@ -1,4 +1,4 @@
-import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-ingestion";
+import { type DestinationRuleObject, destinationRules, hostBucket, hostBuckets } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Subset, TrafficPolicy } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { features } from "../mesh/features.js";

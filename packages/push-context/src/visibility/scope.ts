@@ -1,4 +1,4 @@
-import { type SidecarObject, sidecars, sidecarsByNamespace } from "@istiod/config-ingestion";
+import { type SidecarObject, sidecars, sidecarsByNamespace } from "@istiod/config-schema";
 import { fact, type FactContext, query, type QueryContext } from "@istiod/incremental";
 import { MeshConfig_OutboundTrafficPolicy_Mode } from "@istiod/istio-api/mesh/v1alpha1/config";
 import {

@@ -1,4 +1,4 @@
-import type { ServiceObject } from "@istiod/config-ingestion";
+import type { ServiceObject } from "@istiod/config-schema";
 import { kubernetesPortProtocol } from "../protocol.js";
 import { UNSPECIFIED_ADDRESS, type Resolution, type Service } from "../model/service.js";
 import { trafficDistributionOf } from "./traffic-distribution.js";

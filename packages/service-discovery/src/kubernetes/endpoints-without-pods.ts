@@ -1,4 +1,4 @@
-import { endpointSlices, type EndpointSliceObject, pods } from "@istiod/config-ingestion";
+import { endpointSlices, type EndpointSliceObject, pods } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 
 /** An address that an EndpointSlice names a pod for that is not known, so that it is left out. */

@@ -6,7 +6,7 @@ import {
   workloadEntriesByNamespace,
   type EndpointSliceObject,
   type SliceEndpoint,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { selects, withTopology } from "../labels.js";
 import { DISABLED_TLS_MODE, type Endpoint, type Health } from "../model/endpoint.js";

@@ -1,5 +1,5 @@
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { namespaces, nodes, services, type ServiceObject } from "@istiod/config-ingestion";
+import { namespaces, nodes, services, type ServiceObject } from "@istiod/config-schema";
 import { hasLabels } from "../labels.js";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";

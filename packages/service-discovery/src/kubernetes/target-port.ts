@@ -1,4 +1,4 @@
-import type { ContainerPort, ServicePortSpec } from "@istiod/config-ingestion";
+import type { ContainerPort, ServicePortSpec } from "@istiod/config-schema";
 
 /**
  * The number of the port that a Service's port leads to on a pod; undefined where the pod has none of that name and

@@ -1,4 +1,4 @@
-import { serviceExports, services } from "@istiod/config-ingestion";
+import { serviceExports, services } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { isClusterLocal } from "../cluster-local.js";
 import { kubernetesHostname } from "../kubernetes/hostname.js";

@@ -1,4 +1,4 @@
-import { serviceImports, serviceImportsByName, type ServiceImportObject } from "@istiod/config-ingestion";
+import { serviceImports, serviceImportsByName, type ServiceImportObject } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname } from "../kubernetes/hostname.js";
 import { kubernetesService, type ServiceInCluster } from "../kubernetes/service.js";

@@ -1,4 +1,4 @@
-import { serviceExports, serviceImports, services } from "@istiod/config-ingestion";
+import { serviceExports, serviceImports, services } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";
 import type { ServiceInCluster } from "../kubernetes/service.js";

@@ -1,4 +1,4 @@
-import { meshNetworks, meshNetworksKey, services } from "@istiod/config-ingestion";
+import { meshNetworks, meshNetworksKey, services } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { kubernetesHostname } from "../kubernetes/hostname.js";
 import { kubernetesServiceInCluster } from "../kubernetes/service.js";

@@ -1,5 +1,5 @@
 import type { BlockList } from "node:net";
-import { meshNetworks, meshNetworksKey, namespaces } from "@istiod/config-ingestion";
+import { meshNetworks, meshNetworksKey, namespaces } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { NETWORK_LABEL } from "../labels.js";
 import type { Labels } from "../model/service.js";

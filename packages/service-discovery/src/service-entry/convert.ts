@@ -1,5 +1,5 @@
 import { isIP, isIPv4 } from "node:net";
-import type { ServiceEntryObject } from "@istiod/config-ingestion";
+import type { ServiceEntryObject } from "@istiod/config-schema";
 import { ServiceEntry_Location } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { CANONICAL_NAME_LABEL, CANONICAL_REVISION_LABEL, canonicalServiceOf } from "../labels.js";
 import { UNSPECIFIED_ADDRESS, type Labels, type Service } from "../model/service.js";

@@ -4,7 +4,7 @@ import {
   workloadEntriesByNamespace,
   type PodObject,
   type ServiceEntryObject,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { ServicePort as EntryPort } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import { hasLabels, withTopology } from "../labels.js";

@@ -1,4 +1,4 @@
-import { serviceEntries } from "@istiod/config-ingestion";
+import { serviceEntries } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { isWildcardHost } from "../model/service.js";
 import { resolutionOf } from "./resolution.js";

@@ -1,4 +1,4 @@
-import type { ServiceEntryObject } from "@istiod/config-ingestion";
+import type { ServiceEntryObject } from "@istiod/config-schema";
 import { ServiceEntry_Resolution } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import type { Resolution } from "../model/service.js";
 

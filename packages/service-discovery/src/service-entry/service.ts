@@ -1,4 +1,4 @@
-import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/config-ingestion";
+import { namespaces, serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { Service } from "../model/service.js";
 import { settings } from "../settings/environment.js";

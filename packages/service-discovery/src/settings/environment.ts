@@ -1,4 +1,4 @@
-import { clusterIdVariable, configCluster, environment } from "@istiod/config-ingestion";
+import { clusterIdVariable, configCluster, environment } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 
 /** A setting of istiod's environment that discovery depends on. */

@@ -1,4 +1,4 @@
-import { matchesLabelSelector, meshConfig, namespaces } from "@istiod/config-ingestion";
+import { matchesLabelSelector, meshConfig, namespaces } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   type MeshConfig,

@@ -1,4 +1,4 @@
-import { workloadEntries } from "@istiod/config-ingestion";
+import { workloadEntries } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Workload } from "../model/workload.js";
 import { entryWorkload } from "../workloads/workload-entry.js";

@@ -1,4 +1,4 @@
-import { serviceEntries, type ServiceEntryObject } from "@istiod/config-ingestion";
+import { serviceEntries, type ServiceEntryObject } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Endpoint } from "../model/endpoint.js";
 import type { ServiceTarget } from "../model/workload.js";

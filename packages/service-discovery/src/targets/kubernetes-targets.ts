@@ -1,4 +1,4 @@
-import { endpointSlices, pods, services, type ContainerPort, type ServicePortSpec } from "@istiod/config-ingestion";
+import { endpointSlices, pods, services, type ContainerPort, type ServicePortSpec } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { sliceEndpoints } from "../kubernetes/endpoints.js";
 import { clusterSetHostname, kubernetesHostname } from "../kubernetes/hostname.js";

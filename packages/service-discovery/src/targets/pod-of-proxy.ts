@@ -1,4 +1,4 @@
-import { namespaces, podsByAddress, services } from "@istiod/config-ingestion";
+import { namespaces, podsByAddress, services } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { settings } from "../settings/environment.js";
 import { isSelectable, podWorkload } from "../workloads/pod-workload.js";

@@ -1,4 +1,4 @@
-import { podsByAddress } from "@istiod/config-ingestion";
+import { podsByAddress } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { Workload } from "../model/workload.js";
 import { workloadEntriesByAddress } from "../targets/entry-of-proxy.js";

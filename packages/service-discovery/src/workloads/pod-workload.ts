@@ -1,4 +1,4 @@
-import { nodes, pods, type PodObject } from "@istiod/config-ingestion";
+import { nodes, pods, type PodObject } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import { localityOfLabels, REGION_LABEL, SUBZONE_LABEL, tlsModeOf, withTopology, ZONE_LABEL } from "../labels.js";
 import type { Labels } from "../model/service.js";

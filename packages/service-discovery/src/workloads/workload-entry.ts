@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { workloadEntries, type WorkloadEntryObject } from "@istiod/config-ingestion";
+import { workloadEntries, type WorkloadEntryObject } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
 import { localityOfLabels, statesTlsMode, tlsModeOf, WORKLOAD_NAME_LABEL, withTopology } from "../labels.js";

@@ -1,4 +1,4 @@
-import type { PodObject } from "@istiod/config-ingestion";
+import type { PodObject } from "@istiod/config-schema";
 import { WORKLOAD_NAME_LABEL } from "../labels.js";
 
 const CRON_JOB = /^(.+)-\d{8,10}$/;

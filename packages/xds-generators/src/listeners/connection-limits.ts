@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { parseGoDuration } from "@istiod/config-ingestion";
+import { parseGoDuration } from "@istiod/settings";
 import {
   type Listener,
   Listener_ConnectionBalanceConfigSchema,

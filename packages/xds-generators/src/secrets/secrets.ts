@@ -1,4 +1,4 @@
-import { configMaps, secrets as secretObjects } from "@istiod/config-ingestion";
+import { configMaps, secrets as secretObjects } from "@istiod/config-schema";
 import { query, type QueryContext } from "@istiod/incremental";
 import {
   cluster,

@@ -1,6 +1,6 @@
 import { create } from "@bufbuild/protobuf";
 import type { Duration } from "@bufbuild/protobuf/wkt";
-import { environment } from "@istiod/config-ingestion";
+import { environment } from "@istiod/config-schema";
 import { HeaderValueOption_HeaderAppendAction as AppendAction } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { type HttpService, HttpServiceSchema } from "@istiod/envoy-api/envoy/config/core/v3/http_service";
 import type { QueryContext } from "@istiod/incremental";

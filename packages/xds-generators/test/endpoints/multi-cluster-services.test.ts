@@ -1,6 +1,6 @@
 import { fromBinary, toJson } from "@bufbuild/protobuf";
-import { readText } from "@istiod/config-ingestion";
-import { commitYaml } from "@istiod/config-ingestion/testing";
+import { readText } from "@istiod/config-schema";
+import { commitYaml } from "@istiod/config-schema/testing";
 import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";

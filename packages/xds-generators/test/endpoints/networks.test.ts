@@ -1,5 +1,5 @@
 import { fromJson, type JsonValue } from "@bufbuild/protobuf";
-import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
+import { meshNetworks, meshNetworksKey } from "@istiod/config-schema";
 import { MeshNetworksSchema } from "@istiod/istio-api/mesh/v1alpha1/network";
 import { describe, expect, test } from "vitest";
 import { destinationRule, serviceEntry, serviceYaml } from "../mesh-yaml.js";

@@ -4,13 +4,13 @@ import {
   deployments,
   namespaceKind,
   namespaces,
-  nearestNames,
   podKind,
   type PodObject,
   pods,
   serviceKind,
   services,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { type AnalysisContext, type Analyzer, rule, type Rule } from "../../analyzer.js";
 import { quotedNearest } from "../../messages.js";
 import { annotationDefinitions, isAnalyzedAnnotation } from "./definitions.js";

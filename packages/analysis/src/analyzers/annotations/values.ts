@@ -1,4 +1,4 @@
-import { checkProxyConfigAnnotation, isCidr } from "@istiod/config-ingestion";
+import { checkProxyConfigAnnotation, isCidr } from "@istiod/config-schema";
 
 /** Returns what is wrong with a value, to follow the value in a sentence; undefined where it is valid. */
 type Check = (value: string) => string | undefined;

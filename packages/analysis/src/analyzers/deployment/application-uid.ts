@@ -1,4 +1,4 @@
-import { type Container, type DeploymentObject, type FieldPath, type PodObject } from "@istiod/config-ingestion";
+import { type Container, type DeploymentObject, type FieldPath, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../membership.js";
 import { isControlPlane } from "../../objects.js";

@@ -1,4 +1,4 @@
-import { deploymentKind, deployments, podKind, pods } from "@istiod/config-ingestion";
+import { deploymentKind, deployments, podKind, pods } from "@istiod/config-schema";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { checkPodUser, checkTemplateUser } from "./application-uid.js";
 import { checkJwksRanges } from "./jwks-ranges.js";

@@ -1,4 +1,4 @@
-import { type DeploymentObject, requestAuthentications } from "@istiod/config-ingestion";
+import { type DeploymentObject, requestAuthentications } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { listNames } from "../../messages.js";
 

@@ -1,4 +1,4 @@
-import { type DeploymentObject, type ServiceObject, services } from "@istiod/config-ingestion";
+import { type DeploymentObject, type ServiceObject, services } from "@istiod/config-schema";
 import { servicesSelecting } from "@istiod/service-discovery";
 import type { AnalysisContext } from "../../analyzer.js";
 import { isInMesh } from "../../membership.js";

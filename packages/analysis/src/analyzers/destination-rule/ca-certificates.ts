@@ -1,4 +1,4 @@
-import { destinationRuleKind, type DestinationRuleObject, destinationRules } from "@istiod/config-ingestion";
+import { destinationRuleKind, type DestinationRuleObject, destinationRules } from "@istiod/config-schema";
 import {
   type ClientTLSSettings,
   ClientTLSSettings_TLSmode as Mode,

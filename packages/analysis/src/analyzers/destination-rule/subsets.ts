@@ -5,7 +5,7 @@ import {
   serviceEntries,
   serviceEntriesByHost,
   workloadEntries,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import { features, hostWithin, isWildcard } from "@istiod/push-context";
 import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";

@@ -1,4 +1,4 @@
-import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-ingestion";
+import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-schema";
 import { index } from "@istiod/incremental";
 import type { ServerTLSSettings } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { features } from "@istiod/push-context";

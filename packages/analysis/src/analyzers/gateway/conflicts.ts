@@ -1,4 +1,4 @@
-import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-ingestion";
+import { gatewayKind, type GatewayObject, gateways } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import type { Server } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

@@ -1,4 +1,4 @@
-import { gatewayKind, type GatewayObject, gateways, servicesByNamespace } from "@istiod/config-ingestion";
+import { gatewayKind, type GatewayObject, gateways, servicesByNamespace } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import { hasLabels } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

@@ -1,11 +1,5 @@
-import {
-  configCluster,
-  gatewayKind,
-  type GatewayObject,
-  gateways,
-  nearestNames,
-  secrets,
-} from "@istiod/config-ingestion";
+import { configCluster, gatewayKind, type GatewayObject, gateways, secrets } from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { certificateFault } from "../../certificates.js";

@@ -1,4 +1,4 @@
-import type { GatewayObject } from "@istiod/config-ingestion";
+import type { GatewayObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { explainMissingPods, formatSelector, type PodProfile, selectedPods } from "../../pods.js";
 

@@ -5,7 +5,7 @@ import {
   namespaces,
   type PodObject,
   type Webhook,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../membership.js";

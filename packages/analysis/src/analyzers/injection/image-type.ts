@@ -1,4 +1,4 @@
-import { type PodObject, proxyConfigsByNamespace, readProxyConfigAnnotation } from "@istiod/config-ingestion";
+import { type PodObject, proxyConfigsByNamespace, readProxyConfigAnnotation } from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import { mesh } from "@istiod/push-context";
 import { hasLabels } from "@istiod/service-discovery";

@@ -1,4 +1,4 @@
-import { deploymentKind, deployments, namespaceKind, namespaces, podKind, pods } from "@istiod/config-ingestion";
+import { deploymentKind, deployments, namespaceKind, namespaces, podKind, pods } from "@istiod/config-schema";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { checkPodImage, checkTemplateImage } from "./auto-image.js";
 import { checkNamespace, checkSidecar } from "./namespace-labels.js";

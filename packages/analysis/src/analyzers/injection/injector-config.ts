@@ -1,4 +1,4 @@
-import { configMaps } from "@istiod/config-ingestion";
+import { configMaps } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 
 /** The settings of an injector that analysis reads. */

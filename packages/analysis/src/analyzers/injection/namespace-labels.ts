@@ -1,4 +1,4 @@
-import { type NamespaceObject, namespaces, type PodObject } from "@istiod/config-ingestion";
+import { type NamespaceObject, namespaces, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { hasProxy, statedInjection } from "../../membership.js";
 import { injectorConfig } from "./injector-config.js";

@@ -1,4 +1,4 @@
-import { type NamespaceObject, podsByNamespace, type PodObject } from "@istiod/config-ingestion";
+import { type NamespaceObject, podsByNamespace, type PodObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 import { proxyContainer } from "../../membership.js";
 import { listNames } from "../../messages.js";

@@ -5,7 +5,7 @@ import {
   destinationRulesByHost,
   type FieldPath,
   hostBucket,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import type { QueryContext } from "@istiod/incremental";
 import {
   ClientTLSSettings_TLSmode as TlsMode,

@@ -12,7 +12,7 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { exportScope, isExportedTo } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../namespaces.js";

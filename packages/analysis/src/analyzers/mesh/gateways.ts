@@ -7,7 +7,7 @@ import {
   type VirtualServiceObject,
   virtualServices,
   virtualServicesByGateway,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { mergeServers, type RefusedServer } from "@istiod/push-context";

@@ -1,6 +1,5 @@
 import {
   type FieldPath,
-  nearestNames,
   servicesByNamespace,
   type SidecarObject,
   sidecarKind,
@@ -8,7 +7,8 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
 import { rootNamespace } from "@istiod/push-context";
 import { discoverySettings, servicesByHostname } from "@istiod/service-discovery";

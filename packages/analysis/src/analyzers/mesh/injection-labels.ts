@@ -1,4 +1,4 @@
-import { namespaceKind, type NamespaceObject, namespaces } from "@istiod/config-ingestion";
+import { namespaceKind, type NamespaceObject, namespaces } from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { didYouMean } from "../../namespaces.js";
 

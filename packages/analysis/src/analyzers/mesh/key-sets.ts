@@ -1,4 +1,4 @@
-import { requestAuthenticationKind, requestAuthentications } from "@istiod/config-ingestion";
+import { requestAuthenticationKind, requestAuthentications } from "@istiod/config-schema";
 import { unavailableKeys } from "@istiod/push-context";
 import { type Analyzer, rule } from "../../analyzer.js";
 

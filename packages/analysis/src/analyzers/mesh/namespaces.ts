@@ -1,4 +1,4 @@
-import { allKinds, type ConfigObject } from "@istiod/config-ingestion";
+import { allKinds, type ConfigObject } from "@istiod/config-schema";
 import type { Collection } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../namespaces.js";

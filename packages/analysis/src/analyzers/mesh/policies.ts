@@ -3,7 +3,7 @@ import {
   authorizationPolicyKind,
   type AuthorizationPolicyObject,
   type FieldPath,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import {
   AuthorizationPolicy_Action as Action,
   type Rule,

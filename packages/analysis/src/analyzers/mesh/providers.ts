@@ -6,7 +6,7 @@ import {
   telemetries,
   telemetryKind,
   type TelemetryObject,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { AuthorizationPolicy_Action } from "@istiod/istio-api/security/v1beta1/authorization_policy";
 import { mesh } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

@@ -1,11 +1,11 @@
 import {
   type FieldPath,
-  nearestNames,
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
   virtualServicesByNamespace,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { faultOfNamespace } from "../../namespaces.js";

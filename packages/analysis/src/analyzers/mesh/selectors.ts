@@ -12,7 +12,7 @@ import {
   serviceKind,
   type ServiceObject,
   services,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { rootNamespace } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { isControlPlane, isManagedGateway } from "../../objects.js";

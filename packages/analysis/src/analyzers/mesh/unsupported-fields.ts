@@ -6,7 +6,7 @@ import {
   requestAuthentications,
   virtualServiceKind,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type AnalysisContext, type Analyzer, meshConfigRule, rule } from "../../analyzer.js";
 import { fieldsWithoutEffect } from "../../fields-without-effect.js";
 

@@ -1,10 +1,4 @@
-import {
-  type ConfigObject,
-  type Kind,
-  multiClusterKinds,
-  serviceExports,
-  serviceImports,
-} from "@istiod/config-ingestion";
+import { type ConfigObject, type Kind, multiClusterKinds, serviceExports, serviceImports } from "@istiod/config-schema";
 import type { Collection, QueryContext } from "@istiod/incremental";
 import { discoverySettings } from "@istiod/service-discovery";
 import { type Analyzer, rule } from "../../analyzer.js";

@@ -4,7 +4,7 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
 import { features, hostsMeet, isWildcard, meshGateway, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

@@ -1,4 +1,4 @@
-import { virtualServiceKind, type VirtualServiceObject, virtualServices } from "@istiod/config-ingestion";
+import { virtualServiceKind, type VirtualServiceObject, virtualServices } from "@istiod/config-schema";
 import { index } from "@istiod/incremental";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type DestinationHost, destinationHost, explainMissingHost } from "../../destination-hosts.js";

@@ -1,10 +1,10 @@
 import {
   destinationRulesByHost,
-  nearestNames,
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { query } from "@istiod/incremental";
 import { features } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

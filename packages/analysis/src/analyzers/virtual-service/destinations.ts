@@ -1,4 +1,4 @@
-import type { FieldPath } from "@istiod/config-ingestion";
+import type { FieldPath } from "@istiod/config-schema";
 import type { Destination, VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 
 /** A destination that a route of a VirtualService names. */

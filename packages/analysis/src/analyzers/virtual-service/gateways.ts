@@ -2,11 +2,11 @@ import {
   configCluster,
   gateways,
   kubernetesGateways,
-  nearestNames,
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
+import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
 import { hostsForNamespace, hostsMeet, meshGateway } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";

@@ -5,7 +5,7 @@ import {
   virtualServiceKind,
   type VirtualServiceObject,
   virtualServices,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { VirtualService } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { meshGateway, rootNamespace } from "@istiod/push-context";

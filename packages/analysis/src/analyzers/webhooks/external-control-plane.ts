@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { WebhookConfigurationObject } from "@istiod/config-ingestion";
+import type { WebhookConfigurationObject } from "@istiod/config-schema";
 import type { AnalysisContext } from "../../analyzer.js";
 
 /** Checks the addresses by which Istio's webhooks reach a control plane outside of the cluster. */

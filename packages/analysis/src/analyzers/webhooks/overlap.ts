@@ -4,7 +4,7 @@ import {
   type Webhook,
   type WebhookConfigurationObject,
   type WebhookSelector,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
 import type { AnalysisContext } from "../../analyzer.js";
 import { listNames } from "../../messages.js";

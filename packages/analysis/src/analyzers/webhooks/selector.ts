@@ -1,4 +1,4 @@
-import { matchesLabelSelector, type WebhookSelector } from "@istiod/config-ingestion";
+import { matchesLabelSelector, type WebhookSelector } from "@istiod/config-schema";
 
 /** Reports whether a selector of a webhook matches. Without one, everything does. */
 export function matchesSelector(

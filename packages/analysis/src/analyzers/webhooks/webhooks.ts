@@ -3,7 +3,7 @@ import {
   mutatingWebhookConfigurations,
   validatingWebhookConfigurationKind,
   validatingWebhookConfigurations,
-} from "@istiod/config-ingestion";
+} from "@istiod/config-schema";
 import { type Analyzer, rule } from "../../analyzer.js";
 import { checkAddresses, isSidecarInjector, isValidator } from "./external-control-plane.js";
 import { checkInjector } from "./overlap.js";

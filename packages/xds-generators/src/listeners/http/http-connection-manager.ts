@@ -1,6 +1,6 @@
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
-import { meshNetworks, meshNetworksKey } from "@istiod/config-ingestion";
+import { meshNetworks, meshNetworksKey } from "@istiod/config-schema";
 import { ApiVersion } from "@istiod/envoy-api/envoy/config/core/v3/config_source";
 import { Http1ProtocolOptionsSchema, HttpProtocolOptionsSchema } from "@istiod/envoy-api/envoy/config/core/v3/protocol";
 import { FilterChainSchema, FilterSchema } from "@istiod/envoy-api/envoy/config/listener/v3/listener_components";

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { grpcStatuses } from "@istiod/config-ingestion";
+import { grpcStatuses } from "@istiod/config-schema";
 import { FaultDelaySchema } from "@istiod/envoy-api/envoy/extensions/filters/common/fault/v3/fault";
 import {
   type CorsPolicy as EnvoyCorsPolicy,

@@ -1,5 +1,5 @@
 import { create } from "@bufbuild/protobuf";
-import { isCipherSuite } from "@istiod/config-ingestion";
+import { isCipherSuite } from "@istiod/config-schema";
 import {
   CertificateValidationContextSchema,
   type TlsParameters,

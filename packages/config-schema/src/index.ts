@@ -1,0 +1,174 @@
+export { clusterKey, meshKey, type ConfigObject, type NegativeCondition } from "./config-object.js";
+export { applyChanges, type ObjectChange, setObjects } from "./object-change.js";
+
+export { decode, type Decoded, type DecodeOptions, type Issue, type Subject } from "./decoding/decode.js";
+export { formatPath, type FieldPath, type IssueCode, type Report } from "./decoding/report.js";
+
+export { formatProblem, formatSubject, type Problem, subjectOf } from "./manifests/problem.js";
+export {
+  type LocatedObject,
+  moveReading,
+  readDocument,
+  type Reading,
+  type ReadOptions,
+  readText,
+} from "./manifests/read-text.js";
+export { FieldLines } from "./yaml/field-line.js";
+export { type DocumentText, type ParsedDocument, parseYaml, splitDocuments, type SyntaxFault } from "./yaml/yaml.js";
+
+export { allKinds, analysisKinds, ingressKinds, istioKinds, kubernetesKinds, remoteKinds } from "./kinds/all-kinds.js";
+export { hostBucket, hostBuckets } from "./kinds/host-bucket.js";
+export { type Kind } from "./kinds/kind.js";
+
+export {
+  type CustomResourceDefinitionObject,
+  customResourceDefinitions,
+  customResourceDefinitionKind,
+} from "./kinds/analysis/custom-resource-definition.js";
+export { type DeploymentObject, deployments, deploymentKind } from "./kinds/analysis/deployment.js";
+export {
+  type GatewayRouteObject,
+  kubernetesHttpRoutes,
+  kubernetesGrpcRoutes,
+  kubernetesHttpRouteKind,
+  kubernetesGrpcRouteKind,
+} from "./kinds/analysis/gateway-routes.js";
+export {
+  type KubernetesGatewayObject,
+  kubernetesGateways,
+  kubernetesGatewayKind,
+} from "./kinds/analysis/kubernetes-gateway.js";
+export {
+  type WebhookSelector,
+  type Webhook,
+  type WebhookConfigurationObject,
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+} from "./kinds/analysis/webhook-configuration.js";
+export {
+  type AuthorizationPolicyObject,
+  authorizationPolicies,
+  authorizationPoliciesByNamespace,
+  authorizationPolicyKind,
+} from "./kinds/istio/authorization-policy/authorization-policy.js";
+export {
+  type DestinationRuleObject,
+  destinationRules,
+  destinationRulesByHost,
+  destinationRulesByNamespace,
+  destinationRuleKind,
+} from "./kinds/istio/destination-rule/destination-rule.js";
+export { type EnvoyFilterObject, envoyFilters, envoyFilterKind } from "./kinds/istio/envoy-filter/envoy-filter.js";
+export { type GatewayObject, gateways, gatewaysByNamespace, gatewayKind } from "./kinds/istio/gateway.js";
+export {
+  type PeerAuthenticationObject,
+  peerAuthentications,
+  peerAuthenticationsByNamespace,
+  peerAuthenticationKind,
+} from "./kinds/istio/peer-authentication.js";
+export {
+  type ProxyConfigObject,
+  proxyConfigs,
+  proxyConfigsByNamespace,
+  proxyConfigKind,
+} from "./kinds/istio/proxy-config.js";
+export {
+  type RequestAuthenticationObject,
+  requestAuthentications,
+  requestAuthenticationsByNamespace,
+  requestAuthenticationKind,
+} from "./kinds/istio/request-authentication.js";
+export {
+  type ServiceEntryObject,
+  serviceEntries,
+  serviceEntriesByHost,
+  serviceEntryKind,
+} from "./kinds/istio/service-entry/service-entry.js";
+export { type SidecarObject, sidecars, sidecarsByNamespace, sidecarKind } from "./kinds/istio/sidecar/sidecar.js";
+export { type TelemetryObject, telemetries, telemetriesByNamespace, telemetryKind } from "./kinds/istio/telemetry.js";
+export {
+  type TrafficExtensionObject,
+  trafficExtensions,
+  trafficExtensionKind,
+} from "./kinds/istio/traffic-extension.js";
+export {
+  type VirtualServiceObject,
+  virtualServices,
+  virtualServicesByGateway,
+  virtualServicesByNamespace,
+  gatewayName,
+  virtualServiceKind,
+} from "./kinds/istio/virtual-service/virtual-service.js";
+export { type WasmPluginObject, wasmPlugins, wasmPluginKind } from "./kinds/istio/wasm-plugin.js";
+export {
+  type WorkloadEntryObject,
+  workloadEntries,
+  workloadEntriesByNamespace,
+  workloadEntryKind,
+} from "./kinds/istio/workload-entry.js";
+export { type WorkloadGroupObject, workloadGroups, workloadGroupKind } from "./kinds/istio/workload-group.js";
+export { type ConfigMapObject, configMaps } from "./kinds/kubernetes/config-map.js";
+export { type Container } from "./kinds/kubernetes/container.js";
+export {
+  type SliceEndpoint,
+  type EndpointSliceObject,
+  endpointSlices,
+  endpointSlicesByService,
+} from "./kinds/kubernetes/endpoint-slice.js";
+export { type IngressClassObject, ingressClasses } from "./kinds/kubernetes/ingress-class.js";
+export {
+  type IngressPath,
+  type IngressService,
+  type IngressObject,
+  ingresses,
+  ingressClassAnnotation,
+} from "./kinds/kubernetes/ingress.js";
+export {
+  multiClusterGroup,
+  type ServiceExportObject,
+  type ServiceImportObject,
+  serviceExports,
+  serviceImports,
+  serviceImportsByName,
+  multiClusterKinds,
+} from "./kinds/kubernetes/multi-cluster-services.js";
+export { type NamespaceObject, namespaces, namespaceKind } from "./kinds/kubernetes/namespace.js";
+export { type NodeObject, nodes } from "./kinds/kubernetes/node.js";
+export {
+  type ContainerPort,
+  type PodObject,
+  pods,
+  podsByAddress,
+  podsByNamespace,
+  podKind,
+} from "./kinds/kubernetes/pod.js";
+export { type SecretObject, secrets, secretKind } from "./kinds/kubernetes/secret.js";
+export { type ServiceAccountObject, serviceAccounts } from "./kinds/kubernetes/service-account.js";
+export {
+  type ServicePortSpec,
+  type ServiceObject,
+  services,
+  servicesByNamespace,
+  serviceKind,
+} from "./kinds/kubernetes/service.js";
+
+export {
+  configCluster,
+  isDiscovered,
+  readDiscovered,
+  undiscoveredNamespace,
+  type ClusterNamespace,
+} from "./mesh/discovered-namespaces.js";
+export { clusterIdVariable, environment } from "./mesh/environment.js";
+export { matchesLabelSelector } from "./mesh/label-selector.js";
+export { applyMeshConfig, mergeProxyConfig, meshConfig, meshConfigKey, readProxyConfig } from "./mesh/mesh-config.js";
+export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
+export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
+export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
+
+export { isCipherSuite } from "./validation/cipher-suites.js";
+export { grpcStatuses } from "./validation/grpc-statuses.js";
+export { isCidr } from "./validation/ip.js";
+export { jwksFault } from "./validation/jwks.js";

@@ -1,0 +1,89 @@
+import { customResourceDefinitionKind } from "./analysis/custom-resource-definition.js";
+import { deploymentKind } from "./analysis/deployment.js";
+import { kubernetesGrpcRouteKind, kubernetesHttpRouteKind } from "./analysis/gateway-routes.js";
+import { kubernetesGatewayKind } from "./analysis/kubernetes-gateway.js";
+import {
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+} from "./analysis/webhook-configuration.js";
+import { authorizationPolicyKind } from "./istio/authorization-policy/authorization-policy.js";
+import { configMapKind } from "./kubernetes/config-map.js";
+import { destinationRuleKind } from "./istio/destination-rule/destination-rule.js";
+import { endpointSliceKind } from "./kubernetes/endpoint-slice.js";
+import { envoyFilterKind } from "./istio/envoy-filter/envoy-filter.js";
+import { gatewayKind } from "./istio/gateway.js";
+import { ingressClassKind } from "./kubernetes/ingress-class.js";
+import { ingressKind } from "./kubernetes/ingress.js";
+import type { Kind } from "./kind.js";
+import { multiClusterKinds } from "./kubernetes/multi-cluster-services.js";
+import { namespaceKind } from "./kubernetes/namespace.js";
+import { nodeKind } from "./kubernetes/node.js";
+import { peerAuthenticationKind } from "./istio/peer-authentication.js";
+import { podKind } from "./kubernetes/pod.js";
+import { proxyConfigKind } from "./istio/proxy-config.js";
+import { requestAuthenticationKind } from "./istio/request-authentication.js";
+import { secretKind } from "./kubernetes/secret.js";
+import { serviceAccountKind } from "./kubernetes/service-account.js";
+import { serviceEntryKind } from "./istio/service-entry/service-entry.js";
+import { serviceKind } from "./kubernetes/service.js";
+import { sidecarKind } from "./istio/sidecar/sidecar.js";
+import { telemetryKind } from "./istio/telemetry.js";
+import { trafficExtensionKind } from "./istio/traffic-extension.js";
+import { virtualServiceKind } from "./istio/virtual-service/virtual-service.js";
+import { wasmPluginKind } from "./istio/wasm-plugin.js";
+import { workloadEntryKind } from "./istio/workload-entry.js";
+import { workloadGroupKind } from "./istio/workload-group.js";
+
+/** The Kubernetes kinds, which every cluster of a mesh has of its own. */
+export const kubernetesKinds: readonly Kind[] = [
+  namespaceKind,
+  nodeKind,
+  serviceKind,
+  endpointSliceKind,
+  podKind,
+  serviceAccountKind,
+  secretKind,
+  configMapKind,
+  ...multiClusterKinds(),
+];
+
+/** Kubernetes' kinds of routing, which are read from the config cluster only. */
+export const ingressKinds: readonly Kind[] = [ingressKind, ingressClassKind];
+
+/** Istio's kinds, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
+export const istioKinds: readonly Kind[] = [
+  virtualServiceKind,
+  destinationRuleKind,
+  gatewayKind,
+  serviceEntryKind,
+  workloadEntryKind,
+  workloadGroupKind,
+  sidecarKind,
+  envoyFilterKind,
+  proxyConfigKind,
+  peerAuthenticationKind,
+  requestAuthenticationKind,
+  authorizationPolicyKind,
+  telemetryKind,
+  wasmPluginKind,
+  trafficExtensionKind,
+];
+
+/**
+ * What is read of the clusters of a mesh that do not hold its configuration
+ * (pilot/pkg/serviceregistry/kube/controller/multicluster.go).
+ */
+export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
+
+export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
+
+/** Kinds that only analysis reads. They configure no proxy. */
+export const analysisKinds: readonly Kind[] = [
+  deploymentKind,
+  mutatingWebhookConfigurationKind,
+  validatingWebhookConfigurationKind,
+  customResourceDefinitionKind,
+  kubernetesGatewayKind,
+  kubernetesHttpRouteKind,
+  kubernetesGrpcRouteKind,
+];

@@ -1,0 +1,31 @@
+import { collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+/** The kind that a CustomResourceDefinition defines. Annotations tell which release of the Gateway API it is of. */
+export interface CustomResourceDefinitionSpec {
+  readonly group: string;
+  readonly definedKind: string;
+}
+
+export type CustomResourceDefinitionObject = ConfigObject<CustomResourceDefinitionSpec>;
+
+/** Keyed `cluster/name`. Only analysis reads them. */
+export const customResourceDefinitions = collection<CustomResourceDefinitionObject>("CustomResourceDefinition");
+
+export const customResourceDefinitionKind = declareKind<CustomResourceDefinitionSpec, undefined>({
+  kind: "CustomResourceDefinition",
+  group: "apiextensions.k8s.io",
+  versions: ["v1"],
+  scope: "cluster",
+  collection: customResourceDefinitions,
+  labels: isIstioKey,
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode(manifest, report) {
+    const spec = Fields.of(manifest.body, report).object("spec");
+    return { spec: { group: spec.string("group"), definedKind: spec.object("names").string("kind") } };
+  },
+});

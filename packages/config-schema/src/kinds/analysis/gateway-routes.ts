@@ -1,0 +1,32 @@
+import { collection, type Collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind, type Kind } from "../kind.js";
+
+/** Of a route of the Gateway API only the conditions are read. */
+export type GatewayRouteObject = ConfigObject<Readonly<Record<string, never>>>;
+
+/** Keyed `cluster/ns/name`. Only analysis reads them. */
+export const kubernetesHttpRoutes = collection<GatewayRouteObject>("HTTPRoute", { filter: discoveryNamespacesFilter });
+
+/** Keyed `cluster/ns/name`. Only analysis reads them. */
+export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", { filter: discoveryNamespacesFilter });
+
+export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);
+export const kubernetesGrpcRouteKind = routeKind(kubernetesGrpcRoutes, ["v1", "v1alpha2"]);
+
+function routeKind(of: Collection<GatewayRouteObject>, versions: readonly string[]): Kind {
+  return declareKind<Readonly<Record<string, never>>, undefined>({
+    kind: of.name,
+    group: "gateway.networking.k8s.io",
+    versions,
+    scope: "namespaced",
+    collection: of,
+    labels: isIstioKey,
+    annotations: isIstioKey,
+    conditions: ["Accepted", "Programmed", "ResolvedRefs"],
+    key: clusterKey,
+    decode: () => ({ spec: {} }),
+  });
+}

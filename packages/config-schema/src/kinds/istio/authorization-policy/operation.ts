@@ -1,0 +1,31 @@
+import type { Operation } from "@istiod/istio-api/security/v1beta1/authorization_policy";
+import { each, type Place } from "../../../validation/place.js";
+import { checkNotEmpty, checkPorts } from "./values.js";
+
+const fields = ["hosts", "notHosts", "ports", "notPorts", "methods", "notMethods", "paths", "notPaths"] as const;
+
+/** Characters of a segment of a path (RFC 3986, pchar). */
+const segment = /^[a-zA-Z0-9\-._~%!$&'()+,;:@=]+$/;
+
+export function checkOperation(operation: Operation, place: Place): void {
+  if (fields.every((field) => operation[field].length === 0)) place.error("is empty, expected at least one field");
+  for (const field of ["hosts", "notHosts", "methods", "notMethods", "paths", "notPaths"] as const)
+    checkNotEmpty(operation[field], place.at(field));
+  for (const field of ["ports", "notPorts"] as const) checkPorts(operation[field], place.at(field));
+  for (const field of ["paths", "notPaths"] as const) each(operation[field], place.at(field), checkPathTemplate);
+}
+
+/** Paths may have segments `{*}`, any one, and one last `{**}`, any number. */
+function checkPathTemplate(path: string, place: Place): void {
+  const isTemplate = path.includes("{*}") || path.includes("{**}");
+  let anySeen = false;
+  for (const part of path.replace(/^\/+|\/+$/g, "").split("/")) {
+    const operator = part === "{*}" || part === "{**}";
+    if (operator && anySeen) place.error(`is ${JSON.stringify(path)}, expected nothing after {**} that is an operator`);
+    else if (!operator && /[{}]/.test(part))
+      place.error(`is ${JSON.stringify(path)}, expected braces in {*} and {**} only`);
+    else if (!operator && isTemplate && !segment.test(part))
+      place.error(`is ${JSON.stringify(path)}, expected segments of a path beside {*} and {**}`);
+    if (part === "{**}") anySeen = true;
+  }
+}

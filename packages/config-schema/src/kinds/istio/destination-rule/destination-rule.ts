@@ -1,0 +1,64 @@
+import { collection, index } from "@istiod/incremental";
+import { DestinationRuleSchema, type DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
+import type { ConfigObject } from "../../../config-object.js";
+import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
+import { checkSubsetName } from "../../../validation/destination.js";
+import { checkExportTo } from "../../../validation/export-to.js";
+import { checkLabels, checkWildcardDomain } from "../../../validation/names.js";
+import { each, type Place } from "../../../validation/place.js";
+import { atMost } from "../../../validation/shape.js";
+import { required, type Shape } from "../../../validation/shape.js";
+import { checkSelector } from "../../../validation/targets.js";
+import { trafficPolicyShape } from "./traffic-policy.js";
+import { checkTrafficPolicy } from "./traffic-policy.js";
+import { hostBucket } from "../../host-bucket.js";
+import { istioKind } from "../istio-kind.js";
+
+export type DestinationRuleObject = ConfigObject<DestinationRule>;
+
+export const destinationRules = collection<DestinationRuleObject>("DestinationRule", {
+  filter: discoveryNamespacesFilter,
+});
+
+/** By host: as written, or `ns/host` for a short name (see `hostBuckets`). */
+export const destinationRulesByHost = index(destinationRules, "byHost", (v) => [hostBucket(v.spec.host, v.namespace)]);
+
+export const destinationRulesByNamespace = index(destinationRules, "byNamespace", (v) => [v.namespace]);
+
+const shape: Shape = {
+  "": required("host"),
+  "subsets[]": required("name"),
+  "workloadSelector.matchLabels": atMost(4096),
+  "workloadSelector.matchLabels.*": atMost(63),
+  ...trafficPolicyShape("trafficPolicy"),
+  ...trafficPolicyShape("subsets[].trafficPolicy"),
+};
+
+export const destinationRuleKind = istioKind({
+  kind: "DestinationRule",
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  schema: DestinationRuleSchema,
+  collection: destinationRules,
+  shape,
+  validate,
+});
+
+/** As Istio's `ValidateDestinationRule`. */
+function validate({ spec, namespace }: DestinationRuleObject, place: Place): void {
+  checkWildcardDomain(spec.host, place.at("host"));
+  checkTrafficPolicy(spec.trafficPolicy, namespace, place.at("trafficPolicy"));
+  const names = new Set<string>();
+  each(spec.subsets, place.at("subsets"), (subset, at) => {
+    if (names.has(subset.name))
+      at.at("name").error(`is ${JSON.stringify(subset.name)} a second time, expected each name once`);
+    names.add(subset.name);
+    checkSubsetName(subset.name, at.at("name"));
+    checkLabels(subset.labels, at.at("labels"));
+    checkTrafficPolicy(subset.trafficPolicy, namespace, at.at("trafficPolicy"));
+  });
+  checkExportTo(spec.exportTo, namespace, place.at("exportTo"), {
+    ownNamespaceOnly: spec.workloadSelector !== undefined,
+  });
+  checkSelector(spec.workloadSelector, place.at("workloadSelector"));
+}

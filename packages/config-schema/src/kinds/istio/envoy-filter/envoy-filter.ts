@@ -1,0 +1,42 @@
+import { collection } from "@istiod/incremental";
+import { EnvoyFilterSchema, type EnvoyFilter } from "@istiod/istio-api/networking/v1alpha3/envoy_filter";
+import type { ConfigObject } from "../../../config-object.js";
+import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
+import { each, type Place } from "../../../validation/place.js";
+import { atMostOne, port, type Shape } from "../../../validation/shape.js";
+import {
+  checkAttachment,
+  checkWorkloadSelector,
+  targetRefsShape,
+  workloadSelectorShape,
+} from "../../../validation/targets.js";
+import { checkPatch } from "./patch.js";
+import { istioKind } from "../istio-kind.js";
+
+export type EnvoyFilterObject = ConfigObject<EnvoyFilter>;
+
+export const envoyFilters = collection<EnvoyFilterObject>("EnvoyFilter", { filter: discoveryNamespacesFilter });
+
+const shape: Shape = {
+  "": atMostOne("workloadSelector", "targetRefs"),
+  ...workloadSelectorShape,
+  ...targetRefsShape,
+  "configPatches[].match.waypoint.portNumber": port,
+};
+
+export const envoyFilterKind = istioKind({
+  kind: "EnvoyFilter",
+  group: "networking.istio.io",
+  versions: ["v1alpha3"],
+  schema: EnvoyFilterSchema,
+  collection: envoyFilters,
+  shape,
+  validate,
+});
+
+/** As Istio's `ValidateEnvoyFilter`, without what needs Envoy's types: the value of a patch is not checked. */
+function validate({ spec }: EnvoyFilterObject, place: Place): void {
+  checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
+  checkAttachment({ targetRefs: spec.targetRefs }, place);
+  each(spec.configPatches, place.at("configPatches"), checkPatch);
+}

@@ -1,0 +1,64 @@
+import { collection, index } from "@istiod/incremental";
+import {
+  RequestAuthenticationSchema,
+  type RequestAuthentication,
+} from "@istiod/istio-api/security/v1beta1/request_authentication";
+import type { ConfigObject } from "../../config-object.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { checkOptionalDuration } from "../../validation/durations.js";
+import { checkJwks } from "../../validation/jwks.js";
+import { each, type Place } from "../../validation/place.js";
+import { atMost, atMostOne, matches, notEmpty, required, size, type Shape } from "../../validation/shape.js";
+import { attachmentShape, checkAttachment } from "../../validation/targets.js";
+import { istioKind } from "./istio-kind.js";
+
+export type RequestAuthenticationObject = ConfigObject<RequestAuthentication>;
+
+export const requestAuthentications = collection<RequestAuthenticationObject>("RequestAuthentication", {
+  filter: discoveryNamespacesFilter,
+});
+
+export const requestAuthenticationsByNamespace = index(requestAuthentications, "byNamespace", (v) => [v.namespace]);
+
+const header = /^[-_A-Za-z0-9]+$/;
+const httpUrl = /^https?:\/\/[^\s/\\]/i;
+
+const shape: Shape = {
+  ...attachmentShape,
+  jwtRules: atMost(4096),
+  "jwtRules[]": [atMostOne("jwksUri", "jwks_uri", "jwks")],
+  "jwtRules[].audiences[]": notEmpty,
+  "jwtRules[].fromCookies[]": notEmpty,
+  "jwtRules[].fromHeaders[]": required("name"),
+  "jwtRules[].fromHeaders[].name": notEmpty,
+  "jwtRules[].fromParams[]": notEmpty,
+  "jwtRules[].issuer": notEmpty,
+  "jwtRules[].jwksUri": size(1, 2048),
+  "jwtRules[].outputClaimToHeaders[]": required("header", "claim"),
+  "jwtRules[].outputClaimToHeaders[].claim": notEmpty,
+  "jwtRules[].outputClaimToHeaders[].header": [notEmpty, matches(header, "the name of a header")],
+  "jwtRules[].spaceDelimitedClaims": atMost(64),
+  "jwtRules[].spaceDelimitedClaims[]": notEmpty,
+};
+
+export const requestAuthenticationKind = istioKind({
+  kind: "RequestAuthentication",
+  group: "security.istio.io",
+  versions: ["v1", "v1beta1"],
+  schema: RequestAuthenticationSchema,
+  collection: requestAuthentications,
+  shape,
+  validate,
+});
+
+/** As Istio's `ValidateRequestAuthentication`. */
+function validate({ spec }: RequestAuthenticationObject, place: Place): void {
+  checkAttachment(spec, place);
+  each(spec.jwtRules, place.at("jwtRules"), (rule, at) => {
+    if (rule.issuer === "" && rule.jwksUri === "") at.at("issuer").error("is missing, expected it or jwksUri");
+    if (rule.jwksUri !== "" && !(httpUrl.test(rule.jwksUri) && URL.canParse(rule.jwksUri)))
+      at.at("jwksUri").error(`is ${JSON.stringify(rule.jwksUri)}, expected a URL with http:// or https://`);
+    if (rule.jwks !== "") checkJwks(rule.jwks, at.at("jwks"));
+    checkOptionalDuration(rule.timeout, at.at("timeout"));
+  });
+}

@@ -1,0 +1,150 @@
+import {
+  ServiceEntry_Location as Location,
+  ServiceEntry_Resolution as Resolution,
+  type ServiceEntry,
+} from "@istiod/istio-api/networking/v1alpha3/service_entry";
+import type { ConfigObject } from "../../../config-object.js";
+import { checkPort, checkSubnet } from "../../../validation/addresses.js";
+import { checkExportTo } from "../../../validation/export-to.js";
+import { isWildcard } from "../../../validation/hosts.js";
+import { isIpAddress } from "../../../validation/ip.js";
+import {
+  checkLabels,
+  checkPortName,
+  checkWildcardDomain,
+  fqdnFault,
+  hasPartialWildcard,
+} from "../../../validation/names.js";
+import { each, type Place } from "../../../validation/place.js";
+import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/protocol.js";
+import { checkWorkloadSelector } from "../../../validation/targets.js";
+import { checkWorkload, checkWorkloadPorts } from "../../../validation/workload.js";
+
+type Entry = Pick<ConfigObject<ServiceEntry, unknown>, "spec" | "labels" | "namespace">;
+
+/** As Istio's `ValidateServiceEntry`. */
+export function checkServiceEntry(entry: Entry, place: Place): void {
+  const { spec, namespace } = entry;
+  checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
+  if (spec.workloadSelector !== undefined && spec.endpoints.length > 0)
+    place.at("endpoints").error("is set beside workloadSelector, expected one of them");
+  checkHosts(spec, place.at("hosts"));
+  each(spec.addresses, place.at("addresses"), checkSubnet);
+  if (
+    spec.addresses.some((a) => a.includes("/")) &&
+    spec.resolution !== Resolution.NONE &&
+    spec.resolution !== Resolution.STATIC
+  ) {
+    place
+      .at("addresses")
+      .error(
+        `has a range beside resolution ${Resolution[spec.resolution]}, expected ranges beside NONE and STATIC only`,
+      );
+  }
+  checkPorts(entry, place.at("ports"));
+  checkResolution(entry, place);
+  const ambiguous = spec.ports.findIndex((p) => !isHttp(p.protocol) && !isTls(p.protocol));
+  if (spec.resolution !== Resolution.NONE && spec.hosts.length > 1 && ambiguous >= 0) {
+    place.at("ports", ambiguous, "protocol").error("does not tell hosts apart, expected HTTP or TLS, or a single host");
+  }
+  checkExportTo(spec.exportTo, namespace, place.at("exportTo"), { nobodyAllowed: true });
+}
+
+function checkHosts({ hosts, resolution }: ServiceEntry, place: Place): void {
+  each(hosts, place, (host, at) => {
+    if (host === "*") at.error('is "*", expected a name or a wildcard such as *.example.com');
+    else checkWildcardDomain(host, at);
+    if (host !== "*" && resolution !== Resolution.DYNAMIC_DNS && hasPartialWildcard(host))
+      at.warning(`is ${JSON.stringify(host)}, expected * to be the whole first label`);
+  });
+}
+
+function checkPorts({ spec, labels }: Entry, place: Place): void {
+  const allocated =
+    spec.resolution !== Resolution.NONE &&
+    spec.addresses.length === 0 &&
+    labels["networking.istio.io/enable-autoallocate-ip"]?.toLowerCase() !== "false";
+  each(spec.ports, place, (port, at) => {
+    checkPort(port.number, at.at("number"));
+    checkPortName(port.name, at.at("name"));
+    checkProtocol(port.protocol, at.at("protocol"));
+    if (port.targetPort !== 0) checkPort(port.targetPort, at.at("targetPort"));
+    if (spec.addresses.length === 0 && !allocated && (port.protocol === "" || port.protocol === "TCP")) {
+      at.at("protocol").warning("is TCP or missing, expected addresses beside it, by which its connections are known");
+    }
+  });
+}
+
+function checkResolution({ spec, labels }: Entry, place: Place): void {
+  const { resolution, endpoints, hosts, addresses, ports } = spec;
+  const portNames = new Set(ports.map((p) => p.name));
+  switch (resolution) {
+    case Resolution.NONE:
+      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution NONE");
+      if (spec.workloadSelector !== undefined)
+        place.at("workloadSelector").warning("has no effect beside resolution NONE");
+      break;
+    case Resolution.STATIC:
+      each(endpoints, place.at("endpoints"), (endpoint, at) =>
+        checkWorkload(endpoint, { namesAllowed: false, servicePorts: portNames }, at),
+      );
+      break;
+    case Resolution.DNS:
+    case Resolution.DNS_ROUND_ROBIN:
+      checkDns(spec, portNames, place);
+      break;
+    case Resolution.DYNAMIC_DNS:
+      each(hosts, place.at("hosts"), (host, at) => {
+        if (!isWildcard(host))
+          at.error(`is ${JSON.stringify(host)}, expected a wildcard beside resolution DYNAMIC_DNS`);
+      });
+      if (addresses.length > 0) place.at("addresses").error("is set, expected none beside resolution DYNAMIC_DNS");
+      if (endpoints.length > 0) place.at("endpoints").error("is set, expected none beside resolution DYNAMIC_DNS");
+      each(ports, place.at("ports"), ({ protocol }, at) => {
+        if (!["http", "tls", "grpc", "http2"].includes(protocol.toLowerCase()))
+          at.at("protocol").error(
+            `is ${JSON.stringify(protocol)}, expected HTTP, HTTP2, GRPC or TLS beside resolution DYNAMIC_DNS`,
+          );
+      });
+      if (spec.location === Location.MESH_INTERNAL && usesWaypoint(labels))
+        place
+          .at("location")
+          .error("is MESH_INTERNAL beside a waypoint, expected MESH_EXTERNAL beside resolution DYNAMIC_DNS");
+      break;
+    default:
+      place
+        .at("resolution")
+        .error(`is ${String(resolution)}, expected NONE, STATIC, DNS, DNS_ROUND_ROBIN or DYNAMIC_DNS`);
+  }
+}
+
+function checkDns(
+  { resolution, endpoints, hosts, addresses, ports }: ServiceEntry,
+  portNames: ReadonlySet<string>,
+  place: Place,
+): void {
+  if (endpoints.length === 0) {
+    each(hosts, place.at("hosts"), (host, at) => {
+      if (fqdnFault(host) !== undefined)
+        at.error(`is ${JSON.stringify(host)}, expected a name that can be resolved, or endpoints`);
+    });
+  }
+  if (resolution === Resolution.DNS_ROUND_ROBIN && endpoints.length > 1)
+    place
+      .at("endpoints")
+      .error(`has ${endpoints.length} elements, expected at most 1 beside resolution DNS_ROUND_ROBIN`);
+  each(endpoints, place.at("endpoints"), (endpoint, at) => {
+    if (!isIpAddress(endpoint.address) && fqdnFault(endpoint.address) !== undefined)
+      at.at("address").error(`is ${JSON.stringify(endpoint.address)}, expected a domain name or an IP address`);
+    checkLabels(endpoint.labels, at.at("labels"));
+    checkWorkloadPorts(endpoint.ports, portNames, at.at("ports"));
+  });
+  if (addresses.length > 0 && hosts.length > 1 && ports.some((p) => isTcp(p.protocol))) {
+    place.at("hosts").warning("has several hosts beside addresses and a TCP port, which does not tell them apart");
+  }
+}
+
+function usesWaypoint(labels: Readonly<Record<string, string>>): boolean {
+  const waypoint = labels["istio.io/use-waypoint"] ?? "";
+  return waypoint !== "" && waypoint.toLowerCase() !== "none";
+}

@@ -1,0 +1,46 @@
+import type {
+  Headers,
+  Headers_HeaderOperations as Operations,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { each, type Place } from "../../../validation/place.js";
+
+/** Envoy's custom headers: text, `%%`, and `%NAME%` or `%NAME(argument)%` or `%NAME(["…", "…"])%`. */
+const headerFormat =
+  /^(?:[^%]|%%|%(?!%)[^%(]*(?:%|\( *(?:\[ *"|[^[ ])(?:\\.|[^\\)"])*(?:" *, *"(?:\\.|[^\\)"])*)*(?:\)|" *\] *\)) *%))*$/s;
+
+const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
+
+/** What is done to headers: the authority of a request may be replaced, no other internal header may be touched. */
+export function checkHeaders(headers: Headers | undefined, place: Place): void {
+  checkOperations(headers?.request, place.at("request"), true);
+  checkOperations(headers?.response, place.at("response"), false);
+}
+
+export function isAuthority(name: string): boolean {
+  return /^(?::authority|host)$/i.test(name);
+}
+
+function checkOperations(operations: Operations | undefined, place: Place, authorityAllowed: boolean): void {
+  if (operations === undefined) return;
+  for (const field of ["add", "set"] as const) {
+    for (const [name, value] of Object.entries(operations[field])) {
+      checkName(name, authorityAllowed, place.at(field, name));
+      checkValue(value, place.at(field, name));
+    }
+  }
+  each(operations.remove, place.at("remove"), (name, at) => checkName(name, false, at));
+}
+
+function checkName(name: string, authorityAllowed: boolean, place: Place): void {
+  if (name === "") place.error("has an empty name, expected the name of a header");
+  else if ((name.startsWith(":") || name.toLowerCase() === "host") && !(authorityAllowed && isAuthority(name)))
+    place.error(`is ${name}, expected a header that may be changed here`);
+}
+
+function checkValue(value: string, place: Place): void {
+  if (controlCharacter.test(value)) place.error("has a control character, expected text");
+  else if (!headerFormat.test(value))
+    place.error(
+      `is ${JSON.stringify(value)}, expected every % to begin or end a variable such as %HOSTNAME%, or to be doubled`,
+    );
+}

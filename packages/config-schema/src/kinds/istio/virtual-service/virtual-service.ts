@@ -1,0 +1,103 @@
+import { collection, index } from "@istiod/incremental";
+import {
+  L4MatchAttributesSchema,
+  TLSMatchAttributesSchema,
+  VirtualServiceSchema,
+  type VirtualService,
+} from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import type { ConfigObject } from "../../../config-object.js";
+import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
+import { checkExportTo } from "../../../validation/export-to.js";
+import { overlap } from "../../../validation/hosts.js";
+import { isIpAddress } from "../../../validation/ip.js";
+import { each, type Place } from "../../../validation/place.js";
+import { required, type Shape } from "../../../validation/shape.js";
+import { istioKind } from "../istio-kind.js";
+import { checkGatewayNames } from "./gateway-names.js";
+import { checkHttpRoute } from "./http-route.js";
+import { checkTcpRoute, checkTlsRoute } from "./l4-routes.js";
+import { warnOfUnreachable, warnOfUnreachableHttp } from "./reachability.js";
+import { virtualHostFault } from "./virtual-host.js";
+
+export type VirtualServiceObject = ConfigObject<VirtualService>;
+
+export const virtualServices = collection<VirtualServiceObject>("VirtualService", {
+  filter: discoveryNamespacesFilter,
+});
+
+/** By the gateway that it is attached to: `mesh`, or `ns/name`. Without any, `mesh`. A delegate is in no bucket. */
+export const virtualServicesByGateway = index(virtualServices, "byGateway", (v) => {
+  if (v.spec.hosts.length === 0) return [];
+  return v.spec.gateways.length === 0 ? ["mesh"] : v.spec.gateways.map((name) => gatewayName(name, v.namespace));
+});
+
+export const virtualServicesByNamespace = index(virtualServices, "byNamespace", (v) => [v.namespace]);
+
+/**
+ * `ns/name` of a gateway that a route names: a bare name means the route's namespace, `./name` too; `mesh` is itself.
+ */
+export function gatewayName(name: string, namespace: string): string {
+  if (name === "mesh") return name;
+  const slash = name.indexOf("/");
+  if (slash < 0) return `${namespace}/${name}`;
+  return name.slice(0, slash) === "." ? `${namespace}/${name.slice(slash + 1)}` : name;
+}
+
+const shape: Shape = {
+  "http[].directResponse": required("status"),
+  "http[].mirror": required("host"),
+  "http[].mirrors[]": required("destination"),
+  "http[].mirrors[].destination": required("host"),
+  "http[].route[].destination": required("host"),
+  "tcp[].route[].destination": required("host"),
+  "tls[].route[].destination": required("host"),
+};
+
+export const virtualServiceKind = istioKind({
+  kind: "VirtualService",
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  schema: VirtualServiceSchema,
+  collection: virtualServices,
+  shape,
+  validate,
+});
+
+/** As Istio's `ValidateVirtualService`. */
+function validate({ spec, namespace }: VirtualServiceObject, place: Place): void {
+  const { hosts, gateways, http, tls, tcp } = spec;
+  const delegate = hosts.length === 0;
+  if (delegate) {
+    for (const field of ["gateways", "tls", "tcp"] as const)
+      if (spec[field].length > 0)
+        place.at(field).error("is set, expected none without hosts: the VirtualService is one to delegate to");
+  }
+  checkGatewayNames(gateways, place.at("gateways"));
+  const toGateway = gateways.length > 0 && !gateways.includes("mesh");
+  checkHosts(spec, toGateway, place.at("hosts"));
+  if (http.length === 0 && tls.length === 0 && tcp.length === 0)
+    place.error("has no routes, expected http, tls or tcp");
+  each(http, place.at("http"), (route, at) => checkHttpRoute(route, { delegate, toGateway }, at));
+  each(tls, place.at("tls"), (route, at) => checkTlsRoute(route, spec, !gateways.includes("mesh"), at));
+  each(tcp, place.at("tcp"), checkTcpRoute);
+  checkExportTo(spec.exportTo, namespace, place.at("exportTo"));
+  warnOfUnreachableHttp(http, place.at("http"));
+  warnOfUnreachable(TLSMatchAttributesSchema, tls, place.at("tls"));
+  warnOfUnreachable(L4MatchAttributesSchema, tcp, place.at("tcp"));
+}
+
+function checkHosts({ hosts, tls }: VirtualService, toGateway: boolean, place: Place): void {
+  const hasSni = tls.some((route) => route.match.some((m) => m.sniHosts.length > 0));
+  let sound = true;
+  each(hosts, place, (host, at) => {
+    const fault = virtualHostFault(host, toGateway && hasSni);
+    if (fault === undefined ? toGateway || host !== "*" : isIpAddress(host)) return;
+    sound = false;
+    at.error(fault ?? 'is "*", expected a host: in the mesh a route is not for every host');
+  });
+  if (!sound) return;
+  each(hosts, place, (host, at, i) => {
+    const other = hosts.slice(0, i).find((h) => overlap(h, host));
+    if (other !== undefined) at.error(`is ${JSON.stringify(host)}, which overlaps ${JSON.stringify(other)}`);
+  });
+}

@@ -1,0 +1,19 @@
+import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
+import { checkDestination } from "../../../validation/destination.js";
+import { each, type Place } from "../../../validation/place.js";
+
+interface Weighted {
+  readonly destination?: Destination | undefined;
+  readonly weight: number;
+}
+
+/** Destinations that share traffic by weight. One alone needs none. */
+export function checkWeights(route: readonly Weighted[], place: Place): void {
+  each(route, place, ({ destination, weight }, at) => {
+    if (destination === undefined) at.at("destination").error("is missing, expected a destination");
+    checkDestination(destination, at.at("destination"));
+    if (weight < 0) at.at("weight").error(`is ${weight}, expected 0 or more`);
+  });
+  if (route.length > 1 && route.reduce((sum, { weight }) => sum + weight, 0) === 0)
+    place.error("has weights of 0 in all, expected some traffic to go somewhere");
+}

@@ -1,0 +1,48 @@
+import { collection, index } from "@istiod/incremental";
+import { WorkloadEntrySchema, type WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/workload_entry";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { record, records } from "../../decoding/json.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import type { Place } from "../../validation/place.js";
+import type { Shape } from "../../validation/shape.js";
+import { checkWorkload, workloadShape } from "../../validation/workload.js";
+import { istioKind } from "./istio-kind.js";
+
+export interface WorkloadEntryStatus {
+  /** The condition `Healthy`, as health checks of the workload set it. */
+  readonly healthy: boolean;
+}
+
+export type WorkloadEntryObject = ConfigObject<WorkloadEntry, WorkloadEntryStatus>;
+
+/** Keyed `cluster/ns/name`: each cluster of a mesh has its own. */
+export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry", { filter: discoveryNamespacesFilter });
+
+export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
+
+const shape: Shape = workloadShape("");
+
+export const workloadEntryKind = istioKind({
+  kind: "WorkloadEntry",
+  group: "networking.istio.io",
+  versions: ["v1", "v1beta1", "v1alpha3"],
+  schema: WorkloadEntrySchema,
+  collection: workloadEntries,
+  key: clusterKey,
+  labels: "all",
+  status: decodeStatus,
+  conditions: ["istio.io/WaypointBound"],
+  shape,
+  specRequired: true,
+  validate,
+});
+
+/** As Istio's `ValidateWorkloadEntry`. */
+function validate({ spec }: WorkloadEntryObject, place: Place): void {
+  checkWorkload(spec, { namesAllowed: true }, place);
+}
+
+function decodeStatus(status: unknown): WorkloadEntryStatus | undefined {
+  const condition = records(record(status)?.["conditions"]).find((c) => c["type"] === "Healthy");
+  return condition === undefined ? undefined : { healthy: condition["status"] === "True" };
+}

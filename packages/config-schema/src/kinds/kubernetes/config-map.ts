@@ -1,0 +1,50 @@
+import { collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+export interface ConfigMapSpec {
+  /**
+   * Only entries whose names have a meaning to Istio: certificates, mesh configuration, injection, and what gateways
+   * are made like.
+   */
+  readonly data: Readonly<Record<string, string>>;
+}
+export type ConfigMapObject = ConfigObject<ConfigMapSpec>;
+
+const entriesRead = new Set([
+  "ca.crt",
+  "cacert",
+  "ca.crl",
+  "crl",
+  "root-cert.pem",
+  "mesh",
+  "meshNetworks",
+  "config",
+  "values",
+  "deployment",
+  "service",
+  "serviceAccount",
+  "horizontalPodAutoscaler",
+  "podDisruptionBudget",
+]);
+
+/** Keyed `cluster/ns/name`. */
+export const configMaps = collection<ConfigMapObject>("ConfigMap", { filter: discoveryNamespacesFilter });
+
+export const configMapKind = declareKind<ConfigMapSpec, undefined>({
+  kind: "ConfigMap",
+  group: "",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: configMaps,
+  labels: isIstioKey,
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode(manifest, report) {
+    const entries = Object.entries(Fields.of(manifest.body, report).stringMap("data"));
+    return { spec: { data: Object.fromEntries(entries.filter(([name]) => entriesRead.has(name))) } };
+  },
+});

@@ -1,0 +1,42 @@
+import type { Fields } from "../../decoding/fields.js";
+
+/** The parts of a container that analysis reads. */
+export interface Container {
+  readonly name: string;
+  readonly image: string;
+  /** An init container, whether or not it keeps running. */
+  readonly init: boolean;
+  /** User ID of the container's security context; undefined: the pod's. */
+  readonly runAsUser?: number;
+  /** Only the variables of istiod that analysis reads, where they have a value. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const variablesRead = new Set(["BLOCKED_CIDRS_IN_JWKS_URIS"]);
+
+/** Reads the containers and init containers of a pod's spec, in order. */
+export function readContainers(spec: Fields): readonly Container[] {
+  const read = (list: string, init: boolean): Container[] =>
+    spec.list(list).map((container) => ({
+      name: container.string("name"),
+      image: container.string("image"),
+      init,
+      ...readRunAsUser(container),
+      ...readEnvironment(container),
+    }));
+  return [...read("containers", false), ...read("initContainers", true)];
+}
+
+/** Reads `securityContext.runAsUser` of a pod's spec or of a container, to be spread into an object. */
+export function readRunAsUser(fields: Fields): { readonly runAsUser?: number } {
+  const user = fields.object("securityContext").integer("runAsUser");
+  return user === undefined ? {} : { runAsUser: user };
+}
+
+function readEnvironment(container: Fields): { readonly env?: Readonly<Record<string, string>> } {
+  const variables = container.list("env").filter((variable) => variablesRead.has(variable.string("name")));
+  const set = variables
+    .map((variable) => [variable.string("name"), variable.string("value")] as const)
+    .filter(([, value]) => value !== "");
+  return set.length === 0 ? {} : { env: Object.fromEntries(set) };
+}

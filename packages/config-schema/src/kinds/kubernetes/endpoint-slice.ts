@@ -1,0 +1,95 @@
+import { collection, index } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+export interface SliceEndpoint {
+  readonly addresses: readonly string[];
+  /** Absent conditions read as Istio reads them: ready, serving, and of what is not ready, terminating. */
+  readonly ready: boolean;
+  readonly serving: boolean;
+  readonly terminating: boolean;
+  readonly hostname?: string;
+  readonly nodeName?: string;
+  readonly zone?: string;
+  readonly targetRef?: { readonly kind: string; readonly namespace: string; readonly name: string };
+}
+
+export interface SlicePort {
+  readonly name: string;
+  /** Undefined means every port. */
+  readonly port?: number;
+  readonly protocol: string;
+  readonly appProtocol?: string;
+}
+
+export interface EndpointSliceSpec {
+  /** `IPv4`, `IPv6` or `FQDN`. */
+  readonly addressType: string;
+  /** Name of the Service, of the same namespace; empty if the slice belongs to none. */
+  readonly service: string;
+  readonly endpoints: readonly SliceEndpoint[];
+  readonly ports: readonly SlicePort[];
+}
+
+export type EndpointSliceObject = ConfigObject<EndpointSliceSpec>;
+
+/** Keyed `cluster/ns/name`. */
+export const endpointSlices = collection<EndpointSliceObject>("EndpointSlice", { filter: discoveryNamespacesFilter });
+
+/** By the service that they belong to, `cluster/ns/service`. */
+export const endpointSlicesByService = index(endpointSlices, "byService", (s) =>
+  s.spec.service === "" ? [] : [`${s.cluster}/${s.namespace}/${s.spec.service}`],
+);
+
+const serviceNameLabel = "kubernetes.io/service-name";
+const mcsServiceNameLabel = "multicluster.kubernetes.io/service-name";
+
+export const endpointSliceKind = declareKind<EndpointSliceSpec, undefined>({
+  kind: "EndpointSlice",
+  group: "discovery.k8s.io",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: endpointSlices,
+  labels: (key) => key === mcsServiceNameLabel || isIstioKey(key),
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode(manifest, report) {
+    const body = Fields.of(manifest.body, report);
+    return {
+      spec: {
+        addressType: body.string("addressType", "IPv4"),
+        service: body.object("metadata").stringMap("labels")[serviceNameLabel] ?? "",
+        endpoints: body.list("endpoints").map((e) => {
+          const conditions = e.object("conditions");
+          const ready = conditions.boolean("ready", true);
+          const target = e.object("targetRef");
+          return {
+            addresses: e.strings("addresses"),
+            ready,
+            serving: conditions.boolean("serving", true),
+            terminating: conditions.boolean("terminating", !ready),
+            ...e.optionalString("hostname"),
+            ...e.optionalString("nodeName"),
+            ...e.optionalString("zone"),
+            ...(target.present && {
+              targetRef: {
+                kind: target.string("kind"),
+                namespace: target.string("namespace", manifest.namespace),
+                name: target.string("name"),
+              },
+            }),
+          };
+        }),
+        ports: body.list("ports").map((p) => ({
+          name: p.string("name"),
+          ...p.optionalPort("port"),
+          protocol: p.string("protocol", "TCP"),
+          ...p.optionalString("appProtocol"),
+        })),
+      },
+    };
+  },
+});

@@ -1,0 +1,28 @@
+import { collection } from "@istiod/incremental";
+import type { ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { declareKind } from "../kind.js";
+
+export interface IngressClassSpec {
+  /** Who serves Ingresses of this class, such as `istio.io/ingress-controller`. */
+  readonly controller: string;
+}
+
+export type IngressClassObject = ConfigObject<IngressClassSpec>;
+
+/** Of the cluster that holds the configuration. Keyed by name. */
+export const ingressClasses = collection<IngressClassObject>("IngressClass");
+
+export const ingressClassKind = declareKind<IngressClassSpec, undefined>({
+  kind: "IngressClass",
+  group: "networking.k8s.io",
+  versions: ["v1"],
+  scope: "cluster",
+  collection: ingressClasses,
+  labels: () => false,
+  annotations: () => false,
+  key: ({ name }) => name,
+  decode: (manifest, report) => ({
+    spec: { controller: Fields.of(manifest.body, report).object("spec").string("controller") },
+  }),
+});

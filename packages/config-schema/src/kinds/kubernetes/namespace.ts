@@ -1,0 +1,23 @@
+import { collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+/** All that is read of a namespace is its metadata. */
+export type NamespaceSpec = Readonly<Record<string, never>>;
+export type NamespaceObject = ConfigObject<NamespaceSpec>;
+
+/** Keyed `cluster/name`. */
+export const namespaces = collection<NamespaceObject>("Namespace");
+
+export const namespaceKind = declareKind<NamespaceSpec, undefined>({
+  kind: "Namespace",
+  group: "",
+  versions: ["v1"],
+  scope: "cluster",
+  collection: namespaces,
+  labels: "all",
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode: () => ({ spec: {} }),
+});

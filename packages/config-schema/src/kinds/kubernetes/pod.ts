@@ -1,0 +1,118 @@
+import { collection, index } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { readContainers, readRunAsUser, type Container } from "./container.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+export interface ContainerPort {
+  readonly name: string;
+  readonly containerPort: number;
+  readonly protocol: string;
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export interface PodSpec {
+  readonly serviceAccountName: string;
+  /** Empty until the pod is scheduled. */
+  readonly nodeName: string;
+  readonly hostNetwork: boolean;
+  readonly hostname: string;
+  readonly subdomain: string;
+  /** The ports of all containers, and of init containers that go on running, in order. */
+  readonly ports: readonly ContainerPort[];
+  /** Its containers and init containers, in order. */
+  readonly containers: readonly Container[];
+  /** User ID of the pod's security context; undefined: the image's. */
+  readonly runAsUser?: number;
+  /** The owner that controls it, such as a ReplicaSet. */
+  readonly controller?: OwnerReference;
+  readonly generateName: string;
+  /** It has been asked to end. */
+  readonly terminating: boolean;
+}
+
+export interface PodStatus {
+  /** `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
+  readonly phase: string;
+  /** All its addresses, the primary one first. */
+  readonly podIPs: readonly string[];
+  /** The condition `Ready`. */
+  readonly ready: boolean;
+}
+
+export type PodObject = ConfigObject<PodSpec, PodStatus>;
+
+/** Keyed `cluster/ns/name`. */
+export const pods = collection<PodObject>("Pod", { filter: discoveryNamespacesFilter });
+
+/** By each of their addresses, of every cluster; pods on their host's network are in it too. */
+export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ?? []);
+
+/** By `cluster/ns`. */
+export const podsByNamespace = index(pods, "byNamespace", (p) => [`${p.cluster}/${p.namespace}`]);
+
+export const podKind = declareKind<PodSpec, PodStatus>({
+  kind: "Pod",
+  group: "",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: pods,
+  labels: "all",
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode(manifest, report) {
+    const body = Fields.of(manifest.body, report);
+    const metadata = body.object("metadata");
+    const spec = body.object("spec");
+    const status = body.object("status");
+    const owner = metadata.list("ownerReferences").find((o) => o.boolean("controller"));
+    const podIP = status.string("podIP");
+    const podIPs = status
+      .list("podIPs")
+      .map((i) => i.string("ip"))
+      .filter((ip) => ip !== "" && ip !== podIP);
+    const running = [
+      ...spec.list("containers"),
+      ...spec.list("initContainers").filter((c) => c.string("restartPolicy") === "Always"),
+    ];
+    return {
+      spec: {
+        serviceAccountName: spec.string("serviceAccountName", "default"),
+        nodeName: spec.string("nodeName"),
+        hostNetwork: spec.boolean("hostNetwork"),
+        hostname: spec.string("hostname"),
+        subdomain: spec.string("subdomain"),
+        ports: running.flatMap((c) =>
+          c.list("ports").map((p) => ({
+            name: p.string("name"),
+            containerPort: p.port("containerPort"),
+            protocol: p.string("protocol", "TCP"),
+          })),
+        ),
+        containers: readContainers(spec),
+        ...readRunAsUser(spec),
+        ...(owner !== undefined && {
+          controller: {
+            apiVersion: owner.string("apiVersion"),
+            kind: owner.string("kind"),
+            name: owner.string("name"),
+          },
+        }),
+        generateName: metadata.string("generateName"),
+        terminating: metadata.string("deletionTimestamp") !== "",
+      },
+      status: {
+        phase: status.string("phase"),
+        podIPs: podIP === "" ? podIPs : [podIP, ...podIPs],
+        ready: status.list("conditions").some((c) => c.string("type") === "Ready" && c.string("status") === "True"),
+      },
+    };
+  },
+});

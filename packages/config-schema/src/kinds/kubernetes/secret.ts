@@ -1,0 +1,39 @@
+import { collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+export interface SecretSpec {
+  /** Such as `Opaque` or `kubernetes.io/tls`. */
+  readonly type: string;
+  readonly data: Readonly<Record<string, Uint8Array>>;
+}
+export type SecretObject = ConfigObject<SecretSpec>;
+
+/** Keyed `cluster/ns/name`. */
+export const secrets = collection<SecretObject>("Secret", { filter: discoveryNamespacesFilter });
+
+/** Types of Secrets that nothing reads and that can be many and large. */
+const unread = new Set(["helm.sh/release.v1", "kubernetes.io/service-account-token"]);
+
+export const secretKind = declareKind<SecretSpec, undefined>({
+  kind: "Secret",
+  group: "",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: secrets,
+  labels: isIstioKey,
+  annotations: isIstioKey,
+  key: clusterKey,
+  skip: (manifest) => unread.has(String(manifest.body["type"])),
+  decode(manifest, report) {
+    const body = Fields.secret(manifest.body, report);
+    const data: Record<string, Uint8Array> = {};
+    for (const [key, value] of Object.entries(body.bytesMap("data"))) data[key] = value;
+    for (const [key, value] of Object.entries(body.stringMap("stringData")))
+      data[key] = new TextEncoder().encode(value);
+    return { spec: { type: body.string("type", "Opaque"), data } };
+  },
+});

@@ -1,0 +1,26 @@
+import { collection } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+/** All that is read of a service account is that it exists. */
+export type ServiceAccountSpec = Readonly<Record<string, never>>;
+export type ServiceAccountObject = ConfigObject<ServiceAccountSpec>;
+
+/** Keyed `cluster/ns/name`. */
+export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", {
+  filter: discoveryNamespacesFilter,
+});
+
+export const serviceAccountKind = declareKind<ServiceAccountSpec, undefined>({
+  kind: "ServiceAccount",
+  group: "",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: serviceAccounts,
+  labels: isIstioKey,
+  annotations: isIstioKey,
+  key: clusterKey,
+  decode: () => ({ spec: {} }),
+});

@@ -1,0 +1,93 @@
+import { collection, index } from "@istiod/incremental";
+import { clusterKey, type ConfigObject } from "../../config-object.js";
+import { Fields } from "../../decoding/fields.js";
+import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
+import { isIstioKey } from "../istio/istio-keys.js";
+import { declareKind } from "../kind.js";
+
+export interface ServicePortSpec {
+  readonly name: string;
+  readonly port: number;
+  /** `TCP`, `UDP` or `SCTP`. */
+  readonly protocol: string;
+  readonly appProtocol?: string;
+  /** Number, or name of a container's port. */
+  readonly targetPort?: number | string;
+  readonly nodePort?: number;
+}
+
+export interface ServiceSpec {
+  /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
+  readonly type: string;
+  /** Empty where there is none; `None` for a headless service. */
+  readonly clusterIP: string;
+  readonly clusterIPs: readonly string[];
+  readonly externalIPs: readonly string[];
+  readonly externalName: string;
+  readonly ports: readonly ServicePortSpec[];
+  /** Undefined: no selector, endpoints are given by others. */
+  readonly selector?: Readonly<Record<string, string>>;
+  readonly publishNotReadyAddresses: boolean;
+  readonly internalTrafficPolicy?: string;
+  readonly trafficDistribution?: string;
+}
+
+export interface LoadBalancerIngress {
+  readonly ip?: string;
+  readonly hostname?: string;
+}
+
+export interface ServiceStatus {
+  readonly loadBalancer: readonly LoadBalancerIngress[];
+}
+
+export type ServiceObject = ConfigObject<ServiceSpec, ServiceStatus>;
+
+/** Keyed `cluster/ns/name`. */
+export const services = collection<ServiceObject>("Service", { filter: discoveryNamespacesFilter });
+
+/** By namespace, of every cluster. */
+export const servicesByNamespace = index(services, "byNamespace", (s) => [s.namespace]);
+
+export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({
+  kind: "Service",
+  group: "",
+  versions: ["v1"],
+  scope: "namespaced",
+  collection: services,
+  labels: "all",
+  annotations: isIstioKey,
+  conditions: ["istio.io/WaypointBound"],
+  key: clusterKey,
+  decode(manifest, report) {
+    const body = Fields.of(manifest.body, report);
+    const spec = body.object("spec");
+    const loadBalancer = body
+      .object("status")
+      .object("loadBalancer")
+      .list("ingress")
+      .map((i) => ({ ...i.optionalString("ip"), ...i.optionalString("hostname") }));
+    return {
+      spec: {
+        type: spec.string("type", "ClusterIP"),
+        clusterIP: spec.string("clusterIP"),
+        clusterIPs: spec.strings("clusterIPs"),
+        externalIPs: spec.strings("externalIPs"),
+        externalName: spec.string("externalName"),
+        ports: spec.list("ports").map((p) => ({
+          name: p.string("name"),
+          port: p.port("port"),
+          protocol: p.string("protocol", "TCP"),
+          ...p.optionalString("appProtocol"),
+          ...p.optionalPortOrName("targetPort"),
+          ...p.optionalPort("nodePort"),
+        })),
+        ...spec.optionalStringMap("selector"),
+        publishNotReadyAddresses: spec.boolean("publishNotReadyAddresses"),
+        ...spec.optionalString("internalTrafficPolicy"),
+        ...spec.optionalString("trafficDistribution"),
+      },
+      ...(loadBalancer.length > 0 && { status: { loadBalancer } }),
+    };
+  },
+});

@@ -1,0 +1,79 @@
+import { query, type EntryFilter, type Collection, type QueryContext } from "@istiod/incremental";
+import type { LabelSelector } from "@istiod/istio-api/mesh/v1alpha1/config";
+import { namespaces } from "../kinds/kubernetes/namespace.js";
+import { clusterIdVariable, environment } from "./environment.js";
+import { matchesLabelSelector } from "./label-selector.js";
+import { meshConfig, meshConfigKey } from "./mesh-config.js";
+
+/** What a `QueryContext` and a `Database` have in common. */
+type Reader = Pick<QueryContext, "read">;
+
+/** A namespace of a cluster. */
+export interface ClusterNamespace {
+  readonly cluster: string;
+  readonly namespace: string;
+}
+
+/** The ID of the cluster that holds Istio's configuration. */
+export function configCluster(q: Reader): string {
+  return q.read(environment, clusterIdVariable) || "Kubernetes";
+}
+
+/** Selectors of the namespaces that are discovered; empty: all are. */
+const discoverySelectors = query("discoverySelectors", (q): readonly LabelSelector[] => selectorsOf(q));
+
+/**
+ * Whether the objects of a cluster's namespace are seen at all (`MeshConfig.discoverySelectors`): no selectors are
+ * there, or one matches the labels of the cluster's own Namespace. The root namespace is no exception, and a namespace
+ * without a Namespace object is not selected. Source: `pkg/kube/namespace/filter.go`.
+ */
+export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean =>
+  isSelected(q, at, q.call(discoverySelectors)),
+);
+
+/**
+ * The filter of every namespaced kind: hides objects of namespaces that are not discovered from queries. Cluster-scoped
+ * kinds (Namespace, Node, IngressClass) have none.
+ */
+export const discoveryNamespacesFilter: EntryFilter = (q) =>
+  q.call(discoverySelectors).length === 0 ? undefined : (key) => q.call(isDiscovered, placeOfKey(q, key));
+
+/**
+ * The namespace for whose sake queries do not see an entry of a collection; undefined: they see it. Not for queries,
+ * which do not see it.
+ */
+export function undiscoveredNamespace(
+  database: Reader,
+  of: Collection<unknown>,
+  key: string,
+): ClusterNamespace | undefined {
+  if (of.filter !== discoveryNamespacesFilter) return undefined;
+  const place = placeOfKey(database, key);
+  return isSelected(database, place, selectorsOf(database)) ? undefined : place;
+}
+
+/** An entry of a collection as queries see it: undefined too where its namespace is not discovered. */
+export function readDiscovered<V>(database: Reader, of: Collection<V>, key: string): V | undefined {
+  return undiscoveredNamespace(database, of, key) === undefined ? database.read(of, key) : undefined;
+}
+
+function selectorsOf(q: Reader): readonly LabelSelector[] {
+  return q.read(meshConfig, meshConfigKey)?.discoverySelectors ?? [];
+}
+
+function isSelected(q: Reader, at: ClusterNamespace, selectors: readonly LabelSelector[]): boolean {
+  if (selectors.length === 0) return true;
+  const namespace = q.read(namespaces, `${at.cluster}/${at.namespace}`);
+  return namespace !== undefined && selectors.some((selector) => matchesLabelSelector(selector, namespace.labels));
+}
+
+/**
+ * Where an object of a namespaced kind is, by its key: what exists once in a mesh is of the configuration's cluster.
+ */
+function placeOfKey(q: Reader, key: string): ClusterNamespace {
+  const first = key.indexOf("/");
+  const second = key.indexOf("/", first + 1);
+  return second < 0
+    ? { cluster: configCluster(q), namespace: key.slice(0, first) }
+    : { cluster: key.slice(0, first), namespace: key.slice(first + 1, second) };
+}

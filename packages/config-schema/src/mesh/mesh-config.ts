@@ -1,0 +1,110 @@
+import { clone } from "@bufbuild/protobuf";
+import { collection } from "@istiod/incremental";
+import {
+  MeshConfig_DefaultProvidersSchema,
+  MeshConfigSchema,
+  type MeshConfig,
+} from "@istiod/istio-api/mesh/v1alpha1/config";
+import { ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { record } from "../decoding/json.js";
+import type { Report } from "../decoding/report.js";
+import { Place } from "../validation/place.js";
+import { checkMeshConfig } from "./check-mesh-config.js";
+import { defaultMeshConfig } from "./mesh-defaults.js";
+import { decodeTolerantly, override } from "./override.js";
+
+/** The mesh configuration with defaults applied, under `meshConfigKey`. */
+export const meshConfig = collection<MeshConfig>("MeshConfig");
+
+export const meshConfigKey = "mesh";
+
+/**
+ * Mesh configuration with what a document sets. A field of the document takes the place of the base's, whole, except
+ * that `defaultConfig` and `defaultProviders` are merged field by field, `proxyMetadata` and `proxyHeaders` entry by
+ * entry, `extensionProviders` by name, and `trustDomainAliases` are united and sorted. Unknown fields are warnings.
+ * Undefined if an error was reported. Default base: Istio's defaults. (`pkg/config/mesh`, `ApplyMeshConfig`.)
+ */
+export function applyMeshConfig(
+  document: unknown,
+  report: Report,
+  base: MeshConfig = defaultMeshConfig(),
+): MeshConfig | undefined {
+  const merged = clone(MeshConfigSchema, base);
+  const json = record(document ?? {});
+  if (json === undefined) {
+    report.error([], "is no mapping, expected fields of the mesh configuration");
+    return undefined;
+  }
+  const given = decodeTolerantly(MeshConfigSchema, json, report);
+  if (given === undefined) return undefined;
+  override(MeshConfigSchema, merged, given, json);
+  merged.defaultConfig = base.defaultConfig;
+  if (given.defaultConfig !== undefined)
+    merged.defaultConfig = mergeProxyConfig(
+      base.defaultConfig,
+      given.defaultConfig,
+      record(json["defaultConfig"] ?? json["default_config"]) ?? {},
+    );
+  merged.defaultProviders = base.defaultProviders;
+  if (given.defaultProviders !== undefined && merged.defaultProviders !== undefined) {
+    merged.defaultProviders = clone(MeshConfig_DefaultProvidersSchema, merged.defaultProviders);
+    override(
+      MeshConfig_DefaultProvidersSchema,
+      merged.defaultProviders,
+      given.defaultProviders,
+      record(json["defaultProviders"] ?? json["default_providers"]) ?? {},
+    );
+  }
+  merged.extensionProviders = mergeByName(base.extensionProviders, given.extensionProviders);
+  merged.trustDomainAliases = [...new Set([...base.trustDomainAliases, ...given.trustDomainAliases])].sort();
+  let refused = false;
+  const watched: Report = {
+    warning: report.warning,
+    error: (path, message) => {
+      refused = true;
+      report.error(path, message);
+    },
+  };
+  checkMeshConfig(merged, Place.of(watched, []));
+  return refused ? undefined : merged;
+}
+
+/**
+ * Proxy configuration as a proxy reports it. Unknown fields are warnings, durations may be in Go's form. Undefined if
+ * an error was reported.
+ */
+export function readProxyConfig(json: unknown, report: Report): ProxyConfig | undefined {
+  return decodeTolerantly(ProxyConfigSchema, json, report);
+}
+
+/** Proxy configuration with what `json`, whose message is `given`, sets. Neither argument is changed. */
+export function mergeProxyConfig(
+  base: ProxyConfig | undefined,
+  given: ProxyConfig,
+  json: Readonly<Record<string, unknown>>,
+): ProxyConfig {
+  if (base === undefined) return given;
+  const merged = clone(ProxyConfigSchema, base);
+  override(ProxyConfigSchema, merged, given, json);
+  merged.proxyMetadata = { ...base.proxyMetadata, ...given.proxyMetadata };
+  if (base.proxyHeaders !== undefined && merged.proxyHeaders !== undefined) {
+    const headers = merged.proxyHeaders;
+    const before = base.proxyHeaders;
+    if (headers.forwardedClientCert === 0) headers.forwardedClientCert = before.forwardedClientCert;
+    headers.requestId ??= before.requestId;
+    headers.attemptCount ??= before.attemptCount;
+    headers.server ??= before.server;
+    headers.envoyDebugHeaders ??= before.envoyDebugHeaders;
+  }
+  return merged;
+}
+
+function mergeByName<P extends { readonly name: string }>(base: readonly P[], given: readonly P[]): P[] {
+  const merged = [...base];
+  for (const provider of given) {
+    const at = merged.findIndex((p) => p.name === provider.name);
+    if (at < 0) merged.push(provider);
+    else merged[at] = provider;
+  }
+  return merged;
+}

@@ -1,0 +1,41 @@
+import { fromJson, type DescMessage, type JsonValue, type MessageShape } from "@bufbuild/protobuf";
+import { reflect } from "@bufbuild/protobuf/reflect";
+import { withProtobufDurations } from "../decoding/go-json.js";
+import { findJsonFaults } from "../decoding/json-faults.js";
+import type { Report } from "../decoding/report.js";
+
+/** A message from its JSON form; unknown fields are warnings and left out. Undefined if an error was reported. */
+export function decodeTolerantly<D extends DescMessage>(
+  schema: D,
+  json: unknown,
+  report: Report,
+): MessageShape<D> | undefined {
+  const rewritten = withProtobufDurations(schema, json);
+  let refused = false;
+  findJsonFaults(schema, rewritten, {
+    wordAt: report.wordAt,
+    unknown: (path, message) => report.warning(path, `${message}${message.endsWith("?") ? " It" : "; it"} is ignored`),
+    fault: (path, message) => {
+      refused = true;
+      report.error(path, message);
+    },
+  });
+  return refused ? undefined : fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
+}
+
+/** Sets those fields of `target` that `json`, the form that `given` was decoded from, names. */
+export function override<D extends DescMessage>(
+  schema: D,
+  target: MessageShape<D>,
+  given: MessageShape<D>,
+  json: Readonly<Record<string, unknown>>,
+): void {
+  const to = reflect(schema, target, false);
+  const from = reflect(schema, given, false);
+  for (const field of schema.fields) {
+    const value = json[field.jsonName] ?? json[field.name];
+    if (value === undefined || value === null) continue;
+    if (from.isSet(field)) to.set(field, from.get(field));
+    else to.clear(field);
+  }
+}

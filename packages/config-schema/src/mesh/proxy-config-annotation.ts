@@ -1,0 +1,40 @@
+import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import { record } from "../decoding/json.js";
+import type { Report } from "../decoding/report.js";
+import { parseYaml } from "../yaml/yaml.js";
+import { Place } from "../validation/place.js";
+import { checkProxyConfig } from "./check-proxy-config.js";
+import { mergeProxyConfig } from "./mesh-config.js";
+import { defaultProxyConfig } from "./mesh-defaults.js";
+import { decodeTolerantly } from "./override.js";
+
+/**
+ * Reads the value of the annotation `proxy.istio.io/config`, which is YAML. Unknown fields are warnings.
+ * Undefined if an error was reported.
+ */
+export function readProxyConfigAnnotation(value: string, report: Report): ProxyConfig | undefined {
+  return decodeAnnotation(value, report)?.config;
+}
+
+/** Checks the value of the annotation `proxy.istio.io/config`, with Istio's defaults where it sets nothing. */
+export function checkProxyConfigAnnotation(value: string, report: Report): void {
+  const given = decodeAnnotation(value, report);
+  if (given === undefined) return;
+  checkProxyConfig(mergeProxyConfig(defaultProxyConfig(), given.config, given.json), Place.of(report, []));
+}
+
+interface DecodedAnnotation {
+  readonly config: ProxyConfig;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+function decodeAnnotation(value: string, report: Report): DecodedAnnotation | undefined {
+  const parsed = parseYaml({ text: value, line: 1 });
+  if ("message" in parsed) {
+    report.error([], `is not YAML: ${parsed.message}`);
+    return undefined;
+  }
+  const json = parsed.value ?? {};
+  const config = decodeTolerantly(ProxyConfigSchema, json, report);
+  return config && { config, json: record(json) ?? {} };
+}

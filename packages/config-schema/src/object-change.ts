@@ -1,0 +1,28 @@
+import type { Transaction } from "@istiod/incremental";
+import type { ConfigObject } from "./config-object.js";
+import type { Kind } from "./kinds/kind.js";
+
+/** A new version of an object, or its removal. */
+export interface ObjectChange {
+  readonly kind: Kind;
+  /** Key in the kind's collection. */
+  readonly key: string;
+  /** Undefined if the object was removed. */
+  readonly object: ConfigObject<unknown, unknown> | undefined;
+}
+
+/** Writes changes into the collections of their kinds: `database.commit((tx) => applyChanges(tx, changes))`. */
+export function applyChanges(tx: Transaction, changes: readonly ObjectChange[]): void {
+  for (const { kind, key, object } of changes) {
+    if (object === undefined) tx.delete(kind.collection, key);
+    else tx.set(kind.collection, key, object);
+  }
+}
+
+/**
+ * Writes the accepted objects of a text into the collections of their kinds: `database.commit((tx) => setObjects(tx,
+ * reading.objects))`. Rejected objects are skipped.
+ */
+export function setObjects(tx: Transaction, objects: readonly ObjectChange[]): void {
+  for (const { kind, key, object } of objects) if (object !== undefined) tx.set(kind.collection, key, object);
+}

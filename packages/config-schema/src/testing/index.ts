@@ -1,0 +1,1 @@
+export { commitYaml } from "./commit-yaml.js";

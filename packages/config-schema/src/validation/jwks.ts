@@ -1,0 +1,80 @@
+import { parseDocument } from "yaml";
+import { record } from "../decoding/json.js";
+import { isNestedAbsurdly, isTooDeep } from "../yaml/nesting.js";
+import { isSecretKey, keyFault } from "./json-web-key.js";
+import type { Place } from "./place.js";
+
+/**
+ * Checks a JSON Web Key Set given as text. A set that Envoy would reject is an error, since Envoy rejects every
+ * listener that holds it; a key that Envoy would skip beside others is a warning.
+ */
+export function checkJwks(text: string, place: Place): void {
+  const fault = jwksFault(text);
+  if (fault !== undefined) return place.error(fault);
+  for (const [i, key] of keysOf(text).entries()) {
+    const skipped = keyFaultOf(key);
+    if (skipped !== undefined) place.warning(`keys[${i}] is ignored by the proxies: ${skipped}`);
+    else if (isSecretKey(record(key) ?? {})) place.warning(`keys[${i}] contains a secret, expected public keys only`);
+  }
+}
+
+/** Returns why Envoy would reject a JSON Web Key Set; undefined if it would accept it. */
+export function jwksFault(text: string): string | undefined {
+  const value = parsed(text);
+  if (value === undefined) return "is not JSON, expected a JSON Web Key Set";
+  const set = record(value);
+  if (set !== undefined && !("keys" in set) && "kty" in set)
+    return 'is a single key, expected a JSON Web Key Set: {"keys": [...]}';
+  if (set === undefined || !Array.isArray(set["keys"])) return 'is not a JSON Web Key Set, expected {"keys": [...]}';
+  const portable = portabilityFault(text, value);
+  if (portable !== undefined) return portable;
+  const keys = set["keys"] as readonly unknown[];
+  if (keys.length === 0) return "has no keys, expected at least one";
+  const faults = keys.map(keyFaultOf);
+  return faults.every((fault) => fault !== undefined)
+    ? `has no key that the proxies can use: keys[0]: ${faults[0]}`
+    : undefined;
+}
+
+/** Deepest nesting of a key set; Envoy's JSON parser ends at 100. */
+const maxDepth = 32;
+
+/**
+ * Returns what of a JSON text that JavaScript accepts is rejected by protobuf's JSON parser, which Envoy reads key sets
+ * with.
+ */
+function portabilityFault(text: string, value: unknown): string | undefined {
+  if (isTooDeep(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
+  const duplicate = parseDocument(text, { uniqueKeys: true, logLevel: "silent" }).errors.find(
+    ({ code }) => code === "DUPLICATE_KEY",
+  );
+  if (duplicate !== undefined) return "has a member twice, expected each once";
+  return hasUnportableScalar(value) ? "has a number or a character that JSON cannot exchange" : undefined;
+}
+
+/** Reports whether a value holds an infinite number, or a lone surrogate in a string. */
+function hasUnportableScalar(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value);
+  if (typeof value === "string") return /\p{Surrogate}/u.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([name, item]) => hasUnportableScalar(name) || hasUnportableScalar(item));
+}
+
+function keyFaultOf(key: unknown): string | undefined {
+  const fields = record(key);
+  return fields === undefined ? "is not an object" : keyFault(fields);
+}
+
+function keysOf(text: string): readonly unknown[] {
+  const keys = record(parsed(text))?.["keys"];
+  return Array.isArray(keys) ? keys : [];
+}
+
+function parsed(text: string): unknown {
+  if (isNestedAbsurdly(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,122 @@
+import { describe } from "../decoding/fields.js";
+import { record } from "../decoding/json.js";
+import type { FieldPath } from "../decoding/report.js";
+import type { Place } from "./place.js";
+
+/**
+ * A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores a value that is not of its own
+ * type.
+ */
+export type ShapeRule = (value: unknown, place: Place) => void;
+
+/**
+ * What the schema of a custom resource demands beyond its messages' types, by path: `ports[].name` is a field of each
+ * element of a list, `labels.*` each value of a map, and the empty path the whole spec.
+ */
+export type Shape = Readonly<Record<string, ShapeRule | readonly ShapeRule[]>>;
+
+/** A check of a spec in its JSON form. An absent field satisfies every rule on it. */
+export function shapeCheck(shape: Shape): (spec: unknown, place: Place) => void {
+  const rulesByPath = Object.entries(shape).map(([path, rules]) => ({
+    steps: path === "" ? [] : path.replaceAll("[]", ".[]").split("."),
+    rules: typeof rules === "function" ? [rules] : rules,
+  }));
+  return (spec, place) => {
+    for (const { steps, rules } of rulesByPath) visit(steps, 0, spec, place, [], rules);
+  };
+}
+
+function visit(
+  steps: readonly string[],
+  at: number,
+  value: unknown,
+  place: Place,
+  path: FieldPath,
+  rules: readonly ShapeRule[],
+): void {
+  if (value === undefined || value === null) return;
+  const step = steps[at];
+  if (step === undefined) {
+    for (const rule of rules) rule(value, place.at(...path));
+  } else if (step === "[]") {
+    if (Array.isArray(value))
+      value.forEach((item: unknown, i) => visit(steps, at + 1, item, place, [...path, i], rules));
+  } else {
+    const fields = record(value);
+    if (fields === undefined) return;
+    if (step === "*")
+      for (const [key, item] of Object.entries(fields)) visit(steps, at + 1, item, place, [...path, key], rules);
+    else if (fields[step] !== undefined) visit(steps, at + 1, fields[step], place, [...path, step], rules);
+  }
+}
+
+/** Fields that must be there, and not null. */
+export function required(...names: readonly string[]): ShapeRule {
+  return (value, place) => {
+    const fields = record(value) ?? {};
+    for (const name of names)
+      if (fields[name] === undefined || fields[name] === null) place.at(name).error("is missing, expected a value");
+  };
+}
+
+/** Fields of which at most one may be there. */
+export function atMostOne(...names: readonly string[]): ShapeRule {
+  return (value, place) => {
+    const fields = record(value) ?? {};
+    const present = names.filter((name) => fields[name] !== undefined && fields[name] !== null);
+    const [first, second] = present;
+    if (first !== undefined && second !== undefined)
+      place.at(second).error(`is set beside ${first}, expected one of them`);
+  };
+}
+
+/** Characters of a string, elements of a list or entries of a map. */
+export function size(least: number, most: number): ShapeRule {
+  return (value, place) => {
+    const count =
+      typeof value === "string"
+        ? [...value].length
+        : Array.isArray(value)
+          ? value.length
+          : Object.keys(record(value) ?? {}).length;
+    const unit = typeof value === "string" ? "characters" : Array.isArray(value) ? "elements" : "entries";
+    if (count < least)
+      place.error(count === 0 ? "is empty, expected a value" : `has ${count} ${unit}, expected at least ${least}`);
+    if (count > most) place.error(`has ${count} ${unit}, expected at most ${most}`);
+  };
+}
+
+export const notEmpty = size(1, Number.POSITIVE_INFINITY);
+
+export function atMost(most: number): ShapeRule {
+  return size(0, most);
+}
+
+export function range(least: number, most: number): ShapeRule {
+  return (value, place) => {
+    if (typeof value === "number" && !(value >= least && value <= most))
+      place.error(`is ${value}, expected ${least} to ${most === Number.POSITIVE_INFINITY ? "any" : most}`);
+  };
+}
+
+export function matches(pattern: RegExp, expected: string): ShapeRule {
+  return (value, place) => {
+    if (typeof value === "string" && !pattern.test(value)) place.error(`is ${describe(value)}, expected ${expected}`);
+  };
+}
+
+/** A list of mappings that a field tells apart. */
+export function uniqueBy(name: string): ShapeRule {
+  return (value, place) => {
+    const seen = new Set<unknown>();
+    if (!Array.isArray(value)) return;
+    value.forEach((item: unknown, i) => {
+      const key = record(item)?.[name];
+      if (key !== undefined && seen.has(key))
+        place.at(i, name).error(`is ${describe(key)} a second time, expected each once`);
+      seen.add(key);
+    });
+  };
+}
+
+export const port = range(1, 65535);

@@ -1,0 +1,65 @@
+import { isCollection, isNode, isPair, isScalar, visit, type Document, type Scalar } from "yaml";
+import { describe } from "../decoding/fields.js";
+import type { FieldPath } from "../decoding/report.js";
+
+/** Returns the offset in the text at which the deepest existing part of a path begins. */
+export function offsetOf(document: Document, path: FieldPath): number {
+  let node: unknown = document.contents;
+  let offset = document.contents?.range?.[0] ?? 0;
+  for (const part of path) {
+    if (!isCollection(node)) break;
+    const { next, start } = child(node.items, part);
+    if (start === undefined) break;
+    offset = start;
+    node = next;
+  }
+  return offset;
+}
+
+/**
+ * Returns the plain scalar at a path as it is written, such as `y` where its value is true; undefined for any other
+ * node.
+ */
+export function wordAt(document: Document, path: FieldPath): string | undefined {
+  let node: unknown = document.contents;
+  for (const part of path) node = isCollection(node) ? child(node.items, part).next : undefined;
+  return isScalar(node) && node.type === "PLAIN" ? node.source : undefined;
+}
+
+/** Returns the key that repeats another of its mapping, as written, and the offset of the first one. */
+export function duplicateOf(
+  document: Document,
+  offset: number,
+): { readonly key: string; readonly firstOffset: number } | undefined {
+  let found: { readonly key: string; readonly firstOffset: number } | undefined;
+  visit(document, {
+    Map(_, map) {
+      const keys = map.items.map(({ key }) => key).filter(isScalar);
+      const repeated = keys.find(({ range }) => range?.[0] === offset);
+      const first = repeated && keys.find(({ value }) => value === repeated.value);
+      if (!repeated || !first || first === repeated) return undefined;
+      found = {
+        key: shown(repeated) + (shown(first) === shown(repeated) ? "" : `, which means the same as ${shown(first)},`),
+        firstOffset: first.range?.[0] ?? 0,
+      };
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+function shown(key: Scalar): string {
+  return describe(key.source ?? String(key.value));
+}
+
+function child(items: readonly unknown[], part: string | number): { next: unknown; start: number | undefined } {
+  if (typeof part === "number") {
+    const next = items[part];
+    return { next, start: isNode(next) ? next.range?.[0] : undefined };
+  }
+  for (const item of items) {
+    if (isPair(item) && isScalar(item.key) && String(item.key.value) === part)
+      return { next: item.value, start: item.key.range?.[0] };
+  }
+  return { next: undefined, start: undefined };
+}
