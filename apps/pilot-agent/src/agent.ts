@@ -4,7 +4,7 @@ import type { EnvoyExit } from "./envoy/process.js";
 import { EnvoyReadiness } from "./envoy/readiness.js";
 import type { Proxy } from "./proxy.js";
 import { type AgentInputs, readContext } from "./startup/context.js";
-import { startHealthCheck, startNameService, startRelay } from "./startup/discovery.js";
+import { startHealthCheck, startDnsService, startXdsProxy } from "./startup/discovery.js";
 import { startProxy } from "./startup/envoy.js";
 import { startIdentity } from "./startup/identity.js";
 import { Shutdown, superviseAgent } from "./startup/shutdown.js";
@@ -48,10 +48,10 @@ async function start(inputs: AgentInputs, closers: Closers): Promise<Agent> {
   const metrics = agentMetrics();
 
   const identity = await startIdentity(context, metrics, closers);
-  const names = await startNameService(context, metrics, closers);
-  const relay = await startRelay(context, metrics, names, closers);
+  const names = await startDnsService(context, metrics, closers);
+  const xdsProxy = await startXdsProxy(context, metrics, names, closers);
   const envoyReadiness = options.disableEnvoy ? undefined : new EnvoyReadiness(admin);
-  startHealthCheck(context, relay, envoyReadiness, closers);
+  startHealthCheck(context, xdsProxy, envoyReadiness, closers);
   const checkReady = readinessCheck(context, { metrics, names, envoyReadiness, shutdown });
   const status = await startStatusServer(context, { metrics, names, checkReady, shutdown }, closers);
   const envoy = options.disableEnvoy ? undefined : await startProxy(context, identity, shutdown, closers);

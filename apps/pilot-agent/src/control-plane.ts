@@ -50,7 +50,7 @@ export function discoveryTls(options: Options, config: ProxyConfig): ControlPlan
 }
 
 /** Address of the certificate authority and how the agent speaks to it. @throws AgentError `file` */
-export function authorityEndpoint(options: Options, config: ProxyConfig): { address: string; tls?: ControlPlaneTls } {
+export function caEndpoint(options: Options, config: ProxyConfig): { address: string; tls?: ControlPlaneTls } {
   const address = options.caAddress || config.discoveryAddress;
   // ISTIOD_SAN is the name of the discovery address, and no other authority's.
   const expected = options.caAddress === "" ? serverName(options) : {};

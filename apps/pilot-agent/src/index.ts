@@ -1,13 +1,13 @@
 export { type Agent, type AgentOptions, startAgent } from "./agent.js";
 export { type BootstrapInputs } from "./bootstrap/bootstrap-inputs.js";
-export { envoyBootstrap } from "./bootstrap/bootstrap.js";
+export { buildBootstrap } from "./bootstrap/bootstrap.js";
 export { type Clock, systemClock } from "./clock.js";
 export { AgentError, type AgentErrorCode } from "./errors.js";
 export { type Log, silentLog, stderrLog } from "./log.js";
-export { type NodeInputs, nodeMetadata, type NodeMetadata } from "./node/metadata.js";
+export { type NodeInputs, buildNodeMetadata, type NodeMetadata } from "./node/metadata.js";
 export { readOptions } from "./options/read-options.js";
 export type { Options } from "./options/table.js";
 export { type Proxy, type ProxyType, readProxy } from "./proxy.js";
-export type { Health, RelayEvents } from "./relay/agent-side.js";
-export { Relay, type RelayOptions } from "./relay/relay.js";
-export type { UpstreamOptions } from "./relay/upstream.js";
+export type { Health, XdsProxyEvents } from "./xds-proxy/agent-resources.js";
+export { XdsProxy, type XdsProxyOptions } from "./xds-proxy/xds-proxy.js";
+export type { UpstreamOptions } from "./xds-proxy/upstream.js";

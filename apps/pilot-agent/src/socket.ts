@@ -16,7 +16,7 @@ const LONGEST_PATH = 107;
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
   const short = shortest(path);
-  if (await isServed(path)) throw new AgentError("address", `socket ${path} is served by another process`);
+  if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
   try {
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
@@ -75,7 +75,7 @@ export function portError(
 }
 
 /** Whether somebody accepts connections on a Unix socket. */
-export function isServed(path: string): Promise<boolean> {
+export function acceptsConnections(path: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(shortest(path));
     const done = (served: boolean): void => {

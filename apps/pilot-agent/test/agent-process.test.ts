@@ -8,7 +8,7 @@ import { type Listener, ListenerSchema } from "@istiod/envoy-api/envoy/config/li
 import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { findEnvoy } from "@istiod/envoy-binary";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { killAll, listTree, type SeenProcess, startInTerminal, stillRunning } from "../src/testing/index.js";
+import { killAll, listTree, type ProcessInfo, startInTerminal, stillRunning } from "../src/testing/index.js";
 import { type Ads, FakeIstiod, freePort, put, scratch, TOKEN } from "./fakes.js";
 
 const envoyPath = await findEnvoy();
@@ -97,7 +97,7 @@ describe("the process of an agent with a real Envoy", () => {
       timeout: 20_000,
       interval: 50,
     });
-  let tree: SeenProcess[] = [];
+  let tree: ProcessInfo[] = [];
   let started: ChildProcess | undefined;
 
   beforeAll(async () => {

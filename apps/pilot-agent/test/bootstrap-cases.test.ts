@@ -4,8 +4,8 @@ import { BootstrapSchema } from "@istiod/envoy-api/envoy/config/bootstrap/v3/boo
 import { registry as envoyTypes } from "@istiod/envoy-api/registry";
 import { ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { afterAll, describe, expect, it } from "vitest";
-import { envoyBootstrap } from "../src/bootstrap/bootstrap.js";
-import { nodeMetadata } from "../src/node/metadata.js";
+import { buildBootstrap } from "../src/bootstrap/bootstrap.js";
+import { buildNodeMetadata } from "../src/node/metadata.js";
 import { overlay } from "../src/proxy-config/overlay.js";
 
 const folder = new URL("../../../../shared/peer/bootstrap/", import.meta.url);
@@ -75,7 +75,7 @@ describe("Envoy's bootstrap equals the reference's", () => {
       ...given,
       ...(one.annotations ? { ISTIO_METAJSON_ANNOTATIONS: JSON.stringify(readMap(one.annotations)) } : {}),
     };
-    const node = nodeMetadata({
+    const node = buildNodeMetadata({
       env,
       proxyConfig,
       addresses,
@@ -87,7 +87,7 @@ describe("Envoy's bootstrap equals the reference's", () => {
       prometheusPort: 15090,
       workloadIdentitySocket: "test.sock",
     });
-    const bootstrap = envoyBootstrap({
+    const bootstrap = buildBootstrap({
       nodeId: "sidecar~1.2.3.4~foo~bar",
       node,
       proxyConfig,

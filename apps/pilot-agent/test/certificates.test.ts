@@ -13,16 +13,16 @@ import {
 import { SecretDiscoveryService } from "@istiod/envoy-api/envoy/service/secret/v3/sds";
 import { FakeClock } from "@istiod/ca/testing";
 import { afterAll, describe, expect, it } from "vitest";
-import { type AuthorityClientOptions, issueFromAuthority } from "../src/certificates/authority-client.js";
+import { type CaClientOptions, requestCertificate } from "../src/certificates/ca-client.js";
 import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
-import { makeKeyAndRequest } from "../src/certificates/key-and-request.js";
-import { writeCertificate } from "../src/certificates/output.js";
+import { generateCsr } from "../src/certificates/csr.js";
+import { writeCertificate } from "../src/certificates/write-certificate.js";
 import { type Secret, secretFiles, type SecretSource } from "../src/certificates/secret.js";
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
 import { workloadSecrets } from "../src/certificates/workload-secrets.js";
 import { silentLog } from "../src/log.js";
-import { openUpstream } from "../src/relay/upstream.js";
+import { openUpstream } from "../src/xds-proxy/upstream.js";
 import { sdsRoutes } from "../src/sds/sds-service.js";
 import { listenOnSocket } from "../src/socket.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
@@ -31,10 +31,7 @@ const RSA = { eccAlgorithm: "", eccCurve: "P256", rsaKeySize: 2048, pkcs8Key: fa
 const EC = { ...RSA, eccAlgorithm: "ECDSA" };
 const CART = "spiffe://cluster.local/ns/shop/sa/cart";
 
-async function authorityClient(
-  istiod: FakeIstiod,
-  more: Partial<AuthorityClientOptions> = {},
-): Promise<AuthorityClientOptions> {
+async function authorityClient(istiod: FakeIstiod, more: Partial<CaClientOptions> = {}): Promise<CaClientOptions> {
   const directory = await scratch();
   await put(join(directory, "root.pem"), istiod.root);
   await put(join(directory, "token"), TOKEN);
@@ -57,7 +54,7 @@ describe("a key and a signing request", () => {
     ["P-384", { ...EC, eccCurve: "P384" }, "BEGIN EC PRIVATE KEY"],
     ["PKCS#8", { ...EC, pkcs8Key: true }, "BEGIN PRIVATE KEY"],
   ])("are made as %s", async (_, settings, head) => {
-    const { key, request } = await makeKeyAndRequest(CART, settings);
+    const { key, request } = await generateCsr(CART, settings);
     expect(key).toContain(head);
     expect(request).toContain("BEGIN CERTIFICATE REQUEST");
   });
@@ -67,7 +64,7 @@ describe("the certificate authority", () => {
   it("certifies a new key for the bearer of the token", async () => {
     const istiod = await FakeIstiod.start();
     for (const key of [RSA, EC]) {
-      const issued = await issueFromAuthority(await authorityClient(istiod, { key }));
+      const issued = await requestCertificate(await authorityClient(istiod, { key }));
       const leaf = new X509Certificate(issued.chain);
       expect(leaf.subjectAltName).toBe(`URI:${CART}`);
       expect(leaf.checkPrivateKey(createPrivateKey(issued.key))).toBe(true);
@@ -80,10 +77,10 @@ describe("the certificate authority", () => {
   it("is spoken to without TLS only when told", async () => {
     const istiod = await FakeIstiod.start({}, { tls: false });
     const { tls: _, ...plain } = await authorityClient(istiod);
-    expect(new X509Certificate((await issueFromAuthority(plain)).chain).subjectAltName).toBe(`URI:${CART}`);
+    expect(new X509Certificate((await requestCertificate(plain)).chain).subjectAltName).toBe(`URI:${CART}`);
   });
 
-  it.each<[string, (options: AuthorityClientOptions) => Promise<AuthorityClientOptions>, RegExp]>([
+  it.each<[string, (options: CaClientOptions) => Promise<CaClientOptions>, RegExp]>([
     [
       "there is no token",
       async (o) => ({ ...o, tokenFile: "/none/token" }),
@@ -121,7 +118,7 @@ describe("the certificate authority", () => {
     ],
   ])("is complained of in a sentence when %s", async (_, change, words) => {
     const istiod = await FakeIstiod.start();
-    const failure = await issueFromAuthority(await change(await authorityClient(istiod))).then(
+    const failure = await requestCertificate(await change(await authorityClient(istiod))).then(
       () => expect.fail("it worked"),
       (error: unknown) => error,
     );
@@ -133,8 +130,8 @@ describe("the certificate authority", () => {
   it("may know istiod by another name than its address", async () => {
     const istiod = await FakeIstiod.start();
     const options = await authorityClient(istiod);
-    await issueFromAuthority({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
-    await issueFromAuthority({
+    await requestCertificate({ ...options, tls: { ...options.tls!, serverName: "istiod.istio-system.svc" } });
+    await requestCertificate({
       ...options,
       address: `localhost:${istiod.port}`,
       tls: { ...options.tls!, serverName: "127.0.0.1" },
@@ -162,7 +159,7 @@ describe("the certificate authority", () => {
   it("is reached as localhost through a forwarded port", async () => {
     const istiod = await FakeIstiod.start();
     expect(
-      (await issueFromAuthority({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots,
+      (await requestCertificate({ ...(await authorityClient(istiod)), address: `localhost:${istiod.port}` })).roots,
     ).toBe(istiod.root);
   });
 });
@@ -250,7 +247,7 @@ describe("the workload's certificate", () => {
 /** Real PEM of a key with its certificate and root. */
 async function pair(): Promise<{ key: string; chain: string; roots: string }> {
   const istiod = await sharedIstiod;
-  const { key, request } = await makeKeyAndRequest(CART, EC);
+  const { key, request } = await generateCsr(CART, EC);
   const issued = await istiod.authority.sign({ request, names: [CART] });
   return { key, chain: issued.certificate, roots: issued.roots };
 }

@@ -9,7 +9,7 @@ import { DnsServer, type DnsServerOptions } from "../src/dns/dns-server.js";
 import { readQuery } from "../src/dns/message.js";
 import { NameLookup } from "../src/dns/name-table.js";
 import { parseResolvConf } from "../src/dns/resolv-conf.js";
-import { askByTcp, askByUdp, type UpstreamServer } from "../src/dns/upstream.js";
+import { queryTcp, queryUdp, type UpstreamServer } from "../src/dns/forwarding.js";
 
 const scope = {
   namespace: "shop",
@@ -102,9 +102,9 @@ async function serve(
           ],
   });
   const udp = async (name: string, type: "A" | "AAAA" | "MX" = "A", udpSize?: number) =>
-    decode(await askByUdp(at, encode(packet(name, type, udpSize)), 2000));
+    decode(await queryUdp(at, encode(packet(name, type, udpSize)), 2000));
   const tcp = async (name: string, type: "A" | "AAAA" | "MX" = "A") =>
-    decode(await askByTcp(at, encode(packet(name, type)), 2000));
+    decode(await queryTcp(at, encode(packet(name, type)), 2000));
   return { server, at, udp, tcp };
 }
 
@@ -221,7 +221,7 @@ describe("the agent's DNS", () => {
     });
     await server.start();
     const answer = decode(
-      await askByUdp(
+      await queryUdp(
         { address: "127.0.0.1", port: server.ports[0]! },
         encode({ type: "query", id: 7, questions: [{ type: "A", name: "cart.shop" }] }),
         1000,

@@ -191,8 +191,8 @@ describe("an agent with a real Envoy", () => {
 
   /** A client with a certificate of another workload of the mesh. */
   const client = async (): Promise<tls.SecureContextOptions> => {
-    const { makeKeyAndRequest } = await import("../src/certificates/key-and-request.js");
-    const { key, request } = await makeKeyAndRequest("spiffe://x/ns/y/sa/z", {
+    const { generateCsr } = await import("../src/certificates/csr.js");
+    const { key, request } = await generateCsr("spiffe://x/ns/y/sa/z", {
       eccAlgorithm: "ECDSA",
       eccCurve: "P256",
       rsaKeySize: 2048,

@@ -11,7 +11,7 @@ import { silentLog } from "../src/log.js";
 import { appProbes } from "../src/probes/app-probes.js";
 import { HealthCheck } from "../src/probes/health-check.js";
 import { encodeFrame } from "@istiod/protobuf-wire";
-import type { Health } from "../src/relay/agent-side.js";
+import type { Health } from "../src/xds-proxy/agent-resources.js";
 import { FakeIstiod, freePort } from "./fakes.js";
 
 async function web(listener: http.RequestListener): Promise<number> {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { findPortOwner, formatPortOwner, spawnGuarded } from "../src/processes/index.js";
-import { killAll, listTree, type SeenProcess, stillRunning } from "../src/testing/index.js";
+import { killAll, listTree, type ProcessInfo, stillRunning } from "../src/testing/index.js";
 import { freePort, scratch } from "./fakes.js";
 
 const library = fileURLToPath(new URL("../dist/processes/index.js", import.meta.url));
@@ -15,7 +15,7 @@ const within = { timeout: 8000, interval: 50 };
 async function startParent(
   script: string,
   graceSeconds: number,
-): Promise<{ parent: ChildProcess; tree: SeenProcess[] }> {
+): Promise<{ parent: ChildProcess; tree: ProcessInfo[] }> {
   const program = `
     const { spawnGuarded } = await import(${JSON.stringify(library)});
     spawnGuarded({ command: "sh", args: ["-c", ${JSON.stringify(script)}], directory: "/", env: process.env, stdout: "inherit", stderr: "inherit", graceSeconds: ${graceSeconds} });
@@ -29,7 +29,7 @@ async function startParent(
 
 describe("a guarded process", () => {
   beforeEach(({ skip }) => skip(!existsSync(library), "not built: npm run build"));
-  let tree: SeenProcess[] = [];
+  let tree: ProcessInfo[] = [];
   afterEach(() => killAll(tree));
 
   it("ends with everything in its group when its parent is killed", async () => {
@@ -81,17 +81,17 @@ describe("a guarded process", () => {
 });
 
 describe("an output that a child opens by its path", () => {
-  const module = fileURLToPath(new URL("../dist/processes/openable-output.js", import.meta.url));
+  const module = fileURLToPath(new URL("../dist/processes/reopenable-output.js", import.meta.url));
   const setpriv = spawnSync("setpriv", ["--version"]).status === 0;
 
   /** Starts, as nobody, a process that gives a child an openable output; the child writes to /dev/stdout. */
   const program = (directory: string): string => `
-    const { openableOutput } = await import(${JSON.stringify(module)});
+    const { reopenableOutput } = await import(${JSON.stringify(module)});
     const { spawn } = await import("node:child_process");
-    const output = await openableOutput("stdout", ${JSON.stringify(directory)}, { warn: console.error });
+    const output = await reopenableOutput("stdout", ${JSON.stringify(directory)}, { warn: console.error });
     console.error(output.stdio === "inherit" ? "inherited" : "copied");
     const child = spawn("sh", ["-c", "for n in 1 2 3; do echo line $n > /dev/stdout; done; printf unfinished > /dev/stdout"], { stdio: ["ignore", output.stdio, "inherit"] });
-    output.handedOver();
+    output.closeWriter();
     await new Promise((resolve) => child.once("exit", resolve));
     await output.copied;`;
 

@@ -6,14 +6,14 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { AuthenticationPolicy, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { networksOf } from "../src/bootstrap/networks.js";
-import { authorityEndpoint, discoveryTls } from "../src/control-plane.js";
+import { networkSettings } from "../src/bootstrap/network-settings.js";
+import { caEndpoint, discoveryTls } from "../src/control-plane.js";
 import { envoyArguments, splitLogLevel } from "../src/envoy/arguments.js";
 import { readBootstrapOverride } from "../src/envoy/bootstrap-override.js";
 import { ipFamilies, workloadAddresses } from "../src/node/addresses.js";
 import { parseDownwardApi, readDownwardApi } from "../src/node/downward-api.js";
 import { localityLabel, parseLocality } from "../src/node/locality.js";
-import { nodeMetadata } from "../src/node/metadata.js";
+import { buildNodeMetadata } from "../src/node/metadata.js";
 import { serviceCluster } from "../src/node/service-cluster.js";
 import { formatDuration, parseDuration } from "../src/options/duration.js";
 import { readOptions } from "../src/options/read-options.js";
@@ -175,19 +175,23 @@ describe("the node", () => {
   });
 
   it("listens by the versions of IP that it has", () => {
-    expect(networksOf(["::1"], false, "")).toEqual({ localhost: "::1", wildcard: "::", dnsLookupFamily: "V6_ONLY" });
-    expect(networksOf(["1.2.3.4", "fd00::1"], false, "")).toMatchObject({
+    expect(networkSettings(["::1"], false, "")).toEqual({
+      localhost: "::1",
+      wildcard: "::",
+      dnsLookupFamily: "V6_ONLY",
+    });
+    expect(networkSettings(["1.2.3.4", "fd00::1"], false, "")).toMatchObject({
       wildcard: "0.0.0.0",
       dnsLookupFamily: "V4_ONLY",
     });
-    expect(networksOf(["fd00::1", "1.2.3.4"], true, "")).toEqual({
+    expect(networkSettings(["fd00::1", "1.2.3.4"], true, "")).toEqual({
       localhost: "::1",
       wildcard: "::",
       additionalLocalhost: "127.0.0.1",
       additionalWildcard: "0.0.0.0",
       dnsLookupFamily: "ALL",
     });
-    expect(networksOf(["127.0.1.7"], false, "127.0.1.7")).toMatchObject({
+    expect(networkSettings(["127.0.1.7"], false, "127.0.1.7")).toMatchObject({
       localhost: "127.0.1.7",
       wildcard: "127.0.1.7",
     });
@@ -224,7 +228,7 @@ describe("the node", () => {
   });
 
   it("has metadata of the environment; the pod's labels win, and a rollout's hash is left out", () => {
-    const { metadata, labels } = nodeMetadata({
+    const { metadata, labels } = buildNodeMetadata({
       env: {
         ISTIO_META_MESH_ID: "m",
         ISTIO_META_DNS_CAPTURE: "1",
@@ -358,18 +362,18 @@ describe("the control plane is verified", () => {
     await put(join(directory, "var/run/secrets/istio/root-cert.pem"), "x");
     const at = (env: Record<string, string> = {}) => readOptions({}, { AGENT_DIRECTORY: directory, ...env });
     const tls = { rootFile: join(directory, "var/run/secrets/istio/root-cert.pem") };
-    expect(authorityEndpoint(at(), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:1" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
-    expect(authorityEndpoint(at({ ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
+    expect(caEndpoint(at(), defaultProxyConfig())).toEqual({ address: "istiod.istio-system.svc:15012", tls });
+    expect(caEndpoint(at({ CA_ADDR: "ca:1" }), defaultProxyConfig())).toEqual({ address: "ca:1", tls });
+    expect(caEndpoint(at({ ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
       address: "istiod.istio-system.svc:15012",
       tls: { ...tls, serverName: "istiod" },
     });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
+    expect(caEndpoint(at({ CA_ADDR: "ca:1", ISTIOD_SAN: "istiod" }), defaultProxyConfig())).toEqual({
       address: "ca:1",
       tls,
     });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:15010" }), defaultProxyConfig())).toEqual({ address: "ca:15010" });
-    expect(authorityEndpoint(at({ CA_ADDR: "ca:1", CA_PLAINTEXT: "true" }), defaultProxyConfig())).toEqual({
+    expect(caEndpoint(at({ CA_ADDR: "ca:15010" }), defaultProxyConfig())).toEqual({ address: "ca:15010" });
+    expect(caEndpoint(at({ CA_ADDR: "ca:1", CA_PLAINTEXT: "true" }), defaultProxyConfig())).toEqual({
       address: "ca:1",
     });
   });

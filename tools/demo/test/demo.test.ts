@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findEnvoy } from "@istiod/envoy-binary";
-import { killAll, listTree, type SeenProcess, startInTerminal, stillRunning } from "@istiod/pilot-agent/testing";
+import { killAll, listTree, type ProcessInfo, startInTerminal, stillRunning } from "@istiod/pilot-agent/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
@@ -36,7 +36,7 @@ describe("the demo", () => {
   });
   let folder: string;
   let config: string;
-  let tree: SeenProcess[] = [];
+  let tree: ProcessInfo[] = [];
   let started: ChildProcess | undefined;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "demo-"));

@@ -4,11 +4,11 @@ import { AgentError } from "../errors.js";
 import { isTrue } from "../node/metadata.js";
 import { serviceCluster } from "../node/service-cluster.js";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
-import { staticClusters } from "./clusters.js";
+import { staticClusters } from "./static-clusters.js";
 import { collectorAddress } from "./collector-address.js";
 import { extension, object } from "./json.js";
-import { staticListeners } from "./listeners.js";
-import { networksOf } from "./networks.js";
+import { staticListeners } from "./static-listeners.js";
+import { networkSettings } from "./network-settings.js";
 import { connectionLimit, runtimeLayer } from "./runtime.js";
 import { statsConfig, statsIntervals } from "./stats.js";
 import { tracer } from "./tracing.js";
@@ -22,9 +22,9 @@ const TEXT_LOG = "%Y-%m-%dT%T.%fZ\t%l\tenvoy %n %g:%#\t%v\tthread=%t";
  *
  * @throws AgentError `configuration` where an address in the proxy configuration cannot be read
  */
-export function envoyBootstrap(inputs: BootstrapInputs): JsonObject {
+export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
   const { node, proxyConfig } = inputs;
-  const networks = networksOf(inputs.addresses, inputs.dualStack ?? false, inputs.bindAddress);
+  const networks = networkSettings(inputs.addresses, inputs.dualStack ?? false, inputs.bindAddress);
   const delta = inputs.deltaXds !== false || inputs.nodeId.startsWith("waypoint~");
   const wanted = inputs.nodeId.startsWith("waypoint~") || isTrue(node.metadata["METADATA_DISCOVERY"]);
   const metadataDiscovery = wanted && delta;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { serviceCluster } from "../node/service-cluster.js";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
-import { collector, http2Options } from "./cluster.js";
+import { collector, http2Options } from "./cluster-config.js";
 import { collectorAddress } from "./collector-address.js";
 import { extension } from "./json.js";
 import { upstreamTls } from "./upstream-tls.js";

@@ -6,7 +6,7 @@ import {
 import { extension, object } from "./json.js";
 
 /** A secret that Envoy asks the agent for. */
-export function sdsSecret(name: string): JsonObject {
+export function sdsSecretConfig(name: string): JsonObject {
   return {
     name,
     sds_config: {
@@ -55,10 +55,12 @@ export function upstreamTls(
     "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
     object({
       common_tls_context: object({
-        tls_certificate_sds_secret_configs: certificate === undefined ? undefined : [sdsSecret(certificate)],
+        tls_certificate_sds_secret_configs: certificate === undefined ? undefined : [sdsSecretConfig(certificate)],
         combined_validation_context: {
           default_validation_context: object({ match_subject_alt_names: names.length > 0 ? names : undefined }),
-          validation_context_sds_secret_config: sdsSecret(mesh ? "ROOTCA" : root === "" ? "" : `file-root:${root}`),
+          validation_context_sds_secret_config: sdsSecretConfig(
+            mesh ? "ROOTCA" : root === "" ? "" : `file-root:${root}`,
+          ),
         },
         alpn_protocols: http2 ? (mesh ? ["istio", "h2"] : ["h2"]) : undefined,
       }),

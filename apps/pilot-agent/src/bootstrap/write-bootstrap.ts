@@ -4,12 +4,12 @@ import { AuthenticationPolicy } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { WorkloadIdentity } from "../certificates/workload-identity.js";
 import type { Log } from "../log.js";
 import { supportsMetadataDiscovery } from "../envoy/metadata-discovery.js";
-import { isTrue, type NodeInputs, type NodeMetadata, nodeMetadata } from "../node/metadata.js";
+import { isTrue, type NodeInputs, type NodeMetadata, buildNodeMetadata } from "../node/metadata.js";
 import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
-import { envoyBootstrap } from "./bootstrap.js";
+import { buildBootstrap } from "./bootstrap.js";
 
 /** Writes the bootstrap, and the files that it names; readable by the owner only. @throws AgentError `configuration` */
 export async function writeBootstrap(
@@ -52,7 +52,7 @@ export async function writeBootstrap(
   const lightstepTokenFile = join(directory, "lightstep_access_token.txt");
   if (tracing?.tracer.case === "lightstep")
     await writeFile(lightstepTokenFile, tracing.tracer.value.accessToken, { mode: 0o600 });
-  const bootstrap = envoyBootstrap({
+  const bootstrap = buildBootstrap({
     nodeId: proxy.nodeId,
     node,
     proxyConfig: config,
@@ -84,8 +84,8 @@ export async function writeBootstrap(
  */
 async function nodeOf(options: Options, log: Log, inputs: NodeInputs): Promise<NodeMetadata> {
   if (options.metadataDiscovery !== "")
-    return nodeMetadata({ ...inputs, metadataDiscovery: isTrue(options.metadataDiscovery) });
-  const node = nodeMetadata(inputs);
+    return buildNodeMetadata({ ...inputs, metadataDiscovery: isTrue(options.metadataDiscovery) });
+  const node = buildNodeMetadata(inputs);
   const binary = options.envoyPath || inputs.proxyConfig.binaryPath;
   if (
     !isTrue(node.metadata["METADATA_DISCOVERY"]) ||
@@ -93,7 +93,7 @@ async function nodeOf(options: Options, log: Log, inputs: NodeInputs): Promise<N
   )
     return node;
   log.warn(`peer metadata discovery is disabled: ${binary} has no extension istio.workload.BootstrapExtension`);
-  return nodeMetadata({ ...inputs, metadataDiscovery: false });
+  return buildNodeMetadata({ ...inputs, metadataDiscovery: false });
 }
 
 /** A name that istiod's certificate has; for a port on this machine, the usual one. */

@@ -2,15 +2,15 @@ import { createServer, type Http2Server, type ServerHttp2Session } from "node:ht
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "../clock.js";
-import { authorityEndpoint } from "../control-plane.js";
+import { caEndpoint } from "../control-plane.js";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import type { Proxy } from "../proxy.js";
 import { sdsRoutes } from "../sds/sds-service.js";
-import { isServed, listenOnSocket } from "../socket.js";
-import { issueFromAuthority } from "./authority-client.js";
-import { writeCertificate } from "./output.js";
+import { acceptsConnections, listenOnSocket } from "../socket.js";
+import { requestCertificate } from "./ca-client.js";
+import { writeCertificate } from "./write-certificate.js";
 import { CERTIFICATE_DIRECTORIES, holdsCertificate, workloadSecrets } from "./workload-secrets.js";
 import { WorkloadCertificate } from "./workload-certificate.js";
 
@@ -44,14 +44,18 @@ export class WorkloadIdentity {
   static async prepare(setup: WorkloadIdentityOptions): Promise<WorkloadIdentity> {
     const { options } = setup;
     const socket = resolve(options.directory, SOCKET_DIRECTORY, options.workloadIdentitySocket);
-    const foreign = await isServed(socket);
+    const foreign = await acceptsConnections(socket);
     if (!foreign && options.workloadIdentitySocket !== AGENT_SOCKET) {
       throw new AgentError(
         "address",
         `WORKLOAD_IDENTITY_SOCKET_FILE names ${socket}, but nobody serves certificates there`,
       );
     }
-    return new WorkloadIdentity(setup, foreign, await isServed(resolve(options.directory, CREDENTIAL_SOCKET)));
+    return new WorkloadIdentity(
+      setup,
+      foreign,
+      await acceptsConnections(resolve(options.directory, CREDENTIAL_SOCKET)),
+    );
   }
 
   private constructor(setup: WorkloadIdentityOptions, foreign: boolean, credentialSocket: boolean) {
@@ -109,7 +113,7 @@ export class WorkloadIdentity {
     const { options, proxy, env, log, clock, onSigningRequest } = this.#setup;
     const { podNamespace, serviceAccount, trustDomain } = options;
     const request = {
-      ...authorityEndpoint(options, proxy.config),
+      ...caEndpoint(options, proxy.config),
       tokenFile: resolve(options.directory, options.tokenFile),
       identity: `spiffe://${trustDomain}/ns/${podNamespace}/sa/${serviceAccount}`,
       key: options,
@@ -127,7 +131,7 @@ export class WorkloadIdentity {
     const certificate = new WorkloadCertificate({
       issue: async () => {
         try {
-          const issued = await issueFromAuthority(request);
+          const issued = await requestCertificate(request);
           onSigningRequest?.(true);
           return issued;
         } catch (error) {

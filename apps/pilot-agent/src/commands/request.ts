@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import { askAdmin } from "../envoy/admin.js";
+import { fetchAdmin } from "../envoy/admin.js";
 import { AgentError } from "../errors.js";
 
 /** Ports of this machine that may be asked: Envoy's administration, its debugging, the agent's status, health. */
@@ -17,7 +17,7 @@ export function requestAdmin(method: string, path: string, adminPort: number, ad
   if (verb !== "GET" && verb !== "POST")
     throw new AgentError("option", `method ${JSON.stringify(method)} is not known; expected GET or POST`);
   if (!/^https?:/.test(path))
-    return askAdmin({ address, port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
+    return fetchAdmin({ address, port: adminPort }, verb, path.startsWith("/") ? path : `/${path}`, 60_000);
   const { hostname, port, pathname, search } = new URL(path);
   const hosts = ["localhost", "127.0.0.1", "[::1]", isIPv6(address) ? `[${address}]` : address];
   if (!hosts.includes(hostname) || ![...PORTS, adminPort].includes(Number(port))) {
@@ -26,7 +26,7 @@ export function requestAdmin(method: string, path: string, adminPort: number, ad
       `${path} is not a port of the proxy on this machine; expected one of ${PORTS.join(", ")} on localhost or AGENT_BIND_ADDRESS`,
     );
   }
-  return askAdmin(
+  return fetchAdmin(
     { address: hostname.replace(/^\[|\]$/g, ""), port: Number(port) },
     verb,
     `${pathname}${search}`,

@@ -4,7 +4,7 @@ import { type Log, silentLog } from "../log.js";
 import { listenOnPort, portError } from "../socket.js";
 import { addressAnswer, emptyAnswer, NOT_IMPLEMENTED, type Query, readQuery, SERVER_FAILURE } from "./message.js";
 import type { NameLookup } from "./name-table.js";
-import { forward, type Forwarding, shuffled, withLength } from "./upstream.js";
+import { forward, type Forwarding, shuffled, withLengthPrefix } from "./forwarding.js";
 
 export interface DnsServerOptions {
   readonly addresses: readonly string[];
@@ -100,7 +100,7 @@ export class DnsServer {
         const message = received.subarray(2, 2 + size);
         received = received.subarray(2 + size);
         void this.#answer(message, "tcp").then(
-          (answer) => answer && connection.writable && connection.write(withLength(answer)),
+          (answer) => answer && connection.writable && connection.write(withLengthPrefix(answer)),
         );
       }
     });

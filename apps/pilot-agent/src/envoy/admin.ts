@@ -15,7 +15,7 @@ export interface Admin {
  * @returns the answer's body
  * @throws AgentError `envoy` where there is no answer, or one that is not 200
  */
-export function askAdmin(
+export function fetchAdmin(
   { address, port }: Admin,
   method: "GET" | "POST",
   path: string,
@@ -45,7 +45,7 @@ export function askAdmin(
  * AgentError `envoy`
  */
 export async function readStats(admin: Admin, filter: string): Promise<Map<string, number>> {
-  const text = await askAdmin(admin, "GET", `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
+  const text = await fetchAdmin(admin, "GET", `/stats?usedonly&filter=${encodeURIComponent(filter)}`);
   const stats = new Map<string, number>();
   for (const line of text.split("\n")) {
     const at = line.lastIndexOf(": ");

@@ -5,7 +5,7 @@ import { delimiter, join, resolve } from "node:path";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
 import { type GuardedProcessOptions, spawnGuarded } from "../processes/guarded-process.js";
-import { openableOutput } from "../processes/openable-output.js";
+import { reopenableOutput } from "../processes/reopenable-output.js";
 
 export interface EnvoyProcessOptions {
   readonly binary: string;
@@ -51,8 +51,8 @@ export async function startEnvoy({
   log,
 }: EnvoyProcessOptions): Promise<EnvoyProcess> {
   await checkExecutable(binary, directory, env["PATH"]);
-  const stdout = await openableOutput("stdout", outputDirectory, log);
-  const stderr = await openableOutput("stderr", outputDirectory, log);
+  const stdout = await reopenableOutput("stdout", outputDirectory, log);
+  const stderr = await reopenableOutput("stderr", outputDirectory, log);
   const child = spawnEnvoy(
     { command: binary, args, directory, env, stdout: stdout.stdio, stderr: stderr.stdio, graceSeconds: GRACE_SECONDS },
     log,
@@ -64,8 +64,8 @@ export async function startEnvoy({
       child.once("error", (error) => reject(cannotStart(error, binary)));
     });
   } finally {
-    stdout.handedOver();
-    stderr.handedOver();
+    stdout.closeWriter();
+    stderr.closeWriter();
   }
   const killWithAgent = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithAgent);

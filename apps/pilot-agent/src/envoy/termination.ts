@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../clock.js";
 import { reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
-import { type Admin, askAdmin, readStats } from "./admin.js";
+import { type Admin, fetchAdmin, readStats } from "./admin.js";
 import type { EnvoyProcess } from "./process.js";
 
 export interface TerminationOptions {
@@ -32,7 +32,7 @@ export async function drainEnvoy(
 ): Promise<void> {
   const query = [...(inboundOnly ? ["inboundonly"] : []), "graceful", ...(skipExit ? ["skip_exit"] : [])].join("&");
   try {
-    await askAdmin(admin, "POST", `/drain_listeners?${query}`);
+    await fetchAdmin(admin, "POST", `/drain_listeners?${query}`);
   } catch (error) {
     log.warn(`Error in invoking drain listeners endpoint: ${reasonOf(error)}`);
   }

@@ -54,7 +54,7 @@ export interface NodeMetadata {
 }
 
 /** Builds the node's metadata from the environment, with the names that istiod reads (Istio's `NodeMetadata`). */
-export function nodeMetadata(inputs: NodeInputs): NodeMetadata {
+export function buildNodeMetadata(inputs: NodeInputs): NodeMetadata {
   const { env, proxyConfig } = inputs;
   const raw = fromEnvironment(inputs);
   const staticLabels = readMap(env["ISTIO_METAJSON_LABELS"]);

@@ -2,7 +2,7 @@ import type { ReadinessProbe } from "@istiod/istio-api/networking/v1alpha3/workl
 import { type Clock, systemClock } from "../clock.js";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
-import type { Health } from "../relay/agent-side.js";
+import type { Health } from "../xds-proxy/agent-resources.js";
 import { probeExec, probeGrpc, probeHttp, probeTcp } from "./probe.js";
 
 export interface HealthCheckOptions {

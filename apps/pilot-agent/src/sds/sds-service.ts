@@ -16,7 +16,7 @@ import { secretType } from "@istiod/resources";
 import type { Secret, SecretSource } from "../certificates/secret.js";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
-import { Mailbox } from "./mailbox.js";
+import { CoalescingQueue } from "./coalescing-queue.js";
 
 /** Serves secrets to Envoy (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
 export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router: ConnectRouter) => void {
@@ -30,7 +30,7 @@ export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router:
 function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
   return {
     async *streamSecrets(requests, { signal }) {
-      const outbox = new Mailbox<string, Any>();
+      const outbox = new CoalescingQueue<string, Any>();
       const watches = new Map<string, () => void>();
       const close = (): void => {
         for (const end of watches.values()) end();
@@ -50,7 +50,7 @@ function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof
 }
 
 interface Stream {
-  readonly outbox: Mailbox<string, Any>;
+  readonly outbox: CoalescingQueue<string, Any>;
   readonly watches: Map<string, () => void>;
   readonly secrets: SecretSource;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import type { Environment } from "@istiod/settings";
-import { type Networks, networksOf } from "../bootstrap/networks.js";
+import { type NetworkSettings, networkSettings } from "../bootstrap/network-settings.js";
 import type { Clock } from "../clock.js";
 import type { Admin } from "../envoy/admin.js";
 import type { Log } from "../log.js";
@@ -21,7 +21,7 @@ export interface AgentContext extends AgentInputs {
   /** When startup began, in milliseconds since the epoch. */
   readonly startedAt: number;
   readonly proxy: Proxy;
-  readonly networks: Networks;
+  readonly networks: NetworkSettings;
   readonly admin: Admin;
   readonly application: ApplicationAddress;
   /** Resolves a path against the agent's directory. */
@@ -40,7 +40,7 @@ export async function readContext(inputs: AgentInputs): Promise<AgentContext> {
   const { type, options, log, clock } = inputs;
   const startedAt = clock.now();
   const proxy = await readProxy(type, options, log);
-  const networks = networksOf(proxy.addresses, options.dualStack, options.bindAddress);
+  const networks = networkSettings(proxy.addresses, options.dualStack, options.bindAddress);
   return {
     ...inputs,
     startedAt,
@@ -53,7 +53,11 @@ export async function readContext(inputs: AgentInputs): Promise<AgentContext> {
 }
 
 /** Agents with a bind address share a machine on which traffic is not redirected. */
-function applicationAddress({ bindAddress }: Options, { addresses }: Proxy, networks: Networks): ApplicationAddress {
+function applicationAddress(
+  { bindAddress }: Options,
+  { addresses }: Proxy,
+  networks: NetworkSettings,
+): ApplicationAddress {
   if (bindAddress !== "") return { host: bindAddress };
   const host = addresses[0] ?? networks.localhost;
   return { host, localAddress: host.includes(":") ? "::6" : "127.0.0.6" };

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { Closers, Environment } from "@istiod/settings";
 import { discoveryTls } from "../control-plane.js";
-import { NameService } from "../dns/name-service.js";
+import { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { HealthCheck } from "../probes/health-check.js";
-import type { RelayEvents } from "../relay/agent-side.js";
-import { Relay } from "../relay/relay.js";
+import type { XdsProxyEvents } from "../xds-proxy/agent-resources.js";
+import { XdsProxy } from "../xds-proxy/xds-proxy.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import type { AgentContext } from "./context.js";
 import { loggedClose } from "./shutdown.js";
@@ -15,30 +15,30 @@ import { loggedClose } from "./shutdown.js";
  *
  * @throws AgentError `address`, `file` or `option`
  */
-export async function startNameService(
+export async function startDnsService(
   context: AgentContext,
   metrics: AgentMetrics,
   closers: Closers,
-): Promise<NameService | undefined> {
+): Promise<DnsService | undefined> {
   const { type, options, log } = context;
   const isEnabled = (options.dnsCapture && type === "sidecar") || options.dnsServer;
   if (!isEnabled) return undefined;
-  const names = new NameService({ ...context, metrics });
+  const names = new DnsService({ ...context, metrics });
   closers.defer(loggedClose("DNS server", () => names.close(), log));
   await names.start();
   return names;
 }
 
 /** Starts the xDS proxy between Envoy and istiod. @throws AgentError `address` or `file` */
-export async function startRelay(
+export async function startXdsProxy(
   context: AgentContext,
   metrics: AgentMetrics,
-  names: NameService | undefined,
+  names: DnsService | undefined,
   closers: Closers,
-): Promise<Relay> {
+): Promise<XdsProxy> {
   const { options, proxy, env, clock, log, resolvePath } = context;
   const tls = discoveryTls(options, proxy.config);
-  const relay = new Relay({
+  const xdsProxy = new XdsProxy({
     socket: resolvePath(join(proxy.config.configPath, "XDS")),
     upstream: {
       address: proxy.config.discoveryAddress,
@@ -52,15 +52,15 @@ export async function startRelay(
     events: countedEvents(metrics),
     log,
   });
-  closers.defer(loggedClose("xDS proxy", () => relay.close(), log));
-  await relay.start();
-  return relay;
+  closers.defer(loggedClose("xDS proxy", () => xdsProxy.close(), log));
+  await xdsProxy.start();
+  return xdsProxy;
 }
 
 /** Starts reporting the application's health to istiod, if the proxy configuration has a readiness probe. */
 export function startHealthCheck(
   { proxy, application, clock, log }: AgentContext,
-  relay: Relay,
+  xdsProxy: XdsProxy,
   envoyReadiness: EnvoyReadiness | undefined,
   closers: Closers,
 ): void {
@@ -70,7 +70,7 @@ export function startHealthCheck(
     probe: readinessProbe,
     ...application,
     ...(envoyReadiness ? { proxyReady: () => envoyReadiness.check() } : {}),
-    report: (state) => relay.reportHealth(state),
+    report: (state) => xdsProxy.reportHealth(state),
     clock,
     log,
   });
@@ -86,7 +86,7 @@ export function headersFrom(env: Environment, prefix: string): Record<string, st
   return Object.fromEntries(entries);
 }
 
-function countedEvents(metrics: AgentMetrics): RelayEvents {
+function countedEvents(metrics: AgentMetrics): XdsProxyEvents {
   return {
     connectionFailed: () => metrics.istiodConnectionFailures.inc(),
     terminated: (side, type) =>

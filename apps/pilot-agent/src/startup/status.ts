@@ -1,5 +1,5 @@
 import type { Closers } from "@istiod/settings";
-import type { NameService } from "../dns/name-service.js";
+import type { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { drainEnvoy } from "../envoy/termination.js";
 import { AgentError } from "../errors.js";
@@ -15,7 +15,7 @@ export type ReadinessCheck = () => Promise<void>;
 
 export interface ReadinessInputs {
   readonly metrics: AgentMetrics;
-  readonly names: NameService | undefined;
+  readonly names: DnsService | undefined;
   readonly envoyReadiness: EnvoyReadiness | undefined;
   readonly shutdown: Shutdown;
 }
@@ -35,7 +35,7 @@ export function readinessCheck({ clock, startedAt }: AgentContext, inputs: Readi
 
 export interface StatusInputs {
   readonly metrics: AgentMetrics;
-  readonly names: NameService | undefined;
+  readonly names: DnsService | undefined;
   readonly checkReady: ReadinessCheck;
   readonly shutdown: Shutdown;
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
 /** A process as /proc shows it. The start time tells it from a later one with the same ID. */
-export interface SeenProcess {
+export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
   readonly startTime: string;
@@ -11,7 +11,7 @@ export interface SeenProcess {
 }
 
 /** Lists a process and everything below it. */
-export function listTree(root: number): SeenProcess[] {
+export function listTree(root: number): ProcessInfo[] {
   const all = listProcesses();
   const tree = all.filter(({ pid }) => pid === root);
   for (const above of tree) tree.push(...all.filter(({ parent }) => parent === above.pid));
@@ -19,7 +19,7 @@ export function listTree(root: number): SeenProcess[] {
 }
 
 /** Returns the command lines of those that still run. */
-export function stillRunning(seen: readonly SeenProcess[]): string[] {
+export function stillRunning(seen: readonly ProcessInfo[]): string[] {
   const now = new Map(listProcesses().map((process) => [process.pid, process]));
   return seen
     .filter(({ pid, startTime }) => now.get(pid)?.startTime === startTime && now.get(pid)?.state !== "Z")
@@ -27,7 +27,7 @@ export function stillRunning(seen: readonly SeenProcess[]): string[] {
 }
 
 /** Kills those that still run, by their IDs. */
-export function killAll(seen: readonly SeenProcess[]): void {
+export function killAll(seen: readonly ProcessInfo[]): void {
   for (const left of new Set(stillRunning(seen))) {
     try {
       process.kill(Number.parseInt(left, 10), "SIGKILL");
@@ -52,7 +52,7 @@ os.waitpid(pid, 0)
 `;
 
 /** A process in a terminal of its own. Writing a line to the standard input of `terminal` closes the terminal. */
-export interface InTerminal {
+export interface TerminalProcess {
   readonly terminal: ChildProcess;
   readonly pid: number;
 }
@@ -61,7 +61,7 @@ export interface InTerminal {
 export async function startInTerminal(
   command: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<InTerminal> {
+): Promise<TerminalProcess> {
   const terminal = spawn("python3", ["-c", TERMINAL, ...command], {
     env: { ...env },
     stdio: ["pipe", "pipe", "inherit"],
@@ -74,7 +74,7 @@ export async function startInTerminal(
   return { terminal, pid };
 }
 
-function listProcesses(): SeenProcess[] {
+function listProcesses(): ProcessInfo[] {
   return readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];
     try {

@@ -9,7 +9,7 @@ import {
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { workloadType } from "@istiod/resources";
 
-/** What the relay needs to know of one of the two forms of the protocol. */
+/** What the xDS proxy needs to know of one of the two forms of the protocol. */
 export interface DiscoveryProtocol {
   /** HTTP/2 path of the method. */
   readonly path: string;

@@ -1,11 +1,11 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { extension, object, socketAddress, typed } from "./json.js";
-import type { Networks } from "./networks.js";
-import { sdsSecret } from "./upstream-tls.js";
+import type { NetworkSettings } from "./network-settings.js";
+import { sdsSecretConfig } from "./upstream-tls.js";
 
 /** The ports that Envoy serves before istiod tells it any: metrics, and health checks that it passes to the agent. */
-export function staticListeners(inputs: BootstrapInputs, networks: Networks): JsonValue[] {
+export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettings): JsonValue[] {
   const { proxyConfig, statusPort, prometheusPort, secureMetricsPort, secureMergedMetricsPort } = inputs;
   const onlyLocal = proxyConfig.proxyMetadata["METRICS_LOCALHOST_ACCESS_ONLY"] === "true";
   const metrics = onlyLocal
@@ -84,10 +84,10 @@ function secure(address: string, port: number, manager: JsonObject): JsonObject 
           {
             require_client_certificate: true,
             common_tls_context: {
-              tls_certificate_sds_secret_configs: [sdsSecret("default")],
+              tls_certificate_sds_secret_configs: [sdsSecretConfig("default")],
               combined_validation_context: {
                 default_validation_context: {},
-                validation_context_sds_secret_config: sdsSecret("ROOTCA"),
+                validation_context_sds_secret_config: sdsSecretConfig("ROOTCA"),
               },
             },
           },

@@ -9,11 +9,11 @@ import { reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 
 /** Standard output or standard error of a child that opens it again by its path, such as /dev/stdout. */
-export interface OpenableOutput {
+export interface ReopenableOutput {
   /** For `stdio` of `child_process.spawn`. */
   readonly stdio: number | "inherit";
   /** Closes this process's copy of the descriptor, once the child has its own. */
-  handedOver(): void;
+  closeWriter(): void;
   /** Settles when the child has closed its end and everything is copied. */
   readonly copied: Promise<void>;
 }
@@ -31,13 +31,17 @@ const NEWLINE = 10;
  *
  * @param directory place for the FIFO while it is opened; created if absent
  */
-export async function openableOutput(name: "stdout" | "stderr", directory: string, log: Log): Promise<OpenableOutput> {
-  const inherited: OpenableOutput = { stdio: "inherit", handedOver: () => undefined, copied: Promise.resolve() };
+export async function reopenableOutput(
+  name: "stdout" | "stderr",
+  directory: string,
+  log: Log,
+): Promise<ReopenableOutput> {
+  const inherited: ReopenableOutput = { stdio: "inherit", closeWriter: () => undefined, copied: Promise.resolve() };
   const obstacle = whyNotOpenable(DEVICES[name]);
   if (obstacle === undefined) return inherited;
   try {
     const { reader, writer } = await makePipe(join(directory, `${name}-${process.pid}.fifo`), directory);
-    return { stdio: writer, handedOver: () => closeSync(writer), copied: copyLines(reader, process[name]) };
+    return { stdio: writer, closeWriter: () => closeSync(writer), copied: copyLines(reader, process[name]) };
   } catch (error) {
     log.warn(
       `${DEVICES[name]} cannot be opened (${obstacle}) and no pipe can be made (${reasonOf(error)}): Envoy rejects listeners with an access log there`,

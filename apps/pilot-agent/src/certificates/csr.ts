@@ -4,7 +4,7 @@ import type { Options } from "../options/table.js";
 import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from "../x509.js";
 
 /** A new key, and the request (PKCS#10, RFC 2986) to certify it. */
-export interface KeyAndRequest {
+export interface KeyAndCsr {
   /** PEM: PKCS#1 or SEC1, or PKCS#8 where so configured. */
   readonly key: string;
   /** PEM. */
@@ -19,7 +19,7 @@ export type KeySettings = Pick<Options, "rsaKeySize" | "eccAlgorithm" | "eccCurv
  *
  * @throws AgentError `authority`
  */
-export async function makeKeyAndRequest(identity: string, settings: KeySettings): Promise<KeyAndRequest> {
+export async function generateCsr(identity: string, settings: KeySettings): Promise<KeyAndCsr> {
   const ecdsa = settings.eccAlgorithm === "ECDSA";
   const curve = settings.eccCurve === "P384" ? "P-384" : "P-256";
   const algorithm = ecdsa

@@ -1,7 +1,7 @@
 import type { Any } from "@bufbuild/protobuf/wkt";
 
-/** What the relay counts; each is Istio's metric of the name that its comment gives. */
-export interface RelayEvents {
+/** What the xDS proxy counts; each is Istio's metric of the name that its comment gives. */
+export interface XdsProxyEvents {
   /** `istiod_connection_failures` */
   connectionFailed?(): void;
   /** `istiod_connection_terminations` and `envoy_connection_terminations` */

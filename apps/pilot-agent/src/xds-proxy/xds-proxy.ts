@@ -2,18 +2,18 @@ import { createServer, type Http2Server, type ServerHttp2Session, type ServerHtt
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { listenOnSocket } from "../socket.js";
-import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
+import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
 import { delta, type DiscoveryProtocol, stateOfTheWorld } from "./discovery-protocol.js";
-import { RelayedStream } from "./relayed-stream.js";
+import { ProxiedStream } from "./proxied-stream.js";
 import { openUpstream, type UpstreamOptions } from "./upstream.js";
 
-export interface RelayOptions {
+export interface XdsProxyOptions {
   /** Path of the Unix socket on which Envoy asks. */
   readonly socket: string;
   readonly upstream: UpstreamOptions;
   /** By type URL: what the agent asks for itself, once Envoy has asked for listeners. */
   readonly handlers?: Readonly<Record<string, ResourceHandler>>;
-  readonly events?: RelayEvents;
+  readonly events?: XdsProxyEvents;
   readonly log?: Log;
 }
 
@@ -27,15 +27,15 @@ const UNIMPLEMENTED = "12";
  * in `initial_resource_versions`. Meanwhile it serves by what it has. Messages pass as bytes; only their type is looked
  * at.
  */
-export class Relay {
-  readonly #options: RelayOptions;
+export class XdsProxy {
+  readonly #options: XdsProxyOptions;
   readonly #log: Log;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  #active: RelayedStream | undefined;
+  #active: ProxiedStream | undefined;
   #health: Health | undefined;
 
-  constructor(options: RelayOptions) {
+  constructor(options: XdsProxyOptions) {
     this.#options = options;
     this.#log = options.log ?? silentLog;
     this.#server = createServer({ maxSessionMemory: 1024 });
@@ -73,7 +73,7 @@ export class Relay {
   async #carry(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
     const { upstream, handlers = {}, events = {} } = this.#options;
     downstream.respond(GRPC, { waitForTrailers: true });
-    const relayed = new RelayedStream({
+    const proxied = new ProxiedStream({
       downstream,
       protocol,
       handlers,
@@ -81,18 +81,18 @@ export class Relay {
       log: this.#log,
       health: () => this.#health,
       onEnd: () => {
-        if (this.#active === relayed) this.#active = undefined;
+        if (this.#active === proxied) this.#active = undefined;
       },
     });
     this.#active?.end("1", "Envoy opened another stream");
-    this.#active = relayed;
+    this.#active = proxied;
     try {
       const { session, headers } = await openUpstream(upstream);
-      relayed.attach(session, headers);
+      proxied.attach(session, headers);
     } catch (error) {
       events.connectionFailed?.();
       this.#log.warn(reasonOf(error));
-      relayed.end("14", reasonOf(error));
+      proxied.end("14", reasonOf(error));
     }
   }
 }

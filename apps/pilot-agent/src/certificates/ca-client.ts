@@ -3,12 +3,12 @@ import { Code, ConnectError, createClient, type Interceptor } from "@connectrpc/
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import { AgentError, reasonOf } from "../errors.js";
-import { type KeySettings, makeKeyAndRequest } from "./key-and-request.js";
+import { type KeySettings, generateCsr } from "./csr.js";
 import { type ControlPlaneTls, tlsOptions } from "./control-plane-tls.js";
 import { readToken } from "./token.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
-export interface AuthorityClientOptions {
+export interface CaClientOptions {
   /** `host:port` */
   readonly address: string;
   /** Absent: no TLS. */
@@ -31,8 +31,8 @@ export interface AuthorityClientOptions {
  * Makes a key and has istiod certify it; each call is a connection of its own, so that new roots and tokens count at
  * once. @throws AgentError `authority` or `file`
  */
-export async function issueFromAuthority(options: AuthorityClientOptions): Promise<IssuedCertificate> {
-  const { key, request } = await makeKeyAndRequest(options.identity, options.key);
+export async function requestCertificate(options: CaClientOptions): Promise<IssuedCertificate> {
+  const { key, request } = await generateCsr(options.identity, options.key);
   const token = await readToken(options.tokenFile);
   const url = `${options.tls ? "https" : "http"}://${options.address}`;
   const sessions = new Http2SessionManager(
@@ -64,7 +64,7 @@ export async function issueFromAuthority(options: AuthorityClientOptions): Promi
   }
 }
 
-function metadata(options: AuthorityClientOptions, token: string | undefined): Interceptor {
+function metadata(options: CaClientOptions, token: string | undefined): Interceptor {
   return (next) => (call) => {
     call.header.set("clusterid", options.clusterId);
     if (token !== undefined) call.header.set("authorization", `Bearer ${token}`);
@@ -93,7 +93,7 @@ function readChain(certChain: readonly string[], key: string): IssuedCertificate
   }
 }
 
-function explain(error: unknown, { address, tokenFile }: AuthorityClientOptions, token: string | undefined): string {
+function explain(error: unknown, { address, tokenFile }: CaClientOptions, token: string | undefined): string {
   const failure = ConnectError.from(error);
   if (failure.code === Code.Unauthenticated) {
     return token === undefined

@@ -7,7 +7,7 @@ export interface UpstreamServer {
 }
 
 /** Asks a name server over UDP and gives its answer as it came. @param timeout milliseconds */
-export function askByUdp(
+export function queryUdp(
   server: UpstreamServer,
   query: Buffer,
   timeout: number,
@@ -38,7 +38,7 @@ export function askByUdp(
 }
 
 /** The same over TCP. */
-export function askByTcp(
+export function queryTcp(
   server: UpstreamServer,
   query: Buffer,
   timeout: number,
@@ -52,7 +52,7 @@ export function askByTcp(
       reject(error);
     };
     signal?.addEventListener("abort", () => fail(new Error("not needed any more")), { once: true });
-    socket.on("connect", () => socket.write(withLength(query)));
+    socket.on("connect", () => socket.write(withLengthPrefix(query)));
     socket.on("timeout", () =>
       fail(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)),
     );
@@ -70,7 +70,7 @@ export function askByTcp(
 }
 
 /** A message as it goes over TCP (RFC 1035 §4.2.2). */
-export function withLength(message: Buffer): Buffer {
+export function withLengthPrefix(message: Buffer): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   return Buffer.concat([length, message]);
@@ -90,7 +90,7 @@ export async function forward(
   protocol: "udp" | "tcp",
   { servers, timeout, parallel }: Forwarding,
 ): Promise<Buffer | undefined> {
-  const ask = protocol === "udp" ? askByUdp : askByTcp;
+  const ask = protocol === "udp" ? queryUdp : queryTcp;
   if (parallel) {
     const enough = new AbortController();
     const first = await Promise.any(servers.map((server) => ask(server, query, timeout, enough.signal))).catch(

@@ -1,7 +1,7 @@
 import { ipFamilies } from "../node/addresses.js";
 
 /** The addresses that Envoy's own ports listen on and how it looks names up. */
-export interface Networks {
+export interface NetworkSettings {
   readonly localhost: string;
   readonly wildcard: string;
   readonly additionalLocalhost?: string;
@@ -13,11 +13,11 @@ const V4 = { localhost: "127.0.0.1", wildcard: "0.0.0.0" };
 const V6 = { localhost: "::1", wildcard: "::" };
 
 /** By the versions of IP that the workload has. With both, IPv4 alone unless told otherwise, as in Istio. */
-export function networksOf(
+export function networkSettings(
   addresses: readonly string[],
   dualStack: boolean,
   bindAddress: string | undefined,
-): Networks {
+): NetworkSettings {
   const families = ipFamilies(addresses);
   const lookup = families === "v6" ? "V6_ONLY" : families === "both" && dualStack ? "ALL" : "V4_ONLY";
   if (bindAddress !== undefined && bindAddress !== "")

@@ -3,15 +3,15 @@ import { type Frame, FrameReader, WireError } from "@istiod/protobuf-wire";
 import { listenerType } from "@istiod/resources";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
-import type { Health, RelayEvents, ResourceHandler } from "./agent-side.js";
+import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
 import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy } from "./discovery-protocol.js";
 import { typeUrlIn } from "./type-url.js";
 
-export interface RelayedStreamOptions {
+export interface ProxiedStreamOptions {
   readonly downstream: ServerHttp2Stream;
   readonly protocol: DiscoveryProtocol;
   readonly handlers: Readonly<Record<string, ResourceHandler>>;
-  readonly events: RelayEvents;
+  readonly events: XdsProxyEvents;
   readonly log: Log;
   readonly health: () => Health | undefined;
   readonly onEnd: () => void;
@@ -25,8 +25,8 @@ const UNAVAILABLE = "14";
 const RESET_CANCEL = 8;
 
 /** One stream of Envoy's and the one to istiod that it is carried by. */
-export class RelayedStream {
-  readonly #options: RelayedStreamOptions;
+export class ProxiedStream {
+  readonly #options: ProxiedStreamOptions;
   readonly #fromEnvoy = new FrameReader();
   readonly #fromIstiod = new FrameReader();
   /** Requests that came before there was a connection to istiod. */
@@ -38,7 +38,7 @@ export class RelayedStream {
   #final: IncomingHttpHeaders | undefined;
   #status: { readonly code: string; readonly message: string } | undefined;
 
-  constructor(options: RelayedStreamOptions) {
+  constructor(options: ProxiedStreamOptions) {
     this.#options = options;
     const { downstream } = options;
     downstream.on("data", (bytes: Buffer) =>

@@ -2,7 +2,7 @@
  * Values by key on their way to one reader: a newer value takes the place of one that is not read yet, so a slow reader
  * costs no memory.
  */
-export class Mailbox<K, V> implements AsyncIterable<[K, V]> {
+export class CoalescingQueue<K, V> implements AsyncIterable<[K, V]> {
   readonly #values = new Map<K, V>();
   #wake: (() => void) | undefined;
   #state: "open" | "closed" | { readonly error: unknown } = "open";

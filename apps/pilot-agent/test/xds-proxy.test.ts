@@ -16,10 +16,10 @@ import { NameTableSchema } from "@istiod/istio-api/networking/nds/v1/nds";
 import { listenerType, nameTableType } from "@istiod/resources";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Relay, type RelayOptions } from "../src/relay/relay.js";
-import { HEALTH_TYPE } from "../src/relay/discovery-protocol.js";
+import { XdsProxy, type XdsProxyOptions } from "../src/xds-proxy/xds-proxy.js";
+import { HEALTH_TYPE } from "../src/xds-proxy/discovery-protocol.js";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
-import { typeUrlIn } from "../src/relay/type-url.js";
+import { typeUrlIn } from "../src/xds-proxy/type-url.js";
 import { FakeIstiod, put, scratch, TOKEN } from "./fakes.js";
 
 const CLUSTER_TYPE = "type.googleapis.com/envoy.config.cluster.v3.Cluster";
@@ -77,13 +77,13 @@ const connectUnix = (path: string) => connect(path);
 
 async function relayTo(
   istiod: FakeIstiod,
-  more: Partial<RelayOptions> = {},
-): Promise<{ relay: Relay; socket: string }> {
+  more: Partial<XdsProxyOptions> = {},
+): Promise<{ xdsProxy: XdsProxy; socket: string }> {
   const directory = await scratch();
   const socket = join(directory, "proxy", "XDS");
   await put(join(directory, "root.pem"), istiod.root);
   await put(join(directory, "token"), `${TOKEN}\n`);
-  const relay = new Relay({
+  const xdsProxy = new XdsProxy({
     socket,
     upstream: {
       address: `127.0.0.1:${istiod.port}`,
@@ -94,8 +94,8 @@ async function relayTo(
     },
     ...more,
   });
-  await relay.start();
-  return { relay, socket };
+  await xdsProxy.start();
+  return { xdsProxy, socket };
 }
 
 const cluster = (name: string, padding = 0) => ({
@@ -104,7 +104,7 @@ const cluster = (name: string, padding = 0) => ({
   resource: anyPack(ClusterSchema, create(ClusterSchema, { name, altStatName: "x".repeat(padding) })),
 });
 
-describe("the relay", () => {
+describe("the xDS proxy", () => {
   it("carries delta streams both ways, with the workload's token", async () => {
     const seen: DeltaDiscoveryRequest[] = [];
     const istiod = await FakeIstiod.start({
@@ -116,7 +116,7 @@ describe("the relay", () => {
         }
       },
     });
-    const { relay, socket } = await relayTo(istiod);
+    const { xdsProxy, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, DELTA);
     envoy.ask({
       typeUrl: CLUSTER_TYPE,
@@ -141,7 +141,7 @@ describe("the relay", () => {
     });
     envoy.leave();
     await expect.poll(() => istiod.sessions.size).toBe(0);
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it("passes bytes on as they are, also fields that it does not know", async () => {
@@ -158,7 +158,7 @@ describe("the relay", () => {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const socket = join(await scratch(), "XDS");
-    const relay = new Relay({
+    const xdsProxy = new XdsProxy({
       socket,
       upstream: {
         address: `127.0.0.1:${(server.address() as { port: number }).port}`,
@@ -166,7 +166,7 @@ describe("the relay", () => {
         clusterId: "",
       },
     });
-    await relay.start();
+    await xdsProxy.start();
     const session = http2.connect("http://agent", { createConnection: () => connectUnix(socket) });
     session
       .request({ ":method": "POST", ":path": DELTA, "content-type": "application/grpc" })
@@ -174,7 +174,7 @@ describe("the relay", () => {
     await expect.poll(() => received.length).toBe(1);
     expect(received[0]!.equals(withUnknown)).toBe(true);
     session.destroy();
-    await relay.close();
+    await xdsProxy.close();
     server.close();
   });
 
@@ -192,7 +192,7 @@ describe("the relay", () => {
     });
     const ended: string[] = [];
     let failures = 0;
-    const { relay, socket } = await relayTo(istiod, {
+    const { xdsProxy, socket } = await relayTo(istiod, {
       events: { terminated: (side, how) => ended.push(`${side} ${how}`), connectionFailed: () => failures++ },
     });
     const first = new FakeEnvoy(socket, DELTA);
@@ -216,7 +216,7 @@ describe("the relay", () => {
     await expect.poll(() => third.messages.length).toBe(1);
     expect(streams).toBe(2);
     expect(versions.at(-1)).toEqual({ a: "v1" });
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it("hands on istiod's own status", async () => {
@@ -226,12 +226,12 @@ describe("the relay", () => {
         throw new ConnectError("not today: 50% full", Code.PermissionDenied);
       },
     });
-    const { relay, socket } = await relayTo(istiod);
+    const { xdsProxy, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, SOTW);
     envoy.askAll({ typeUrl: CLUSTER_TYPE });
     await expect.poll(() => envoy.trailers?.["grpc-status"]).toBe("7");
     expect(decodeURIComponent(String(envoy.trailers?.["grpc-message"]))).toBe("not today: 50% full");
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it.each([
@@ -269,7 +269,7 @@ describe("the relay", () => {
         },
       });
       const taken: string[] = [];
-      const { relay, socket } = await relayTo(istiod, {
+      const { xdsProxy, socket } = await relayTo(istiod, {
         handlers: { [nameTableType]: (resource) => taken.push(resource.typeUrl) },
       });
       const envoy = new FakeEnvoy(socket, path);
@@ -283,7 +283,7 @@ describe("the relay", () => {
       expect(answers[0]!.errorDetail).toBeUndefined();
       expect(taken).toEqual([nameTableType]);
       expect(envoy.messages).toEqual([]);
-      await relay.close();
+      await xdsProxy.close();
     },
   );
 
@@ -303,7 +303,7 @@ describe("the relay", () => {
         }
       },
     });
-    const { relay, socket } = await relayTo(istiod, {
+    const { xdsProxy, socket } = await relayTo(istiod, {
       handlers: {
         [nameTableType]: () => {
           throw new Error("no such table");
@@ -315,7 +315,7 @@ describe("the relay", () => {
     await expect.poll(() => answers.length).toBe(1);
     expect(answers[0]).toMatchObject({ typeUrl: nameTableType, errorDetail: { message: "no such table" } });
     expect(envoy.messages).toEqual([]);
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it("reports the application's health, and again after each reconnection", async () => {
@@ -326,17 +326,17 @@ describe("the relay", () => {
           if (request.typeUrl === HEALTH_TYPE) reports.push(request.errorDetail?.message);
       },
     });
-    const { relay, socket } = await relayTo(istiod);
-    relay.reportHealth({ healthy: false, reason: "no answer" });
+    const { xdsProxy, socket } = await relayTo(istiod);
+    xdsProxy.reportHealth({ healthy: false, reason: "no answer" });
     const first = new FakeEnvoy(socket, DELTA);
     first.ask({ typeUrl: listenerType });
     await expect.poll(() => reports).toEqual(["no answer"]);
-    relay.reportHealth({ healthy: true });
+    xdsProxy.reportHealth({ healthy: true });
     await expect.poll(() => reports).toEqual(["no answer", undefined]);
     first.leave();
     new FakeEnvoy(socket, DELTA).ask({ typeUrl: listenerType });
     await expect.poll(() => reports).toEqual(["no answer", undefined, undefined]);
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it("carries a push of many megabytes to an Envoy that reads slowly without keeping it all", async () => {
@@ -351,7 +351,7 @@ describe("the relay", () => {
         }
       },
     });
-    const { relay, socket } = await relayTo(istiod);
+    const { xdsProxy, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, DELTA);
     envoy.pause();
     envoy.ask({ typeUrl: CLUSTER_TYPE });
@@ -373,15 +373,15 @@ describe("the relay", () => {
     expect(fromBinary(DeltaDiscoveryResponseSchema, envoy.messages[count - 1]!).resources[0]!.name).toBe(
       `c${count - 1}`,
     );
-    await relay.close();
+    await xdsProxy.close();
   });
 
   it("does not answer other methods", async () => {
     const istiod = await FakeIstiod.start();
-    const { relay, socket } = await relayTo(istiod);
+    const { xdsProxy, socket } = await relayTo(istiod);
     const envoy = new FakeEnvoy(socket, "/envoy.service.cluster.v3.ClusterDiscoveryService/DeltaClusters");
     await expect.poll(() => envoy.trailers?.["grpc-status"]).toBe("12");
-    await relay.close();
+    await xdsProxy.close();
   });
 });
 

@@ -3,10 +3,10 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { RemoteService } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { isTrue } from "../node/metadata.js";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
-import { cluster, collector, http2Options } from "./cluster.js";
+import { cluster, collector, http2Options } from "./cluster-config.js";
 import { collectorAddress } from "./collector-address.js";
 import { object, socketAddress, typed } from "./json.js";
-import type { Networks } from "./networks.js";
+import type { NetworkSettings } from "./network-settings.js";
 import { tracer } from "./tracing.js";
 import { upstreamTls } from "./upstream-tls.js";
 
@@ -14,7 +14,7 @@ import { upstreamTls } from "./upstream-tls.js";
 const NO_LIMIT = { max_connections: 100000, max_pending_requests: 100000, max_requests: 100000 };
 
 /** The clusters that Envoy knows before istiod tells it any. */
-export function staticClusters(inputs: BootstrapInputs, networks: Networks): JsonValue[] {
+export function staticClusters(inputs: BootstrapInputs, networks: NetworkSettings): JsonValue[] {
   const { proxyConfig, node, filesSocket } = inputs;
   const trace = tracer(inputs);
   return [
@@ -73,7 +73,7 @@ function remote(
   name: string,
   service: RemoteService | undefined,
   inputs: BootstrapInputs,
-  networks: Networks,
+  networks: NetworkSettings,
 ): JsonValue[] {
   if (!service || service.address === "") return [];
   const keepalive = service.tcpKeepalive;

@@ -9,13 +9,13 @@ import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
 import { splitAddress } from "../proxy-config/load.js";
 import type { Proxy } from "../proxy.js";
-import type { ResourceHandler } from "../relay/agent-side.js";
+import type { ResourceHandler } from "../xds-proxy/agent-resources.js";
 import type { AgentMetrics } from "../status/metrics.js";
 import { DnsServer } from "./dns-server.js";
 import { NameLookup } from "./name-table.js";
 import { readResolvConf } from "./resolv-conf.js";
 
-export interface NameServiceOptions {
+export interface DnsServiceOptions {
   readonly options: Options;
   readonly proxy: Proxy;
   readonly metrics: AgentMetrics;
@@ -24,15 +24,15 @@ export interface NameServiceOptions {
 }
 
 /** The agent's DNS: a server, and the table of names that istiod sends for it. */
-export class NameService {
-  /** For the relay: takes istiod's table of names. */
+export class DnsService {
+  /** For the xDS proxy: takes istiod's table of names. */
   readonly handlers: Readonly<Record<string, ResourceHandler>>;
-  readonly #setup: NameServiceOptions;
+  readonly #setup: DnsServiceOptions;
   #server: DnsServer | undefined;
   #search: readonly string[] = [];
   #table: NameTable | undefined;
 
-  constructor(setup: NameServiceOptions) {
+  constructor(setup: DnsServiceOptions) {
     this.#setup = setup;
     this.handlers = {
       [nameTableType]: (resource) => {
