@@ -1,14 +1,10 @@
-import { defineConfig } from "vitest/config";
+import base from "./vitest.base.js";
 
-export default defineConfig({
-  resolve: { conditions: ["@istiod/source"] },
-  ssr: { resolve: { conditions: ["@istiod/source"] } },
+/** The tests of all projects in one pool of processes, as `npm test` runs them. */
+export default {
+  ...base,
   test: {
+    ...base.test,
     include: ["packages/*/test/**/*.test.ts", "apps/*/test/**/*.test.ts", "tools/*/test/**/*.test.ts"],
-    reporters: ["default", "./tools/test/counts-reporter.mjs"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    pool: "forks",
-    maxWorkers: 2,
   },
-});
+};

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const projects = ["packages", "apps", "tools"].flatMap((group) =>
@@ -11,6 +11,9 @@ const projects = ["packages", "apps", "tools"].flatMap((group) =>
 );
 /** Where a package keeps the example that its README shows first: there it is type-checked and linted like a test. */
 const file = (project: string): string => join(root, project, "test", "readme-example.ts");
+
+// Paths in examples are relative to the repository, wherever the tests were started.
+beforeAll(() => process.chdir(root));
 
 it("every package shows an example", () => {
   expect(projects.filter((project) => project.startsWith("packages/") && !existsSync(file(project)))).toEqual([]);
