@@ -25,41 +25,29 @@ const offeredSeconds = 10;
 export function renderPage(model: StatusModel, { refreshSeconds }: PageOptions = {}): string {
   const assessment = assess(model);
   const { markup } = html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>
-          ${assessment.attention.length > 0 && `(${assessment.attention.length}) `}istiod ${model.instance.name}:
-          ${headline(assessment)}
-        </title>
-        <link rel="icon" href="${icon(assessment.state)}" />
-        ${refreshSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}" /></noscript> `}
-        <style>
-          ${style}
-        </style>
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to the status</a>
-        <header>
-          <h1>istiod</h1>
-          <p id="moment">
-            as of <time datetime="${isoTime(model.at)}">${isoTime(model.at).replace("T", " ").slice(0, 19)} UTC</time>
-          </p>
-          <nav aria-label="View">${refreshLink(refreshSeconds)} <a href="${asJson}">JSON</a></nav>
-        </header>
-        <p id="unreachable" role="alert" hidden>istiod does not answer: this is its last state.</p>
-        <main id="main" tabindex="-1">${sections(model, assessment)}</main>
-        ${
-          refreshSeconds !== undefined &&
-          html`<script data-seconds="${refreshSeconds}">
-            ${refreshScript};
-          </script> `
-        }
-      </body>
-    </html> `;
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${assessment.attention.length > 0 && `(${assessment.attention.length}) `}istiod ${model.instance.name}: ${headline(assessment)}</title>
+<link rel="icon" href="${icon(assessment.state)}">
+${refreshSeconds !== undefined && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>\n`}<style>${style}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the status</a>
+<header>
+<h1>istiod</h1>
+<p id="moment">as of <time datetime="${isoTime(model.at)}">${isoTime(model.at).replace("T", " ").slice(0, 19)} UTC</time></p>
+<nav aria-label="View">${refreshLink(refreshSeconds)} <a href="${asJson}">JSON</a></nav>
+</header>
+<p id="unreachable" role="alert" hidden>istiod does not answer: this is its last state.</p>
+<main id="main" tabindex="-1">
+${sections(model, assessment)}</main>
+${refreshSeconds !== undefined && html`<script data-seconds="${refreshSeconds}">${refreshScript}</script>\n`}</body>
+</html>
+`;
   return markup;
 }
 

@@ -34,34 +34,24 @@ export const asJson = "?format=json";
  */
 export function table<T>({ caption, columns, rows, isTrouble = () => false }: TableOptions<T>): Html {
   const number = ({ isNumber }: Column<T>): HtmlValue => isNumber === true && html` class="number"`;
-  const head = columns.map(
-    (column) => html`<th role="columnheader" scope="col" ${number(column)}>${column.label}</th>`,
-  );
+  const head = columns.map((column) => html`<th role="columnheader" scope="col"${number(column)}>${column.label}</th>`);
   const body = rows.map(
     (row) =>
-      html`<tr role="row" ${isTrouble(row) && html` class="trouble"`}>
-        ${columns.map((column, at) => cell(column, row, at === 0, number(column)))}
-      </tr> `,
+      html`<tr role="row"${isTrouble(row) && html` class="trouble"`}>${columns.map((column, at) => cell(column, row, at === 0, number(column)))}</tr>\n`,
   );
   return html`<table role="table">
-    <caption>
-      ${caption}
-    </caption>
-    <thead role="rowgroup">
-      <tr role="row">
-        ${head}
-      </tr>
-    </thead>
-    <tbody role="rowgroup">
-      ${body}
-    </tbody>
-  </table> `;
+<caption>${caption}</caption>
+<thead role="rowgroup"><tr role="row">${head}</tr></thead>
+<tbody role="rowgroup">
+${body}</tbody>
+</table>
+`;
 }
 
 function cell<T>({ label, cell: content }: Column<T>, row: T, isName: boolean, attributes: HtmlValue): Html {
   return isName
-    ? html`<th role="rowheader" scope="row" ${attributes}>${content(row)}</th>`
-    : html`<td role="cell" data-label="${label}" ${attributes}>${content(row)}</td>`;
+    ? html`<th role="rowheader" scope="row"${attributes}>${content(row)}</th>`
+    : html`<td role="cell" data-label="${label}"${attributes}>${content(row)}</td>`;
 }
 
 /** The first of a list, and a line about the rest. */
@@ -73,8 +63,7 @@ export function bounded<T>(
   const rest = list.length - most;
   return rest <= 0
     ? show(list)
-    : html`${show(list.slice(0, most))}
-        <p class="more">and ${link(href, `${counted(rest, `more ${one}`, `more ${many}`)}`)}</p> `;
+    : html`${show(list.slice(0, most))}<p class="more">and ${link(href, `${counted(rest, `more ${one}`, `more ${many}`)}`)}</p>\n`;
 }
 
 /** The first of a list of names, and how many more there are. */
@@ -106,7 +95,7 @@ export function mark(level: Level, text: HtmlValue): Html {
 
 export function section(id: string, title: string, note: HtmlValue, content: Html): Html {
   return html`<section id="${id}" aria-labelledby="${id}-title">
-    <h2 id="${id}-title">${title}${note !== undefined && note !== false && html` <small>${note}</small>`}</h2>
-    ${content}
-  </section> `;
+<h2 id="${id}-title">${title}${note !== undefined && note !== false && html` <small>${note}</small>`}</h2>
+${content}</section>
+`;
 }

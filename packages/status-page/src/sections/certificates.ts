@@ -10,7 +10,7 @@ export function certificatesSection(certificates: readonly AssessedCertificate[]
       "certificates",
       "Certificates",
       undefined,
-      html`<p class="empty">None: this istiod signs no certificates and serves no TLS.</p> `,
+      html`<p class="empty">None: this istiod signs no certificates and serves no TLS.</p>\n`,
     );
   const columns = [
     { label: "Certificate", cell: ({ role }: AssessedCertificate) => short(role) },

@@ -11,7 +11,7 @@ export function changesSection({ at, changes, more }: StatusModel): Html {
       "changes",
       "Last changes",
       undefined,
-      html`<p class="empty">Nothing changed since this istiod started.</p> `,
+      html`<p class="empty">Nothing changed since this istiod started.</p>\n`,
     );
   const bound = { most: 10, href: more?.changes ?? asJson, one: "change" };
   const rows = (shown: readonly ChangeStatus[]): Html =>

@@ -32,36 +32,24 @@ export function objectsSection({ objects }: StatusModel): Html {
   const total = present.reduce((sum, { count }) => sum + count, 0);
   const kinds = present.map(
     ({ kind, group, count }) =>
-      html`<div>
-        <dt>${kind}${group !== "" && html` <span class="note">${group}</span>`}</dt>
-        <dd>${count.toLocaleString("en-US")}</dd>
-      </div> `,
+      html`<div><dt>${kind}${group !== "" && html` <span class="note">${group}</span>`}</dt><dd>${count.toLocaleString("en-US")}</dd></div>\n`,
   );
   return section(
     "objects",
     "Objects",
     `${counted(total, "object")} of ${counted(present.length, "kind")}`,
-    html`<dl class="kinds">${kinds}</dl> `,
+    html`<dl class="kinds">\n${kinds}</dl>\n`,
   );
 }
 
 /** Pages with more. */
 export function pagesSection({ pages, documentation }: StatusModel): Html {
   const list = (links: readonly Link[]): Html =>
-    html`<ul class="links">
-      ${links.map(({ href, label, about }) => html`<li>${link(href, label)} <span class="note">${about}</span></li> `)}
-    </ul> `;
+    html`<ul class="links">\n${links.map(({ href, label, about }) => html`<li>${link(href, label)} <span class="note">${about}</span></li>\n`)}</ul>\n`;
   return section(
     "pages",
     "More",
     undefined,
-    html`<nav aria-label="Debug pages">${list(pages)}</nav>
-      ${
-        documentation.length > 0 &&
-        html`<nav aria-label="Documentation">
-          <h3>Documentation</h3>
-          ${list(documentation)}
-        </nav> `
-      }`,
+    html`<nav aria-label="Debug pages">\n${list(pages)}</nav>\n${documentation.length > 0 && html`<nav aria-label="Documentation">\n<h3>Documentation</h3>\n${list(documentation)}</nav>\n`}`,
   );
 }

@@ -27,35 +27,20 @@ export function overview(model: StatusModel, assessment: Assessment): Html {
     ["Instance", name],
     [
       "Up",
-      html`<time datetime="${isoTime(startedAt)}" title="since ${isoTime(startedAt)}"
-        >${duration(at - startedAt)}</time
-      >`,
+      html`<time datetime="${isoTime(startedAt)}" title="since ${isoTime(startedAt)}">${duration(at - startedAt)}</time>`,
     ],
     ["Configuration", html`revision ${configRevision}`],
     ["State", waitingFor.length === 0 ? mark("ok", "ready") : mark("error", `waiting for ${waitingFor.join(", ")}`)],
   ];
   const attention = assessment.attention.map(
-    ({ level, text, section }) => html`<li><a class="mark ${level}" href="#${section}">${text}</a></li> `,
+    ({ level, text, section }) => html`<li><a class="mark ${level}" href="#${section}">${text}</a></li>\n`,
   );
   return html`<section id="instance" class="overview ${assessment.state}" aria-labelledby="instance-title">
-      <h2 id="instance-title">${headline(assessment)}</h2>
-      ${
-        attention.length > 0 &&
-        html`<ul class="attention">
-          ${attention}
-        </ul> `
-      }
-      <dl class="facts">
-        ${facts.map(
-          ([label, value]) =>
-            html`<div>
-              <dt>${label}</dt>
-              <dd>${value}</dd>
-            </div> `,
-        )}
-      </dl>
-    </section>
-    ${tiles(model, assessment)}`;
+<h2 id="instance-title">${headline(assessment)}</h2>
+${attention.length > 0 && html`<ul class="attention">\n${attention}</ul>\n`}<dl class="facts">
+${facts.map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>\n`)}</dl>
+</section>
+${tiles(model, assessment)}`;
 }
 
 /** The figures that tell most, each with a link to its section. */
@@ -68,14 +53,15 @@ function tiles({ at, changes, sources }: StatusModel, assessment: Assessment): H
   const finding = findings?.[0]?.level;
   const nacks = rejections.reduce((sum, group) => sum + group.proxies.length, 0);
   return html`<nav class="tiles" aria-label="Summary">
-    ${tile("Proxies in sync", `${proxyCounts.synced} / ${proxyCounts.total}`, proxyCounts.rejected > 0 ? "error" : proxies.length > proxyCounts.synced ? "idle" : "ok", "proxies")}
-    ${tile("NACKs", nacks, nacks > 0 ? "error" : "ok", rejections.length > 0 && "rejections")}
-    ${tile("Problems", problems.length, worst, problems.length > 0 && "problems")}
-    ${findings !== undefined && tile("Findings", findings.length, finding === "Error" ? "error" : finding === "Warning" ? "warning" : "ok", findings.length > 0 && "findings")}
-    ${tile("Last change", last === undefined ? "none" : relativeTime(last.at, at), last !== undefined && last.rejections > 0 ? "error" : "ok", "changes")}
-    ${tile("Certificates", late?.brief ?? (certificates.length === 0 ? "none" : "valid"), late === undefined ? "ok" : "error", "certificates")}
-    ${tile("Sources current", `${current} / ${sources.length}`, current < sources.length ? "error" : "ok", "sources")}
-  </nav> `;
+${tile("Proxies in sync", `${proxyCounts.synced} / ${proxyCounts.total}`, proxyCounts.rejected > 0 ? "error" : proxies.length > proxyCounts.synced ? "idle" : "ok", "proxies")}
+${tile("NACKs", nacks, nacks > 0 ? "error" : "ok", rejections.length > 0 && "rejections")}
+${tile("Problems", problems.length, worst, problems.length > 0 && "problems")}
+${findings !== undefined && tile("Findings", findings.length, finding === "Error" ? "error" : finding === "Warning" ? "warning" : "ok", findings.length > 0 && "findings")}
+${tile("Last change", last === undefined ? "none" : relativeTime(last.at, at), last !== undefined && last.rejections > 0 ? "error" : "ok", "changes")}
+${tile("Certificates", late?.brief ?? (certificates.length === 0 ? "none" : "valid"), late === undefined ? "ok" : "error", "certificates")}
+${tile("Sources current", `${current} / ${sources.length}`, current < sources.length ? "error" : "ok", "sources")}
+</nav>
+`;
 }
 
 function tile(label: string, value: HtmlValue, level: Level, section: string | false): Html {

@@ -13,26 +13,17 @@ export function problemsSection(problems: readonly ProblemStatus[]): Html {
     "problems",
     "Configuration problems",
     counted(problems.length, "problem"),
-    bounded(
-      problems,
-      bound,
-      (shown) =>
-        html`<ol class="faults">
-          ${shown.map(problemEntry)}
-        </ol> `,
-    ),
+    bounded(problems, bound, (shown) => html`<ol class="faults">\n${shown.map(problemEntry)}</ol>\n`),
   );
 }
 
 function problemEntry({ severity, file, line, object, field, message }: ProblemStatus): Html {
   return html`<li class="${severity}">
-    <p>
-      <strong>${severity === "error" ? "Error" : "Warning"}</strong>
-      ${object !== "" && html`<span class="name">${object}</span>`}
-    </p>
-    <p class="quote">${field !== "" && html`<span class="field">${field}</span>: `}${quoted(message)}</p>
-    <p class="note place">${line > 0 ? `${file}:${line}` : file}</p>
-  </li> `;
+<p><strong>${severity === "error" ? "Error" : "Warning"}</strong> ${object !== "" && html`<span class="name">${object}</span>`}</p>
+<p class="quote">${field !== "" && html`<span class="field">${field}</span>: `}${quoted(message)}</p>
+<p class="note place">${line > 0 ? `${file}:${line}` : file}</p>
+</li>
+`;
 }
 
 /** Messages about objects that are accepted. */
@@ -43,23 +34,16 @@ export function findingsSection(findings: readonly Finding[]): Html {
     "findings",
     "Findings",
     "about accepted objects",
-    bounded(
-      findings,
-      bound,
-      (shown) =>
-        html`<ol class="faults">
-          ${shown.map(findingEntry)}
-        </ol> `,
-    ),
+    bounded(findings, bound, (shown) => html`<ol class="faults">\n${shown.map(findingEntry)}</ol>\n`),
   );
 }
 
 function findingEntry({ code, level, origin, reference, message }: Finding): Html {
   return html`<li class="${level.toLowerCase()}">
-    <p><strong>${level}</strong> ${link(explanationOf(code), code)} <span class="name">${origin}</span></p>
-    <p class="quote">${quoted(message)}</p>
-    ${reference !== "" && html`<p class="note place">${reference}</p> `}
-  </li> `;
+<p><strong>${level}</strong> ${link(explanationOf(code), code)} <span class="name">${origin}</span></p>
+<p class="quote">${quoted(message)}</p>
+${reference !== "" && html`<p class="note place">${reference}</p>\n`}</li>
+`;
 }
 
 /** Istio's page about a code of its analyzers. */

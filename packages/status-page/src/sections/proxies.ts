@@ -24,7 +24,7 @@ export function proxiesSection({ at, more }: StatusModel, { proxies, proxyCounts
     "proxies",
     "Proxies",
     proxies.length > 0 && summary(proxyCounts),
-    proxies.length > 0 ? content : html`<p class="empty">No proxy is connected to this istiod.</p> `,
+    proxies.length > 0 ? content : html`<p class="empty">No proxy is connected to this istiod.</p>\n`,
   );
 }
 
@@ -77,9 +77,7 @@ const levels: Readonly<Record<TypeStatus["state"], Level>> = {
 
 function stateOf(type: TypeStatus | undefined, at: number): Html {
   if (type === undefined)
-    return html`<span class="unsubscribed"
-      ><span aria-hidden="true">–</span><span class="hidden">not subscribed</span></span
-    >`;
+    return html`<span class="unsubscribed"><span aria-hidden="true">–</span><span class="hidden">not subscribed</span></span>`;
   const text = type.state === "rejected" ? "NACK" : type.state;
   return mark(
     levels[type.state],

@@ -14,24 +14,14 @@ export function rejectionsSection(groups: readonly RejectionGroup[], at: number)
     "rejections",
     "NACKs",
     `${counted(total, "rejected response")}: the last accepted configuration stays active`,
-    bounded(
-      groups,
-      bound,
-      (shown) =>
-        html`<ol class="faults">
-          ${shown.map((group) => entry(group, at))}
-        </ol> `,
-    ),
+    bounded(groups, bound, (shown) => html`<ol class="faults">\n${shown.map((group) => entry(group, at))}</ol>\n`),
   );
 }
 
 function entry({ type, reason, resources, causes, proxies, at: last }: RejectionGroup, at: number): Html {
   return html`<li class="error">
-    <p>
-      <strong>${type}</strong> rejected by ${counted(proxies.length, "proxy", "proxies")}:
-      ${someOf(proxies, proxies.length, 5)} <span class="note">${relativeTime(last, at)}</span>
-    </p>
-    <p class="quote">${quoted(reason)}</p>
-    ${resources.length > 0 && html`<p class="note">${resources.length === 1 ? "Resource" : "Resources"}: ${someOf(resources, resources.length, 5)}</p> `}${causes.length > 0 && html`<p class="note">After a change of ${someOf(causes, causes.length, 5)}</p> `}
-  </li> `;
+<p><strong>${type}</strong> rejected by ${counted(proxies.length, "proxy", "proxies")}: ${someOf(proxies, proxies.length, 5)} <span class="note">${relativeTime(last, at)}</span></p>
+<p class="quote">${quoted(reason)}</p>
+${resources.length > 0 && html`<p class="note">${resources.length === 1 ? "Resource" : "Resources"}: ${someOf(resources, resources.length, 5)}</p>\n`}${causes.length > 0 && html`<p class="note">After a change of ${someOf(causes, causes.length, 5)}</p>\n`}</li>
+`;
 }
