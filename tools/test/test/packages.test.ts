@@ -13,6 +13,7 @@ interface PackageJson {
   readonly files?: readonly string[];
   readonly exports?: Readonly<Record<string, unknown>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly nx?: { readonly targets?: Readonly<Record<string, unknown>> };
 }
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -42,6 +43,11 @@ describe.each(published)("what is published of %s", (project) => {
       readme.includes(`\`${dependency}\``) || (dependency.startsWith("@istiod/") && readme.includes("`@istiod/*`"));
     expect(Object.keys(found.dependencies ?? {}).filter((dependency) => !named(dependency))).toEqual([]);
   });
+});
+
+it.each(projects)("%s has a cached test target, and tests that run in its directory", (project) => {
+  expect(Object.keys(packageJson(project).nx?.targets ?? {})).toContain("test");
+  expect(read(project, "vitest.config.ts")).toBe('export { default } from "../../vitest.base.js";\n');
 });
 
 it("the table of packages in the README has each once", () => {
