@@ -62,12 +62,12 @@ async function serve(options: Pick<KeepServingTlsOptions, "authority" | "files" 
   const kept: KeptServingTls = await keepServingTls({
     names: ["istiod.istio-system.svc"],
     debounce: 20,
-    onChange: context,
     onReload: (files) => events.push(`reloaded ${files.join(" ")}`),
     onError: (error: CaError) => events.push(`${error.code}: ${error.message}`),
     ...options,
   });
   context(kept.current());
+  kept.onChange(context);
   ends.push(() => kept.stop());
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   ends.push(() => server.close());
@@ -220,8 +220,8 @@ describe("the roots of clients", () => {
       authority,
       names: [],
       files: { certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") },
-      onChange: ({ clientCa }) => seen.push(clientCa),
     });
+    kept.onChange(({ clientCa }) => seen.push(clientCa));
     ends.push(() => kept.stop());
     authority.use(next.bundle);
     expect(seen).toEqual([next.bundle.rootsPem]);

@@ -28,8 +28,6 @@ export interface KeepServingTlsOptions {
   /** Milliseconds of quiet after which changed files are read. Default: 100. */
   readonly debounce?: number;
   readonly clock?: Clock;
-  /** Called after each change of the certificate or the roots, for the connections to come. */
-  readonly onChange: (tls: ServingTls) => void;
   /** Called with the names of files that are used from now on. */
   readonly onReload?: (files: readonly string[]) => void;
   /** Called when a certificate or file cannot be used; the last good one is kept. */
@@ -39,6 +37,11 @@ export interface KeepServingTlsOptions {
 /** The TLS settings of a server, kept fresh. */
 export interface KeptServingTls {
   current(): ServingTls;
+  /**
+   * Calls the listener after each change of the certificate or the roots, for new connections. Returns a function that
+   * stops this.
+   */
+  onChange(listener: (tls: ServingTls) => void): () => void;
   stop(): void;
 }
 
@@ -49,15 +52,15 @@ export interface KeptServingTls {
  * @throws CaError where the first certificate or roots cannot be had
  */
 export async function keepServingTls(options: KeepServingTlsOptions): Promise<KeptServingTls> {
-  const { authority, rootsFile, onChange } = options;
+  const { authority, rootsFile } = options;
+  const listeners = new Set<(tls: ServingTls) => void>();
   const stops: (() => void)[] = [];
   const stop = (): void => {
     for (const each of stops.splice(0)) each();
   };
   try {
-    let started = false;
     const changed = (): void => {
-      if (started) onChange(current());
+      for (const listener of [...listeners]) listener(current());
     };
     const roots = rootsFile === undefined ? (): string => "" : await followedRoots(options, rootsFile, changed, stops);
     const certificate = await (options.files === undefined
@@ -72,9 +75,12 @@ export async function keepServingTls(options: KeepServingTlsOptions): Promise<Ke
         ...(renewalDue !== undefined && { renewalDue }),
       };
     };
+    const onChange = (listener: (tls: ServingTls) => void): (() => void) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    };
     stops.push(authority.onChange(changed));
-    started = true;
-    return { current, stop };
+    return { current, onChange, stop };
   } catch (error) {
     stop();
     throw error;
