@@ -1,3 +1,4 @@
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Peer } from "./source.js";
 
 /** The two variants of the protocol: incremental and state-of-the-world. */
@@ -17,6 +18,7 @@ interface TypeFields extends ConnectionFields {
 /** A stream was admitted. */
 export interface ConnectEvent extends ConnectionFields {
   readonly kind: "connect";
+  readonly node: Node;
   readonly peer: Peer;
 }
 

@@ -1,4 +1,4 @@
-export type { Answer, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
+export type { Answer, OnDemandHandler, Peer, PeerTls, ResourceSource, SourceChange } from "./source.js";
 export type * from "./events.js";
 export type * from "./server.js";
 export type { SubscribedNames } from "./subscribed-names.js";

@@ -4,7 +4,7 @@ import type { ConnectRouter } from "@connectrpc/connect";
 import type { Attribution } from "./attribution.js";
 import type { Clock } from "./clock.js";
 import type { Rejection, Variant, XdsEvent } from "./events.js";
-import type { Peer } from "./source.js";
+import type { OnDemandHandler, Peer } from "./source.js";
 import type { SubscribedNames } from "./subscribed-names.js";
 import type { Call, CallHandler } from "./transport/call.js";
 
@@ -100,6 +100,8 @@ export interface Listening {
 export interface XdsServer {
   /** Adds a listener. */
   listen(options: ListenOptions): Promise<Listening>;
+  /** Adds a handler of on-demand types, asked after those that were added before it. Add handlers before listeners. */
+  handle(handler: OnDemandHandler): void;
   /** Accepts a call from a custom transport. */
   accept(call: Call): CallHandler;
   /** Returns the state of every admitted stream, oldest first. */

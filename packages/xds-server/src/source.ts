@@ -26,21 +26,26 @@ export interface ResourceSource<C = unknown> {
   /** Returns a resource that is not in the set of its type, for a client that subscribes to it by name. */
   lookup?(client: C, typeUrl: string, name: string): Resource | undefined;
 
-  /**
-   * Returns the response to a request of an on-demand type, such as a debug command; undefined for all other types.
-   * On-demand types are not subscribed to: each request is answered once.
-   *
-   * @param names the requested names; to be read only for on-demand types, and before this returns
-   * @throws ConnectError to end the stream with it
-   */
-  answer?(client: C, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined;
-
   /** Calls the listener after each change. Returns a function that stops this. */
   watch(listener: (change: SourceChange<C>) => void): () => void;
 
   /** Called when the stream of a client has ended. */
   close?(client: C): void;
 }
+
+/**
+ * Returns the response to a request of an on-demand type, such as a debug command; undefined for all other types.
+ * On-demand types are not subscribed to: each request is answered once.
+ *
+ * @param node the node of the stream, as the source admitted it
+ * @param names the requested names; to be read only for on-demand types, and before this returns
+ * @throws ConnectError to end the stream with it
+ */
+export type OnDemandHandler = (
+  node: Node,
+  typeUrl: string,
+  names: Iterable<string>,
+) => Answer | Promise<Answer> | undefined;
 
 /** The response to a request of an on-demand type. */
 export interface Answer {

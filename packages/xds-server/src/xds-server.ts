@@ -10,7 +10,7 @@ import type { ServerContext } from "./connection/server-context.js";
 import { endStreams, shuttingDown } from "./connection/shutdown.js";
 import { PushQueue } from "./push/push-queue.js";
 import type { Connection as ConnectionState, Listening, ListenOptions, XdsServer, XdsServerOptions } from "./server.js";
-import type { ResourceSource, SourceChange } from "./source.js";
+import type { OnDemandHandler, ResourceSource, SourceChange } from "./source.js";
 import type { Call, CallHandler } from "./transport/call.js";
 import { listen, type Listener } from "./transport/listen.js";
 import { BodyCache } from "./wire/body-cache.js";
@@ -49,6 +49,10 @@ class SourceServer<C> implements XdsServer {
     const listener = await listen(this, options, this.#context.clock);
     this.#listeners.add(listener);
     return listener;
+  }
+
+  handle(handler: OnDemandHandler): void {
+    this.#context.onDemand.push(handler);
   }
 
   accept(call: Call): CallHandler {
@@ -98,6 +102,7 @@ function serverContext<C>(
   return {
     source,
     connections,
+    onDemand: [],
     clock,
     admit,
     queue: new PushQueue({

@@ -7,7 +7,7 @@ import { DeltaStream } from "../protocol/delta-stream.js";
 import { SotwStream } from "../protocol/sotw-stream.js";
 import type { ResourceSource } from "../source.js";
 import type { Call } from "../transport/call.js";
-import { OnDemandTypes } from "./on-demand-types.js";
+import { type AnswerOf, OnDemandTypes } from "./on-demand-types.js";
 import type { ServerContext } from "./server-context.js";
 import { StreamEvents } from "./stream-events.js";
 
@@ -55,10 +55,18 @@ export async function admitStream<C>(
   const noncePrefix = `${context.processPrefix}${number.toString(36)}.`;
   const options = { source: clientSource, attribution, clock, noncePrefix };
   const protocol: AdsStream = method.variant === "delta" ? new DeltaStream(options) : new SotwStream(options);
-  const answerOf =
-    source.answer && ((typeUrl: string, names: Iterable<string>) => source.answer?.(client, typeUrl, names));
-  const onDemand = new OnDemandTypes(answerOf, (answer) => `${id}.${answer.toString(36)}`);
+  const onDemand = new OnDemandTypes(answerOf(context, node), (answer) => `${id}.${answer.toString(36)}`);
   return { id, node, client, protocol, attribution, onDemand, events, at: clock.now() };
+}
+
+function answerOf<C>({ onDemand }: ServerContext<C>, node: Node): AnswerOf {
+  return (typeUrl, names) => {
+    for (const handler of onDemand) {
+      const answer = handler(node, typeUrl, names);
+      if (answer !== undefined) return answer;
+    }
+    return undefined;
+  };
 }
 
 function bindSource<C>(source: ResourceSource<C>, client: C, failed: ClientSource["failed"]): ClientSource {

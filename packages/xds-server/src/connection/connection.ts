@@ -133,7 +133,7 @@ export class Connection<C = unknown> implements CallHandler, PushTarget, Managed
       const stream = await admitStream(this.#context, this.#call, message.node, () => this.#ended);
       this.#stream = stream;
       this.#context.connections.opened(this, stream.client);
-      stream.events.connected(this.#call.peer);
+      stream.events.connected(stream.node, this.#call.peer);
       await this.#apply(stream, message, bytes);
     } catch (error) {
       this.#fail(asConnectError(error));

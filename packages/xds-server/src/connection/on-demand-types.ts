@@ -1,18 +1,18 @@
 import type { Answer } from "../source.js";
 import type { XdsRequest } from "../wire/request.js";
 
-/** Asks the source for a response; undefined for types that are subscribed to. */
+/** Asks the handlers for a response; undefined for types that are subscribed to. */
 export type AnswerOf = (typeUrl: string, names: Iterable<string>) => Answer | Promise<Answer> | undefined;
 
 /** On-demand types on one stream: each request is answered once, without a subscription. */
 export class OnDemandTypes {
-  readonly #answerOf: AnswerOf | undefined;
+  readonly #answerOf: AnswerOf;
   readonly #nonceOf: (number: number) => string;
   #answers = 0;
   /** Names of the last answered request by type, joined. */
   readonly #answered = new Map<string, string>();
 
-  constructor(answerOf: AnswerOf | undefined, nonceOf: (number: number) => string) {
+  constructor(answerOf: AnswerOf, nonceOf: (number: number) => string) {
     this.#answerOf = answerOf;
     this.#nonceOf = nonceOf;
   }
@@ -30,7 +30,7 @@ export class OnDemandTypes {
     const requested = previous === undefined ? undefined : [...names].join("\n");
     const repeats = requested === "" || requested === previous;
     if (previous !== undefined && responseNonce !== "" && repeats) return { answer: undefined };
-    const answer = this.#answerOf?.(typeUrl, names);
+    const answer = this.#answerOf(typeUrl, names);
     if (answer === undefined) return undefined;
     this.#answered.set(typeUrl, requested ?? [...names].join("\n"));
     return { answer };

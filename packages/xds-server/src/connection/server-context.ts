@@ -2,7 +2,7 @@ import type { Attribution } from "../attribution.js";
 import type { Clock } from "../clock.js";
 import type { XdsEvent } from "../events.js";
 import type { PushQueue } from "../push/push-queue.js";
-import type { ResourceSource } from "../source.js";
+import type { OnDemandHandler, ResourceSource } from "../source.js";
 import type { BodyCache } from "../wire/body-cache.js";
 import type { ConnectionRegistry } from "./connection-registry.js";
 
@@ -10,6 +10,8 @@ import type { ConnectionRegistry } from "./connection-registry.js";
 export interface ServerContext<C> {
   readonly source: ResourceSource<C>;
   readonly connections: ConnectionRegistry<C>;
+  /** Handlers of on-demand types, in the order in which they are asked. */
+  readonly onDemand: OnDemandHandler[];
   readonly queue: PushQueue;
   readonly bodies: BodyCache;
   readonly attribution: Attribution;

@@ -1,3 +1,4 @@
+import type { Node } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import type { Carried, Variant, XdsEvent } from "../events.js";
 import type { XdsResponse } from "../protocol/ads-stream.js";
 import type { Receipt } from "../protocol/receipt.js";
@@ -20,8 +21,8 @@ export class StreamEvents {
     this.#variant = variant;
   }
 
-  connected(peer: Peer): void {
-    this.#observe({ kind: "connect", ...this.#stream, peer });
+  connected(node: Node, peer: Peer): void {
+    this.#observe({ kind: "connect", ...this.#stream, node, peer });
   }
 
   /** @param cause the error that ended the stream, if any */
