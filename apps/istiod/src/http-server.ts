@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import type { ListenAddress } from "./flags.js";
 
 /** Answers one path. */
@@ -7,52 +8,90 @@ export type Route = (
   response: ServerResponse,
 ) => void | Promise<void>;
 
-/** Why a request is not answered. */
+/** The reason for rejecting a request. */
 export interface Refusal {
   /** An HTTP status. */
   readonly status: number;
   readonly message: string;
 }
 
-/** Whether a request may be answered; where not, the reason. */
+/** Returns the reason for rejecting a request; undefined if it is allowed. */
 export type Guard = (request: IncomingMessage, path: string) => Refusal | undefined | Promise<Refusal | undefined>;
 
-/** Serves a table of paths; a path that ends in `/` answers everything below it. */
-export async function serveHttp(at: ListenAddress, routes: ReadonlyMap<string, Route>, guard: Guard): Promise<Server> {
-  const server = createServer((http, response) => {
-    void answer(routes, guard, http, response).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
-      response.end(`${error instanceof Error ? error.message : String(error)}\n`);
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(at.port, at.host, () => resolve());
-  });
-  return server;
+/** The routes of a server by path, and the guard in front of them. */
+export interface Site {
+  readonly routes: ReadonlyMap<string, Route>;
+  readonly guard: Guard;
 }
 
-async function answer(
-  routes: ReadonlyMap<string, Route>,
-  guard: Guard,
-  http: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
-  const url = new URL(http.url ?? "/", "http://localhost");
-  const route = routes.get(url.pathname);
-  if (!route) {
+/** An HTTP server of a site that can be replaced while it listens. */
+export class HttpServer {
+  readonly #server: Server;
+  #site: Site;
+
+  private constructor(site: Site) {
+    this.#site = site;
+    this.#server = createServer((request, response) => {
+      void answer(this.#site, request, response).catch((error: unknown) => {
+        if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });
+        response.end(`${error instanceof Error ? error.message : String(error)}\n`);
+      });
+    });
+  }
+
+  /** Resolves when the server listens. Rejects with the system's error if it cannot. */
+  static async listen({ host, port }: ListenAddress, site: Site): Promise<HttpServer> {
+    const server = new HttpServer(site);
+    await new Promise<void>((resolve, reject) => {
+      server.#server.once("error", reject);
+      server.#server.listen(port, host, resolve);
+    });
+    return server;
+  }
+
+  /** The address that the server listens on. */
+  get address(): { readonly host: string; readonly port: number } {
+    const { address, port } = this.#server.address() as AddressInfo;
+    return { host: address, port };
+  }
+
+  /** Answers requests from now on by another site. */
+  serve(site: Site): void {
+    this.#site = site;
+  }
+
+  /** Stops listening and closes all connections. */
+  close(): Promise<void> {
+    this.#server.closeAllConnections();
+    return new Promise((resolve) => this.#server.close(() => resolve()));
+  }
+}
+
+async function answer({ routes, guard }: Site, http: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = requestUrl(http.url ?? "/");
+  const route = url === undefined ? undefined : routes.get(url.pathname);
+  if (url === undefined || route === undefined) {
     response.writeHead(404, { "content-type": "text/plain" }).end("404 page not found\n");
     return;
   }
-  const refused = await guard(http, url.pathname);
-  if (refused !== undefined) {
-    response.writeHead(refused.status, { "content-type": "text/plain" }).end(`${refused.message}\n`);
+  const refusal = await guard(http, url.pathname);
+  if (refusal !== undefined) {
+    response.writeHead(refusal.status, { "content-type": "text/plain" }).end(`${refusal.message}\n`);
     return;
   }
   await route({ url, http }, response);
 }
 
-/** Writes a value as JSON, indented where the query says `pretty`. */
+/**
+ * Returns the URL of a request target. A path that begins with `//` is a path and names no host. Undefined if the
+ * target is neither a path nor a URL, such as `*`.
+ */
+function requestUrl(target: string): URL | undefined {
+  const url = target.startsWith("/") ? `http://localhost${target}` : target;
+  return URL.canParse(url) ? new URL(url) : undefined;
+}
+
+/** Writes a value as JSON, indented if the query has `pretty`. */
 export function writeJson(url: URL, response: ServerResponse, value: unknown): void {
   response.writeHead(200, { "content-type": "application/json" });
   response.end(`${JSON.stringify(value, undefined, url.searchParams.has("pretty") ? 4 : undefined)}\n`);

@@ -1,4 +1,3 @@
-import type { Server } from "node:http";
 import { listenError } from "@istiod/settings";
 import type { ListenAddress } from "./flags.js";
 
@@ -14,10 +13,4 @@ export async function listening<T>(flag: string, address: string, server: Promis
   } catch (error) {
     throw listenError({ setting: `--${flag}`, address }, error);
   }
-}
-
-/** Ends a server with its connections. */
-export function closed(server: Server): Promise<void> {
-  server.closeAllConnections();
-  return new Promise((resolve) => server.close(() => resolve()));
 }

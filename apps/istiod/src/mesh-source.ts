@@ -4,7 +4,7 @@ import type { Commit, Database, Query, View } from "@istiod/incremental";
 import { type Proxy, ProxyNodeError, proxyFromNode, type VerifiedIdentity } from "@istiod/push-context";
 import type { Resource, ResourceSet } from "@istiod/resources";
 import { generators, lookups, secretLookup } from "@istiod/xds-generators";
-import { type Answer, type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
+import { type Peer, type ResourceSource, secretType, type SourceChange } from "@istiod/xds-server";
 import type { Logger } from "pino";
 
 /** A connected proxy: its facts, and the mesh as it sees it. */
@@ -27,28 +27,20 @@ export interface MeshSourceOptions {
   ) => VerifiedIdentity | undefined | Promise<VerifiedIdentity | undefined>;
   /** Called when a secret that a client asks for is newly not served. */
   readonly secretRefused?: () => void;
-  /** Answers debug requests over xDS; undefined for other types. */
-  readonly debug?: (proxy: Proxy, typeUrl: string, names: Iterable<string>) => Answer | Promise<Answer> | undefined;
 }
 
-/** The generators, served: what each proxy should have, from the database's current revision. */
+/** The source of proxies' resources: what the generators build from the database's current revision. */
 export class MeshSource implements ResourceSource<MeshClient> {
   readonly #options: MeshSourceOptions;
   readonly #clients = new WeakMap<Node, MeshClient>();
   readonly #byView = new WeakMap<View<unknown>, MeshClient>();
-  #ready = false;
 
   constructor(options: MeshSourceOptions) {
     this.#options = options;
   }
 
   ready(): boolean {
-    return this.#ready;
-  }
-
-  /** To be called once the first full state is committed. */
-  markReady(): void {
-    this.#ready = true;
+    return true;
   }
 
   /**
@@ -112,10 +104,6 @@ export class MeshSource implements ResourceSource<MeshClient> {
     return lookup && client.view.follow(lookup, name);
   }
 
-  answer({ proxy }: MeshClient, typeUrl: string, names: Iterable<string>): Answer | Promise<Answer> | undefined {
-    return this.#options.debug?.(proxy, typeUrl, names);
-  }
-
   #secret({ proxy, view, refusedSecrets }: MeshClient, name: string): Resource | undefined {
     const lookup = view.follow(secretLookup, name);
     if ("resource" in lookup) {
@@ -132,9 +120,7 @@ export class MeshSource implements ResourceSource<MeshClient> {
 
   watch(listener: (change: SourceChange<MeshClient>) => void): () => void {
     return this.#options.database.observe({
-      after: (commit) => {
-        if (this.#ready) listener({ revision: commit.revision, clients: this.#affected(commit) });
-      },
+      after: (commit) => listener({ revision: commit.revision, clients: this.#affected(commit) }),
     });
   }
 

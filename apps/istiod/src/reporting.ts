@@ -5,13 +5,13 @@ import type { Commit, Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import { ChangeAttribution, ChangeLog, type ChangeReport, Deliveries, formatName } from "@istiod/push-report";
 import { xdsShortName } from "@istiod/resources";
-import type { Clock, Connection, PushEvent, XdsEvent } from "@istiod/xds-server";
+import type { Clock, PushEvent, XdsEvent } from "@istiod/xds-server";
 import { performance } from "node:perf_hooks";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { changeMetrics } from "./metrics/change-metrics.js";
 import { processMetrics } from "./metrics/process-metrics.js";
-import { reasonsOf, type SourceMetrics, sourceMetrics } from "./metrics/source-metrics.js";
+import { reasonsOf, sourceMetrics } from "./metrics/source-metrics.js";
 import { xdsMetrics } from "./metrics/xds-metrics.js";
 
 /** What is counted, remembered and logged of what happens. */
@@ -36,9 +36,6 @@ export interface ReportingOptions {
   readonly database: Database<Proxy>;
   readonly version: string;
   readonly log: Logger;
-  readonly connections: () => readonly Connection[];
-  /** What changed in the sources and is not committed yet. */
-  readonly waiting: () => number;
 }
 
 const objectsLogged = 10;
@@ -56,9 +53,9 @@ const clock: Clock = {
  * Reports the commits of the database and the events of the xDS server. It is created before the server, so that it
  * observes each commit before the server pushes it.
  */
-export function reporting({ registry, database, version, log, connections, waiting }: ReportingOptions): Reporting {
+export function reporting({ registry, database, version, log }: ReportingOptions): Reporting {
   const stopProcess = processMetrics(registry, version);
-  const feedXds = xdsMetrics(registry, connections);
+  const feedXds = xdsMetrics(registry);
   const feedChange = changeMetrics(registry);
   const logs = {
     push: log.child({ scope: "push" }),
@@ -66,8 +63,8 @@ export function reporting({ registry, database, version, log, connections, waiti
     sotw: log.child({ scope: "ads" }),
     delta: log.child({ scope: "delta" }),
   };
-  let sources: SourceMetrics | undefined;
-  const early: Problem[] = [];
+  const sources = sourceMetrics(registry, database);
+  let isStarted = false;
   const attribution = new ChangeAttribution(clock);
   const changes = new ChangeLog({
     keep: changesRemembered,
@@ -80,7 +77,7 @@ export function reporting({ registry, database, version, log, connections, waiti
   });
   const deliveries = new Deliveries();
   const committed = (commit: Commit): void => {
-    if (sources === undefined || commit.changed.every(({ collection }) => collection === now)) return;
+    if (!isStarted || commit.changed.every(({ collection }) => collection === now)) return;
     changes.committed(commit);
     sources.committed(commit);
     const report = changes.report(commit.revision);
@@ -92,7 +89,7 @@ export function reporting({ registry, database, version, log, connections, waiti
   };
   const stopObserving = database.observe({
     before: () => {
-      if (sources !== undefined) attribution.beforeChange();
+      if (isStarted) attribution.beforeChange();
     },
     after: committed,
   });
@@ -102,7 +99,7 @@ export function reporting({ registry, database, version, log, connections, waiti
     deliveries,
     observe(event) {
       feedXds(event);
-      if (event.kind === "pushStart") sources?.pushStarted(event.changes);
+      if (event.kind === "pushStart") sources.pushStarted(event.changes);
       changes.observe(event);
       deliveries.observe(event);
       logEvent(logs[event.kind === "refused" ? "sotw" : event.variant], event, (revision) =>
@@ -110,11 +107,10 @@ export function reporting({ registry, database, version, log, connections, waiti
       );
     },
     commitTiming(timing) {
-      sources?.commitTiming(timing);
+      if (isStarted) sources.commitTiming(timing);
     },
     problems(found) {
-      if (sources === undefined) early.push(...found);
-      else sources.problems(found);
+      sources.problems(found);
       for (const problem of found) {
         const object = problem.subject ? formatName(problem.subject) : undefined;
         logs.validation[problem.severity === "error" ? "error" : "warn"](
@@ -131,8 +127,8 @@ export function reporting({ registry, database, version, log, connections, waiti
         );
     },
     started() {
-      sources = sourceMetrics(registry, database, waiting);
-      sources.problems(early.splice(0));
+      isStarted = true;
+      sources.countInitial();
     },
     stop() {
       stopObserving();

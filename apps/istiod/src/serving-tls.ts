@@ -1,5 +1,4 @@
 import { keepServingTls, type KeptServingTls, type ServingFiles } from "@istiod/ca";
-import type { TlsOptions } from "@istiod/xds-server";
 import type { Logger } from "pino";
 import type { RunningAuthority } from "./authority.js";
 import type { FlagValues } from "./flags.js";
@@ -8,13 +7,11 @@ import type { FlagValues } from "./flags.js";
  * Keeps the certificate that istiod serves with, and the roots by which it verifies clients: those that the flags name,
  * or those of its own authority.
  *
- * @param use takes each renewed certificate
  * @throws Error where a file cannot be used, or no certificate is issued.
  */
 export async function servingTls(
   values: FlagValues,
   { authority, names }: RunningAuthority,
-  use: (tls: TlsOptions) => void,
   log: Logger,
 ): Promise<KeptServingTls> {
   const files = servingFiles(values);
@@ -24,7 +21,6 @@ export async function servingTls(
       names,
       ...(files !== undefined && { files }),
       ...(values.caCertFile !== "" && { rootsFile: values.caCertFile }),
-      onChange: use,
       onReload: (reloaded) => log.info({ files: reloaded }, `reloaded ${reloaded.join(" and ")}`),
       onError: (error) =>
         log.error({ err: error }, `TLS certificates not renewed, keeping the last good ones: ${error.message}`),

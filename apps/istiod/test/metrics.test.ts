@@ -289,7 +289,7 @@ it("has heap, stack and process as numbers that can be drawn", async () => {
 it("counts a client that takes nothing as a failure to send what it was sent last", async () => {
   const registry = new Registry();
   const source = staticSource({ [clusterType]: [resource("a", new Uint8Array(10))] });
-  const observe = xdsMetrics(registry, () => server.connections());
+  const observe = xdsMetrics(registry);
   const server = createXdsServer(source, { observe, sendTimeoutMs: 50, maxOutstandingBytes: 0 });
   const slow = new XdsClient(server, { variant: "delta", node: "sidecar~10.0.0.1~slow.shop~shop.svc.cluster.local" });
   slow.subscribe(clusterType);

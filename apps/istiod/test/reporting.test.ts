@@ -18,8 +18,6 @@ test("every commit after the first full state is reported, except those of the a
     database,
     version: "test",
     log: pino({ level: "silent" }),
-    connections: () => [],
-    waiting: () => 0,
   });
   const timed = async (): Promise<string | undefined> =>
     /^pilot_debounce_time_count (\d+)$/m.exec(await registry.metrics())?.[1];

@@ -147,8 +147,6 @@ class Istiod {
       database: this.database,
       version: "test",
       log,
-      connections: () => this.server.connections(),
-      waiting: () => 0,
     });
     this.#write(mesh);
     // The directory's place is taken by memory.
@@ -165,10 +163,7 @@ class Istiod {
       observe: (event) => this.#report.observe(event),
       bodyCacheMs: 0,
     });
-    this.ready = this.#ingestion.ready.then(() => {
-      this.#report.started();
-      source.markReady();
-    });
+    this.ready = this.#ingestion.ready.then(() => this.#report.started());
   }
 
   readonly ready: Promise<void>;

@@ -2,7 +2,7 @@ import { fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
-import type { Answer, XdsServer } from "@istiod/xds-server";
+import type { Answer, Connection, OnDemandHandler, XdsServer } from "@istiod/xds-server";
 import { readProxy } from "../mesh-source.js";
 import { variables } from "../variables.js";
 import { ofOwnProxies } from "./access.js";
@@ -23,6 +23,8 @@ const statusPrefix = `${debugType}/`;
 export interface DebugOverXdsOptions {
   readonly commands: readonly DebugCommand[];
   readonly server: Pick<XdsServer, "connections">;
+  /** Returns the proxy at the other end of a stream, with its verified identity. */
+  readonly proxyOf: (connection: Pick<Connection, "node">) => Proxy;
   readonly rootNamespace: () => string;
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
@@ -38,13 +40,11 @@ export interface DebugOverXdsOptions {
  *
  * @throws ConnectError `Unauthenticated`, `PermissionDenied` or `InvalidArgument`
  */
-export function debugOverXds(
-  options: DebugOverXdsOptions,
-): (proxy: Proxy, typeUrl: string, names: Iterable<string>) => Answer | Promise<Answer> | undefined {
-  return (proxy, typeUrl, names) => {
-    if (typeUrl === debugType) return command(options, proxy, [...names]);
+export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
+  return (node, typeUrl, names) => {
+    if (typeUrl === debugType) return command(options, options.proxyOf({ node }), [...names]);
     return typeUrl.startsWith(statusPrefix)
-      ? status(options, proxy, typeUrl.slice(statusPrefix.length), [...names])
+      ? status(options, options.proxyOf({ node }), typeUrl.slice(statusPrefix.length), [...names])
       : undefined;
   };
 }

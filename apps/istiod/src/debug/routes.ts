@@ -11,8 +11,6 @@ import { profileCommands } from "./profile.js";
 import { connectionOf, type StreamCommandsOptions, streamCommands } from "./stream-commands.js";
 
 export interface DebugOptions extends StreamCommandsOptions, MeshCommandsOptions, ChangeCommandsOptions {
-  /** The namespace to whose proxies a caller is confined, if any. */
-  readonly namespaceOf: (request: IncomingMessage) => string | undefined;
   /** Whether profiles may be taken. */
   readonly profile: boolean;
 }
@@ -29,10 +27,14 @@ export function debugCommands(options: DebugOptions): readonly DebugCommand[] {
   return [...commands, { name: "list", about: "Names of all commands", answer: () => ({ json: listed(commands) }) }];
 }
 
-/** The commands as routes, with an index for people. */
+/**
+ * Returns the commands as routes, with an index for people.
+ *
+ * @param namespaceOf returns the namespace to whose proxies a caller is confined, if any
+ */
 export function debugRoutes(
   commands: readonly DebugCommand[],
-  namespaceOf: DebugOptions["namespaceOf"],
+  namespaceOf: (request: IncomingMessage) => string | undefined,
 ): Map<string, Route> {
   const routes = new Map<string, Route>();
   for (const { name, answer } of commands) {

@@ -6,6 +6,8 @@ import { rejectedConfigs } from "./rejected-configs.js";
 
 /** What feeds the metrics of sources. */
 export interface SourceMetrics {
+  /** Counts the objects of the first state as added. Must be called before `committed`. */
+  countInitial(): void;
   committed(commit: Commit): void;
   commitTiming(timing: CommitTiming): void;
   /** Counts a push to a proxy that was triggered by these revisions. */
@@ -46,7 +48,7 @@ const reasonOfKind: Readonly<Record<string, string>> = {
 };
 
 /** Istio's metrics of what comes in: events of objects by kind, and the updates and pushes that they lead to. */
-export function sourceMetrics<C>(registry: Registry, database: Database<C>, waiting: () => number): SourceMetrics {
+export function sourceMetrics<C>(registry: Registry, database: Database<C>): SourceMetrics {
   const registers = [registry];
   const events = (name: string, help: string): Counter<"type" | "event"> =>
     new Counter({ name, help, labelNames: ["type", "event"], registers });
@@ -93,15 +95,6 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
     buckets: queueBuckets,
     registers,
   });
-  new Gauge({
-    name: "pilot_worker_queue_depth",
-    help: "Sources that changed and were not read, and objects that were read and not committed.",
-    labelNames: ["queueID"],
-    registers,
-    collect() {
-      this.set({ queueID: sourcesQueue }, waiting());
-    },
-  });
   const withoutPods = new Counter({
     name: "pilot_k8s_endpoints_with_no_pods",
     help: "Addresses of endpoints that came before their pods.",
@@ -140,16 +133,17 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
         withoutPods.inc(addresses.length);
     }
   };
-  for (const [collection, kind] of nameOfKind) {
-    const keys = database.keys(collection);
-    present.set(collection, new Set(keys));
-    for (const key of keys) {
-      count(kind, "add");
-      if (collection === endpointSlices) missPods(key);
-    }
-  }
-
   return {
+    countInitial() {
+      for (const [collection, kind] of nameOfKind) {
+        const keys = database.keys(collection);
+        present.set(collection, new Set(keys));
+        for (const key of keys) {
+          count(kind, "add");
+          if (collection === endpointSlices) missPods(key);
+        }
+      }
+    },
     committed(commit) {
       for (const { collection, key, present: is } of commit.changed) {
         const kind = nameOfKind.get(collection);
@@ -192,6 +186,19 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>, wait
       }
     },
   };
+}
+
+/** Istio's metric of the queue of a registry. @param waiting returns the changes that are not committed yet */
+export function queueDepth(registry: Registry, waiting: () => number): void {
+  new Gauge({
+    name: "pilot_worker_queue_depth",
+    help: "Sources that changed and were not read, and objects that were read and not committed.",
+    labelNames: ["queueID"],
+    registers: [registry],
+    collect() {
+      this.set({ queueID: sourcesQueue }, waiting());
+    },
+  });
 }
 
 /** Why proxies are pushed to after a commit, as Istio names it, each with the number of objects. */

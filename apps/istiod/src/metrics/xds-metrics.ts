@@ -1,6 +1,6 @@
 import { Code } from "@connectrpc/connect";
 import { xdsShortName, xdsType } from "@istiod/resources";
-import type { Connection, XdsEvent } from "@istiod/xds-server";
+import type { ConnectEvent, XdsEvent } from "@istiod/xds-server";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** Clients may request any type URL: types without a short name beyond this number are counted as `other`. */
@@ -22,9 +22,10 @@ const sendTimeout = /^send timeout/;
 /**
  * Metrics of the xDS server with Istio's names and meanings; times are in seconds. Gives the observer that feeds them.
  */
-export function xdsMetrics(registry: Registry, connections: () => readonly Connection[]): (event: XdsEvent) => void {
+export function xdsMetrics(registry: Registry): (event: XdsEvent) => void {
   const registers = [registry];
   const buckets = [0.01, 0.1, 0.5, 1, 3, 5, 10, 20, 30];
+  const streams = new Map<string, { readonly nodeId: string; readonly version: string }>();
   new Gauge({
     name: "pilot_xds",
     help: "Proxies connected over xDS, by Istio version.",
@@ -32,7 +33,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
     registers,
     collect() {
       this.reset();
-      for (const { node } of connections()) this.inc({ version: versionOf(node) });
+      for (const { version } of streams.values()) this.inc({ version });
     },
   });
   const pushes = new Counter({
@@ -131,7 +132,7 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
   };
   const gone = (node: string): void => {
     const removals = refusals.get(node);
-    if (removals === undefined || connections().some(({ node: { id } }) => id === node)) return;
+    if (removals === undefined || [...streams.values()].some(({ nodeId }) => nodeId === node)) return;
     for (const remove of removals.values()) remove();
     refusals.delete(node);
   };
@@ -142,7 +143,11 @@ export function xdsMetrics(registry: Registry, connections: () => readonly Conne
   const lastSent = new Map<string, string>();
   return (event) => {
     switch (event.kind) {
+      case "connect":
+        streams.set(event.connection, { nodeId: event.nodeId, version: versionOf(event.node) });
+        break;
       case "disconnect":
+        streams.delete(event.connection);
         if (sendTimeout.test(event.reason)) {
           writeTimeouts.inc();
           const type = lastSent.get(event.connection) ?? "";
@@ -196,7 +201,7 @@ function codeName(code: number): string {
   return code === 0 ? "OK" : (Code[code] ?? `Code(${code})`);
 }
 
-function versionOf({ metadata }: Connection["node"]): string {
+function versionOf({ metadata }: ConnectEvent["node"]): string {
   const version = metadata?.["ISTIO_VERSION"];
   return typeof version === "string" && version !== "" ? version : "unknown";
 }

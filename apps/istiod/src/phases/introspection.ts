@@ -1,0 +1,137 @@
+import { hostname } from "node:os";
+import type { LiveAnalysis } from "@istiod/analysis";
+import type { Proxy } from "@istiod/push-context";
+import { generators, lookups } from "@istiod/xds-generators";
+import type { Connection } from "@istiod/xds-server";
+import { liveAnalysis } from "../analysis.js";
+import { DebugAccess } from "../debug/access.js";
+import type { DebugCommand } from "../debug/command.js";
+import { debugOverXds } from "../debug/over-xds.js";
+import { debugCommands } from "../debug/routes.js";
+import { readProxy } from "../mesh-source.js";
+import { cacheMetrics } from "../metrics/cache-metrics.js";
+import { modelMetrics } from "../metrics/model-metrics.js";
+import { queueDepth } from "../metrics/source-metrics.js";
+import { certificateStatuses } from "../status/certificate-statuses.js";
+import { sourceStatuses } from "../status/source-statuses.js";
+import type { StatusSources } from "../status/status-model.js";
+import { variables } from "../variables.js";
+import type { Mesh } from "./mesh.js";
+import type { Security } from "./security.js";
+import type { Serving } from "./serving.js";
+import type { Startup } from "./startup.js";
+
+/** The debug commands, their authorization, the content of the status page, and the analysis. */
+export interface Introspection {
+  readonly commands: readonly DebugCommand[];
+  readonly access: DebugAccess;
+  readonly status: StatusSources;
+  readonly analysis: LiveAnalysis<Proxy>;
+}
+
+/** Registers the metrics, and answers debug commands over xDS. */
+export function openIntrospection(startup: Startup, mesh: Mesh, security: Security, serving: Serving): Introspection {
+  const { values, env, version, log, registry, closers } = startup;
+  const { database, sources, ingestion, reporting, rootNamespace } = mesh;
+  const { source, server } = serving;
+  const analysis = liveAnalysis({
+    database,
+    kinds: sources.kinds,
+    sources: [sources.own, ...sources.remote.values()],
+    problems: () => ingestion.problems(),
+    log: log.child({ scope: "analysis" }),
+  });
+  closers.defer(() => analysis.stop());
+  cacheMetrics(registry, database);
+  queueDepth(registry, () => ingestion.waiting);
+  const faults = modelMetrics(registry, {
+    database,
+    server,
+    clientOf: ({ node }) => source.clientOf(node),
+    ownCluster: values.clusterID,
+    remoteClusters: () => sources.remote.keys(),
+  });
+  const access = debugAccess(startup, mesh, security);
+  const proxyOf = ({ node }: Pick<Connection, "node">): Proxy => source.clientOf(node)?.proxy ?? readProxy(node);
+  const commands = debugCommands({
+    database,
+    server,
+    proxyOf,
+    env,
+    version,
+    changes: reporting.changes,
+    faults,
+    clusters: () => [
+      { id: values.clusterID, source: "" },
+      ...[...sources.remote.keys()].map((id) => ({ id, source: "--clusterDir" })),
+    ],
+    status: {
+      database,
+      deliveries: reporting.deliveries,
+      connections: () => server.connections(),
+      viewOf: ({ node }) => source.clientOf(node)?.view,
+      generators,
+      lookups,
+      changes: reporting.changes,
+    },
+    problems: () => ingestion.problems(),
+    analysis,
+    gathering: () => ingestion.gathering,
+    profile: values.profile,
+  });
+  server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));
+  const status: StatusSources = {
+    ...startingStatus(startup, mesh),
+    connections: () => server.connections(),
+    proxyOf,
+    changes: reporting.changes,
+    findings: async () => analysis.place(await analysis.findings()),
+    certificates: () => certificateStatuses(security.authority, security.secure?.current()),
+    waitingFor: () => [],
+  };
+  return { commands, access, status, analysis };
+}
+
+/** Returns the authorization of debug requests. Without authenticators only callers on this machine are allowed. */
+export function debugAccess(
+  { env, log }: Pick<Startup, "env" | "log">,
+  { rootNamespace }: Pick<Mesh, "rootNamespace">,
+  { authenticators }: Pick<Security, "authenticators">,
+): DebugAccess {
+  const debugLog = log.child({ scope: "debug" });
+  return new DebugAccess({
+    authenticators: () => authenticators,
+    rootNamespace,
+    env,
+    refused: ({ socket }, path, { status, message }, identities) =>
+      debugLog.warn(
+        { peer: socket.remoteAddress, path, status, ...(identities && { identities }) },
+        `debug request refused: ${message}`,
+      ),
+  });
+}
+
+/** Returns the content of the status page before the first state is ready. */
+export function startingStatus(
+  { values, env, version, startedAt }: Startup,
+  { database, sources, ingestion }: Mesh,
+): StatusSources {
+  return {
+    database,
+    connections: () => [],
+    proxyOf: ({ node }) => readProxy(node),
+    changes: { reports: () => [], report: () => undefined },
+    problems: () => ingestion.problems(),
+    sources: () => sourceStatuses(sources.named, ingestion.states()),
+    certificates: () => [],
+    instance: {
+      name: variables.podName.read(env) || hostname(),
+      version,
+      revision: variables.revision.read(env) || "default",
+      cluster: values.clusterID,
+      namespace: values.namespace,
+      startedAt,
+    },
+    waitingFor: () => ["the first full state"],
+  };
+}

@@ -1,0 +1,146 @@
+import { certificateRoutes } from "@istiod/ca";
+import { type Listening, peerKey } from "@istiod/xds-server";
+import { isLoopback } from "../debug/access.js";
+import { debugRoutes } from "../debug/routes.js";
+import type { ListenAddress } from "../flags.js";
+import { HttpServer, type Route, type Site } from "../http-server.js";
+import { listening, listenOptions } from "../listening.js";
+import { statusRoute } from "../status/status-route.js";
+import { credentialsOfPeer } from "../stream-identity.js";
+import { variables } from "../variables.js";
+import { debugAccess, type Introspection, startingStatus } from "./introspection.js";
+import type { Mesh } from "./mesh.js";
+import type { SecureServing, Security } from "./security.js";
+import type { Serving } from "./serving.js";
+import type { Startup } from "./startup.js";
+
+/** The address that a server listens on. */
+export interface BoundAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Opens the HTTP port before the mesh is read: `/ready` answers 503, and the status page shows the sources. Undefined
+ * without --httpAddr.
+ */
+export async function openHttp(startup: Startup, mesh: Mesh): Promise<HttpServer | undefined> {
+  const { env, settings } = startup;
+  if (settings.addresses.httpAddr === undefined) return undefined;
+  const access = debugAccess(startup, mesh, { authenticators: [] });
+  const page = statusRoute({ ...startingStatus(startup, mesh), monitoring: () => undefined });
+  const routes: [string, Route][] = [
+    ["/ready", (_, response) => void response.writeHead(503).end()],
+    ...(variables.debugOnHttp.read(env) ? [["/", page] satisfies [string, Route]] : []),
+  ];
+  return listenHttp(startup, "httpAddr", settings.addresses.httpAddr, {
+    routes: new Map(routes),
+    guard: (request, path) => access.guard(request, path),
+  });
+}
+
+/** Opens all other ports, then answers everything on the HTTP port. Returns the addresses by the name of the flag. */
+export async function openListeners(
+  startup: Startup,
+  { security, serving, introspection, http }: ListenerParts,
+): Promise<Readonly<Record<string, BoundAddress>>> {
+  const { env, settings, closers } = startup;
+  const { grpcAddr, secureGRPCAddr, monitoringAddr } = settings.addresses;
+  const { access, commands, status } = introspection;
+  const plaintext = grpcAddr && (await listenPlaintext(startup, serving, grpcAddr));
+  const secure =
+    secureGRPCAddr && security.secure && (await listenTls(startup, security.secure, serving, secureGRPCAddr));
+  const guard: Site["guard"] = (request, path) => access.guard(request, path);
+  const isDebugServed = variables.debugOnHttp.read(env);
+  const debug = isDebugServed ? [...debugRoutes(commands, (request) => access.namespaceOf(request))] : [];
+  const metrics = monitoringRoutes(startup);
+  const monitoring =
+    monitoringAddr &&
+    (await listenHttp(startup, "monitoringAddr", monitoringAddr, { routes: new Map([...metrics, ...debug]), guard }));
+  const page = statusRoute({ ...status, monitoring: () => monitoring?.address });
+  http?.serve({
+    routes: new Map<string, Route>([
+      ["/ready", (_, response) => void response.writeHead(200).end()],
+      ...(isDebugServed ? [["/", page] satisfies [string, Route]] : []),
+      ...debug,
+      ...(monitoring === undefined ? metrics : []),
+    ]),
+    guard,
+  });
+  // Closed before the streams are drained, so that readiness probes fail meanwhile.
+  if (http !== undefined) closers.defer(() => http.close());
+  return {
+    ...(plaintext && { grpcAddr: plaintext }),
+    ...(secure && { secureGRPCAddr: secure }),
+    ...(http && { httpAddr: http.address }),
+    ...(monitoring && { monitoringAddr: monitoring.address }),
+  };
+}
+
+/** The earlier phases that listeners serve. */
+export interface ListenerParts {
+  readonly security: Security;
+  readonly serving: Serving;
+  readonly introspection: Introspection;
+  readonly http: HttpServer | undefined;
+}
+
+function listenPlaintext({ values, settings }: Startup, { server }: Serving, at: ListenAddress): Promise<Listening> {
+  return listening("grpcAddr", values.grpcAddr, server.listen({ ...listenOptions(at), ...settings.connections }));
+}
+
+async function listenTls(
+  { values, env, settings }: Startup,
+  secure: SecureServing,
+  { server }: Serving,
+  at: ListenAddress,
+): Promise<Listening> {
+  const { authority, authenticators, events, limits } = secure;
+  const routes = certificateRoutes({
+    authority,
+    authenticators,
+    events,
+    credentials: (context) => credentialsOfPeer(context.values.get(peerKey)),
+  });
+  const listener = await listening(
+    "secureGRPCAddr",
+    values.secureGRPCAddr,
+    server.listen({
+      ...listenOptions(at),
+      ...settings.connections,
+      tls: { ...secure.current(), ...limits },
+      ...(variables.caServer.read(env) && { routes }),
+    }),
+  );
+  const renew = (): void => listener.renew({ ...secure.current(), ...limits });
+  secure.onChange(renew);
+  renew();
+  return listener;
+}
+
+async function listenHttp(
+  { values, closers }: Startup,
+  flag: "httpAddr" | "monitoringAddr",
+  at: ListenAddress,
+  site: Site,
+): Promise<HttpServer> {
+  const server = await listening(flag, values[flag], HttpServer.listen(at, site));
+  closers.defer(() => server.close());
+  return server;
+}
+
+function monitoringRoutes({ env, version, registry }: Startup): readonly [string, Route][] {
+  return [
+    [
+      "/metrics",
+      async ({ http: request }, response) => {
+        if (variables.localMetricsOnly.read(env) && !isLoopback(request.socket.remoteAddress))
+          return void response
+            .writeHead(403, { "content-type": "text/plain" })
+            .end("Only requests from localhost are allowed\n");
+        response.writeHead(200, { "content-type": registry.contentType }).end(await registry.metrics());
+      },
+    ],
+    ["/version", (_, response) => void response.writeHead(200, { "content-type": "text/plain" }).end(version)],
+  ];
+}

@@ -1,0 +1,63 @@
+import { changesEndpointsAlone, Ingestion } from "@istiod/config-ingestion";
+import { meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { Database } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import { absentFiles } from "../absent-files.js";
+import { GatewayNames } from "../gateway-names.js";
+import { prepare } from "../preparation.js";
+import { type Reporting, reporting } from "../reporting.js";
+import { ignoredObjects, type MeshSources, meshSources, unusedObjects } from "../sources.js";
+import type { Startup } from "./startup.js";
+
+/** The mesh: its sources, and the database that they are read into. */
+export interface Mesh {
+  readonly database: Database<Proxy>;
+  readonly sources: MeshSources;
+  readonly ingestion: Ingestion<Proxy>;
+  readonly reporting: Reporting;
+  /** The current root namespace. */
+  readonly rootNamespace: () => string;
+}
+
+/** Opens the sources and starts to read them. @throws Error that names the flag or file that cannot be used */
+export async function openMesh({ values, env, settings, log, version, registry, closers }: Startup): Promise<Mesh> {
+  const sources = meshSources(values, env);
+  for (const warning of await absentFiles(values, " until it exists")) log.warn(warning);
+  const database = new Database<Proxy>({
+    onObserverError: (error) => log.error({ err: error }, "commit observer failed"),
+  });
+  const report = reporting({ registry, database, version, log });
+  closers.defer(() => report.stop());
+  const ingestion = new Ingestion(database, sources.all, {
+    quiet: settings.push.quietMs,
+    max: settings.push.maxMs,
+    ...(settings.push.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
+    onProblems: (problems) => report.problems(problems),
+    onResolved: (problems) => report.resolved(problems),
+    onCommitTiming: (timing) => report.commitTiming(timing),
+  });
+  closers.defer(() => ingestion.stop());
+  const rootNamespace = (): string => database.read(meshConfig, meshConfigKey)?.rootNamespace || "istio-system";
+  return { database, sources, ingestion, reporting: report, rootNamespace };
+}
+
+/**
+ * Waits for the first state of the mesh: all sources are read, gateways' names are resolved, and the configuration of
+ * the expected proxies is computed.
+ */
+export async function firstState(startup: Startup, { database, sources, ingestion }: Mesh): Promise<void> {
+  const { values, settings, log, closers } = startup;
+  await ingestion.ready;
+  const modelLog = log.child({ scope: "model" });
+  const gatewayNames = new GatewayNames({ database, warn: (message) => modelLog.warn(message) });
+  closers.defer(() => gatewayNames.stop());
+  await gatewayNames.start();
+  const unused = unusedObjects(sources.own);
+  if (unused !== undefined) log.info(unused);
+  for (const [cluster, directory] of sources.remote) {
+    const ignored = ignoredObjects(cluster, directory);
+    if (ignored !== undefined) log.warn(ignored);
+  }
+  const prepared = await prepare({ database, cluster: values.clusterID, limitMs: settings.prepareLimitMs });
+  if (prepared.proxies > 0) log.info({ prepared }, "precomputed the configuration of expected proxies");
+}

@@ -1,0 +1,67 @@
+import {
+  type Authenticator,
+  type CertificateAuthority,
+  type CertificateEvents,
+  type KeptServingTls,
+  type ServingTls,
+} from "@istiod/ca";
+import { meshConfig, meshConfigKey } from "@istiod/config-schema";
+import { type RunningAuthority, startAuthority } from "../authority.js";
+import { certificateMetrics } from "../metrics/certificate-metrics.js";
+import { servingTls } from "../serving-tls.js";
+import { type TlsLimits, tlsLimits } from "../tls-limits.js";
+import type { Mesh } from "./mesh.js";
+import type { Startup } from "./startup.js";
+
+/** The certificate authority, the authenticators of callers, and the serving certificate. */
+export interface Security {
+  /** Absent: this istiod issues no certificates. */
+  readonly authority: RunningAuthority | undefined;
+  /** Empty without an authority: every caller is unauthenticated. */
+  readonly authenticators: readonly Authenticator[];
+  /** Absent: nothing is served over TLS. */
+  readonly secure: SecureServing | undefined;
+}
+
+/** Prerequisites of serving over TLS. */
+export interface SecureServing {
+  readonly authority: CertificateAuthority;
+  readonly authenticators: readonly Authenticator[];
+  readonly events: CertificateEvents;
+  readonly limits: TlsLimits;
+  current(): ServingTls;
+  onChange: KeptServingTls["onChange"];
+}
+
+/** Starts the authority and obtains the serving certificate. @throws Error that names the flag or file */
+export async function openSecurity(startup: Startup, { database }: Mesh): Promise<Security> {
+  const { values, env, log, closers } = startup;
+  const trustDomain = database.read(meshConfig, meshConfigKey)?.trustDomain || "cluster.local";
+  const authorityLog = log.child({ scope: "pkica" });
+  const authority = await startAuthority(values, trustDomain, env, authorityLog);
+  if (authority !== undefined) closers.defer(() => authority.stop());
+  const secure = startup.settings.addresses.secureGRPCAddr && (await openTls(startup, authority, authorityLog));
+  return { authority, authenticators: authority?.authenticators ?? [], secure };
+}
+
+async function openTls(
+  { values, env, registry, closers }: Startup,
+  authority: RunningAuthority | undefined,
+  log: Startup["log"],
+): Promise<SecureServing> {
+  if (authority === undefined)
+    throw new Error(
+      '--secureGRPCAddr needs a certificate authority: give --caDir, plug one in by ROOT_CA_DIR, or disable it with --secureGRPCAddr ""',
+    );
+  const limits = tlsLimits(values, env);
+  const tls = await servingTls(values, authority, log);
+  closers.defer(() => tls.stop());
+  return {
+    authority: authority.authority,
+    authenticators: authority.authenticators,
+    events: certificateMetrics(registry, authority.authority),
+    limits,
+    current: () => tls.current(),
+    onChange: (listener) => tls.onChange(listener),
+  };
+}

@@ -1,0 +1,41 @@
+import { createXdsServer, type XdsServer } from "@istiod/xds-server";
+import { Counter } from "prom-client";
+import { MeshSource } from "../mesh-source.js";
+import { streamIdentity } from "../stream-identity.js";
+import type { Mesh } from "./mesh.js";
+import type { Security } from "./security.js";
+import type { Startup } from "./startup.js";
+
+/** The xDS server and the source of its resources. */
+export interface Serving {
+  readonly source: MeshSource;
+  readonly server: XdsServer;
+}
+
+/** Creates the xDS server of the mesh. It has no listeners yet. */
+export function openServing(
+  { settings, log, registry, closers }: Startup,
+  { database, reporting }: Mesh,
+  { authority, authenticators }: Security,
+): Serving {
+  const certificateErrors = new Counter({
+    name: "pilot_sds_certificate_errors_total",
+    help: "Secrets that were asked for and could not be served.",
+    registers: [registry],
+  });
+  const source = new MeshSource({
+    database,
+    log: log.child({ scope: "ads" }),
+    ...(authority && { authorize: streamIdentity(authenticators) }),
+    secretRefused: () => certificateErrors.inc(),
+  });
+  const server = createXdsServer(source, {
+    attribution: reporting.attribution,
+    observe: (event) => reporting.observe(event),
+    concurrentPushes: settings.push.concurrentPushes,
+    streamsPerSecond: settings.push.streamsPerSecond,
+  });
+  closers.defer(() => server.close({ graceMs: settings.shutdownMs }));
+  reporting.started();
+  return { source, server };
+}

@@ -1,0 +1,49 @@
+import type { Closers } from "@istiod/settings";
+import type { Logger } from "pino";
+import type { Registry } from "prom-client";
+import { connectionLimits } from "../connection-limits.js";
+import { duration, type FlagValues, listenAddress } from "../flags.js";
+import { pushSettings } from "../push-settings.js";
+import { refuseUnservedProtections } from "../unserved-protections.js";
+import { checkVariables } from "../variables.js";
+
+/** Inputs of every phase of startup. */
+export interface Startup {
+  readonly values: FlagValues;
+  readonly env: NodeJS.ProcessEnv;
+  readonly settings: Settings;
+  readonly log: Logger;
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** The registry of all metrics. */
+  readonly registry: Registry;
+  /** Closes what the phases open. */
+  readonly closers: Closers;
+}
+
+/** Settings that flags and variables give in combination. */
+export type Settings = ReturnType<typeof readSettings>;
+
+/**
+ * Reads the flags and variables that concern more than one phase, so that an invalid one ends startup at once.
+ *
+ * @throws Error that names the flag or variable
+ */
+export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
+  refuseUnservedProtections(env);
+  checkVariables(env);
+  return {
+    push: pushSettings(env),
+    connections: connectionLimits(values, env),
+    /** Addresses to listen on; undefined: not served. */
+    addresses: {
+      grpcAddr: listenAddress("grpcAddr", values.grpcAddr),
+      secureGRPCAddr: listenAddress("secureGRPCAddr", values.secureGRPCAddr),
+      httpAddr: listenAddress("httpAddr", values.httpAddr),
+      monitoringAddr: listenAddress("monitoringAddr", values.monitoringAddr),
+    },
+    shutdownMs: duration("shutdownDuration", values.shutdownDuration),
+    prepareLimitMs: duration("prepareLimit", values.prepareLimit),
+  };
+}
