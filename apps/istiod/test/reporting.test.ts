@@ -30,7 +30,7 @@ test("every commit after the first full state is reported, except those of the a
   commitYaml(database, service(82));
   expect(reported()).toEqual([4, 2]);
   expect(await timed()).toBe("0");
-  report.commitTiming({ revision: 4, gatheredMs: 100, committingMs: 1, readingMs: 1 });
+  report.commitTiming({ revision: 4, debounceMs: 100, commitMs: 1, readMs: 1 });
   expect(await timed()).toBe("1");
   report.stop();
   commitYaml(database, service(83));

@@ -154,7 +154,7 @@ class Istiod {
       (each) => !(each instanceof DirectorySource),
     );
     this.#ingestion = new Ingestion(this.database, [...others, this.#source], {
-      quiet: 0,
+      debounceAfter: 0,
       onProblems: (found) => this.#report.problems(found),
       onResolved: (gone) => this.#report.resolved(gone),
     });
@@ -171,7 +171,7 @@ class Istiod {
   /** Makes the files these, and no others; resolves when what of that is a change is committed. */
   async become(files: Files): Promise<void> {
     this.#write(files);
-    while (this.#ingestion.gathering) await turn();
+    while (this.#ingestion.isDebouncing) await turn();
     await this.#ingestion.idle();
   }
 

@@ -1,10 +1,10 @@
 /**
- * `unreadable`: a source does not exist or may not be read. `invalid`: configuration that is needed to start was
- * refused.
+ * `unreadable`: a source does not exist or permission is denied. `invalid`: configuration that is required at startup was
+ * rejected.
  */
 export type IngestionErrorCode = "unreadable" | "invalid";
 
-/** The only kind of error that this package throws. What is wrong with documents is reported, not thrown. */
+/** The only error class of this package. Problems of documents are reported, not thrown. */
 export class IngestionError extends Error {
   readonly code: IngestionErrorCode;
 

@@ -39,7 +39,7 @@ async function open(options: Partial<DirectorySourceOptions> = {}): Promise<void
   stopObserving?.();
   stopObserving = database.observe({ after: (commit) => changed.push(commit.changed.map((c) => c.key).sort()) });
   ingestion = new Ingestion(database, [source], {
-    quiet: 300,
+    debounceAfter: 300,
     clock: quickClock,
     onProblems: (found) => void problems.push(...found.map(formatProblem)),
     onResolved: (found) => void resolved.push(...found.map(formatProblem)),
@@ -64,7 +64,7 @@ afterEach(async () => {
 });
 
 describe("reading a directory", () => {
-  test("everything comes in one commit: all depths, several documents a file, lists", async () => {
+  test("commits everything at once: all depths, several documents per file, lists", async () => {
     await mkdir(path("a", "b"), { recursive: true });
     await writeFile(path("one.yaml"), `${entry("one")}---${entry("two")}`);
     await writeFile(path("a", "b", "three.yml"), entry("three"));
@@ -81,7 +81,7 @@ describe("reading a directory", () => {
     expect(ingestion.problems()).toEqual([]);
   });
 
-  test("a further cluster gives its Kubernetes kinds only, under its own ID", async () => {
+  test("reads only Kubernetes kinds of a remote cluster, under its ID", async () => {
     await writeFile(
       path("all.yaml"),
       `${entry("one")}---\n{apiVersion: v1, kind: Service, metadata: {name: web, namespace: shop}, spec: {ports: [{port: 80}]}}\n`,
@@ -91,14 +91,14 @@ describe("reading a directory", () => {
     expect(database.read(services, "remote/shop/web")?.cluster).toBe("remote");
   });
 
-  test("a directory that does not exist is refused with a sentence", async () => {
+  test("rejects a directory that does not exist", async () => {
     directory = join(directory, "absent");
     await expect(open()).rejects.toThrow(/absent does not exist, expected a directory of YAML files$/);
   });
 });
 
 describe("following a directory", () => {
-  test("a burst of changes is one commit of what really changed", async () => {
+  test("commits a burst once, with the objects that differ", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await writeFile(path("two.yaml"), entry("two"));
     await open();
@@ -109,7 +109,7 @@ describe("following a directory", () => {
     expect(commits[1]).toEqual(["shop/one", "shop/three"]);
   });
 
-  test("a file that is replaced by renaming another over it, as editors do", async () => {
+  test("a file that is replaced by renaming, as editors do", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();
     for (const name of ["first.example.com", "second.example.com"]) {
@@ -119,7 +119,7 @@ describe("following a directory", () => {
     }
   });
 
-  test("a half-written file keeps what it held until it is whole", async () => {
+  test("a half-written file keeps its objects until it is complete", async () => {
     await writeFile(path("one.yaml"), `${entry("one")}---${entry("two")}`);
     await open();
     await writeFile(
@@ -134,7 +134,7 @@ describe("following a directory", () => {
     expect(resolved).toEqual(problems);
   });
 
-  test("a file that is empty for a moment keeps what it held, and loses it if it stays empty", async () => {
+  test("an empty file keeps its objects for the grace period", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();
     await writeFile(path("one.yaml"), "");
@@ -146,7 +146,7 @@ describe("following a directory", () => {
     await eventually(() => expect(host("one")).toBeUndefined());
   });
 
-  test("a link that is swapped, as in a mounted ConfigMap", async () => {
+  test("a repointed link, as in a mounted ConfigMap", async () => {
     for (const [version, name] of [
       ["..v1", "old.example.com"],
       ["..v2", "new.example.com"],
@@ -165,7 +165,7 @@ describe("following a directory", () => {
     expect(problems).toEqual([]);
   });
 
-  test("a link to a directory that is swapped, and the file that a link leads to", async () => {
+  test("a repointed link to a directory, and an edit of a link's target", async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), "istiod-elsewhere-"));
     await mkdir(join(elsewhere, "v1"));
     await mkdir(join(elsewhere, "v2"));
@@ -186,7 +186,7 @@ describe("following a directory", () => {
     await rm(elsewhere, { recursive: true });
   });
 
-  test("a link back to a directory above is not followed round and round", async () => {
+  test("a link to a parent directory is not followed forever", async () => {
     await mkdir(path("a", "b"), { recursive: true });
     await writeFile(path("a", "b", "one.yaml"), entry("one"));
     await symlink(directory, path("a", "b", "loop"));
@@ -196,7 +196,7 @@ describe("following a directory", () => {
     expect(ingestion.problems()).toEqual([]);
   });
 
-  test("files and directories that come and go", async () => {
+  test("files and directories that are created and removed", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();
     await unlink(path("one.yaml"));
@@ -214,7 +214,7 @@ describe("following a directory", () => {
     await eventually(() => expect(host("two")).toBeUndefined());
   });
 
-  test("after edits of all kinds, in any order, everything is as it is found afresh", async () => {
+  test("any sequence of edits ends in the state of a fresh reading", async () => {
     const names = ["one.yaml", "two.yaml", "note.txt", join("sub", "one.yaml"), "link.yaml"];
     const edits: ((name: string, i: number) => Promise<unknown>)[] = [
       (name, i) => writeFile(path(name), entry(`e${i % 3}`, `h${i}.example.com`)),
@@ -244,7 +244,7 @@ describe("following a directory", () => {
     await eventually(() => expect(inForce(database)).toEqual(inForce(fresh)));
   });
 
-  test("when the directory itself disappears everything stays in force until it is back", async () => {
+  test("everything stays active while the directory itself is missing", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();
     await rm(directory, { recursive: true });
@@ -258,10 +258,10 @@ describe("following a directory", () => {
   });
 });
 
-describe("a document that is refused", () => {
+describe("a rejected document", () => {
   const bad = entry("one").replace("number: 80", "number: eighty");
 
-  test("is set aside alone, reported once with its place, and its last good version stays", async () => {
+  test("is rejected alone and reported once with its place; its last good version stays active", async () => {
     await writeFile(path("one.yaml"), `${entry("one")}---${entry("two")}`);
     await open();
     await writeFile(path("one.yaml"), `${bad}---${entry("two", "new.example.com")}`);
@@ -279,7 +279,7 @@ describe("a document that is refused", () => {
     expect(host("two")).toBeUndefined();
   });
 
-  test("goes when it is removed, good version and all", async () => {
+  test("is removed with its last good version", async () => {
     await writeFile(path("one.yaml"), entry("one"));
     await open();
     await writeFile(path("one.yaml"), bad);
@@ -288,7 +288,7 @@ describe("a document that is refused", () => {
     await eventually(() => expect(host("one")).toBeUndefined());
   });
 
-  test("an object that is defined twice: the first file by path counts, and both are named", async () => {
+  test("an object defined twice: the first file by path applies, and the error names both", async () => {
     await writeFile(path("a.yaml"), entry("one", "a.example.com"));
     await writeFile(path("b.yaml"), entry("one", "b.example.com"));
     await open();

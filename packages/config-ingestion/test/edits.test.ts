@@ -10,7 +10,7 @@ import { FakeClock } from "@istiod/settings/testing";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-describe("following any sequence of edits ends where a fresh reading does", () => {
+describe("any sequence of edits ends in the state of a fresh reading", () => {
   const names = ["a", "b", "c"];
   const entry = fc
     .record({

@@ -16,15 +16,15 @@ async function start(...sources: Source[]) {
   database.observe({ after: ({ changed }) => commits.push(changed.map((c) => c.key).sort()) });
   const ingestion = new Ingestion(database, sources, {
     clock,
-    quiet: 100,
-    max: 1000,
+    debounceAfter: 100,
+    debounceMax: 1000,
     onProblems: (found) => void told.push(...found.map(formatProblem)),
   });
   await ingestion.ready;
   return { clock, database, commits, told, ingestion };
 }
 
-test("changes of several sources within the quiet time are one commit", async () => {
+test("changes of several sources within the quiet time are coalesced into one commit", async () => {
   const [one, two] = [new MemorySource(), new MemorySource({ cluster: "remote" })];
   one.set("a", service("a", 1));
   two.set("b", service("b", 1));
@@ -42,7 +42,7 @@ test("changes of several sources within the quiet time are one commit", async ()
   expect(database.read(services, "remote/default/b")?.spec.ports[0]?.port).toBe(2);
 });
 
-test("the state of a source is changed until it is read, and has the problems of that source alone", async () => {
+test("a source's state is changed until it is read, and has its own problems only", async () => {
   const [one, two] = [new MemorySource(), new MemorySource({ cluster: "remote" })];
   one.set("a", service("a", 1));
   const { clock, ingestion } = await start(one, two);
@@ -63,7 +63,7 @@ test("the state of a source is changed until it is read, and has the problems of
   ]);
 });
 
-test("changes that never stop are committed after the longest wait", async () => {
+test("changes that never stop are committed after debounceMax", async () => {
   const source = new MemorySource();
   const { clock, commits, ingestion } = await start(source);
   for (let i = 1; i <= 30; i++) {
@@ -74,7 +74,7 @@ test("changes that never stop are committed after the longest wait", async () =>
   expect(commits).toHaveLength(1);
 });
 
-test("what ends as it began is no commit", async () => {
+test("an edit that is reverted within the quiet time is not committed", async () => {
   const source = new MemorySource();
   source.set("a", service("a", 1));
   const { clock, commits, ingestion } = await start(source);
@@ -85,7 +85,7 @@ test("what ends as it began is no commit", async () => {
   expect(commits).toHaveLength(1);
 });
 
-test("an object moves to another file without a change", async () => {
+test("moving an object to another file is no change", async () => {
   const source = new MemorySource();
   source.set("a", service("a", 1));
   const { clock, commits, ingestion, told } = await start(source);
@@ -97,7 +97,7 @@ test("an object moves to another file without a change", async () => {
   expect(told).toEqual([]);
 });
 
-test("after it is stopped nothing changes", async () => {
+test("a stopped ingestion commits nothing", async () => {
   const source = new MemorySource();
   const { clock, commits, ingestion } = await start(source);
   source.set("a", service("a", 1));
@@ -108,7 +108,7 @@ test("after it is stopped nothing changes", async () => {
   expect(commits).toEqual([]);
 });
 
-test("who begins while somebody writes waits for the end of it, and for ten seconds at most", async () => {
+test("the first commit waits for the end of a burst, at most ten seconds", async () => {
   const clock = new FakeClock();
   const source = new MemorySource();
   source.set("a", service("a", 1));
@@ -150,7 +150,7 @@ test("who begins while somebody writes waits for the end of it, and for ten seco
   expect(clock.now()).toBeGreaterThan(9_900);
 });
 
-test("only its endpoints make a ServiceEntry's change one of endpoints", async () => {
+test("a ServiceEntry write that differs in endpoints only changes endpoints alone", async () => {
   const entry = (port: number, address: string, resolution = "STATIC"): string =>
     `{apiVersion: networking.istio.io/v1, kind: ServiceEntry, metadata: {name: a}, spec: {hosts: [a.example], ports: [{number: ${port}, name: http, protocol: HTTP}], resolution: ${resolution}, endpoints: [{address: ${address}}]}}`;
   const read = (text: string) => readText(text, "a.yaml").flatMap(({ objects }) => objects)[0]!;
@@ -163,7 +163,7 @@ test("only its endpoints make a ServiceEntry's change one of endpoints", async (
   expect(alone(entry(80, "b.example", "DNS"), entry(80, "c.example", "DNS"))).toBe(false);
 });
 
-test("changes of endpoints need not wait for quiet, whatever waits beside them", async () => {
+test("endpoint changes skip debouncing while other changes wait", async () => {
   const slice = (address: string): string =>
     `{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: a-1, labels: {kubernetes.io/service-name: a}}, addressType: IPv4, endpoints: [{addresses: [${address}]}], ports: [{port: 80}]}\n`;
   const source = new MemorySource();
@@ -181,19 +181,19 @@ test("changes of endpoints need not wait for quiet, whatever waits beside them",
   });
   const ingestion = new Ingestion(database, [source], {
     clock,
-    atOnce: changesEndpointsAlone,
-    onCommitTiming: ({ revision, gatheredMs }) =>
-      commits.push({ keys: keysOf.get(revision) ?? [], gathered: gatheredMs }),
+    skipsDebounce: changesEndpointsAlone,
+    onCommitTiming: ({ revision, debounceMs }) =>
+      commits.push({ keys: keysOf.get(revision) ?? [], gathered: debounceMs }),
   });
   await ingestion.ready;
   commits.splice(0);
 
   source.set("a", service("a", 1) + "---\n" + slice("10.0.0.2"));
-  expect(ingestion.gathering).toBe(true);
+  expect(ingestion.isDebouncing).toBe(true);
   clock.advance(5);
   await ingestion.idle();
   expect(commits.splice(0)).toEqual([{ keys: ["EndpointSlice"], gathered: 5 }]);
-  expect(ingestion.gathering).toBe(false);
+  expect(ingestion.isDebouncing).toBe(false);
 
   source.set("a", service("a", 2) + "---\n" + slice("10.0.0.3"));
   clock.advance(50);
@@ -207,5 +207,5 @@ test("changes of endpoints need not wait for quiet, whatever waits beside them",
   await ingestion.idle();
   expect(commits.splice(0).map(({ keys }) => keys)).toEqual([["Service"]]);
   expect(database.all(endpointSlices)[0]?.spec.endpoints[0]?.addresses).toEqual(["10.0.0.4"]);
-  expect(ingestion.gathering).toBe(false);
+  expect(ingestion.isDebouncing).toBe(false);
 });

@@ -43,14 +43,14 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-test("without files there are defaults, in one commit", async () => {
+test("absent files yield defaults in one commit", async () => {
   await open(path("nowhere/mesh.yaml"));
   expect(trustDomain()).toBe("cluster.local");
   expect(database.read(meshNetworks, meshNetworksKey)?.networks).toEqual({});
   expect(database.stats().revision).toBe(1);
 });
 
-test("a file that was never there is no problem, however often its folder changes; one that disappears is", async () => {
+test("a file that never existed is no problem; a file that disappears is", async () => {
   await open();
   const source = meshConfigFile(path("mesh.yaml"), quickClock);
   expect((await source.read()).problems).toEqual([]);
@@ -59,18 +59,18 @@ test("a file that was never there is no problem, however often its folder change
   expect((await source.read()).problems).toEqual([]);
   await unlink(path("mesh.yaml"));
   expect((await source.read()).problems.map(formatProblem)).toEqual([
-    expect.stringContaining("does not exist; the last good version stays in force"),
+    expect.stringContaining("does not exist; the last good version stays active"),
   ]);
   source.stop();
 });
 
-test("a file that appears later is taken", async () => {
+test("a file that is created later is read", async () => {
   await open();
   await writeFile(path("mesh.yaml"), "trustDomain: late.example\n");
   await eventually(() => expect(trustDomain()).toBe("late.example"));
 });
 
-test("a change is followed, whether written in place, renamed over, or by a link that is swapped", async () => {
+test("an edit in place, a rename and a repointed link are followed", async () => {
   await mkdir(path("..v1"));
   await mkdir(path("..v2"));
   await writeFile(path("..v1/mesh.yaml"), "trustDomain: one.example\n");
@@ -89,14 +89,14 @@ test("a change is followed, whether written in place, renamed over, or by a link
   await eventually(() => expect(trustDomain()).toBe("four.example"));
 });
 
-test("a bad value at the start ends it", async () => {
+test("an invalid value at startup is an error", async () => {
   await writeFile(path("mesh.yaml"), "rootNamespace: x\nconnectTimeout: 2h\n");
   await expect(open()).rejects.toThrow(
     new IngestionError("invalid", `${path("mesh.yaml")}:2: connectTimeout: is 7200s, expected at most 1h`),
   );
 });
 
-test("a bad value later is reported, and the last good version stays; so it does when the file is emptied or removed", async () => {
+test("an invalid value, an empty file or a removed file keeps the last good version, and is reported", async () => {
   await writeFile(path("mesh.yaml"), "trustDomain: good.example\n");
   await open();
   await writeFile(path("mesh.yaml"), "trustDomain: 'not good'\nnoSuchField: 1\n");
@@ -108,12 +108,12 @@ test("a bad value later is reported, and the last good version stays; so it does
   await writeFile(path("mesh.yaml"), "");
   await eventually(() =>
     expect(problems.at(-1)).toBe(
-      `${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays in force`,
+      `${path("mesh.yaml")}: is empty (write {} for the defaults); the last good version stays active`,
     ),
   );
   await unlink(path("mesh.yaml"));
   await eventually(() =>
-    expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays in force`),
+    expect(problems.at(-1)).toBe(`${path("mesh.yaml")}: does not exist; the last good version stays active`),
   );
   expect(trustDomain()).toBe("good.example");
   await writeFile(path("mesh.yaml"), "{}\n");
@@ -121,7 +121,7 @@ test("a bad value later is reported, and the last good version stays; so it does
   expect(ingestion.problems()).toEqual([]);
 });
 
-test("networks are read too", async () => {
+test("mesh networks are read", async () => {
   await writeFile(path("networks.yaml"), "networks: {north: {gateways: [{address: 203.0.113.7, port: 15443}]}}\n");
   await open(path("mesh.yaml"), path("networks.yaml"));
   expect(Object.keys(database.read(meshNetworks, meshNetworksKey)?.networks ?? {})).toEqual(["north"]);

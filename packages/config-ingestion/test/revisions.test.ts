@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Ledger } from "../src/sources/ledger.js";
+import { Ledger } from "../src/ledger/ledger.js";
 
 const rule = (host: string, revision?: string): string => `apiVersion: networking.istio.io/v1
 kind: DestinationRule
@@ -21,16 +21,16 @@ function hosts(revision: string, ...texts: readonly string[]): unknown[] {
     .map(({ object }) => (object?.kind === "DestinationRule" ? (object.spec as { host: string }).host : object?.kind));
 }
 
-test("an istiod of a revision leaves out what is labelled as another revision's", () => {
+test("objects labelled with another revision are ignored", () => {
   expect(hosts("canary", rule("old", "stable"), rule("new", "canary"))).toEqual(["new"]);
   expect(hosts("canary", rule("old", "stable"))).toEqual([]);
   expect(hosts("canary", rule("any"))).toEqual(["any"]);
 });
 
-test("an istiod of no revision reads all", () => {
+test("without a revision, all objects are read", () => {
   expect(hosts("", rule("old", "stable"))).toEqual(["old"]);
 });
 
-test("the label of a Pod says who injected it, and leaves it in", () => {
+test("a Pod's revision label names its injector and does not exclude it", () => {
   expect(hosts("stable", pod)).toEqual(["Pod"]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { StringPool } from "../src/sources/string-pool.js";
-import { Ledger } from "../src/sources/ledger.js";
+import { StringPool } from "../src/ledger/string-pool.js";
+import { Ledger } from "../src/ledger/ledger.js";
 
 const pod = (name: string, ip: string, version: number) =>
   JSON.stringify({
@@ -17,8 +17,8 @@ const pod = (name: string, ip: string, version: number) =>
     status: { phase: "Running", podIP: ip, podIPs: [{ ip }] },
   });
 
-describe("the strings of objects", () => {
-  it("law: are kept for those that are there, however many came and went", () => {
+describe("StringPool", () => {
+  it("stays proportional to the live objects", () => {
     const ledger = new Ledger();
     const steady = Array.from({ length: 200 }, (_, i) => `steady-${i}`);
     for (const name of steady) ledger.replaceFile(`${name}.yaml`, pod(name, "10.0.0.1", 1));
@@ -35,28 +35,28 @@ describe("the strings of objects", () => {
     expect(5000 * 3).toBeGreaterThan(2 * most);
   });
 
-  it("are shared by objects before and after strings that nothing has any more were forgotten", () => {
+  it("shares strings across a removal of unused ones", () => {
     const pool = new StringPool();
     const used = pool.intern(["ns-1", "10.0.0.1"]);
-    pool.tidy(() => []);
+    pool.removeUnused(() => []);
     for (let i = 0; pool.size < 3 + 2048; i++) pool.intern(`garbage-${i}`);
-    pool.tidy(() => [{ nested: [used], bytes: new Uint8Array(4), none: null, number: 1 }]);
+    pool.removeUnused(() => [{ nested: [used], bytes: new Uint8Array(4), none: null, number: 1 }]);
     expect(pool.size).toBe(2);
     pool.intern(["ns-1", "10.0.0.1"]);
     expect(pool.size).toBe(2);
   });
 
-  it("are all taken to be in use that were read first, and looked at only if many came", () => {
+  it("visits live values only when many strings were added", () => {
     const pool = new StringPool();
     for (let i = 0; i < 10_000; i++) pool.intern(`first-${i}`);
     const unwanted = (): never => {
       throw new Error("looked at");
     };
-    pool.tidy(unwanted);
+    pool.removeUnused(unwanted);
     for (let i = 0; i < 4000; i++) pool.intern(`second-${i}`);
-    pool.tidy(unwanted);
+    pool.removeUnused(unwanted);
     expect(pool.size).toBe(14_000);
     for (let i = 0; i < 1000; i++) pool.intern(`third-${i}`);
-    expect(() => pool.tidy(unwanted)).toThrow("looked at");
+    expect(() => pool.removeUnused(unwanted)).toThrow("looked at");
   });
 });

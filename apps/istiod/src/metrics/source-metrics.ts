@@ -163,11 +163,11 @@ export function sourceMetrics<C>(registry: Registry, database: Database<C>): Sou
         reasons.delete(oldest);
       }
     },
-    commitTiming({ gatheredMs, committingMs, readingMs }) {
-      debounce.observe((gatheredMs + committingMs) / 1000);
-      init.observe(committingMs / 1000);
-      latency.observe({ queueID: sourcesQueue }, gatheredMs / 1000);
-      duration.observe({ queueID: sourcesQueue }, (readingMs + committingMs) / 1000);
+    commitTiming({ debounceMs, commitMs, readMs }) {
+      debounce.observe((debounceMs + commitMs) / 1000);
+      init.observe(commitMs / 1000);
+      latency.observe({ queueID: sourcesQueue }, debounceMs / 1000);
+      duration.observe({ queueID: sourcesQueue }, (readMs + commitMs) / 1000);
     },
     pushStarted(changes) {
       for (const revision of changes)

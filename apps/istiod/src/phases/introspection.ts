@@ -43,7 +43,7 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
   });
   closers.defer(() => analysis.stop());
   cacheMetrics(registry, database);
-  queueDepth(registry, () => ingestion.waiting);
+  queueDepth(registry, () => ingestion.pendingCount);
   const faults = modelMetrics(registry, {
     database,
     server,
@@ -76,7 +76,7 @@ export function openIntrospection(startup: Startup, mesh: Mesh, security: Securi
     },
     problems: () => ingestion.problems(),
     analysis,
-    gathering: () => ingestion.gathering,
+    gathering: () => ingestion.isDebouncing,
     profile: values.profile,
   });
   server.handle(debugOverXds({ commands, server, proxyOf, rootNamespace, env, version }));

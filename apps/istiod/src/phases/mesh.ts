@@ -29,9 +29,9 @@ export async function openMesh({ values, env, settings, log, version, registry, 
   const report = reporting({ registry, database, version, log });
   closers.defer(() => report.stop());
   const ingestion = new Ingestion(database, sources.all, {
-    quiet: settings.push.quietMs,
-    max: settings.push.maxMs,
-    ...(settings.push.debounceEndpoints ? {} : { atOnce: changesEndpointsAlone }),
+    debounceAfter: settings.push.quietMs,
+    debounceMax: settings.push.maxMs,
+    ...(settings.push.debounceEndpoints ? {} : { skipsDebounce: changesEndpointsAlone }),
     onProblems: (problems) => report.problems(problems),
     onResolved: (problems) => report.resolved(problems),
     onCommitTiming: (timing) => report.commitTiming(timing),

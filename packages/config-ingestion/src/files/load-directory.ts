@@ -1,21 +1,23 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DecodeOptions, ObjectChange, Problem } from "@istiod/config-schema";
-import { Ledger } from "./ledger.js";
+import { Ledger } from "../ledger/ledger.js";
 
 export interface LoadedDirectory {
-  /** To be written in one commit, by `applyChanges`. */
+  /** Changes to write in one commit, with `applyChanges`. */
   readonly changes: readonly ObjectChange[];
   readonly problems: readonly Problem[];
-  /** How many objects of each kind are in force. */
+  /** Number of accepted objects of each kind. */
   readonly counts: ReadonlyMap<string, number>;
-  /** How many objects of kinds that are not read there are, by kind. */
+  /** Number of objects of each kind that is not read. */
   readonly ignored: ReadonlyMap<string, number>;
 }
 
 /**
- * Reads every `.yaml` and `.yml` file below a directory once, without watching it. Names that begin with a dot are left
- * out. Throws what the file system throws. A `DirectorySource` does the same and goes on following the directory.
+ * Reads every `.yaml` and `.yml` file below a directory once. Names that begin with a dot are skipped. A
+ * `DirectorySource` does the same and watches the directory.
+ *
+ * @throws the errors of the file system.
  */
 export async function loadDirectory(directory: string, options: DecodeOptions = {}): Promise<LoadedDirectory> {
   const ledger = new Ledger(options);
@@ -32,12 +34,12 @@ export async function loadDirectory(directory: string, options: DecodeOptions = 
   };
 }
 
-/** True for files that hold configuration, by name. Editors' backup and swap files are not among them. */
+/** Reports whether a file holds configuration, by its name. Editors' backup and swap files do not. */
 export function isConfigFile(name: string): boolean {
   return !name.startsWith(".") && /\.ya?ml$/i.test(name);
 }
 
-/** Reports whether a path below a directory is of a file that holds configuration. JSON files count on request. */
+/** Reports whether a path below a directory names a file that holds configuration. JSON files count if `json` is set. */
 export function isConfigPath(path: string, json = false): boolean {
   const parts = path.split(/[/\\]/);
   const name = parts.at(-1) ?? "";

@@ -1,10 +1,10 @@
-/** The code of a system error, such as `ENOENT`. */
+/** Returns the code of a system error, such as `ENOENT`. */
 export function errorCode(cause: unknown): string | undefined {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined;
 }
 
-/** Why the file system refused, for a person. */
-export function reason(cause: unknown): string {
+/** Describes a file system error. */
+export function describeError(cause: unknown): string {
   switch (errorCode(cause)) {
     case "ENOENT":
       return "does not exist";
@@ -12,7 +12,7 @@ export function reason(cause: unknown): string {
     case "EPERM":
       return "may not be read by this user";
     case "ENOTDIR":
-      return "is no directory";
+      return "is not a directory";
     case "EISDIR":
       return "is a directory, expected a file";
     default:
@@ -20,7 +20,7 @@ export function reason(cause: unknown): string {
   }
 }
 
-/** Whether an error says that there is no such file. */
+/** Reports whether an error means that the file does not exist. */
 export function isAbsent(cause: unknown): boolean {
   const code = errorCode(cause);
   return code === "ENOENT" || code === "ENOTDIR";

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { IngestionError } from "../errors.js";
-import { isAbsent, reason } from "./file-system.js";
+import { describeError, isAbsent } from "./file-system.js";
 import { isConfigPath } from "./load-directory.js";
 
-/** A file's content, by the name under which it was found. */
+/** Path and text of a file. */
 export interface NamedText {
   readonly file: string;
   readonly text: string;
@@ -12,7 +12,7 @@ export interface NamedText {
 
 /**
  * Reads a file, or every `.yaml`, `.yml` and `.json` file below a directory, in order of path. Names that begin with a
- * dot are left out below a directory.
+ * dot are skipped below a directory.
  *
  * @throws IngestionError with code `unreadable` that names the path if it does not exist or cannot be read.
  */
@@ -24,12 +24,14 @@ export async function readObjectFiles(path: string): Promise<readonly NamedText[
       names.map(async (name) => ({ file: join(path, name), text: await readFile(join(path, name), "utf8") })),
     );
   } catch (cause) {
-    throw new IngestionError("unreadable", `${path} ${reason(cause)}, expected a file or a directory`, { cause });
+    throw new IngestionError("unreadable", `${path} ${describeError(cause)}, expected a file or a directory`, {
+      cause,
+    });
   }
 }
 
 /**
- * Reads a file that need not exist; undefined where it is absent.
+ * Reads an optional file; undefined if it does not exist.
  *
  * @throws IngestionError with code `unreadable` if it exists and cannot be read.
  */
@@ -38,6 +40,6 @@ export async function readOptionalFile(file: string): Promise<NamedText | undefi
     return { file, text: await readFile(file, "utf8") };
   } catch (cause) {
     if (isAbsent(cause)) return undefined;
-    throw new IngestionError("unreadable", `${file} ${reason(cause)}`, { cause });
+    throw new IngestionError("unreadable", `${file} ${describeError(cause)}`, { cause });
   }
 }
