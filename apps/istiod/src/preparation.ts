@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { type PodObject, pods } from "@istiod/config-schema";
-import { podProxy } from "@istiod/explain";
 import type { Database } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { podProxy, type Proxy } from "@istiod/push-context";
 import { generators } from "@istiod/xds-generators";
 
 export interface PreparationOptions {

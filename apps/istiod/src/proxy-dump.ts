@@ -1,6 +1,7 @@
+import { proxyNamed } from "@istiod/push-context";
 import { readFile } from "node:fs/promises";
 import { text } from "node:stream/consumers";
-import { proxyNamed, proxyResources, resourceJson } from "@istiod/explain";
+import { proxyResources, resourceJson } from "@istiod/explain";
 import {
   type ClusterHosts,
   type ConfigDump,

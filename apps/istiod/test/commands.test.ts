@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { MeshChanges } from "@istiod/explain";
+import type { MeshDiff } from "@istiod/explain";
 import { describe, expect, test } from "vitest";
 import { diffCommand } from "../src/commands/diff.js";
 import { explainCommand } from "../src/commands/explain.js";
@@ -76,7 +76,7 @@ describe("istiod explain", () => {
     expect(text).toMatch(/^rds 80 {2}\(version /);
     expect(text).toMatch(/VirtualService +shop\/cart +.*spec\.http\[0\]\.timeout/);
     expect(text).toContain(
-      `VirtualService shop/late does not route ${cart}:80: VirtualService shop/cart, which comes first, has that host`,
+      `VirtualService shop/late is ignored for ${cart}:80: VirtualService shop/cart has the same host and takes precedence`,
     );
     expect(text).toMatch(/set aside, and so part of nothing\n .*mesh\.yaml:\d+: DestinationRule shop\/wrong: /);
   });
@@ -99,7 +99,7 @@ describe("istiod explain", () => {
         ?.fields,
     ).toContain("spec.http[0].timeout");
     const offline = JSON.parse(await explained("--configDir", configDir, "--proxy", node, ...args)) as ProxyExplanation;
-    expect(offline.resources[0]?.losses).toEqual(asked.resources[0]?.losses);
+    expect(offline.resources[0]?.ignored).toEqual(asked.resources[0]?.ignored);
     await expect(explained("--istiod", istiod.http, "--proxy", "nobody.shop")).rejects.toThrow(
       /nobody\.shop is not connected .* there is no Pod "nobody\.shop"/,
     );
@@ -193,7 +193,7 @@ describe("istiod diff", () => {
     ];
     expect(await compared(...args)).toMatchObject({ status: 0 });
     const { status, out } = await compared(...args, "--afterMeshConfig", join(files, "mesh.yaml"));
-    const changes = JSON.parse(out) as MeshChanges;
+    const changes = JSON.parse(out) as MeshDiff;
     expect(status).toBe(1);
     expect(changes.changed).toHaveLength(2);
     expect(changes.resources.find(({ name }) => name === `outbound|80||${cart}`)?.differences).toEqual([

@@ -9,9 +9,8 @@ import {
   readText,
   setObjects,
 } from "@istiod/config-schema";
-import { proxyNamed } from "@istiod/explain";
 import { Database, type Query } from "@istiod/incremental";
-import type { Proxy } from "@istiod/push-context";
+import { type Proxy, proxyNamed } from "@istiod/push-context";
 import { generators, lookups, secretLookup } from "@istiod/xds-generators";
 import { expect, test } from "vitest";
 import { objects, text } from "./features/every-kind.js";

@@ -3,92 +3,99 @@ import type { Database, ExplainedFact, Key, View } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { generators, lookups } from "@istiod/xds-generators";
-import { type Budget, type Effect, effectOf } from "./fields-that-mattered.js";
-import { type Loss, losses } from "./losses/index.js";
-import { listsRead, type ObjectRead, objectsRead } from "./made-from.js";
-import { type Maker, Makers, walk } from "./maker.js";
+import { ignoredConfigs, type IgnoredConfig } from "./ignored/index.js";
+import { type Budget, type Effect, effectOf } from "./provenance/effect.js";
+import { listedKinds, type ObjectRead, objectsRead } from "./provenance/objects-read.js";
+import { type Producer, producerFrom, ProducerIndex } from "./provenance/producer.js";
+import { isPlaceholder } from "./resource-names.js";
 import { type ResourceType, resourceTypes } from "./resource-types.js";
-import { isOfUnknownName } from "./unknown-resource.js";
 
 export interface ExplainOptions {
   /** Default: every type. */
   readonly types?: readonly ResourceType[];
-  /** Default: every resource that the proxy has. One that it could ask for by name is found too. */
+  /** Name of one resource, which the proxy has or could subscribe to. Default: all resources of the proxy. */
   readonly name?: string;
-  /** How many times a resource may be computed to find which objects and fields mattered; 0: not tried. Default 0. */
+  /** Maximum number of dry runs that look for the objects and fields with an effect. Default 0: none. */
   readonly tries?: number;
 }
 
-/** A fact of the client that was asked, with its answer. */
+/** A fact about the client that a query asked, with its answer. */
 export interface AskedFact {
   readonly fact: string;
   readonly arg?: Key;
   readonly answer: unknown;
 }
 
-/** Why a resource is what it is. */
+/** The provenance of a resource. */
 export interface ResourceExplanation {
   readonly type: string;
   readonly name: string;
   readonly version: string;
-  /** What it was made from, in order of first reading. Without `effect` where it was not tried. */
+  /** Objects that the resource was built from, in order of first reading. `effect` is absent if no dry run was made. */
   readonly objects: readonly (ObjectRead & { readonly effect?: Effect })[];
-  /** Kinds of which all names, or all objects, were looked through. */
+  /** Kinds of which all names or all objects were listed. */
   readonly lists: readonly string[];
   readonly facts: readonly AskedFact[];
-  readonly losses: readonly Loss[];
+  /** Objects that could have affected the resource, with the reason why they do not. */
+  readonly ignored: readonly IgnoredConfig[];
 }
 
-/** Explains what a client has, from the records of how it was computed. */
+/** Explains the resources of a client from the recorded dependencies of the queries that produced them. */
 export function explain(
   database: Database<Proxy>,
   view: View<Proxy>,
   { types = resourceTypes, name, tries = 0 }: ExplainOptions = {},
 ): readonly ResourceExplanation[] {
   const budget: Budget = { tries };
-  const inSets = types.flatMap((type) => made(view, type, name));
+  const generated = types.flatMap((type) => generatedResources(view, type, name));
   const found =
-    inSets.length === 0 && name !== undefined ? types.flatMap((type) => lookedUp(view, type, name)) : inSets;
+    generated.length === 0 && name !== undefined
+      ? types.flatMap((type) => lookedUpResource(view, type, name))
+      : generated;
   return found.map((each) => explanationOf(database, view, each, budget));
 }
 
-interface Made {
+interface ProducedResource {
   readonly type: ResourceType;
   readonly resource: Resource;
-  readonly maker: Maker;
+  readonly producer: Producer;
 }
 
-function made(view: View<Proxy>, type: ResourceType, name: string | undefined): readonly Made[] {
+function generatedResources(
+  view: View<Proxy>,
+  type: ResourceType,
+  name: string | undefined,
+): readonly ProducedResource[] {
   const generator = generators[type.typeUrl];
   if (generator === undefined) return [];
   const set = view.call(generator);
-  const makers = new Makers(view.explain(generator));
+  const producers = new ProducerIndex(view.explain(generator));
   const wanted = name === undefined ? [...set] : [set.get(name)].filter((found) => found !== undefined);
   return wanted.flatMap((resource) => {
-    const maker = makers.of(resource);
-    return maker === undefined ? [] : [{ type, resource, maker }];
+    const producer = producers.producerOf(resource);
+    return producer === undefined ? [] : [{ type, resource, producer }];
   });
 }
 
-/** A resource that is not in the client's set, and that it would get if it asked for it by name. */
-function lookedUp(view: View<Proxy>, type: ResourceType, name: string): readonly Made[] {
+/** Returns a resource that is not in the client's set and that it would get on subscribing to the name. */
+function lookedUpResource(view: View<Proxy>, type: ResourceType, name: string): readonly ProducedResource[] {
   const lookup = lookups[type.typeUrl];
   const resource = lookup && view.call(lookup, name);
-  if (lookup === undefined || resource === undefined || isOfUnknownName(type, resource)) return [];
-  return [{ type, resource, maker: walk(view.explain(lookup, name).tree) }];
+  if (lookup === undefined || resource === undefined || isPlaceholder(type, resource)) return [];
+  return [{ type, resource, producer: producerFrom(view.explain(lookup, name).tree) }];
 }
 
 function explanationOf(
   database: Database<Proxy>,
   view: View<Proxy>,
-  { type, resource, maker }: Made,
+  { type, resource, producer }: ProducedResource,
   budget: Budget,
 ): ResourceExplanation {
-  const read = objectsRead(maker.reads);
+  const read = objectsRead(producer.reads);
   const effects = new Map<ObjectRead, Effect | undefined>();
-  for (const object of [...read].sort((a, b) => Number(isWritten(b)) - Number(isWritten(a)))) {
+  for (const object of trafficObjectsFirst(read)) {
     if (budget.tries > 0 && object.read !== "absent")
-      effects.set(object, effectOf(database, view, maker, resource, object, budget));
+      effects.set(object, effectOf(database, view, producer, resource, object, budget));
   }
   const objects = read.map((object) => {
     const effect = effects.get(object);
@@ -99,20 +106,20 @@ function explanationOf(
     name: resource.name,
     version: resource.version,
     objects,
-    lists: listsRead(maker.reads),
-    facts: maker.facts.map(asked),
-    losses: losses(database, view, type, resource.name, maker),
+    lists: listedKinds(producer.reads),
+    facts: producer.facts.map(askedFact),
+    ignored: ignoredConfigs(database, view, type, resource.name, producer),
   };
 }
 
-const written = new Set([...ingressKinds, ...istioKinds].map(({ kind }) => kind));
+const trafficKinds = new Set([...ingressKinds, ...istioKinds].map(({ kind }) => kind));
 
-/** Whether people write such objects to shape traffic: they are tried first, since tries may not suffice for all. */
-function isWritten({ kind }: ObjectRead): boolean {
-  return written.has(kind);
+/** Sorts objects that users write to shape traffic first, because the budget may not suffice for all objects. */
+function trafficObjectsFirst(objects: readonly ObjectRead[]): readonly ObjectRead[] {
+  return [...objects].sort((a, b) => Number(trafficKinds.has(b.kind)) - Number(trafficKinds.has(a.kind)));
 }
 
-function asked({ fact, arg, answer }: ExplainedFact): AskedFact {
+function askedFact({ fact, arg, answer }: ExplainedFact): AskedFact {
   return {
     fact,
     ...(arg !== undefined && { arg }),

@@ -1,76 +1,84 @@
-import type { MeshChanges, ResourceChange } from "./changes.js";
 import type { ResourceExplanation } from "./explain.js";
-import type { Json, JsonDifference } from "./json-difference.js";
-import type { ObjectRead } from "./made-from.js";
+import type { JsonDifference } from "./json-difference.js";
+import type { MeshDiff, ResourceDiff } from "./mesh-diff.js";
+import type { ObjectRead } from "./provenance/objects-read.js";
 
-/** Explanations as text for people. */
+/** Formats explanations as text. */
 export function formatExplanations(explanations: readonly ResourceExplanation[]): string {
   return explanations.map(formatExplanation).join("\n");
 }
 
-function formatExplanation({ type, name, version, objects, lists, facts, losses }: ResourceExplanation): string {
-  const there = objects.filter(({ kind, read }) => read !== "absent" && kind !== "Environment");
-  const mattered = there.filter(({ effect }) => effect?.mattered !== false);
-  const without = there.filter(({ effect }) => effect?.mattered === false);
-  const absent = objects.filter(({ kind, read }) => read === "absent" && kind !== "Environment");
-  const variables = objects.filter(({ kind, read }) => kind === "Environment" && read !== "absent");
-  const rows = mattered.map((object) => [
-    object.kind,
-    objectName(object),
-    (object.effect?.fields ?? []).join(", ") + (object.effect?.incomplete ? ", …" : ""),
-  ]);
-  const listed = (title: string, items: readonly string[]): readonly string[] =>
-    items.length === 0 ? [] : [`  ${title}: ${items.join(", ")}`];
+function formatExplanation({ type, name, version, objects, lists, facts, ignored }: ResourceExplanation): string {
+  const isVariable = ({ kind }: ObjectRead): boolean => kind === "Environment";
+  const found = objects.filter((object) => object.read !== "absent" && !isVariable(object));
+  const missing = objects.filter((object) => object.read === "absent" && !isVariable(object));
+  const variables = objects.filter((object) => object.read !== "absent" && isVariable(object));
+  const rows = found
+    .filter(({ effect }) => effect?.changesResource !== false)
+    .map((object) => [
+      object.kind,
+      objectName(object),
+      (object.effect?.fields ?? []).join(", ") + (object.effect?.incomplete ? ", …" : ""),
+    ]);
+  const withoutEffect = found.filter(({ effect }) => effect?.changesResource === false);
   return [
     `${type} ${name}  (version ${version})`,
-    ...(rows.length === 0 ? [] : ["  made from", ...table(rows).map((row) => `    ${row}`)]),
-    ...listed(
+    ...section("built from", table(rows)),
+    ...list(
       "environment",
       variables.map((variable) => variable.name),
     ),
-    ...listed(
-      "read without effect",
-      without.map((object) => `${object.kind} ${objectName(object)}`),
+    ...list(
+      "read, without effect",
+      withoutEffect.map((object) => `${object.kind} ${objectName(object)}`),
     ),
-    ...listed(
-      "asked for, and not there",
-      absent.map((object) => `${object.kind} ${objectName(object)}`),
+    ...list(
+      "read, not found",
+      missing.map((object) => `${object.kind} ${objectName(object)}`),
     ),
-    ...listed("looked through the names of", lists),
-    ...listed(
-      "of the proxy",
+    ...list("kinds listed", lists),
+    ...list(
+      "proxy facts",
       facts
         .filter(({ answer }) => answer !== undefined)
-        .map(({ fact, arg, answer }) => `${fact}${arg === undefined ? "" : `(${short(arg)})`}=${short(answer)}`),
+        .map(({ fact, arg, answer }) => `${fact}${arg === undefined ? "" : `(${json(arg)})`}=${json(answer)}`),
     ),
-    ...(losses.length === 0
-      ? []
-      : [
-          "  without effect, or in part",
-          ...losses.map((loss) => `    ${loss.kind} ${loss.namespace}/${loss.name} ${loss.reason}`),
-        ]),
+    ...section(
+      "ignored or overridden",
+      ignored.map((object) => `${object.kind} ${object.namespace}/${object.name} ${object.reason}`),
+    ),
     "",
   ].join("\n");
 }
 
-/** Changes as text for people. */
-export function formatChanges({ compared, changed, added, removed, resources }: MeshChanges): string {
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`  ${title}`, ...lines.map((line) => `    ${line}`)];
+}
+
+function list(title: string, items: readonly string[]): readonly string[] {
+  return items.length === 0 ? [] : [`  ${title}: ${items.join(", ")}`];
+}
+
+/** Formats a mesh diff as text. */
+export function formatMeshDiff({ compared, changed, added, removed, resources }: MeshDiff): string {
   const proxies = (title: string, ids: readonly string[]): readonly string[] =>
     ids.length === 0 ? [] : [`${title}: ${ids.map(shortId).join(", ")}`];
   return [
     `${changed.length} of ${compared} proxies would change`,
     ...proxies("new proxies", added),
-    ...proxies("proxies that are gone", removed),
-    ...resources.flatMap(formatChange),
+    ...proxies("removed proxies", removed),
+    ...resources.flatMap(formatResourceDiff),
     "",
   ].join("\n");
 }
 
-function formatChange({ type, name, change, differences, proxies }: ResourceChange): readonly string[] {
-  const some = proxies.slice(0, 5).map(shortId).join(", ");
-  const others = proxies.length > 5 ? ` and ${proxies.length - 5} more` : "";
+const maxListedProxies = 5;
+
+function formatResourceDiff({ type, name, change, differences, proxies }: ResourceDiff): readonly string[] {
+  const listed = proxies.slice(0, maxListedProxies).map(shortId).join(", ");
+  const others = proxies.length > maxListedProxies ? ` and ${proxies.length - maxListedProxies} more` : "";
   return [
-    `\n${type} ${name}: ${change} for ${some}${others}`,
+    `\n${type} ${name}: ${change} for ${listed}${others}`,
     ...differences.map((difference) => `  ${formatDifference(difference)}`),
   ];
 }
@@ -78,17 +86,17 @@ function formatChange({ type, name, change, differences, proxies }: ResourceChan
 function formatDifference({ path, kind, expected, actual }: JsonDifference): string {
   switch (kind) {
     case "missing":
-      return `- ${path}: ${short(expected)}`;
+      return `- ${path}: ${json(expected)}`;
     case "extra":
-      return `+ ${path}: ${short(actual)}`;
+      return `+ ${path}: ${json(actual)}`;
     case "order":
-      return `~ ${path}: order ${short(expected)} -> ${short(actual)}`;
+      return `~ ${path}: order ${json(expected)} -> ${json(actual)}`;
     default:
-      return `~ ${path}: ${short(expected)} -> ${short(actual)}`;
+      return `~ ${path}: ${json(expected)} -> ${json(actual)}`;
   }
 }
 
-/** `name.namespace` of a node id. */
+/** Returns the `name.namespace` part of a node ID. */
 function shortId(nodeId: string): string {
   return nodeId.split("~")[2] ?? nodeId;
 }
@@ -98,9 +106,11 @@ function objectName({ cluster, namespace, name }: ObjectRead): string {
   return cluster === undefined || cluster === "Kubernetes" ? own : `${own} of ${cluster}`;
 }
 
-function short(value: Json | unknown): string {
+const maxJsonLength = 160;
+
+function json(value: unknown): string {
   const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+  return text.length > maxJsonLength ? `${text.slice(0, maxJsonLength)}…` : text;
 }
 
 function table(rows: readonly (readonly string[])[]): readonly string[] {

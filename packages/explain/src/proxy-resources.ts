@@ -13,29 +13,29 @@ const routeType = `${prefix}envoy.config.route.v3.RouteConfiguration`;
 const secretType = `${prefix}envoy.extensions.transport_sockets.tls.v3.Secret`;
 
 /**
- * The resources that a proxy would have once connected, by type URL: all clusters and listeners, and the endpoints,
- * route configurations and secrets that these refer to. Secrets that the proxy has from its agent are not among them.
+ * Returns the resources that a proxy would have once connected, by type URL: all clusters and listeners, and the
+ * endpoints, route configurations and secrets that these reference. Excludes secrets that the agent provides.
  */
 export function proxyResources(database: Database<Proxy>, proxy: Proxy): ReadonlyMap<string, readonly Resource[]> {
   const view = database.view(proxy);
   try {
-    const [clusters, listeners] = [clusterType, listenerType].map((type) => allOf(view, type));
+    const [clusters, listeners] = [clusterType, listenerType].map((type) => generatedResources(view, type));
     const references = new References();
     for (const { name, bytes } of clusters ?? []) references.addCluster(name, resourceJson(clusterType, bytes));
     for (const { bytes } of listeners ?? []) references.add(resourceJson(listenerType, bytes));
     return new Map([
       [clusterType, clusters ?? []],
-      [endpointType, named(view, endpointType, references.assignments)],
+      [endpointType, namedResources(view, endpointType, references.assignments)],
       [listenerType, listeners ?? []],
-      [routeType, named(view, routeType, references.routes)],
-      [secretType, named(view, secretType, references.secrets)],
+      [routeType, namedResources(view, routeType, references.routes)],
+      [secretType, namedResources(view, secretType, references.secrets)],
     ]);
   } finally {
     view.release();
   }
 }
 
-/** Names of resources that others refer to. */
+/** Names of referenced resources, by type. */
 class References {
   readonly assignments = new Set<string>();
   readonly routes = new Set<string>();
@@ -50,7 +50,7 @@ class References {
     this.add(cluster);
   }
 
-  /** Adds the names in a resource, at any depth. */
+  /** Adds the references in a resource, at any depth. */
   add(json: Json): void {
     if (Array.isArray(json)) json.forEach((item) => this.add(item));
     if (!isJsonObject(json)) return;
@@ -61,12 +61,12 @@ class References {
   }
 }
 
-function allOf(view: View<Proxy>, type: string): readonly Resource[] {
+function generatedResources(view: View<Proxy>, type: string): readonly Resource[] {
   const generator = generators[type];
   return generator === undefined ? [] : [...view.call(generator)];
 }
 
-function named(view: View<Proxy>, type: string, names: ReadonlySet<string>): readonly Resource[] {
+function namedResources(view: View<Proxy>, type: string, names: ReadonlySet<string>): readonly Resource[] {
   const [generator, lookup] = [generators[type], lookups[type]];
   const set = generator && view.call(generator);
   return [...names]

@@ -8,27 +8,27 @@ import type { Json } from "./json-difference.js";
 
 const prefix = "type.googleapis.com/";
 
-/** A type of resources that is generated for proxies. */
+/** An xDS type with a generator. */
 export interface ResourceType {
   readonly typeUrl: string;
-  /** `cds`, `lds`, …; the message's name where there is no such word. */
+  /** `cds`, `lds`, …; the full message name for types without a short name. */
   readonly short: string;
 }
 
-/** Every type that there is a generator for. */
+/** All types with a generator. */
 export const resourceTypes: readonly ResourceType[] = Object.keys(generators).map((typeUrl) => ({
   typeUrl,
   short: xdsType(typeUrl)?.shortName ?? typeUrl.slice(prefix.length),
 }));
 
-/** The type of a short name or of a type URL. */
+/** Returns the type with a short name or type URL; undefined if there is none. */
 export function resourceType(name: string): ResourceType | undefined {
   return resourceTypes.find(({ typeUrl, short }) => typeUrl === name || short === name.toLowerCase());
 }
 
 let messages: Registry | undefined;
 
-/** Every message type that a resource can hold. */
+/** Returns the registry of all message types that a resource can contain. */
 export function messageRegistry(): Registry {
   return (messages ??= createRegistry(
     ...envoy,
@@ -40,13 +40,13 @@ export function messageRegistry(): Registry {
 }
 
 /**
- * An encoded resource as JSON.
+ * Decodes a resource to JSON.
  *
- * @throws Error where its type, or one inside it, is not known.
+ * @throws Error if its type, or the type of an `Any` in it, is unknown.
  */
 export function resourceJson(typeUrl: string, bytes: Uint8Array): Json {
   const registry = messageRegistry();
   const schema = registry.getMessage(typeUrl.slice(prefix.length));
-  if (schema === undefined) throw new Error(`no message type ${typeUrl}`);
+  if (schema === undefined) throw new Error(`unknown message type ${typeUrl}`);
   return toJson(schema, fromBinary(schema, bytes), { registry }) as Json;
 }

@@ -5,7 +5,7 @@ import { Database } from "@istiod/incremental";
 import { type Proxy, proxyFromNode } from "@istiod/push-context";
 import { explain, type ResourceExplanation, resourceType } from "../src/index.js";
 
-/** A mesh given as YAML. */
+/** Returns a database with the objects of a YAML text. */
 export function meshOf(yaml: string, config: JsonValue = {}): Database<Proxy> {
   const database = new Database<Proxy>();
   const failing = (path: readonly unknown[], message: string): never => {
@@ -26,7 +26,7 @@ export function proxy(
   return proxyFromNode({ id, metadata: { NAMESPACE: namespace, LABELS: { ...labels }, CLUSTER_ID: "Kubernetes" } });
 }
 
-/** The explanation of one resource. */
+/** Explains one resource. */
 export function why(
   database: Database<Proxy>,
   client: Proxy,
@@ -40,7 +40,7 @@ export function why(
   return explanation;
 }
 
-/** An object; `created` is a day of January 2024. */
+/** Returns an object as a YAML document. `created` is a day in January 2024. */
 export function object(
   kind: string,
   name: string,

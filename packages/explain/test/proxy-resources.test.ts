@@ -1,5 +1,6 @@
-import { describe, expect, test } from "vitest";
-import { proxyNamed, proxyResources } from "../src/index.js";
+import { proxyNamed } from "@istiod/push-context";
+import { describe, expect, it } from "vitest";
+import { proxyResources } from "../src/index.js";
 import { cart, meshOf, object, service } from "./mesh.js";
 
 const pod = (name: string, labels: Readonly<Record<string, string>>): string =>
@@ -22,8 +23,8 @@ const names = (resources: ReturnType<typeof proxyResources>): Record<string, rea
     [...resources].map(([type, found]) => [type.slice(type.lastIndexOf(".") + 1), found.map(({ name }) => name)]),
   );
 
-describe("the resources that a proxy would have", () => {
-  test("are its clusters and listeners, and the endpoints and routes that these refer to", () => {
+describe("proxyResources", () => {
+  it("returns clusters and listeners, and the endpoints and routes that these reference", () => {
     const database = meshOf(service("cart") + pod("web", { "security.istio.io/tlsMode": "istio" }));
     const found = names(proxyResources(database, proxyNamed(database, "web.shop")));
     expect(found["Cluster"]).toContain(`outbound|80||${cart}`);
@@ -34,7 +35,7 @@ describe("the resources that a proxy would have", () => {
     expect(found["Secret"]).toEqual([]);
   });
 
-  test("include the secrets that a gateway refers to", () => {
+  it("returns the secrets that a gateway references", () => {
     const database = meshOf(service("cart") + secret + gateway + pod("gw", { app: "gw" }));
     const found = names(proxyResources(database, proxyNamed(database, "gw.shop")));
     expect(found["Listener"]).toEqual(["0.0.0.0_443"]);

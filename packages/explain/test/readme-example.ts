@@ -1,6 +1,6 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { applyMeshConfig, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-schema";
-import { explain, meshChanges, pairProxies, resourceType } from "@istiod/explain";
+import { explain, diffMeshes, pairProxies, resourceType } from "@istiod/explain";
 import { Database } from "@istiod/incremental";
 import { proxyFromNode, type Proxy } from "@istiod/push-context";
 
@@ -35,18 +35,20 @@ const database = (yaml: string) => {
 const web = proxyFromNode({ id: "sidecar~10.1.0.1~web.shop~shop.svc.cluster.local" });
 const db = database(mesh("3s"));
 
-// Why is the route configuration of port 80 what it is?
+// Which objects is the route configuration of port 80 built from, and which are ignored?
 const rds = resourceType("rds");
 const [why] = explain(db, db.view(web), { ...(rds && { types: [rds] }), name: "80", tries: 1000 });
 const cart = why?.objects.find(({ kind, name }) => kind === "VirtualService" && name === "cart");
 equal(cart?.effect?.fields.includes("spec.http[0].timeout"), true);
 deepEqual(
-  why?.losses.map(({ name, reason }) => `${name} ${reason}`),
-  ["late does not route cart.shop.svc.cluster.local:80: VirtualService shop/cart, which comes first, has that host"],
+  why?.ignored.map(({ name, reason }) => `${name} ${reason}`),
+  [
+    "late is ignored for cart.shop.svc.cluster.local:80: VirtualService shop/cart has the same host and takes precedence",
+  ],
 );
 
-// What would another timeout change, and for whom?
-const { resources } = meshChanges(db, database(mesh("5s")), pairProxies([web], [web]));
+// Which resources would another timeout change?
+const { resources } = diffMeshes(db, database(mesh("5s")), pairProxies([web], [web]));
 deepEqual(
   resources.map(({ type, name }) => [type, name]),
   [["rds", "80"]],

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { formatProblem } from "@istiod/config-schema";
-import { formatChanges, meshChanges, pairProxies, podProxies, proxyNamed } from "@istiod/explain";
-import type { Proxy } from "@istiod/push-context";
+import { formatMeshDiff, diffMeshes, pairProxies } from "@istiod/explain";
+import { podProxies, type Proxy, proxyNamed } from "@istiod/push-context";
 import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
 import { options } from "../flags.js";
@@ -58,12 +58,12 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
       if (severity === "error") output.warn(`set aside: ${formatProblem({ severity, ...problem })}\n`);
     }
     const ids = [...values.proxy, ...(values.proxies === undefined ? [] : await idsIn(values.proxies))];
-    const changes = meshChanges(
+    const changes = diffMeshes(
       before.database,
       after.database,
       pairProxies(proxiesOf(before, ids), proxiesOf(after, ids)),
     );
-    output.print(values.output === "json" ? `${JSON.stringify(changes, undefined, 2)}\n` : formatChanges(changes));
+    output.print(values.output === "json" ? `${JSON.stringify(changes, undefined, 2)}\n` : formatMeshDiff(changes));
     output.exit(changes.changed.length + changes.added.length + changes.removed.length === 0 ? 0 : 1);
   });
 }

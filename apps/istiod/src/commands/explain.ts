@@ -1,4 +1,4 @@
-import { proxyNamed } from "@istiod/explain";
+import { proxyNamed } from "@istiod/push-context";
 import { Command, Option } from "commander";
 import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "../explain-proxy.js";
 import { absentFiles } from "../absent-files.js";

@@ -1,5 +1,4 @@
-import { proxyNamed } from "@istiod/explain";
-import type { Proxy } from "@istiod/push-context";
+import { type Proxy, proxyNamed } from "@istiod/push-context";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { explainProxy } from "../explain-proxy.js";
 import { type Route, writeJson } from "../http-server.js";

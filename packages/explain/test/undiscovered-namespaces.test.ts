@@ -11,15 +11,17 @@ const namespaces =
   '---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {mesh: "on"}}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: other}}\n';
 const config = { discoverySelectors: [{ matchLabels: { mesh: "on" } }] };
 
-test("Objects of namespaces that are not discovered are told to be seen by nobody, and to lose to nobody", () => {
+test("objects in undiscovered namespaces are reported as not discovered, without an object that overrides them", () => {
   const yaml = service("cart") + namespaces + rule + route("late", cart, {}, { namespace: "other" });
-  const { losses } = why(meshOf(yaml, config), proxy(), "cds", `outbound|80||${cart}`);
+  const { ignored } = why(meshOf(yaml, config), proxy(), "cds", `outbound|80||${cart}`);
   const reason =
-    "is not seen: no discoverySelector of the mesh configuration selects namespace istio-system of cluster Kubernetes";
-  expect(losses).toEqual([{ kind: "DestinationRule", namespace: "istio-system", name: "root", reason }]);
-  expect(why(meshOf(yaml), proxy(), "cds", `outbound|80||${cart}`).losses).toEqual([]);
+    "is not discovered: no discoverySelector of the mesh configuration selects namespace istio-system of cluster Kubernetes";
+  expect(ignored).toEqual([{ kind: "DestinationRule", namespace: "istio-system", name: "root", reason }]);
+  expect(why(meshOf(yaml), proxy(), "cds", `outbound|80||${cart}`).ignored).toEqual([]);
 
-  const routes = why(meshOf(yaml, config), proxy(), "rds", "80").losses.filter(({ kind }) => kind === "VirtualService");
+  const routes = why(meshOf(yaml, config), proxy(), "rds", "80").ignored.filter(
+    ({ kind }) => kind === "VirtualService",
+  );
   expect(routes).toEqual([
     {
       kind: "VirtualService",
@@ -27,7 +29,7 @@ test("Objects of namespaces that are not discovered are told to be seen by nobod
       name: "*",
       cluster: "Kubernetes",
       reason:
-        "(1) not seen: no discoverySelector of the mesh configuration selects namespace other of cluster Kubernetes",
+        "(1) not discovered: no discoverySelector of the mesh configuration selects namespace other of cluster Kubernetes",
     },
   ]);
 });

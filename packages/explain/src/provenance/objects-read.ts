@@ -7,16 +7,16 @@ import { resolvedHosts } from "@istiod/service-discovery";
 export interface ObjectRead {
   /** Kubernetes kind, or `MeshConfig`, `MeshNetworks`, `Environment`, `ResolvedHost`, `Jwks`. */
   readonly kind: string;
-  /** Empty for kinds without namespaces, and for what is no Kubernetes object. */
+  /** Empty for cluster-scoped kinds and for inputs that are not Kubernetes objects. */
   readonly namespace: string;
   readonly name: string;
-  /** ID of the cluster that it was read from, for kinds that each cluster has of its own. */
+  /** ID of the object's cluster, for kinds of which each cluster has objects of its own. */
   readonly cluster?: string;
   /** Key in the collection of its kind. */
   readonly key: string;
-  /** `absent`: it was asked for, and there is none. `candidate`: it was among several that were looked through. */
+  /** `absent`: read by key and not found. `candidate`: read as a member of an index bucket. */
   readonly read: "present" | "absent" | "candidate";
-  /** The revision of its last change, or of those it was looked through with. */
+  /** Revision of the last change of the object, or of the index bucket for candidates. */
   readonly changedAt: number;
 }
 
@@ -28,18 +28,18 @@ const collections: ReadonlyMap<string, Collection<unknown>> = new Map(
     meshNetworks,
     resolvedHosts,
     fetchedJwks,
-  ].map((of) => [of.name, of as Collection<unknown>]),
+  ].map((collection) => [collection.name, collection as Collection<unknown>]),
 );
 
-const clusterScoped = new Set(allKinds.filter(({ scope }) => scope === "cluster").map(({ kind }) => kind));
-const ofEachCluster = new Set(allKinds.filter(({ key }) => key === clusterKey).map(({ kind }) => kind));
+const clusterScopedKinds = new Set(allKinds.filter(({ scope }) => scope === "cluster").map(({ kind }) => kind));
+const perClusterKinds = new Set(allKinds.filter(({ key }) => key === clusterKey).map(({ kind }) => kind));
 
-/** The collection of a kind of inputs. */
+/** Returns the input collection with a name; undefined if there is none. */
 export function collectionNamed(name: string): Collection<unknown> | undefined {
   return collections.get(name);
 }
 
-/** The objects behind reads, each once, in order of first reading. */
+/** Returns the objects behind reads, without repetition, in order of first reading. */
 export function objectsRead(reads: readonly ExplainedRead[]): readonly ObjectRead[] {
   const found = new Map<string, ObjectRead>();
   const add = (kind: string, key: string, read: ObjectRead["read"], changedAt: number): void => {
@@ -55,12 +55,12 @@ export function objectsRead(reads: readonly ExplainedRead[]): readonly ObjectRea
   return [...found.values()];
 }
 
-/** The kinds of which all names, or all objects, were looked through. */
-export function listsRead(reads: readonly ExplainedRead[]): readonly string[] {
+/** Returns the kinds of which all names or all objects were listed. */
+export function listedKinds(reads: readonly ExplainedRead[]): readonly string[] {
   return [...new Set(reads.flatMap((read) => (read.kind === "all" || read.kind === "keys" ? [read.collection] : [])))];
 }
 
-/** The value of an input. */
+/** Returns the current value of an object; undefined if it does not exist. */
 export function valueOf(database: Database<Proxy>, { kind, key }: Pick<ObjectRead, "kind" | "key">): unknown {
   const collection = collections.get(kind);
   return collection && database.read(collection, key);
@@ -68,13 +68,13 @@ export function valueOf(database: Database<Proxy>, { kind, key }: Pick<ObjectRea
 
 function nameOf(kind: string, key: string): Pick<ObjectRead, "namespace" | "name" | "cluster"> {
   const parts = key.split("/");
-  if (ofEachCluster.has(kind)) {
+  if (perClusterKinds.has(kind)) {
     const [cluster = "", ...rest] = parts;
-    return clusterScoped.has(kind)
+    return clusterScopedKinds.has(kind)
       ? { cluster, namespace: "", name: rest.join("/") }
       : { cluster, namespace: rest[0] ?? "", name: rest.slice(1).join("/") };
   }
-  return allKinds.some((each) => each.kind === kind) && !clusterScoped.has(kind)
+  return allKinds.some((each) => each.kind === kind) && !clusterScopedKinds.has(kind)
     ? { namespace: parts[0] ?? "", name: parts.slice(1).join("/") }
     : { namespace: "", name: key };
 }

@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { podProxies, proxyNamed } from "../src/index.js";
-import { meshOf, object } from "./mesh.js";
+import { TestMesh } from "./mesh.js";
+import { networking } from "./objects.js";
 
 const pod = (
   name: string,
@@ -21,9 +22,9 @@ const pod = (
 
 const injected = { "security.istio.io/tlsMode": "istio" };
 
-describe("the proxies of a mesh's Pods", () => {
-  test("are those with a sidecar, and gateways by template, by the Gateway API, and by a Gateway's selector", () => {
-    const database = meshOf(
+describe("proxies of Pods", () => {
+  it("include Pods with sidecars, and gateways by template, by the Gateway API and by a Gateway's selector", () => {
+    const { db } = new TestMesh(
       pod("web", "10.1.0.1", { labels: injected }) +
         pod("bare", "10.1.0.2") +
         pod("edge", "10.1.0.3", { annotations: { "inject.istio.io/templates": "gateway" } }) +
@@ -31,12 +32,15 @@ describe("the proxies of a mesh's Pods", () => {
         pod("selected", "10.1.0.5", { labels: { app: "edge" } }) +
         pod("done", "10.1.0.6", { labels: injected, phase: "Succeeded" }) +
         pod("pending", "", { labels: injected }) +
-        object("Gateway", "g", {
-          selector: { app: "edge" },
-          servers: [{ port: { number: 80, name: "http", protocol: "HTTP" }, hosts: ["*"] }],
-        }),
+        "---" +
+        networking(
+          "Gateway",
+          "shop",
+          "g",
+          '{selector: {app: edge}, servers: [{port: {number: 80, name: http, protocol: HTTP}, hosts: ["*"]}]}',
+        ),
     );
-    expect(podProxies(database).map(({ nodeId }) => nodeId)).toEqual([
+    expect(podProxies(db).map(({ nodeId }) => nodeId)).toEqual([
       "router~10.1.0.3~edge.shop~shop.svc.cluster.local",
       "router~10.1.0.4~api.shop~shop.svc.cluster.local",
       "router~10.1.0.5~selected.shop~shop.svc.cluster.local",
@@ -44,15 +48,15 @@ describe("the proxies of a mesh's Pods", () => {
     ]);
   });
 
-  test("say of themselves what their agents would: of the Pod, the mesh's configuration and the Pod's annotation", () => {
+  it("have the metadata that their agents would send, from the Pod, the mesh configuration and the Pod's annotation", () => {
     const annotations = {
       "proxy.istio.io/config": "concurrency: 5\nproxyMetadata: {ISTIO_META_DNS_CAPTURE: 'true'}",
       "sidecar.istio.io/interceptionMode": "TPROXY",
     };
-    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), {
+    const { db } = new TestMesh(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" }, annotations }), {
       defaultConfig: { proxyMetadata: { ISTIO_META_NETWORK: "far" } },
     });
-    const { metadata, rawMetadata } = proxyNamed(database, "web.shop");
+    const { metadata, rawMetadata } = proxyNamed(db, "web.shop");
     expect(metadata).toMatchObject({
       CLUSTER_ID: "Kubernetes",
       DNS_CAPTURE: true,
@@ -71,15 +75,15 @@ describe("the proxies of a mesh's Pods", () => {
     expect(rawMetadata["PROXY_CONFIG"]).toMatchObject({ concurrency: 5 });
   });
 
-  test("can be named by a node id, with what the Pod says added; an unknown name is an error that says what is expected", () => {
-    const database = meshOf(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" } }));
-    expect(proxyNamed(database, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({
+  it("can be named by node ID, with the Pod's metadata; an unknown name is an error with the expected form", () => {
+    const { db } = new TestMesh(pod("web", "10.1.0.1", { labels: { ...injected, app: "web" } }));
+    expect(proxyNamed(db, "router~10.9.0.1~web.shop~shop.svc.cluster.local")).toMatchObject({
       type: "router",
       ipAddresses: ["10.9.0.1"],
       metadata: { LABELS: { app: "web" } },
     });
-    expect(proxyNamed(database, "sidecar~10.9.0.1~vm.shop~shop.svc.cluster.local").namespace).toBe("shop");
-    expect(() => proxyNamed(database, "cart.shop")).toThrow(/there is no Pod "cart.shop": expected name.namespace/);
-    expect(() => proxyNamed(database, "x~y")).toThrow(/expected type~ip~name.namespace~domain/);
+    expect(proxyNamed(db, "sidecar~10.9.0.1~vm.shop~shop.svc.cluster.local").namespace).toBe("shop");
+    expect(() => proxyNamed(db, "cart.shop")).toThrow(/there is no Pod "cart.shop": expected name.namespace/);
+    expect(() => proxyNamed(db, "x~y")).toThrow(/expected type~ip~name.namespace~domain/);
   });
 });

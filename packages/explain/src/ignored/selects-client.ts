@@ -1,7 +1,7 @@
 import { query } from "@istiod/incremental";
 import { selects } from "@istiod/push-context";
 
-/** Whether the client's workload has all these labels. */
+/** Reports whether the client's workload has all these labels. */
 export const selectsClient = query("explain.selectsClient", (q, labels: Readonly<Record<string, string>>): boolean =>
   selects(q, labels),
 );

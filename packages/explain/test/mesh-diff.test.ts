@@ -1,5 +1,5 @@
-import { describe, expect, test } from "vitest";
-import { formatChanges, jsonDifferences, meshChanges, pairProxies } from "../src/index.js";
+import { describe, expect, it } from "vitest";
+import { formatMeshDiff, jsonDifferences, diffMeshes, pairProxies } from "../src/index.js";
 import { cart, meshOf, object, proxy, route, service } from "./mesh.js";
 
 const weights = (v1: number): string =>
@@ -18,9 +18,9 @@ const weights = (v1: number): string =>
 
 const proxies = [proxy(), proxy("sidecar", "other")];
 
-describe("what a change of objects would change", () => {
-  test("is nothing where they mean the same", () => {
-    const changes = meshChanges(
+describe("diffMeshes", () => {
+  it("returns no changes if the objects have the same meaning", () => {
+    const changes = diffMeshes(
       meshOf(weights(90)),
       meshOf(weights(90).replaceAll("2024-01-01", "2024-01-02")),
       pairProxies(proxies, proxies),
@@ -28,8 +28,8 @@ describe("what a change of objects would change", () => {
     expect(changes).toEqual({ compared: 2, changed: [], added: [], removed: [], resources: [] });
   });
 
-  test("is told once for all proxies alike, by field", () => {
-    const changes = meshChanges(meshOf(weights(90)), meshOf(weights(50)), pairProxies(proxies, proxies));
+  it("returns an equal change once for all proxies, with the differing fields", () => {
+    const changes = diffMeshes(meshOf(weights(90)), meshOf(weights(50)), pairProxies(proxies, proxies));
     expect(changes.resources).toHaveLength(1);
     const [resource] = changes.resources;
     expect(resource).toMatchObject({
@@ -48,26 +48,26 @@ describe("what a change of objects would change", () => {
       [`/clusters/[outbound|80|v1|${cart}]/weight`, 90, 50],
       [`/clusters/[outbound|80|v2|${cart}]/weight`, 10, 50],
     ]);
-    expect(formatChanges(changes)).toContain("2 of 2 proxies would change");
+    expect(formatMeshDiff(changes)).toContain("2 of 2 proxies would change");
   });
 
-  test("may be only some proxies' resources: added, removed, changed", () => {
+  it("returns resources that were added or removed for some proxies only", () => {
     const hidden = object("Service", "bill", { clusterIP: "10.96.0.2", ports: [{ name: "http", port: 81 }] }).replace(
       '"labels":{}',
       '"labels":{},"annotations":{"networking.istio.io/exportTo":"other"}',
     );
-    const changes = meshChanges(meshOf(weights(90)), meshOf(weights(90) + hidden), pairProxies(proxies, proxies));
+    const changes = diffMeshes(meshOf(weights(90)), meshOf(weights(90) + hidden), pairProxies(proxies, proxies));
     expect(changes.changed).toEqual([proxies[1]?.nodeId]);
     expect(changes.resources.map(({ type, name, change }) => `${change} ${type} ${name}`)).toEqual(
       expect.arrayContaining(["added cds outbound|81||bill.shop.svc.cluster.local", "added rds 81"]),
     );
-    const back = meshChanges(meshOf(weights(90) + hidden), meshOf(weights(90)), pairProxies(proxies, proxies));
+    const back = diffMeshes(meshOf(weights(90) + hidden), meshOf(weights(90)), pairProxies(proxies, proxies));
     expect(back.resources.map(({ change }) => change)).toContain("removed");
   });
 
-  test("names proxies that are in one state only, and pairs those whose address changed", () => {
+  it("returns proxies of one state only, and pairs those whose address changed", () => {
     const moved = { ...proxy(), nodeId: "sidecar~10.1.0.9~web.shop~shop.svc.cluster.local" };
-    const changes = meshChanges(
+    const changes = diffMeshes(
       meshOf(weights(90)),
       meshOf(weights(90)),
       pairProxies([proxy()], [moved, proxy("router", "edge")]),
@@ -76,8 +76,8 @@ describe("what a change of objects would change", () => {
   });
 });
 
-describe("differences of JSON", () => {
-  test("match elements of lists by name, and tell an order that differs", () => {
+describe("jsonDifferences", () => {
+  it("matches list elements by name and reports a different order", () => {
     expect(jsonDifferences([{ name: "a", x: 1 }, { name: "b" }], [{ name: "b" }, { name: "a", x: 2 }])).toEqual([
       { path: "/[a]/x", kind: "different", expected: 1, actual: 2 },
     ]);
@@ -86,7 +86,7 @@ describe("differences of JSON", () => {
     ]);
   });
 
-  test("tell what is only in one, by position where there are no names", () => {
+  it("reports fields of one value only, and matches elements without names by index", () => {
     expect(jsonDifferences({ a: [1, 2], b: null }, { a: [1], c: {} })).toEqual([
       { path: "/a/1", kind: "missing", expected: 2 },
       { path: "/b", kind: "missing", expected: null },

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it } from "vitest";
 import { explain, nearestResources, resourceType } from "../src/index.js";
 import { cart, meshOf, object, proxy, route, service, why } from "./mesh.js";
 
@@ -10,8 +10,8 @@ const rule = object("DestinationRule", "cart", {
 });
 const mesh = () => meshOf(service("cart") + service("bill") + rule);
 
-describe("what a resource was made from", () => {
-  test("is found by the records: the objects of its own service, and not those of others", () => {
+describe("the provenance of a resource", () => {
+  it("contains the objects of its own service and not those of others", () => {
     const { objects } = why(mesh(), proxy(), "cds", cluster);
     const names = objects.filter(({ read }) => read !== "absent").map(({ kind, name }) => `${kind} ${name}`);
     expect(names).toContain("Service cart");
@@ -19,7 +19,7 @@ describe("what a resource was made from", () => {
     expect(names).not.toContain("Service bill");
   });
 
-  test("has, when tried, the fields without which it would be another", () => {
+  it("lists the fields with an effect if dry runs are allowed", () => {
     const { objects } = why(mesh(), proxy(), "cds", cluster, 2000);
     const fields = (kind: string): readonly string[] | undefined =>
       objects.find((each) => each.kind === kind)?.effect?.fields;
@@ -29,7 +29,7 @@ describe("what a resource was made from", () => {
     expect(fields("MeshConfig")).toContain("connectTimeout");
   });
 
-  test("changes nothing by being tried, and stops when the tries are used up", () => {
+  it("leaves the database unchanged and stops when the budget is exhausted", () => {
     const database = mesh();
     const { revision } = database;
     const view = database.view(proxy());
@@ -40,7 +40,7 @@ describe("what a resource was made from", () => {
     expect(objects.filter(({ effect }) => effect !== undefined).length).toBeLessThan(3);
   });
 
-  test("tells facts with their answers, and what was asked for and is not there", () => {
+  it("contains facts with their answers, and inputs that were read and not found", () => {
     const { facts, objects } = why(
       meshOf(
         service("cart") +
@@ -56,7 +56,7 @@ describe("what a resource was made from", () => {
     );
   });
 
-  test("is told of every resource that a proxy has, fixed ones too", () => {
+  it("exists for every resource of a proxy, including static ones", () => {
     const database = mesh();
     const all = explain(database, database.view(proxy()));
     expect(all.filter(({ type }) => type === "cds").map(({ name }) => name)).toEqual(
@@ -67,23 +67,23 @@ describe("what a resource was made from", () => {
     expect(blackHole?.objects.map(({ kind }) => kind)).not.toContain("DestinationRule");
   });
 
-  test("is told of a resource that the proxy would get if it asked for it", () => {
+  it("exists for a resource that the proxy could subscribe to", () => {
     expect(why(mesh(), proxy(), "rds", "8080").objects.length).toBeGreaterThan(0);
   });
 
-  test.each([
+  it.each([
     "nonsense",
     "outbound|80||cat.shop.svc.cluster.local",
     "cat.shop.svc.cluster.local:80",
     "65536",
     "http.8080",
-  ])("is nothing for the unknown name %s", (name) => {
+  ])("is empty for the unknown name %s", (name) => {
     const database = mesh();
     for (const type of ["sidecar", "router"] as const)
       expect(explain(database, database.view(proxy(type)), { name })).toEqual([]);
   });
 
-  test("names fields of VirtualServices by their place", () => {
+  it("names fields of VirtualServices by path", () => {
     const { objects } = why(
       meshOf(
         service("cart") + route("cart", cart, { http: [{ timeout: "3s", route: [{ destination: { host: cart } }] }] }),
@@ -99,14 +99,14 @@ describe("what a resource was made from", () => {
   });
 });
 
-describe("the nearest resources of a name", () => {
+describe("the nearest resources to a name", () => {
   const nearest = (name: string, type?: string): readonly string[] => {
     const database = mesh();
     const found = type === undefined ? undefined : resourceType(type);
     return nearestResources(database.view(proxy()), name, found && [found]).map((near) => `${near.type} ${near.name}`);
   };
 
-  test("are those that are spelled like it", () => {
+  it("are those with a similar spelling", () => {
     expect(nearest(`outbound|80||cat.shop.svc.cluster.local`)).toEqual([
       `cds ${cluster}`,
       `cds outbound|80|v1|${cart}`,
@@ -117,7 +117,7 @@ describe("the nearest resources of a name", () => {
     expect(nearest("virtualOutbond", "cds")).toEqual([]);
   });
 
-  test("are those that contain it, where none is spelled like it", () => {
+  it("are those that contain it if none has a similar spelling", () => {
     expect(nearest("cart")).toEqual([`cds ${cluster}`, `cds outbound|80|v1|${cart}`]);
     expect(nearest("nonsense")).toEqual([]);
   });

@@ -1,0 +1,39 @@
+import type { Database, View } from "@istiod/incremental";
+import type { Proxy } from "@istiod/push-context";
+import type { Producer } from "../provenance/producer.js";
+import type { ResourceType } from "../resource-types.js";
+import { ignoredDestinationRules } from "./destination-rules.js";
+import { rejectedServers } from "./gateway-servers.js";
+import type { IgnoredConfig } from "./ignored-config.js";
+import { conflictsOfListener } from "./listener-conflicts.js";
+import { overriddenPeerAuthentications } from "./peer-authentications.js";
+import { ignoredServices } from "./services.js";
+import { ignoredSidecars } from "./sidecars.js";
+import { undiscoveredObjects } from "./undiscovered-namespaces.js";
+import { invalidDelegates, shadowedVirtualServices, unreachableVirtualServices } from "./virtual-services.js";
+
+export type { IgnoredConfig, ObjectReference } from "./ignored-config.js";
+
+/** Returns the objects that could have affected a resource, and are ignored for it as a whole or in part. */
+export function ignoredConfigs(
+  database: Database<Proxy>,
+  view: View<Proxy>,
+  type: ResourceType,
+  name: string,
+  producer: Producer,
+): readonly IgnoredConfig[] {
+  const all = [
+    ...(type.short === "rds"
+      ? [...shadowedVirtualServices(view, name), ...unreachableVirtualServices(view, name)]
+      : []),
+    ...(type.short === "lds" ? conflictsOfListener(view, name) : []),
+    ...ignoredServices(view, type, name),
+    ...invalidDelegates(producer),
+    ...ignoredDestinationRules(database, view, producer),
+    ...rejectedServers(producer),
+    ...ignoredSidecars(database, view, producer),
+    ...overriddenPeerAuthentications(database, view, producer),
+    ...undiscoveredObjects(database, producer),
+  ];
+  return [...new Map(all.map((ignored) => [JSON.stringify(ignored), ignored])).values()];
+}

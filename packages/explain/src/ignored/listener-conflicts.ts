@@ -1,0 +1,58 @@
+import { query, type View } from "@istiod/incremental";
+import { type Proxy, scopeOf } from "@istiod/push-context";
+import { keyOfId, service } from "@istiod/service-discovery";
+import {
+  type ChainSource,
+  gatewayListenerConflicts,
+  type ListenerConflict,
+  outboundListenerConflicts,
+} from "@istiod/xds-generators";
+import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-config.js";
+
+/** Returns services, TCP and TLS routes, and egress ports whose filter chains conflict with others of a listener. */
+export function conflictsOfListener(view: View<Proxy>, listener: string): readonly IgnoredConfig[] {
+  const conflicts =
+    view.client.type === "router"
+      ? view.call(gatewayListenerConflicts, listener)
+      : view.call(sidecarListenerConflicts, listener);
+  return conflicts.map(({ ignored, existing, reason }) => {
+    const [overridden, overriding] = [describe(view, ignored), describe(view, existing)];
+    const sentence = `${overridden.field} is overridden by ${overriding.kind} ${overriding.key} ${overriding.field}: ${reason}`;
+    return ignoredConfig(overridden.kind, overridden.key, sentence, {
+      field: overridden.field,
+      overriddenBy: { ...objectReference(overriding.kind, overriding.key), field: overriding.field },
+    });
+  });
+}
+
+const sidecarListenerConflicts = query(
+  "explain.sidecarListenerConflicts",
+  (q, listener: string): readonly ListenerConflict[] => {
+    const separator = listener.lastIndexOf("_");
+    const [bind, port] = [listener.slice(0, separator), Number(listener.slice(separator + 1))];
+    if (separator < 0 || !Number.isInteger(port)) return [];
+    return q.call(outboundListenerConflicts, { scope: scopeOf(q), port }).filter((conflict) => conflict.bind === bind);
+  },
+);
+
+function describe(
+  view: View<Proxy>,
+  source: ChainSource,
+): { readonly kind: string; readonly key: string; readonly field: string } {
+  switch (source.kind) {
+    case "route":
+      return { kind: "VirtualService", key: source.virtualService, field: source.field };
+    case "egress":
+      return { kind: "Sidecar", key: source.sidecar, field: `spec.egress[${source.listener}]` };
+    case "service": {
+      const found = view.call(service, source.id);
+      const kind = found?.registry === "External" ? "ServiceEntry" : "Service";
+      const port = found?.ports.findIndex(({ number }) => number === source.port) ?? 0;
+      return {
+        kind,
+        key: found === undefined ? keyOfId(source.id) : `${found.namespace}/${found.objectName}`,
+        field: `spec.ports[${port}]`,
+      };
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import { query, type View } from "@istiod/incremental";
+import {
+  isExportedTo,
+  type Proxy,
+  type ScopedService,
+  scopedService,
+  scopeOf,
+  type ScopeRef,
+  scopeServices,
+  serviceHeader,
+  serviceInScope,
+} from "@istiod/push-context";
+import { declarationsOf, keyOfId, type Service, service, servicesByHostname } from "@istiod/service-discovery";
+import type { ResourceType } from "../resource-types.js";
+import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-config.js";
+
+/** Returns services with a host of the resource that another service with that host overrides for the client. */
+export function ignoredServices(view: View<Proxy>, type: ResourceType, name: string): readonly IgnoredConfig[] {
+  return hostsOf(view, type, name).flatMap((host) => ignoredServicesOfHost(view, host));
+}
+
+/** Returns the host of a cluster, or the hosts on the port of a listener or of a route configuration. */
+function hostsOf(view: View<Proxy>, { short }: ResourceType, name: string): readonly string[] {
+  if (short === "cds" || short === "eds") return [hostOfCluster(name) ?? []].flat();
+  const port =
+    view.client.type === "sidecar" ? { lds: /_(\d+)$/, rds: /(?:^|:)(\d+)$/ }[short]?.exec(name)?.[1] : undefined;
+  return port === undefined ? [] : view.call(hostsOnPort, Number(port));
+}
+
+/** Returns the host of a cluster name: `outbound|80|subset|host` or `outbound_.80_.subset_.host`. */
+function hostOfCluster(name: string): string | undefined {
+  return /^outbound(?:\|[^|]*\|[^|]*\||_\.[^_]*_\..*?_\.)(.+)$/.exec(name)?.[1];
+}
+
+const hostsOnPort = query("explain.hostsOnPort", (q, port: number): readonly string[] =>
+  q
+    .call(scopeServices, scopeOf(q))
+    .flatMap((scoped) =>
+      q.call(scopedService, scoped)?.ports.some(({ number }) => number === port) ? [scoped.hostname] : [],
+    ),
+);
+
+function ignoredServicesOfHost(view: View<Proxy>, host: string): readonly IgnoredConfig[] {
+  const keys = view.call(servicesByHostname, host);
+  const ids = keys.flatMap((key) => view.call(declarationsOf, key));
+  if (ids.length < 2) return [];
+  const { scope, scoped } = view.call(serviceForClient, host);
+  const used = scoped && view.call(service, scoped.service);
+  if (scoped === undefined || used === undefined) return [];
+  return ids.flatMap((id) => {
+    const found = view.call(service, id);
+    if (found === undefined || id === used.id || scoped.added?.some((added) => added.service === id)) return [];
+    const reason =
+      keyOfId(id) === keyOfId(used.id)
+        ? reasonInSameNamespace(found, used)
+        : reasonInOtherNamespace(view, scope, found, used);
+    return [
+      ignoredConfig(kindOf(found), keyOf(found), reason, {
+        field: hostField(found, host),
+        overriddenBy: objectReference(kindOf(used), keyOf(used)),
+      }),
+    ];
+  });
+}
+
+const serviceForClient = query(
+  "explain.serviceForClient",
+  (q, hostname: string): { readonly scope: ScopeRef; readonly scoped: ScopedService | undefined } => {
+    const scope = scopeOf(q);
+    return { scope, scoped: q.call(serviceInScope, { scope, hostname }) };
+  },
+);
+
+/** Of several declarations of a host in one namespace, one defines the service and all contribute endpoints. */
+function reasonInSameNamespace(ignored: Service, used: Service): string {
+  const precedence =
+    used.registry === "Kubernetes" && ignored.registry !== "Kubernetes"
+      ? "a Kubernetes Service takes precedence"
+      : "the oldest declaration takes precedence";
+  return `declares ${ignored.hostname} like ${describe(used)} in the same namespace: ${precedence}, and this one only contributes endpoints`;
+}
+
+/** Checks in the order in which services are selected (pilot/pkg/model/sidecar.go, selectServices). */
+function reasonInOtherNamespace(view: View<Proxy>, scope: ScopeRef, ignored: Service, used: Service): string {
+  const client = view.client.namespace;
+  const exportedTo = view.call(serviceHeader, ignored.id)?.exportedTo;
+  if (exportedTo !== undefined && !isExportedTo(exportedTo, client)) return `is not exported to namespace ${client}`;
+  const overridden = `is overridden by ${describe(used)} for ${ignored.hostname}`;
+  if (used.namespace === client) return `${overridden}: services in the client's own namespace take precedence`;
+  if (ignored.namespace === client)
+    return `${overridden}: Sidecar ${scope.sidecar} does not import it from namespace ${ignored.namespace}`;
+  if (used.registry === "Kubernetes" && ignored.registry !== "Kubernetes")
+    return `${overridden}: a Kubernetes Service takes precedence over ServiceEntries`;
+  if (scope.sidecar !== undefined)
+    return `${overridden}: of the services that Sidecar ${scope.sidecar} imports, the oldest takes precedence`;
+  return `${overridden}, which takes precedence by age, name and namespace`;
+}
+
+function describe(found: Service): string {
+  return `${kindOf(found)} ${keyOf(found)}`;
+}
+
+function kindOf({ registry }: Service): "Service" | "ServiceEntry" {
+  return registry === "External" ? "ServiceEntry" : "Service";
+}
+
+function keyOf({ namespace, objectName }: Service): string {
+  return `${namespace}/${objectName}`;
+}
+
+/** The field that declares the host; a Service has the host of its name. */
+function hostField({ registry }: Service, host: string): string {
+  return registry === "External" ? `spec.hosts (${host})` : "metadata.name";
+}

@@ -1,0 +1,1 @@
+export { podProxies, podProxy, proxyNamed } from "./pod-proxies.js";
