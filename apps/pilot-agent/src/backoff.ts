@@ -1,30 +1,27 @@
-/**
- * Waits between attempts, in milliseconds: doubled each time up to a limit, each spread by a half so that a fleet does
- * not retry in step.
- */
+/** Exponential backoff with a jitter of ±50 %, so that a fleet does not retry in step. Times are in milliseconds. */
 export class Backoff {
-  readonly #first: number;
-  readonly #longest: number;
+  readonly #initial: number;
+  readonly #max: number;
   readonly #random: () => number;
   #next: number;
 
-  /** @param random gives numbers from 0 to 1 */
-  constructor(first = 500, longest = 30_000, random: () => number = Math.random) {
-    this.#first = first;
-    this.#longest = longest;
+  /** @param random returns numbers from 0 to 1 */
+  constructor(initial = 500, max = 30_000, random: () => number = Math.random) {
+    this.#initial = initial;
+    this.#max = max;
     this.#random = random;
-    this.#next = first;
+    this.#next = initial;
   }
 
-  /** How long to wait now. */
+  /** Returns the next wait. */
   next(): number {
     const wait = this.#next * (0.5 + this.#random());
-    this.#next = Math.min(this.#next * 2, this.#longest);
+    this.#next = Math.min(this.#next * 2, this.#max);
     return wait;
   }
 
-  /** Begins anew after a success. */
+  /** Restores the initial wait, after a success. */
   reset(): void {
-    this.#next = this.#first;
+    this.#next = this.#initial;
   }
 }

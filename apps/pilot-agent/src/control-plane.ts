@@ -1,33 +1,35 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { AuthenticationPolicy, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
+import type { Environment } from "@istiod/settings";
 import type { ControlPlaneTls } from "./certificates/control-plane-tls.js";
 import { AgentError } from "./errors.js";
 import type { Options } from "./options/table.js";
 
-/** Where istiod's root is mounted. */
+/** Mount path of istiod's root certificate. */
 const ISTIOD_ROOT = "./var/run/secrets/istio/root-cert.pem";
-/** Where an operator mounts certificates of his own. */
+/** Mount path of a root certificate that the operator supplies. */
 const MOUNTED_ROOT = "./etc/certs/root-cert.pem";
-/** Istiod's port without TLS. */
+/** istiod's plaintext port. */
 const PLAINTEXT_PORT = ":15010";
 
 /**
- * How the agent speaks to istiod's discovery port; `undefined`: without TLS, as the proxy configuration says. @throws
- * AgentError `file`
+ * Returns TLS settings for istiod's discovery address; `undefined` for plaintext (`controlPlaneAuthPolicy: NONE`).
+ *
+ * @throws AgentError `file`
  */
 export function discoveryTls(options: Options, config: ProxyConfig): ControlPlaneTls | undefined {
   if (config.controlPlaneAuthPolicy === AuthenticationPolicy.NONE) return undefined;
-  const at = (path: string): string => resolve(options.directory, path);
+  const resolvePath = (path: string): string => resolve(options.directory, path);
   const metadata = config.proxyMetadata;
   if (options.provCert !== "") {
     const own = {
-      certificateFile: at(`${options.provCert}/cert-chain.pem`),
-      keyFile: at(`${options.provCert}/key.pem`),
+      certificateFile: resolvePath(`${options.provCert}/cert-chain.pem`),
+      keyFile: resolvePath(`${options.provCert}/key.pem`),
     };
-    // The root may be written to that directory later, so it is not looked for now.
+    // The root may be written to that directory later, so it need not exist yet.
     return {
-      rootFile: rootFile(options, options.xdsRoot, at(`${options.provCert}/root-cert.pem`), false),
+      rootFile: rootFile(options, options.xdsRoot, resolvePath(`${options.provCert}/root-cert.pem`), false),
       ...own,
       ...serverName(options),
     };
@@ -39,9 +41,9 @@ export function discoveryTls(options: Options, config: ProxyConfig): ControlPlan
     };
     const root = metadata["ISTIO_META_TLS_CLIENT_ROOT_CERT"];
     return {
-      rootFile: rootFile(options, options.xdsRoot, root === undefined ? undefined : at(root)),
+      rootFile: rootFile(options, options.xdsRoot, root === undefined ? undefined : resolvePath(root)),
       ...(files.certificateFile && files.keyFile
-        ? { certificateFile: at(files.certificateFile), keyFile: at(files.keyFile) }
+        ? { certificateFile: resolvePath(files.certificateFile), keyFile: resolvePath(files.keyFile) }
         : {}),
       ...serverName(options),
     };
@@ -49,36 +51,44 @@ export function discoveryTls(options: Options, config: ProxyConfig): ControlPlan
   return { rootFile: rootFile(options, options.xdsRoot), ...serverName(options) };
 }
 
-/** Address of the certificate authority and how the agent speaks to it. @throws AgentError `file` */
+/** Returns the address of the certificate authority and its TLS settings. @throws AgentError `file` */
 export function caEndpoint(options: Options, config: ProxyConfig): { address: string; tls?: ControlPlaneTls } {
   const address = options.caAddress || config.discoveryAddress;
-  // ISTIOD_SAN is the name of the discovery address, and no other authority's.
+  // ISTIOD_SAN applies to the discovery address only, not to an authority at CA_ADDR.
   const expected = options.caAddress === "" ? serverName(options) : {};
   if (options.caPlaintext || address.endsWith(PLAINTEXT_PORT)) return { address };
   if (options.provCert === "") return { address, tls: { rootFile: rootFile(options, options.caRoot), ...expected } };
-  const at = (file: string): string => resolve(options.directory, options.provCert, file);
+  const resolveFile = (file: string): string => resolve(options.directory, options.provCert, file);
   return {
     address,
     tls: {
-      rootFile: rootFile(options, options.caRoot, at("root-cert.pem"), false),
-      certificateFile: at("cert-chain.pem"),
-      keyFile: at("key.pem"),
+      rootFile: rootFile(options, options.caRoot, resolveFile("root-cert.pem"), false),
+      certificateFile: resolveFile("cert-chain.pem"),
+      keyFile: resolveFile("key.pem"),
       ...expected,
     },
   };
 }
 
-function rootFile({ directory }: Options, given: string, otherwise?: string, mustExist = true): string {
-  if (given === "SYSTEM") return given;
+/** Returns request headers from variables with a prefix: `XDS_HEADER_FOO` sets the header `foo`. */
+export function headersFrom(env: Environment, prefix: string): Record<string, string> {
+  const entries = Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith(prefix) && value !== undefined ? [[name.slice(prefix.length).toLowerCase(), value] as const] : [],
+  );
+  return Object.fromEntries(entries);
+}
+
+function rootFile({ directory }: Options, configured: string, fallback?: string, mustExist = true): string {
+  if (configured === "SYSTEM") return configured;
   const mounted = resolve(directory, MOUNTED_ROOT);
   const path =
-    given !== ""
-      ? resolve(directory, given)
-      : (otherwise ?? (existsSync(mounted) ? mounted : resolve(directory, ISTIOD_ROOT)));
+    configured !== ""
+      ? resolve(directory, configured)
+      : (fallback ?? (existsSync(mounted) ? mounted : resolve(directory, ISTIOD_ROOT)));
   if (mustExist && !existsSync(path)) {
     throw new AgentError(
       "file",
-      `the root certificate that istiod is verified against is missing: ${path}; mount it there, or name another by CA_ROOT_CA and XDS_ROOT_CA`,
+      `root certificate for istiod not found: ${path}; mount it there, or set CA_ROOT_CA and XDS_ROOT_CA`,
     );
   }
   return path;

@@ -1,19 +1,19 @@
 /**
- * Why the agent cannot do what it was told. The set is closed.
+ * Causes of an {@link AgentError}. The set is closed.
  *
- * - `option`: a flag or environment variable has a value that cannot be read.
- * - `configuration`: the proxy configuration or node metadata is wrong.
- * - `file`: a file is missing, cannot be read or written, or does not hold what it should.
+ * - `option`: the value of a flag or environment variable is invalid.
+ * - `configuration`: the proxy configuration or node metadata is invalid.
+ * - `file`: a file is missing, cannot be read or written, or has invalid content.
  * - `address`: a port or socket cannot be listened on.
- * - `envoy`: Envoy is missing, did not start, or did not answer.
- * - `authority`: the certificate authority cannot be reached or refused.
+ * - `envoy`: Envoy is missing, did not start, or is not ready.
+ * - `authority`: the certificate authority is unreachable or rejected the request.
  * - `redirection`: traffic cannot be redirected.
- * - `discovery`: istiod cannot be reached or answered out of protocol.
+ * - `discovery`: istiod is unreachable or violated the protocol.
  */
 export type AgentErrorCode =
   "option" | "configuration" | "file" | "address" | "envoy" | "authority" | "redirection" | "discovery";
 
-/** The only error that this package throws on purpose. Its message is one sentence for a person. */
+/** The error of this package. */
 export class AgentError extends Error {
   override readonly name = "AgentError";
 
@@ -25,7 +25,7 @@ export class AgentError extends Error {
     super(message, options);
   }
 
-  /** Wraps anything that was thrown; an AgentError is given back as it is. */
+  /** Wraps a thrown value. An AgentError is returned unchanged. */
   static from(error: unknown, code: AgentErrorCode, context: string): AgentError {
     return error instanceof AgentError
       ? error
@@ -33,7 +33,7 @@ export class AgentError extends Error {
   }
 }
 
-/** The words of anything that was thrown. */
+/** Returns the message of a thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,7 +2,7 @@ import { destination, type Logger, pino } from "pino";
 
 export type Log = Pick<Logger, "debug" | "info" | "warn" | "error">;
 
-/** A log on standard error. @param level pino's name, such as `info` */
+/** Creates a log on standard error. @param level pino's name, such as `info` */
 export function stderrLog(level: string, asJson: boolean): Log {
   if (asJson) {
     const stderr = destination(2);
@@ -11,17 +11,17 @@ export function stderrLog(level: string, asJson: boolean): Log {
   }
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => process.stderr.write(plain(line)) },
+    { write: (line: string) => process.stderr.write(formatText(line)) },
   );
 }
 
-/** A log that says nothing. */
+/** A log that discards everything. */
 export const silentLog: Log = pino({ level: "silent" });
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error" };
 
-/** One line as Istio's agent writes it: time, level, message, then what belongs to it. */
-function plain(line: string): string {
+/** Formats a line as Istio's agent does: time, level, message and labels, separated by tabs. */
+function formatText(line: string): string {
   const { time, level, msg, ...rest } = JSON.parse(line) as { time: string; level: number; msg?: string };
   const details = Object.entries(rest).map(
     ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,

@@ -2,13 +2,13 @@ import { CommanderError } from "commander";
 import { program } from "./commands/program.js";
 import { AgentError } from "./errors.js";
 
-// A terminal that is closed, or a log that nobody reads any more, does not end the proxy.
+// A closed terminal or log pipe must not end the proxy.
 for (const output of [process.stdout, process.stderr]) output.on("error", () => undefined);
 
 try {
   await program(process.env, (code) => {
     process.exitCode = code;
-    // Nothing is left to do, but a file watch or an idle connection may be open.
+    // A file watch or an idle connection would keep the process running.
     setImmediate(() => process.exit(code));
   }).parseAsync();
 } catch (error) {

@@ -5,24 +5,23 @@ import { listenError, SettingError } from "@istiod/settings";
 import { AgentError } from "./errors.js";
 import { findPortOwner, formatPortOwner } from "./processes/port-owner.js";
 
-/** The kernel's limit on a socket's path, less its closing zero (unix(7)). */
-const LONGEST_PATH = 107;
+/** Maximum length of a Unix socket's path in bytes, without the terminating zero (unix(7)). */
+const MAX_PATH_BYTES = 107;
 
 /**
- * Listens on a Unix socket, in a directory that is made if it is absent. A socket that nobody serves any more is
- * replaced.
+ * Listens on a Unix socket, whose directory is created if absent. A stale socket is replaced.
  *
  * @throws AgentError `address`
  */
 export async function listenOnSocket(server: Server, path: string): Promise<void> {
-  const short = shortest(path);
+  const listenPath = shortPath(path);
   if (await acceptsConnections(path)) throw new AgentError("address", `socket ${path} is served by another process`);
   try {
     await mkdir(dirname(path), { recursive: true });
     await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      server.listen(short, () => {
+      server.listen(listenPath, () => {
         server.off("error", reject);
         resolve();
       });
@@ -35,8 +34,8 @@ export async function listenOnSocket(server: Server, path: string): Promise<void
 /**
  * Listens on a TCP port.
  *
- * @param address absent: all
- * @param setting names what chooses the port
+ * @param address default: all addresses
+ * @param setting the option that chooses the port, for errors
  * @throws AgentError `address` that names the setting, the address and the port
  */
 export async function listenOnPort(
@@ -60,7 +59,7 @@ export async function listenOnPort(
   }
 }
 
-/** Returns the error of a port that cannot be listened on. @param owner names the process that has it */
+/** Returns the error for a port that cannot be listened on. @param owner the process that listens on it */
 export function portError(
   error: unknown,
   setting: string,
@@ -68,16 +67,16 @@ export function portError(
   port: number,
   owner?: string,
 ): AgentError {
-  const where = `${address?.includes(":") === true ? `[${address}]` : (address ?? "*")}:${port}`;
-  const named = listenError({ setting, address: where, ...(owner !== undefined && { owner }) }, error);
+  const endpoint = `${address?.includes(":") === true ? `[${address}]` : (address ?? "*")}:${port}`;
+  const named = listenError({ setting, address: endpoint, ...(owner !== undefined && { owner }) }, error);
   if (named instanceof SettingError) return new AgentError("address", named.message, { cause: error });
-  return AgentError.from(error, "address", `${setting} ${where}: cannot be listened on`);
+  return AgentError.from(error, "address", `${setting} ${endpoint}: cannot be listened on`);
 }
 
-/** Whether somebody accepts connections on a Unix socket. */
+/** Reports whether a process accepts connections on a Unix socket. */
 export function acceptsConnections(path: string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(shortest(path));
+    const socket = connect(shortPath(path));
     const done = (served: boolean): void => {
       socket.destroy();
       resolve(served);
@@ -88,13 +87,13 @@ export function acceptsConnections(path: string): Promise<boolean> {
   });
 }
 
-/** The path, or the same from the current directory where that is needed to stay within the kernel's limit. */
-function shortest(path: string): string {
-  if (Buffer.byteLength(path) <= LONGEST_PATH) return path;
+/** Returns the path, made relative to the current directory if it is too long otherwise. */
+function shortPath(path: string): string {
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return path;
   const other = relative(process.cwd(), path);
-  if (Buffer.byteLength(other) <= LONGEST_PATH) return other;
+  if (Buffer.byteLength(other) <= MAX_PATH_BYTES) return other;
   throw new AgentError(
     "address",
-    `socket ${path}: its path is longer than the ${LONGEST_PATH} bytes that the system allows; choose a directory with a shorter one`,
+    `socket ${path}: path is longer than ${MAX_PATH_BYTES} bytes; choose a directory with a shorter path`,
   );
 }

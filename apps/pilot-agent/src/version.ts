@@ -1,2 +1,2 @@
-/** The version of Istio whose behaviour the agent has; istiod decides by it what a proxy understands. */
+/** The version of Istio that the agent is compatible with. istiod derives a proxy's features from it. */
 export const ISTIO_VERSION = "1.32.0";

@@ -18,7 +18,7 @@ import { expectedName } from "../src/certificates/control-plane-tls.js";
 import { readSecret, watchSecret } from "../src/certificates/file-secret.js";
 import { generateCsr } from "../src/certificates/csr.js";
 import { writeCertificate } from "../src/certificates/write-certificate.js";
-import { type Secret, secretFiles, type SecretSource } from "../src/certificates/secret.js";
+import { type Secret, parseSecretFiles, type SecretSource } from "../src/certificates/secret.js";
 import { type IssuedCertificate, WorkloadCertificate } from "../src/certificates/workload-certificate.js";
 import { workloadSecrets } from "../src/certificates/workload-secrets.js";
 import { silentLog } from "../src/log.js";
@@ -54,9 +54,9 @@ describe("a key and a signing request", () => {
     ["P-384", { ...EC, eccCurve: "P384" }, "BEGIN EC PRIVATE KEY"],
     ["PKCS#8", { ...EC, pkcs8Key: true }, "BEGIN PRIVATE KEY"],
   ])("are made as %s", async (_, settings, head) => {
-    const { key, request } = await generateCsr(CART, settings);
+    const { key, csr } = await generateCsr(CART, settings);
     expect(key).toContain(head);
-    expect(request).toContain("BEGIN CERTIFICATE REQUEST");
+    expect(csr).toContain("BEGIN CERTIFICATE REQUEST");
   });
 });
 
@@ -84,13 +84,9 @@ describe("the certificate authority", () => {
     [
       "there is no token",
       async (o) => ({ ...o, tokenFile: "/none/token" }),
-      /does not know this workload: there is no token in \/none\/token/,
+      /rejected the request as unauthenticated: no token in \/none\/token/,
     ],
-    [
-      "the token is wrong",
-      async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o),
-      /does not accept the token in/,
-    ],
+    ["the token is wrong", async (o) => (await put(o.tokenFile, "wrong-token-of-nobody"), o), /rejected the token in/],
     [
       "its root is another",
       async (o) => (await put(o.tls!.rootFile, (await FakeIstiod.start()).root), o),
@@ -104,12 +100,12 @@ describe("the certificate authority", () => {
     [
       "its name is another",
       async (o) => ({ ...o, tls: { ...o.tls!, serverName: "elsewhere.example" } }),
-      /certificate authority 127\.0\.0\.1:\d+: the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected elsewhere\.example; ISTIOD_SAN says which name to expect$/,
+      /certificate authority 127\.0\.0\.1:\d+: the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected elsewhere\.example; set ISTIOD_SAN to expect another name$/,
     ],
     [
       "its address is another",
       async (o) => ({ ...o, tls: { ...o.tls!, serverName: "127.0.0.9" } }),
-      /the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected 127\.0\.0\.9; ISTIOD_SAN/,
+      /the server's certificate is for istiod\.istio-system\.svc, 127\.0\.0\.1, expected 127\.0\.0\.9; set ISTIOD_SAN/,
     ],
     [
       "it is not there",
@@ -152,7 +148,7 @@ describe("the certificate authority", () => {
     const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
     const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
     await expect(failed).rejects.toThrow(
-      `istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; ISTIOD_SAN`,
+      `istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; set ISTIOD_SAN`,
     );
   });
 
@@ -247,23 +243,23 @@ describe("the workload's certificate", () => {
 /** Real PEM of a key with its certificate and root. */
 async function pair(): Promise<{ key: string; chain: string; roots: string }> {
   const istiod = await sharedIstiod;
-  const { key, request } = await generateCsr(CART, EC);
-  const issued = await istiod.authority.sign({ request, names: [CART] });
+  const { key, csr } = await generateCsr(CART, EC);
+  const issued = await istiod.authority.sign({ request: csr, names: [CART] });
   return { key, chain: issued.certificate, roots: issued.roots };
 }
 const sharedIstiod = FakeIstiod.start();
 
 describe("a secret in files", () => {
   it("is named by its paths", () => {
-    expect(secretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({
+    expect(parseSecretFiles("file-cert:/a/c.pem~/a/k.pem")).toEqual({
       kind: "certificate",
       chain: "/a/c.pem",
       key: "/a/k.pem",
     });
-    expect(secretFiles("file-root:/a/r.pem")).toEqual({ kind: "roots", path: "/a/r.pem" });
-    expect(secretFiles("file-root:system")).toEqual({ kind: "system roots" });
+    expect(parseSecretFiles("file-root:/a/r.pem")).toEqual({ kind: "roots", path: "/a/r.pem" });
+    expect(parseSecretFiles("file-root:system")).toEqual({ kind: "system roots" });
     for (const name of ["default", "file-cert:/a", "file-cert:a~b~c", "file-root:", "kubernetes://x"])
-      expect(secretFiles(name)).toBeUndefined();
+      expect(parseSecretFiles(name)).toBeUndefined();
   });
 
   it("is given only when key and certificate belong together, and again when they change", async () => {
@@ -276,7 +272,7 @@ describe("a secret in files", () => {
     await writeFile(paths.key, first.key);
     await expect.poll(() => given).toEqual([{ kind: "certificate", chain: first.chain, key: first.key }]);
     await writeFile(paths.key, second.key);
-    await expect(readSecret(paths)).rejects.toThrow("do not fit together");
+    await expect(readSecret(paths)).rejects.toThrow("the private key does not match the certificate");
     await writeFile(paths.chain, second.chain);
     await expect.poll(() => given.length).toBe(2);
     expect(given[1]).toEqual({ kind: "certificate", chain: second.chain, key: second.key });
@@ -311,7 +307,9 @@ describe("a secret in files", () => {
     await writeFile(join(directory, "r.pem"), broken + roots);
     expect(await readSecret({ kind: "roots", path: join(directory, "r.pem") })).toEqual({ kind: "roots", roots });
     await writeFile(join(directory, "r.pem"), broken);
-    await expect(readSecret({ kind: "roots", path: join(directory, "r.pem") })).rejects.toThrow("holds no certificate");
+    await expect(readSecret({ kind: "roots", path: join(directory, "r.pem") })).rejects.toThrow(
+      "has no valid certificate",
+    );
   });
 });
 
@@ -425,9 +423,7 @@ describe("SDS", () => {
 
   it("says that it has no such secret", async () => {
     const { client } = await serve(workloadSecrets({ directory: await scratch(), quiet: 10, log: silentLog }));
-    await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow(
-      '"kubernetes://x" is not the name of a secret that the agent has',
-    );
+    await expect((await subscribe(client, ["kubernetes://x"])).done).rejects.toThrow('unknown secret "kubernetes://x"');
     await expect((await subscribe(client, ["default"])).done).rejects.toThrow("no workload certificate");
   });
 });
@@ -447,7 +443,7 @@ describe("a socket", () => {
 
   it("whose path is too long for the system is named", async () => {
     await expect(listenOnSocket(createServer(), `/tmp/${"x".repeat(120)}/s`)).rejects.toThrow(
-      "its path is longer than the 107 bytes",
+      "path is longer than 107 bytes",
     );
   });
 });

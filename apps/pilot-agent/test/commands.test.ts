@@ -47,7 +47,7 @@ describe("the command line", () => {
       "the type is not known",
       ["proxy", "waypoint"],
       {},
-      /^pilot-agent: proxy type "waypoint" is not known; expected sidecar or router\n$/,
+      /^pilot-agent: proxy type "waypoint" must be sidecar or router\n$/,
     ],
     ["a variable is wrong", ["proxy"], { SECRET_TTL: "soon" }, /^pilot-agent: SECRET_TTL: "soon" is not a duration/],
     [
@@ -60,7 +60,7 @@ describe("the command line", () => {
       "istiod's root is missing",
       ["proxy", "sidecar", "--log_output_level", "silent"],
       {},
-      /^pilot-agent: the root certificate that istiod is verified against is missing: .*root-cert\.pem/,
+      /^pilot-agent: root certificate for istiod not found: .*root-cert\.pem/,
     ],
     [
       "a compliance policy is not supported",

@@ -192,13 +192,13 @@ describe("an agent with a real Envoy", () => {
   /** A client with a certificate of another workload of the mesh. */
   const client = async (): Promise<tls.SecureContextOptions> => {
     const { generateCsr } = await import("../src/certificates/csr.js");
-    const { key, request } = await generateCsr("spiffe://x/ns/y/sa/z", {
+    const { key, csr } = await generateCsr("spiffe://x/ns/y/sa/z", {
       eccAlgorithm: "ECDSA",
       eccCurve: "P256",
       rsaKeySize: 2048,
       pkcs8Key: false,
     });
-    const issued = await istiod.authority.sign({ request, names: ["spiffe://cluster.local/ns/shop/sa/web"] });
+    const issued = await istiod.authority.sign({ request: csr, names: ["spiffe://cluster.local/ns/shop/sa/web"] });
     return { key, cert: issued.certificate, ca: issued.roots };
   };
 
@@ -362,7 +362,7 @@ describe("an agent with a real Envoy", () => {
     expect(await exited).toBe(0);
     await expect(get(`http://${address}:${ports.admin}/ready`)).rejects.toThrow();
     expect(said).toContain("Envoy started with process ID");
-    expect(said).toContain("workload certificate issued");
+    expect(said).toContain("generated new workload certificate");
   }, 40_000);
 
   it("is missed by the command, which ends with exit code 1", async ({ skip }) => {

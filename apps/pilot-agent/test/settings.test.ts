@@ -20,7 +20,7 @@ import { readOptions } from "../src/options/read-options.js";
 import { defaultProxyConfig } from "../src/proxy-config/defaults.js";
 import { loadProxyConfig, splitAddress } from "../src/proxy-config/load.js";
 import { overlay, overlayMesh } from "../src/proxy-config/overlay.js";
-import { proxyType, readProxy } from "../src/proxy.js";
+import { parseProxyType, readProxy } from "../src/proxy.js";
 import { scrapeTargets } from "../src/status/scrape.js";
 import { put, scratch } from "./fakes.js";
 
@@ -63,8 +63,8 @@ describe("settings", () => {
   });
 
   it("of the type of proxy are two", () => {
-    expect([proxyType("sidecar"), proxyType("router")]).toEqual(["sidecar", "router"]);
-    expect(() => proxyType("waypoint")).toThrow("expected sidecar or router");
+    expect([parseProxyType("sidecar"), parseProxyType("router")]).toEqual(["sidecar", "router"]);
+    expect(() => parseProxyType("waypoint")).toThrow("must be sidecar or router");
   });
 
   it("of durations are read as Go writes them", () => {
@@ -338,7 +338,7 @@ describe("the control plane is verified", () => {
     const at = (env: Record<string, string> = {}) => readOptions({}, { AGENT_DIRECTORY: directory, ...env });
     const config = defaultProxyConfig();
     expect(() => discoveryTls(at(), config)).toThrow(
-      `the root certificate that istiod is verified against is missing: ${directory}/var/run/secrets/istio/root-cert.pem`,
+      `root certificate for istiod not found: ${directory}/var/run/secrets/istio/root-cert.pem`,
     );
     await put(join(directory, "var/run/secrets/istio/root-cert.pem"), "x");
     expect(discoveryTls(at({ ISTIOD_SAN: "istiod" }), config)).toEqual({

@@ -1,13 +1,13 @@
 import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import type { NodeMetadata } from "../node/metadata.js";
 
-/** Everything that Envoy's bootstrap is made from. */
+/** Inputs of Envoy's bootstrap. */
 export interface BootstrapInputs {
   /** `<type>~<ip>~<pod>.<namespace>~<domain>` */
   readonly nodeId: string;
   readonly node: NodeMetadata;
   readonly proxyConfig: ProxyConfig;
-  /** The workload's addresses, first the main one. */
+  /** The workload's addresses, the primary one first. */
   readonly addresses: readonly string[];
   readonly namespace: string;
   readonly workloadName: string;
@@ -15,11 +15,11 @@ export interface BootstrapInputs {
   readonly prometheusPort: number;
   readonly secureMetricsPort?: number;
   readonly secureMergedMetricsPort?: number;
-  /** In place of loopback and of all addresses, where many agents share a machine. */
+  /** Replaces loopback and wildcard addresses, if several agents share a machine. */
   readonly bindAddress?: string;
-  /** Socket of the workload's certificates, as Envoy is to open it. */
+  /** Path of the SDS socket for the workload's certificates, as Envoy opens it. */
   readonly sdsSocket: string;
-  /** Socket of certificates in files, where the former is somebody else's. */
+  /** Path of the agent's SDS socket for certificate files, if another process (SPIRE) serves `sdsSocket`. */
   readonly filesSocket?: string;
   readonly xdsSocket: string;
   readonly outlierLogPath?: string;
@@ -30,12 +30,12 @@ export interface BootstrapInputs {
   readonly statusProxyProtocol?: boolean;
   readonly exitOnZeroConnections?: boolean;
   readonly compliancePolicy?: string;
-  /** Where to find a Lightstep token; the caller writes the file. */
+  /** Path of the Lightstep access token; the caller writes the file. */
   readonly lightstepTokenFile?: string;
-  /** What `$(HOST_IP)` stands for in addresses of collectors. */
+  /** Value of `$(HOST_IP)` in collector addresses. */
   readonly hostIp?: string;
-  /** Place for Envoy's profile. */
+  /** Path of Envoy's CPU profile. Default: /var/lib/istio/data/envoy.prof. */
   readonly profilePath?: string;
-  /** Told what is set aside, as an annotation that cannot be read. */
+  /** Called for settings that are ignored, such as an annotation that cannot be parsed. */
   readonly warn?: (message: string) => void;
 }

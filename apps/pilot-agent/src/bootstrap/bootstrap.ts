@@ -17,10 +17,9 @@ const JSON_LOG = { time: "%Y-%m-%dT%T.%fZ", level: "%l", scope: "envoy %n", msg:
 const TEXT_LOG = "%Y-%m-%dT%T.%fZ\t%l\tenvoy %n %g:%#\t%v\tthread=%t";
 
 /**
- * The bootstrap that Envoy is started with (`envoy.config.bootstrap.v3.Bootstrap` in JSON), the same as Istio's
- * template gives for the same inputs.
+ * Builds Envoy's bootstrap (`envoy.config.bootstrap.v3.Bootstrap` in JSON), equal to that of Istio's template.
  *
- * @throws AgentError `configuration` where an address in the proxy configuration cannot be read
+ * @throws AgentError `configuration` if an address in the proxy configuration cannot be parsed
  */
 export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
   const { node, proxyConfig } = inputs;
@@ -28,7 +27,7 @@ export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
   const delta = inputs.deltaXds !== false || inputs.nodeId.startsWith("waypoint~");
   const wanted = inputs.nodeId.startsWith("waypoint~") || isTrue(node.metadata["METADATA_DISCOVERY"]);
   const metadataDiscovery = wanted && delta;
-  if (wanted && !delta) inputs.warn?.("peer metadata discovery is left out: it needs delta xDS");
+  if (wanted && !delta) inputs.warn?.("disabling metadata discovery; not supported on SotW XDS");
   const trace = tracer(inputs);
   return object({
     application_log_config: { log_format: inputs.logAsJson ? { json_format: JSON_LOG } : { text_format: TEXT_LOG } },
@@ -94,7 +93,7 @@ export function buildBootstrap(inputs: BootstrapInputs): JsonObject {
   });
 }
 
-/** A message that Envoy may not know: it decodes the type only if it has it. */
+/** Wraps a message in a TypedStruct, which Envoy decodes only if it has the extension. */
 function typedStruct(name: string, type: string, value: JsonObject): JsonObject {
   return {
     name,

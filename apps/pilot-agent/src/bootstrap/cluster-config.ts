@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { object, typed } from "./json.js";
 
-/** Makes a cluster speak HTTP/2. */
+/** Protocol options of an HTTP/2 cluster. */
 export const http2Options = {
   "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": typed(
     "envoy.extensions.upstreams.http.v3.HttpProtocolOptions",
@@ -11,7 +11,7 @@ export const http2Options = {
   ),
 };
 
-/** A semicolon ends each name in statistics, so that the tag rules find where it ends. */
+/** Builds a cluster with one endpoint. A semicolon terminates its name in statistics, which the stats tags rely on. */
 export function cluster(
   name: string,
   type: "STATIC" | "STRICT_DNS",
@@ -28,7 +28,7 @@ export function cluster(
   };
 }
 
-/** A collector that is found by name. */
+/** Builds the cluster of a telemetry collector, which is resolved by DNS. */
 export function collector(
   name: string,
   address: JsonObject,

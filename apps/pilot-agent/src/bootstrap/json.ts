@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
-/** An object without the entries that are `undefined`. */
+/** Returns the entries without those that are `undefined`. */
 export function object(entries: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
   );
 }
 
-/** A message inside a `google.protobuf.Any`, in JSON. */
+/** Wraps a message in a `google.protobuf.Any`. */
 export function typed(type: string, fields: JsonObject = {}): JsonObject {
   return { "@type": `type.googleapis.com/${type}`, ...fields };
 }
 
-/** A named extension with its configuration. */
+/** Builds an extension: its name and typed configuration. */
 export function extension(name: string, type: string, fields: JsonObject = {}): JsonObject {
   return { name, typed_config: typed(type, fields) };
 }

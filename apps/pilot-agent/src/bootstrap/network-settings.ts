@@ -1,6 +1,6 @@
 import { ipFamilies } from "../node/addresses.js";
 
-/** The addresses that Envoy's own ports listen on and how it looks names up. */
+/** Addresses that Envoy's static listeners bind, and the address families of its DNS lookups. */
 export interface NetworkSettings {
   readonly localhost: string;
   readonly wildcard: string;
@@ -12,7 +12,7 @@ export interface NetworkSettings {
 const V4 = { localhost: "127.0.0.1", wildcard: "0.0.0.0" };
 const V6 = { localhost: "::1", wildcard: "::" };
 
-/** By the versions of IP that the workload has. With both, IPv4 alone unless told otherwise, as in Istio. */
+/** Returns the settings for the workload's IP families. A workload with both uses IPv4 only, unless `dualStack` is set. */
 export function networkSettings(
   addresses: readonly string[],
   dualStack: boolean,

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 
-/** What Istio sets of Envoy's runtime unless the proxy configuration says otherwise. */
+/** Istio's default runtime values, which the proxy configuration can override. */
 const DEFAULTS: Readonly<Record<string, JsonValue>> = {
   "re2.max_program_size.error_level": "32768",
   "envoy.deprecated_features:envoy.config.listener.v3.Listener.hidden_envoy_deprecated_use_original_dst": true,
@@ -10,7 +10,7 @@ const DEFAULTS: Readonly<Record<string, JsonValue>> = {
   "envoy.reloadable_features.coalesce_lb_rebuilds_on_batch_update": false,
 };
 
-/** Envoy's static runtime layer. An empty value in the proxy configuration takes a default away. */
+/** Builds the static runtime layer. An empty value in the proxy configuration removes a default. */
 export function runtimeLayer(config: ProxyConfig, compliancePolicy: string | undefined): JsonObject {
   const layer: Record<string, JsonValue> = { ...DEFAULTS };
   if (compliancePolicy === "fips-140-2") layer["envoy.reloadable_features.google_grpc_disable_tls_13"] = true;
@@ -24,8 +24,8 @@ export function runtimeLayer(config: ProxyConfig, compliancePolicy: string | und
 const UNLIMITED = 2 ** 31 - 1;
 
 /**
- * How many connections Envoy accepts in all: the connection settings, else proxy metadata, else the older runtime
- * value.
+ * Returns the limit of downstream connections: from the connection settings, else the proxy metadata, else the deprecated
+ * runtime value. Default: unlimited.
  */
 export function connectionLimit(config: ProxyConfig): number {
   const setting = config.connectionSettings?.globalDownstreamConnectionLimit;

@@ -10,10 +10,10 @@ import type { NetworkSettings } from "./network-settings.js";
 import { tracer } from "./tracing.js";
 import { upstreamTls } from "./upstream-tls.js";
 
-/** Enough for every request that Envoy sends itself; the default would refuse some after many reconnects. */
+/** Circuit breaker thresholds for Envoy's own requests: Envoy's defaults reject some after many reconnects. */
 const NO_LIMIT = { max_connections: 100000, max_pending_requests: 100000, max_requests: 100000 };
 
-/** The clusters that Envoy knows before istiod tells it any. */
+/** Builds the bootstrap's static clusters. */
 export function staticClusters(inputs: BootstrapInputs, networks: NetworkSettings): JsonValue[] {
   const { proxyConfig, node, filesSocket } = inputs;
   const trace = tracer(inputs);
@@ -40,7 +40,7 @@ export function staticClusters(inputs: BootstrapInputs, networks: NetworkSetting
   ];
 }
 
-/** Envoy's own endpoints, by which it learns the zones that it shares. */
+/** The cluster of the workload's own endpoints, for zone-aware load balancing. */
 const SELF: JsonObject = {
   name: "local_cluster",
   alt_stat_name: "local_cluster;",

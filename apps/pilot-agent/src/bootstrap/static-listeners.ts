@@ -4,14 +4,14 @@ import { extension, object, socketAddress, typed } from "./json.js";
 import type { NetworkSettings } from "./network-settings.js";
 import { sdsSecretConfig } from "./upstream-tls.js";
 
-/** The ports that Envoy serves before istiod tells it any: metrics, and health checks that it passes to the agent. */
+/** Builds the bootstrap's static listeners: metrics, and health checks that are forwarded to the agent. */
 export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettings): JsonValue[] {
   const { proxyConfig, statusPort, prometheusPort, secureMetricsPort, secureMergedMetricsPort } = inputs;
-  const onlyLocal = proxyConfig.proxyMetadata["METRICS_LOCALHOST_ACCESS_ONLY"] === "true";
-  const metrics = onlyLocal
+  const isLocalOnly = proxyConfig.proxyMetadata["METRICS_LOCALHOST_ACCESS_ONLY"] === "true";
+  const metrics = isLocalOnly
     ? { main: networks.localhost, additional: networks.additionalLocalhost }
     : { main: networks.wildcard, additional: networks.additionalWildcard };
-  const everywhere = { main: networks.wildcard, additional: networks.additionalWildcard };
+  const wildcard = { main: networks.wildcard, additional: networks.additionalWildcard };
   const stats = [route("/stats/prometheus", "prometheus_stats")];
   const merged = [route("/stats/prometheus", "agent"), route("/metrics", "agent")];
   return [
@@ -19,14 +19,22 @@ export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettin
       metrics,
       prometheusPort,
       {},
-      http("stats", stats, proxyConfig.statsCompression === false ? [] : COMPRESSORS),
+      httpConnectionManager("stats", stats, proxyConfig.statsCompression === false ? [] : COMPRESSORS),
     ),
-    ...(secureMetricsPort ? [secure(networks.wildcard, secureMetricsPort, http("secure_stats", stats, []))] : []),
+    ...(secureMetricsPort
+      ? [tlsListener(networks.wildcard, secureMetricsPort, httpConnectionManager("secure_stats", stats, []))]
+      : []),
     ...(secureMergedMetricsPort
-      ? [secure(networks.wildcard, secureMergedMetricsPort, http("secure_merged_stats", merged, []))]
+      ? [
+          tlsListener(
+            networks.wildcard,
+            secureMergedMetricsPort,
+            httpConnectionManager("secure_merged_stats", merged, []),
+          ),
+        ]
       : []),
     listener(
-      everywhere,
+      wildcard,
       statusPort,
       {
         listener_filters: inputs.statusProxyProtocol
@@ -39,7 +47,7 @@ export function staticListeners(inputs: BootstrapInputs, networks: NetworkSettin
             ]
           : undefined,
       },
-      http("agent", [route("/healthz/ready", "agent")], []),
+      httpConnectionManager("agent", [route("/healthz/ready", "agent")], []),
     ),
   ];
 }
@@ -62,8 +70,8 @@ function listener(
   });
 }
 
-/** Over mutual TLS with the workload's own certificate. */
-function secure(address: string, port: number, manager: JsonObject): JsonObject {
+/** Builds a listener with mutual TLS that presents the workload's certificate. */
+function tlsListener(address: string, port: number, manager: JsonObject): JsonObject {
   return {
     name: `${address}_${port}`,
     address: socketAddress(address, port),
@@ -98,7 +106,7 @@ function secure(address: string, port: number, manager: JsonObject): JsonObject 
   };
 }
 
-function http(statPrefix: string, routes: JsonValue[], filters: readonly JsonObject[]): JsonObject {
+function httpConnectionManager(statPrefix: string, routes: JsonValue[], filters: readonly JsonObject[]): JsonObject {
   return extension(
     "envoy.filters.network.http_connection_manager",
     "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",

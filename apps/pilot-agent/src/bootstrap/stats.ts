@@ -3,7 +3,7 @@ import { parseDuration } from "../options/duration.js";
 import type { BootstrapInputs } from "./bootstrap-inputs.js";
 import { object } from "./json.js";
 
-/** Statistics that readiness and draining are decided by; always kept. */
+/** Statistics that are always included: readiness checks and draining read them. */
 const REQUIRED_PREFIXES = ["cluster_manager", "listener_manager", "server", "cluster.xds-grpc", "wasm"];
 const REQUIRED_SUFFIXES = ["rbac.allowed", "rbac.denied", "shadow_allowed", "shadow_denied"];
 const CONNECTIONS_SUFFIX = "downstream_cx_active";
@@ -21,7 +21,7 @@ const ANNOTATIONS = {
 
 const tag = (name: string, regex: string): JsonObject => ({ tag_name: name, regex });
 
-/** How names of statistics become labels. Dashboards know these names. */
+/** Rules that extract tags from the names of statistics. Dashboards rely on the tag names. */
 const TAGS_BEFORE: readonly JsonObject[] = [
   tag("cluster_name", String.raw`^cluster(\.(.+);)`),
   tag("http_conn_manager_prefix", String.raw`^http\.(((?:[_.[:digit:]\w]*|[_\[\]aAbBcCdDeEfF[:digit:]\w\:]*));\.)`),
@@ -46,7 +46,7 @@ const TAGS_AFTER: readonly JsonObject[] = [
   tag("authz_dry_run_result", String.raw`(\.shadow_(allowed|denied))`),
 ];
 
-/** Envoy's statistics: which are kept, and what their names mean. */
+/** Builds Envoy's stats configuration: inclusion rules, tags and histogram buckets. */
 export function statsConfig(inputs: BootstrapInputs, metadataDiscovery: boolean): JsonObject {
   const extra = extraTags(inputs).map((name) => tag(name, String.raw`(${name}=\.=(.*?);\.;)`));
   return object({
@@ -76,8 +76,8 @@ function patterns(inputs: BootstrapInputs, metadataDiscovery: boolean): JsonValu
 }
 
 /**
- * The annotation, else the proxy configuration, and what is required; `{pod_ip}` stands for each of the workload's
- * addresses.
+ * Returns the names to include: those of the annotation, else of the proxy configuration, and the required ones.
+ * `{pod_ip}` expands to each of the workload's addresses.
  */
 function included(
   inputs: BootstrapInputs,
@@ -105,7 +105,7 @@ function histogramBuckets({ node, warn }: BootstrapInputs): JsonValue | undefine
     const byPrefix = JSON.parse(given) as Record<string, number[]>;
     const prefixes = Object.keys(byPrefix).sort();
     if (!prefixes.every((prefix) => Array.isArray(byPrefix[prefix]) && byPrefix[prefix].every(Number.isFinite)))
-      throw new Error("lists of numbers are expected");
+      throw new Error("must be lists of numbers");
     return prefixes.length === 0
       ? undefined
       : prefixes.map((prefix) => ({ match: { prefix }, buckets: byPrefix[prefix] ?? [] }));
@@ -115,10 +115,7 @@ function histogramBuckets({ node, warn }: BootstrapInputs): JsonValue | undefine
   }
 }
 
-/**
- * How often Envoy flushes and forgets statistics, where annotations say so. Forgetting must happen at a multiple of
- * flushing.
- */
+/** Builds the flush and eviction intervals of the annotations. Eviction must be a multiple of the flush interval. */
 export function statsIntervals({ node, warn }: BootstrapInputs): {
   stats_flush_interval?: string;
   stats_eviction_interval?: string;
@@ -128,14 +125,14 @@ export function statsIntervals({ node, warn }: BootstrapInputs): {
     const given = node.annotations[annotation];
     if (given === undefined) return undefined;
     const milliseconds = parseDuration(given);
-    if (milliseconds === undefined) warn?.(`annotation ${annotation}: ${JSON.stringify(given)} is not a duration`);
+    if (milliseconds === undefined) warn?.(`annotation ${annotation}: ${JSON.stringify(given)} must be a duration`);
     return milliseconds;
   };
   const flush = read(ANNOTATIONS.flush);
   if (flush !== undefined) intervals.stats_flush_interval = `${flush / 1000}s`;
   const eviction = read(ANNOTATIONS.eviction);
   if (eviction !== undefined && eviction % (flush ?? 5000) !== 0)
-    warn?.(`annotation ${ANNOTATIONS.eviction}: not a multiple of the flush interval`);
+    warn?.(`annotation ${ANNOTATIONS.eviction}: must be a multiple of the flush interval`);
   else if (eviction !== undefined) intervals.stats_eviction_interval = `${Math.floor(eviction / 1000)}s`;
   return intervals;
 }

@@ -6,13 +6,13 @@ import { collectorAddress } from "./collector-address.js";
 import { extension } from "./json.js";
 import { upstreamTls } from "./upstream-tls.js";
 
-/** Where traces go: a cluster, and the tracer that sends to it. */
+/** A tracer and the cluster of its collector. */
 export interface Tracer {
   cluster(dnsLookupFamily: string): JsonObject;
   readonly http: JsonObject;
 }
 
-/** The tracer of the proxy configuration, where it names one that Envoy knows. */
+/** Builds the proxy configuration's tracer; `undefined` if there is none, or Envoy does not support it. */
 export function tracer(inputs: BootstrapInputs): Tracer | undefined {
   const { proxyConfig, node, hostIp } = inputs;
   const { tracing } = proxyConfig;

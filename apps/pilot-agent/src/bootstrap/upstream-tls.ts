@@ -5,7 +5,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import { extension, object } from "./json.js";
 
-/** A secret that Envoy asks the agent for. */
+/** Builds the SDS configuration of a secret that the agent serves. */
 export function sdsSecretConfig(name: string): JsonObject {
   return {
     name,
@@ -22,10 +22,10 @@ export function sdsSecretConfig(name: string): JsonObject {
 }
 
 /**
- * The transport socket towards a collector, or nothing where TLS is off. Certificates in files are asked for by names
- * that say where they are, `file-cert:<chain>~<key>` and `file-root:<path>`, so that a change on disk reaches Envoy.
+ * Builds the transport socket for a collector; `undefined` if TLS is disabled. Certificate files are served over SDS as
+ * `file-cert:<chain>~<key>` and `file-root:<path>`, so that Envoy picks up changes on disk.
  *
- * @param metadata the node's, whose TLS_CLIENT_… entries replace the paths of the settings
+ * @param metadata the node's metadata, whose TLS_CLIENT_… entries override the paths of the settings
  */
 export function upstreamTls(
   settings: ClientTLSSettings | undefined,
@@ -34,17 +34,17 @@ export function upstreamTls(
   http2: boolean,
 ): JsonObject | undefined {
   if (!settings) return undefined;
-  const path = (key: string, otherwise: string): string => {
+  const path = (key: string, fallback: string): string => {
     const given = metadata[key];
-    return typeof given === "string" && given !== "" ? given : otherwise;
+    return typeof given === "string" && given !== "" ? given : fallback;
   };
   const mode = settings.mode;
   if (mode === ClientTLSSettings_TLSmode.DISABLE) return undefined;
-  const mesh = mode === ClientTLSSettings_TLSmode.ISTIO_MUTUAL;
+  const isMeshMutual = mode === ClientTLSSettings_TLSmode.ISTIO_MUTUAL;
   const root = path("TLS_CLIENT_ROOT_CERT", settings.caCertificates);
   const chain = path("TLS_CLIENT_CERT_CHAIN", settings.clientCertificate);
   const key = path("TLS_CLIENT_KEY", settings.privateKey);
-  const certificate = mesh
+  const certificate = isMeshMutual
     ? "default"
     : mode === ClientTLSSettings_TLSmode.MUTUAL && chain !== "" && key !== ""
       ? `file-cert:${chain}~${key}`
@@ -59,12 +59,12 @@ export function upstreamTls(
         combined_validation_context: {
           default_validation_context: object({ match_subject_alt_names: names.length > 0 ? names : undefined }),
           validation_context_sds_secret_config: sdsSecretConfig(
-            mesh ? "ROOTCA" : root === "" ? "" : `file-root:${root}`,
+            isMeshMutual ? "ROOTCA" : root === "" ? "" : `file-root:${root}`,
           ),
         },
-        alpn_protocols: http2 ? (mesh ? ["istio", "h2"] : ["h2"]) : undefined,
+        alpn_protocols: http2 ? (isMeshMutual ? ["istio", "h2"] : ["h2"]) : undefined,
       }),
-      sni: settings.sni !== "" ? settings.sni : mesh ? sni : undefined,
+      sni: settings.sni !== "" ? settings.sni : isMeshMutual ? sni : undefined,
     }),
   );
 }

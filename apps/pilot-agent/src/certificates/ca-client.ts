@@ -11,28 +11,30 @@ import type { IssuedCertificate } from "./workload-certificate.js";
 export interface CaClientOptions {
   /** `host:port` */
   readonly address: string;
-  /** Absent: no TLS. */
+  /** Default: plaintext. */
   readonly tls?: ControlPlaneTls;
   readonly tokenFile: string;
-  /** SPIFFE URI that the request names. */
+  /** SPIFFE ID in the CSR. */
   readonly identity: string;
   readonly key: KeySettings;
-  /** Lifetime asked for, in milliseconds. */
+  /** Requested lifetime in milliseconds. */
   readonly lifetime: number;
   readonly clusterId: string;
   readonly certSigner?: string;
-  /** More request headers (CA_HEADER_…). */
+  /** Additional request headers (CA_HEADER_…). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds to wait for an answer. Default: 10000. */
+  /** Timeout of the request in milliseconds. Default: 10000. */
   readonly timeout?: number;
 }
 
 /**
- * Makes a key and has istiod certify it; each call is a connection of its own, so that new roots and tokens count at
- * once. @throws AgentError `authority` or `file`
+ * Generates a key and requests a certificate for it (`istio.v1.auth.IstioCertificateService`). Each call opens its own
+ * connection and rereads roots and token, so that rotated ones apply at once.
+ *
+ * @throws AgentError `authority` or `file`
  */
 export async function requestCertificate(options: CaClientOptions): Promise<IssuedCertificate> {
-  const { key, request } = await generateCsr(options.identity, options.key);
+  const { key, csr } = await generateCsr(options.identity, options.key);
   const token = await readToken(options.tokenFile);
   const url = `${options.tls ? "https" : "http"}://${options.address}`;
   const sessions = new Http2SessionManager(
@@ -43,28 +45,28 @@ export async function requestCertificate(options: CaClientOptions): Promise<Issu
   const transport = createGrpcTransport({
     baseUrl: url,
     sessionManager: sessions,
-    interceptors: [metadata(options, token)],
+    interceptors: [requestHeaders(options, token)],
   });
   try {
     const response = await createClient(IstioCertificateService, transport).createCertificate(
       {
-        csr: request,
+        csr,
         validityDuration: BigInt(Math.floor(options.lifetime / 1000)),
         metadata: options.certSigner ? { CertSigner: options.certSigner } : {},
       },
       { timeoutMs: options.timeout ?? 10_000 },
     );
-    return readChain(response.certChain, key);
+    return parseChain(response.certChain, key);
   } catch (error) {
     throw error instanceof AgentError
       ? error
-      : new AgentError("authority", explain(error, options, token), { cause: error });
+      : new AgentError("authority", describeFailure(error, options, token), { cause: error });
   } finally {
     sessions.abort();
   }
 }
 
-function metadata(options: CaClientOptions, token: string | undefined): Interceptor {
+function requestHeaders(options: CaClientOptions, token: string | undefined): Interceptor {
   return (next) => (call) => {
     call.header.set("clusterid", options.clusterId);
     if (token !== undefined) call.header.set("authorization", `Bearer ${token}`);
@@ -73,32 +75,32 @@ function metadata(options: CaClientOptions, token: string | undefined): Intercep
   };
 }
 
-/** The authority answers with the leaf first and the roots last; one element each. */
-function readChain(certChain: readonly string[], key: string): IssuedCertificate {
+/** Parses the response: the leaf first, then intermediates, the roots last. */
+function parseChain(certChain: readonly string[], key: string): IssuedCertificate {
   const roots = certChain.at(-1);
   if (certChain.length < 2 || roots === undefined)
-    throw new AgentError("authority", "certificate authority: its answer holds no certificate chain");
+    throw new AgentError("authority", "certificate authority: the response has no certificate chain");
   const chain = certChain
     .slice(0, -1)
     .map((pem) => (pem.endsWith("\n") ? pem : `${pem}\n`))
     .join("");
   try {
     const leaf = new X509Certificate(chain);
-    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error("it is for another key");
+    if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error("it does not match the private key");
     return { key, chain, roots, notAfter: Date.parse(leaf.validTo) };
   } catch (error) {
-    throw new AgentError("authority", `certificate authority: its certificate cannot be used: ${reasonOf(error)}`, {
+    throw new AgentError("authority", `certificate authority: invalid certificate: ${reasonOf(error)}`, {
       cause: error,
     });
   }
 }
 
-function explain(error: unknown, { address, tokenFile }: CaClientOptions, token: string | undefined): string {
+function describeFailure(error: unknown, { address, tokenFile }: CaClientOptions, token: string | undefined): string {
   const failure = ConnectError.from(error);
   if (failure.code === Code.Unauthenticated) {
     return token === undefined
-      ? `certificate authority ${address} does not know this workload: there is no token in ${tokenFile}`
-      : `certificate authority ${address} does not accept the token in ${tokenFile}`;
+      ? `certificate authority ${address} rejected the request as unauthenticated: no token in ${tokenFile}`
+      : `certificate authority ${address} rejected the token in ${tokenFile}`;
   }
   return `certificate authority ${address}: ${failure.rawMessage}`;
 }

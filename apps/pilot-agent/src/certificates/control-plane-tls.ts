@@ -3,38 +3,36 @@ import { isIP } from "node:net";
 import { checkServerIdentity, type PeerCertificate, type SecureContextOptions } from "node:tls";
 import { AgentError } from "../errors.js";
 
-/** How the agent verifies istiod and shows itself: files, read at each connection so that new ones need no restart. */
+/** TLS settings for connections to istiod. Files are read for each connection, so that rotation needs no restart. */
 export interface ControlPlaneTls {
-  /** PEM of roots; `SYSTEM`: the machine's own. */
+  /** PEM file of root certificates; `SYSTEM` for the system's. */
   readonly rootFile: string;
   readonly certificateFile?: string;
   readonly keyFile?: string;
-  /**
-   * The name or IP address expected in the server's certificate. Default: {@link expectedName} of the server's address.
-   */
+  /** DNS name or IP address expected in the server's certificate. Default: {@link expectedName} of its address. */
   readonly serverName?: string;
 }
 
-/** Options of node:tls. */
+/** Connection options of node:tls. */
 export interface TlsOptions extends SecureContextOptions {
   servername?: string;
   checkServerIdentity(host: string, certificate: PeerCertificate): Error | undefined;
 }
 
-/** The name in istiod's certificate for its usual namespace. */
-const istiodService = "istiod.istio-system.svc";
+/** Name in istiod's certificate, in the default namespace. */
+const ISTIOD_SERVICE = "istiod.istio-system.svc";
 
 /**
- * Reads the files.
+ * Reads the files and returns connection options.
  *
- * @param address `host:port` of the server.
+ * @param address `host:port` of the server
  * @throws AgentError `file`
  */
 export async function tlsOptions(tls: ControlPlaneTls, address: string): Promise<TlsOptions> {
   const expected = tls.serverName ?? expectedName(address);
   const options: TlsOptions = {
     minVersion: "TLSv1.2",
-    checkServerIdentity: (_, certificate) => verifyName(expected, certificate),
+    checkServerIdentity: (_, certificate) => checkServerName(expected, certificate),
   };
   if (tls.rootFile !== "SYSTEM") options.ca = await read(tls.rootFile, "root certificate of the control plane");
   if (tls.certificateFile && tls.keyFile) {
@@ -46,28 +44,28 @@ export async function tlsOptions(tls: ControlPlaneTls, address: string): Promise
 }
 
 /**
- * Returns the name that a server's certificate must have: its host, or istiod's Service where that is reached as
- * localhost, as through a forwarded port.
+ * Returns the name expected in a server's certificate: its host, or istiod's Service if the host is localhost, as with a
+ * forwarded port.
  */
 export function expectedName(address: string): string {
   const host = address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-  return host.includes("localhost") ? istiodService : host;
+  return host.includes("localhost") ? ISTIOD_SERVICE : host;
 }
 
-function verifyName(expected: string, certificate: PeerCertificate): Error | undefined {
+function checkServerName(expected: string, certificate: PeerCertificate): Error | undefined {
   if (checkServerIdentity(expected, certificate) === undefined) return undefined;
   const names = (certificate.subjectaltname ?? "")
     .split(", ")
     .filter((name) => name !== "")
     .map((name) => name.replace(/^(?:DNS|IP Address|URI):/, ""));
   const found = names.length === 0 ? "has no name" : `is for ${names.join(", ")}`;
-  return new Error(`the server's certificate ${found}, expected ${expected}; ISTIOD_SAN says which name to expect`);
+  return new Error(`the server's certificate ${found}, expected ${expected}; set ISTIOD_SAN to expect another name`);
 }
 
-async function read(path: string, what: string): Promise<string> {
+async function read(path: string, description: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw AgentError.from(error, "file", `${what} cannot be read`);
+    throw AgentError.from(error, "file", `${description} cannot be read`);
   }
 }

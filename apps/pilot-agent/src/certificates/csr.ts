@@ -3,19 +3,19 @@ import { AgentError } from "../errors.js";
 import type { Options } from "../options/table.js";
 import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from "../x509.js";
 
-/** A new key, and the request (PKCS#10, RFC 2986) to certify it. */
+/** A private key and a certificate signing request (PKCS#10, RFC 2986) for it. */
 export interface KeyAndCsr {
-  /** PEM: PKCS#1 or SEC1, or PKCS#8 where so configured. */
+  /** PEM: PKCS#1 or SEC1, or PKCS#8 if PKCS8_KEY is set. */
   readonly key: string;
   /** PEM. */
-  readonly request: string;
+  readonly csr: string;
 }
 
 export type KeySettings = Pick<Options, "rsaKeySize" | "eccAlgorithm" | "eccCurve" | "pkcs8Key">;
 
 /**
- * Makes a key and a request in the name of a SPIFFE identity. The authority decides by the caller's token and not by
- * that name; it is there for authorities that compare the two.
+ * Generates a key and a CSR for a SPIFFE ID. istiod issues for the caller's authenticated identity and ignores the ID in
+ * the CSR; other authorities compare the two.
  *
  * @throws AgentError `authority`
  */
@@ -40,10 +40,10 @@ export async function generateCsr(identity: string, settings: KeySettings): Prom
     const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
     return {
       key: keyPem(createPrivateKey({ key: der, format: "der", type: "pkcs8" }), settings.pkcs8Key),
-      request: `${request.toString("pem")}\n`,
+      csr: `${request.toString("pem")}\n`,
     };
   } catch (error) {
-    throw AgentError.from(error, "authority", "a key and signing request could not be made");
+    throw AgentError.from(error, "authority", "cannot generate a key and CSR");
   }
 }
 

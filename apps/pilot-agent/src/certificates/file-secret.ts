@@ -6,33 +6,32 @@ import { type Log, silentLog } from "../log.js";
 import type { Secret } from "./secret.js";
 import { watchFiles } from "./watch-files.js";
 
-/** Paths of a certificate and its key, or of roots. */
+/** Paths of a certificate and its key, or of a trust bundle. */
 export type SecretPaths =
   | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
   | { readonly kind: "roots"; readonly path: string };
 
 export interface WatchSecretOptions {
   readonly paths: SecretPaths;
-  /** Milliseconds of quiet after a change. */
+  /** Milliseconds without further changes before the files are read. */
   readonly quiet: number;
   readonly clock?: Clock;
   readonly log?: Log;
 }
 
 /**
- * Reads a secret from files. A key and certificate are given only if they belong together, as one may be written before
- * the other.
+ * Reads a secret from files. Rejects a key that does not match the certificate, as one may be written before the other.
  *
  * @throws AgentError `file`
  */
 export async function readSecret(paths: SecretPaths): Promise<Secret> {
-  if (paths.kind === "roots") return { kind: "roots", roots: validRoots(await read(paths.path), paths.path) };
+  if (paths.kind === "roots") return { kind: "roots", roots: validCertificates(await read(paths.path), paths.path) };
   const [chain, key] = await Promise.all([read(paths.chain), read(paths.key)]);
   try {
     if (!new X509Certificate(chain).checkPrivateKey(createPrivateKey(key)))
-      throw new Error("the key is of another certificate");
+      throw new Error("the private key does not match the certificate");
   } catch (error) {
-    throw new AgentError("file", `${paths.chain} and ${paths.key} do not fit together: ${reasonOf(error)}`, {
+    throw new AgentError("file", `${paths.chain} and ${paths.key}: ${reasonOf(error)}`, {
       cause: error,
     });
   }
@@ -40,35 +39,37 @@ export async function readSecret(paths: SecretPaths): Promise<Secret> {
 }
 
 /**
- * Calls `listener` with the secret and each change of it; while the files are bad, the last good one stays. The
- * function given back ends that.
+ * Calls `listener` with the secret, and again after each change. While the files are invalid, the last good secret stays
+ * active.
+ *
+ * @returns stops the watch
  */
 export function watchSecret(options: WatchSecretOptions, listener: (secret: Secret) => void): () => void {
   const { paths, quiet, clock = systemClock, log = silentLog } = options;
-  let last = "";
-  let ended = false;
+  let lastContent = "";
+  let isStopped = false;
   const update = async (): Promise<void> => {
     try {
       const secret = await readSecret(paths);
-      const text = JSON.stringify(secret);
-      if (ended || text === last) return;
-      last = text;
+      const content = JSON.stringify(secret);
+      if (isStopped || content === lastContent) return;
+      lastContent = content;
       listener(secret);
     } catch (error) {
-      log.warn(`secret from a file: ${reasonOf(error)}`);
+      log.warn(`failed to generate secret from file: ${reasonOf(error)}`);
     }
   };
   const files = paths.kind === "roots" ? [paths.path] : [paths.chain, paths.key];
   const stop = watchFiles(files, quiet, () => void update(), clock);
   void update();
   return () => {
-    ended = true;
+    isStopped = true;
     stop();
   };
 }
 
-/** The blocks of a bundle that are certificates that can be read; Envoy refuses a bundle with one that cannot. */
-function validRoots(text: string, path: string): string {
+/** Returns the valid certificates of a trust bundle. Envoy rejects a bundle with an invalid one. */
+function validCertificates(text: string, path: string): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   const valid = blocks.filter((block) => {
     try {
@@ -77,7 +78,7 @@ function validRoots(text: string, path: string): string {
       return false;
     }
   });
-  if (valid.length === 0) throw new AgentError("file", `${path} holds no certificate`);
+  if (valid.length === 0) throw new AgentError("file", `${path} has no valid certificate`);
   return `${valid.join("\n")}\n`;
 }
 

@@ -1,19 +1,20 @@
-/** A certificate with its key, or roots of trust; PEM, as Envoy takes them. */
+/** A certificate with its key, or a trust bundle; PEM. */
 export type Secret =
   | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
   | { readonly kind: "roots"; readonly roots: string };
 
-/** The name of the workload's own certificate. */
+/** Name of the workload's certificate. */
 export const WORKLOAD_CERTIFICATE = "default";
-/** The name of the roots that peers are verified against. */
+/** Name of the trust bundle that peers are verified against. */
 export const WORKLOAD_ROOTS = "ROOTCA";
 
-/** Where the content of a named secret comes from, and every change of it. */
+/** A source of secrets by name. */
 export interface SecretSource {
   /**
-   * Calls `listener` with the secret as soon as there is one and after each change. The function given back ends that.
+   * Calls `listener` with the secret once it is available, and again after each change.
    *
-   * @throws AgentError where no such secret can ever be
+   * @returns stops the watch
+   * @throws AgentError if the name is unknown
    */
   watch(name: string, listener: (secret: Secret) => void): () => void;
 }
@@ -22,17 +23,14 @@ const FILE_CERTIFICATE = "file-cert:";
 const FILE_ROOTS = "file-root:";
 const SYSTEM_ROOTS = "file-root:system";
 
-/** The files that a secret's name points to. */
+/** Files that a secret's name refers to. */
 export type SecretFiles =
   | { readonly kind: "certificate"; readonly chain: string; readonly key: string }
   | { readonly kind: "roots"; readonly path: string }
   | { readonly kind: "system roots" };
 
-/**
- * Reads `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for a name that is none of
- * these.
- */
-export function secretFiles(name: string): SecretFiles | undefined {
+/** Parses `file-cert:<chain>~<key>`, `file-root:<path>` and `file-root:system`; `undefined` for any other name. */
+export function parseSecretFiles(name: string): SecretFiles | undefined {
   if (name === SYSTEM_ROOTS) return { kind: "system roots" };
   if (name.startsWith(FILE_ROOTS)) {
     const path = name.slice(FILE_ROOTS.length);

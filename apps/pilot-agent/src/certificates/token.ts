@@ -2,10 +2,10 @@ import { readFile } from "node:fs/promises";
 import { AgentError } from "../errors.js";
 
 /**
- * The token by which the workload proves who it is, read anew each time because it is replaced while the agent runs.
+ * Reads the workload's service account token. Read it for each request, as the kubelet rotates it.
  *
- * @returns `undefined` where the file is absent or empty: a client certificate may do instead
- * @throws AgentError `file` where it is there but cannot be read
+ * @returns `undefined` if the file is absent or empty; a client certificate may authenticate the workload instead
+ * @throws AgentError `file` if the file exists and cannot be read
  */
 export async function readToken(path: string): Promise<string | undefined> {
   try {

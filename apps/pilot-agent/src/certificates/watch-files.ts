@@ -3,57 +3,57 @@ import { realpath } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, systemClock } from "../clock.js";
 
-/** How long to wait before a directory that is absent is looked for again, in milliseconds. */
-const ABSENT = 1000;
+/** Milliseconds between checks for a directory that does not exist yet. */
+const RETRY_INTERVAL = 1000;
 
 /**
- * Calls `changed` after each burst of changes around some files: to the files, to symbolic links in their directories
- * (as a Secret's volume swaps them), and to what those point to.
+ * Calls `onChange` after each burst of changes to files, to symbolic links in their directories (which a Secret volume
+ * swaps), and to the targets of the links.
  *
  * @param quiet milliseconds without a change that end a burst
- * @returns ends the watch
+ * @returns stops the watch
  */
 export function watchFiles(
   paths: readonly string[],
   quiet: number,
-  changed: () => void,
+  onChange: () => void,
   clock: Clock = systemClock,
 ): () => void {
   let watchers: FSWatcher[] = [];
   let cancelBurst: (() => void) | undefined;
   let cancelRetry: (() => void) | undefined;
-  let ended = false;
-  let round = 0;
+  let isStopped = false;
+  let generation = 0;
 
-  const burst = (): void => {
+  const restartTimer = (): void => {
     cancelBurst?.();
     cancelBurst = clock.after(quiet, () => {
-      changed();
+      onChange();
       void attach();
     });
   };
 
   const attach = async (): Promise<void> => {
-    const mine = ++round;
+    const current = ++generation;
     const directories = await directoriesOf(paths);
-    if (ended || mine !== round) return;
+    if (isStopped || current !== generation) return;
     for (const watcher of watchers) watcher.close();
     watchers = [];
-    let absent = false;
+    let isMissing = false;
     for (const directory of directories) {
       try {
-        watchers.push(watch(directory, { persistent: false }, burst).on("error", burst));
+        watchers.push(watch(directory, { persistent: false }, restartTimer).on("error", restartTimer));
       } catch {
-        absent = true;
+        isMissing = true;
       }
     }
     cancelRetry?.();
-    if (absent) cancelRetry = clock.after(ABSENT, burst);
+    if (isMissing) cancelRetry = clock.after(RETRY_INTERVAL, restartTimer);
   };
 
   void attach();
   return () => {
-    ended = true;
+    isStopped = true;
     cancelBurst?.();
     cancelRetry?.();
     for (const watcher of watchers) watcher.close();

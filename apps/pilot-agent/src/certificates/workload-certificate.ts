@@ -3,10 +3,10 @@ import { type Clock, systemClock } from "../clock.js";
 import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 
-/** A workload's key and certificate as an authority issued it; PEM. */
+/** A workload's private key and issued certificate; PEM. */
 export interface IssuedCertificate {
   readonly key: string;
-  /** The leaf and what lies between it and the root. */
+  /** The leaf and intermediates. */
   readonly chain: string;
   readonly roots: string;
   /** Milliseconds since the epoch. */
@@ -14,11 +14,11 @@ export interface IssuedCertificate {
 }
 
 export interface WorkloadCertificateOptions {
-  /** Makes a key and has it certified. */
+  /** Generates a key and requests a certificate for it. */
   readonly issue: () => Promise<IssuedCertificate>;
-  /** Part of its life that is left when a certificate is renewed. Default: 0.5 (SECRET_GRACE_PERIOD_RATIO). */
+  /** Fraction of a certificate's lifetime that remains at renewal. Default: 0.5 (SECRET_GRACE_PERIOD_RATIO). */
   readonly graceRatio?: number;
-  /** By how much that part is spread up or down. Default: 0.01 (SECRET_GRACE_PERIOD_RATIO_JITTER). */
+  /** Jitter of that fraction, up or down. Default: 0.01 (SECRET_GRACE_PERIOD_RATIO_JITTER). */
   readonly graceJitter?: number;
   readonly clock?: Clock;
   /** Numbers from 0 to 1. Default: Math.random. */
@@ -27,8 +27,8 @@ export interface WorkloadCertificateOptions {
 }
 
 /**
- * The workload's certificate through its lives: asked for at the start, renewed at about half its life with a new key,
- * asked for again with growing waits when that fails. While it fails, the certificate in hand stays in use.
+ * The workload's certificate, requested on start and rotated with a new key at about half its lifetime. Failed requests
+ * are retried with backoff, and the current certificate stays active meanwhile.
  */
 export class WorkloadCertificate {
   readonly #options: WorkloadCertificateOptions;
@@ -47,12 +47,12 @@ export class WorkloadCertificate {
     this.#backoff = new Backoff(500, 30_000, options.random);
   }
 
-  /** The newest certificate, if one was issued yet. */
+  /** The current certificate; `undefined` until the first is issued. */
   get current(): IssuedCertificate | undefined {
     return this.#current;
   }
 
-  /** Begins to keep a certificate. */
+  /** Requests the first certificate. */
   start(): void {
     if (this.#state !== "idle") return;
     this.#state = "running";
@@ -65,9 +65,7 @@ export class WorkloadCertificate {
     this.#listeners.clear();
   }
 
-  /**
-   * Calls `listener` with the certificate in hand, if any, and with each new one. The function given back ends that.
-   */
+  /** Calls `listener` with the current certificate, if any, and with each new one. @returns stops the watch */
   watch(listener: (certificate: IssuedCertificate) => void): () => void {
     this.#listeners.add(listener);
     if (this.#current) listener(this.#current);
@@ -84,12 +82,12 @@ export class WorkloadCertificate {
       this.#current = issued;
       this.#log.info(
         { expires: new Date(issued.notAfter).toISOString(), renewInSeconds: Math.round(wait / 1000) },
-        "workload certificate issued",
+        "generated new workload certificate",
       );
       for (const listener of [...this.#listeners]) listener(issued);
     } catch (error) {
       wait = this.#backoff.next();
-      this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `no workload certificate: ${reasonOf(error)}`);
+      this.#log.warn({ retryInSeconds: Math.round(wait / 100) / 10 }, `failed to get certificate: ${reasonOf(error)}`);
     }
     if ((this.#state as string) === "stopped") return;
     this.#cancel = this.#clock.after(wait, () => void this.#renew());

@@ -2,7 +2,7 @@ import { createServer, type Http2Server, type ServerHttp2Session } from "node:ht
 import { resolve } from "node:path";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import type { Clock } from "../clock.js";
-import { caEndpoint } from "../control-plane.js";
+import { caEndpoint, headersFrom } from "../control-plane.js";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Options } from "../options/table.js";
@@ -11,7 +11,7 @@ import { sdsRoutes } from "../sds/sds-service.js";
 import { acceptsConnections, listenOnSocket } from "../socket.js";
 import { requestCertificate } from "./ca-client.js";
 import { writeCertificate } from "./write-certificate.js";
-import { CERTIFICATE_DIRECTORIES, holdsCertificate, workloadSecrets } from "./workload-secrets.js";
+import { CERTIFICATE_DIRECTORIES, hasCertificateFiles, workloadSecrets } from "./workload-secrets.js";
 import { WorkloadCertificate } from "./workload-certificate.js";
 
 const SOCKET_DIRECTORY = "./var/run/secrets/workload-spiffe-uds";
@@ -19,7 +19,7 @@ const AGENT_SOCKET = "socket";
 const FILES_SOCKET = "./var/run/secrets/credential-uds/files-socket";
 const CREDENTIAL_SOCKET = "./var/run/secrets/credential-uds/socket";
 
-export interface WorkloadIdentityOptions {
+export interface WorkloadIdentityInputs {
   readonly proxy: Proxy;
   readonly options: Options;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -29,44 +29,44 @@ export interface WorkloadIdentityOptions {
   readonly onSigningRequest?: (ok: boolean) => void;
 }
 
-/** The workload's certificates and the sockets on which Envoy is given them. */
+/** The workload's certificates and the SDS server that delivers them to Envoy. */
 export class WorkloadIdentity {
-  /** Socket of files only, relative to the directory, where the workload's own socket is somebody else's (SPIRE). */
+  /**
+   * Path of the agent's socket, which serves only certificate files if another process (SPIRE) serves the workload's
+   * socket; relative to the agent's directory.
+   */
   readonly filesSocket: string | undefined;
-  /** Whether somebody serves credentials by name. */
+  /** Reports whether a process serves credentials by name. */
   readonly credentialSocket: boolean;
-  readonly #setup: WorkloadIdentityOptions;
+  readonly #inputs: WorkloadIdentityInputs;
   readonly #certificate: WorkloadCertificate | undefined;
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
 
-  /** Looks at which sockets there are. @throws AgentError `file` or `address` */
-  static async prepare(setup: WorkloadIdentityOptions): Promise<WorkloadIdentity> {
-    const { options } = setup;
+  /** Detects sockets of other processes. @throws AgentError `file` or `address` */
+  static async prepare(inputs: WorkloadIdentityInputs): Promise<WorkloadIdentity> {
+    const { options } = inputs;
     const socket = resolve(options.directory, SOCKET_DIRECTORY, options.workloadIdentitySocket);
-    const foreign = await acceptsConnections(socket);
-    if (!foreign && options.workloadIdentitySocket !== AGENT_SOCKET) {
-      throw new AgentError(
-        "address",
-        `WORKLOAD_IDENTITY_SOCKET_FILE names ${socket}, but nobody serves certificates there`,
-      );
+    const isExternal = await acceptsConnections(socket);
+    if (!isExternal && options.workloadIdentitySocket !== AGENT_SOCKET) {
+      throw new AgentError("address", `WORKLOAD_IDENTITY_SOCKET_FILE: no process serves certificates on ${socket}`);
     }
     return new WorkloadIdentity(
-      setup,
-      foreign,
+      inputs,
+      isExternal,
       await acceptsConnections(resolve(options.directory, CREDENTIAL_SOCKET)),
     );
   }
 
-  private constructor(setup: WorkloadIdentityOptions, foreign: boolean, credentialSocket: boolean) {
-    const { options, log } = setup;
-    this.#setup = setup;
+  private constructor(inputs: WorkloadIdentityInputs, isExternal: boolean, credentialSocket: boolean) {
+    const { options, log } = inputs;
+    this.#inputs = inputs;
     this.credentialSocket = credentialSocket;
-    this.filesSocket = foreign ? FILES_SOCKET : undefined;
-    const given = CERTIFICATE_DIRECTORIES.some(
-      (path) => path !== options.outputCerts && holdsCertificate(resolve(options.directory, path)),
+    this.filesSocket = isExternal ? FILES_SOCKET : undefined;
+    const isProvided = CERTIFICATE_DIRECTORIES.some(
+      (path) => path !== options.outputCerts && hasCertificateFiles(resolve(options.directory, path)),
     );
-    this.#certificate = foreign || given || options.fileMountedCerts ? undefined : this.#fromAuthority();
+    this.#certificate = isExternal || isProvided || options.fileMountedCerts ? undefined : this.#createCertificate();
     const secrets = workloadSecrets({
       directory: resolve(options.directory),
       ...(this.#certificate ? { certificate: this.#certificate } : {}),
@@ -82,9 +82,9 @@ export class WorkloadIdentity {
     });
   }
 
-  /** Serves secrets and asks for the first certificate. @throws AgentError `address` */
+  /** Starts the SDS server and requests the first certificate. @throws AgentError `address` */
   async start(): Promise<void> {
-    const { options } = this.#setup;
+    const { options } = this.#inputs;
     await listenOnSocket(
       this.#server,
       resolve(options.directory, this.filesSocket ?? `${SOCKET_DIRECTORY}/${AGENT_SOCKET}`),
@@ -92,25 +92,21 @@ export class WorkloadIdentity {
     this.#certificate?.start();
   }
 
-  /** Asks for no more certificates. */
-  stop(): void {
-    this.#certificate?.stop();
-  }
-
+  /** Stops certificate rotation and the SDS server. */
   async close(): Promise<void> {
-    this.stop();
+    this.#certificate?.stop();
     for (const session of this.#sessions) session.destroy();
     if (this.#server.listening) await new Promise<void>((done) => this.#server.close(() => done()));
   }
 
-  /** Seconds until the workload's certificate expires, where there is one from the authority. */
+  /** Returns the seconds until the certificate issued by the authority expires; `undefined` if there is none. */
   secondsToExpiry(): number | undefined {
     const current = this.#certificate?.current;
-    return current && (current.notAfter - this.#setup.clock.now()) / 1000;
+    return current && (current.notAfter - this.#inputs.clock.now()) / 1000;
   }
 
-  #fromAuthority(): WorkloadCertificate {
-    const { options, proxy, env, log, clock, onSigningRequest } = this.#setup;
+  #createCertificate(): WorkloadCertificate {
+    const { options, proxy, env, log, clock, onSigningRequest } = this.#inputs;
     const { podNamespace, serviceAccount, trustDomain } = options;
     const request = {
       ...caEndpoint(options, proxy.config),
@@ -120,13 +116,7 @@ export class WorkloadIdentity {
       lifetime: options.secretTtl,
       clusterId: options.clusterId,
       certSigner: options.certSigner,
-      headers: Object.fromEntries(
-        Object.entries(env).flatMap(([name, value]) =>
-          name.startsWith("CA_HEADER_") && value !== undefined
-            ? [[name.slice("CA_HEADER_".length).toLowerCase(), value]]
-            : [],
-        ),
-      ),
+      headers: headersFrom(env, "CA_HEADER_"),
     };
     const certificate = new WorkloadCertificate({
       issue: async () => {

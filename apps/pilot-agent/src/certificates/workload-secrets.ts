@@ -2,17 +2,14 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { AgentError } from "../errors.js";
 import type { Log } from "../log.js";
-import { watchSecret } from "./file-secret.js";
-import { type Secret, secretFiles, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
+import { type SecretPaths, watchSecret } from "./file-secret.js";
+import { type Secret, parseSecretFiles, type SecretSource, WORKLOAD_CERTIFICATE, WORKLOAD_ROOTS } from "./secret.js";
 import type { WorkloadCertificate } from "./workload-certificate.js";
 
-/**
- * Directories in which a workload's certificates may be given as files, the first that has them; relative to the
- * agent's.
- */
+/** Directories that may hold the workload's certificate files, in order of precedence; relative to the agent's. */
 export const CERTIFICATE_DIRECTORIES = ["./var/run/secrets/workload-spiffe-credentials", "./etc/certs"];
 
-/** Where distributions keep the machine's roots. */
+/** Paths of the system's trust bundle, by distribution. */
 const SYSTEM_ROOTS = [
   "/etc/ssl/certs/ca-certificates.crt",
   "/etc/pki/tls/certs/ca-bundle.crt",
@@ -23,76 +20,83 @@ const SYSTEM_ROOTS = [
 ];
 
 export interface WorkloadSecretsOptions {
-  /** What relative paths are relative to. */
+  /** Directory that relative paths are resolved against. */
   readonly directory: string;
-  /** Absent where an authority is not asked: then only files are served. */
+  /** Absent if no authority is used; then only files are served. */
   readonly certificate?: WorkloadCertificate;
-  /** Directory to which the agent itself writes certificates; it is not read back. */
+  /** Directory that the agent writes certificates to, which is not used as a source. */
   readonly outputDirectory?: string;
-  /** Milliseconds of quiet after a change of a file. */
+  /** Milliseconds without further changes before a file is read. */
   readonly quiet: number;
   readonly log: Log;
 }
 
-/** Whether a directory holds a workload's certificate, key and root. */
-export function holdsCertificate(directory: string): boolean {
+/** Reports whether a directory has a certificate, key and root certificate. */
+export function hasCertificateFiles(directory: string): boolean {
   return ["cert-chain.pem", "key.pem", "root-cert.pem"].every((file) => existsSync(join(directory, file)));
 }
 
-/**
- * The secrets that the agent serves by SDS: the workload's own, from files or from the authority, and files by name.
- */
+/** Creates the source of the secrets that the agent serves over SDS: the workload's own, and files by name. */
 export function workloadSecrets(options: WorkloadSecretsOptions): SecretSource {
-  const { directory, certificate, quiet, log } = options;
-  const output = options.outputDirectory ? resolve(directory, options.outputDirectory) : undefined;
-  const given = CERTIFICATE_DIRECTORIES.map((path) => resolve(directory, path)).find(
-    (path) => path !== output && holdsCertificate(path),
-  );
-
-  const own = (select: "certificate" | "roots", listener: (secret: Secret) => void): (() => void) => {
-    if (given !== undefined) {
-      const paths =
-        select === "roots"
-          ? ({ kind: "roots", path: join(given, "root-cert.pem") } as const)
-          : ({ kind: "certificate", chain: join(given, "cert-chain.pem"), key: join(given, "key.pem") } as const);
-      return watchSecret({ paths, quiet, log }, listener);
-    }
-    if (!certificate)
-      throw new AgentError(
-        "file",
-        `no workload certificate: none of ${CERTIFICATE_DIRECTORIES.join(", ")} holds one, and no authority is asked`,
-      );
-    let last: string | undefined;
-    return certificate.watch(({ chain, key, roots }) => {
-      if (select === "certificate") return listener({ kind: "certificate", chain, key });
-      if (roots === last) return;
-      last = roots;
-      listener({ kind: "roots", roots });
-    });
-  };
-
   return {
     watch(name, listener) {
-      if (name === WORKLOAD_CERTIFICATE) return own("certificate", listener);
-      if (name === WORKLOAD_ROOTS) return own("roots", listener);
-      const files = secretFiles(name);
-      if (!files)
-        throw new AgentError("file", `${JSON.stringify(name)} is not the name of a secret that the agent has`);
-      if (files.kind === "certificate") {
-        return watchSecret(
-          {
-            paths: { kind: "certificate", chain: resolve(directory, files.chain), key: resolve(directory, files.key) },
-            quiet,
-            log,
-          },
-          listener,
-        );
-      }
-      const path =
-        files.kind === "roots" ? resolve(directory, files.path) : SYSTEM_ROOTS.find((file) => existsSync(file));
-      if (path === undefined)
-        throw new AgentError("file", `this machine has no roots of its own in any of ${SYSTEM_ROOTS.join(", ")}`);
-      return watchSecret({ paths: { kind: "roots", path }, quiet, log }, listener);
+      if (name === WORKLOAD_CERTIFICATE) return watchWorkloadSecret(options, "certificate", listener);
+      if (name === WORKLOAD_ROOTS) return watchWorkloadSecret(options, "roots", listener);
+      return watchNamedFiles(options, name, listener);
     },
   };
+}
+
+/** Watches the workload's secret in files, else the one issued by the authority. */
+function watchWorkloadSecret(
+  options: WorkloadSecretsOptions,
+  kind: Secret["kind"],
+  listener: (secret: Secret) => void,
+): () => void {
+  const { certificate, quiet, log } = options;
+  const directory = certificateDirectory(options);
+  if (directory !== undefined) {
+    const paths: SecretPaths =
+      kind === "roots"
+        ? { kind, path: join(directory, "root-cert.pem") }
+        : { kind, chain: join(directory, "cert-chain.pem"), key: join(directory, "key.pem") };
+    return watchSecret({ paths, quiet, log }, listener);
+  }
+  if (!certificate)
+    throw new AgentError(
+      "file",
+      `no workload certificate in ${CERTIFICATE_DIRECTORIES.join(" or ")}, and no certificate authority is configured`,
+    );
+  let lastRoots: string | undefined;
+  return certificate.watch(({ chain, key, roots }) => {
+    if (kind === "certificate") return listener({ kind, chain, key });
+    if (roots === lastRoots) return;
+    lastRoots = roots;
+    listener({ kind, roots });
+  });
+}
+
+function certificateDirectory({ directory, outputDirectory }: WorkloadSecretsOptions): string | undefined {
+  const output = outputDirectory ? resolve(directory, outputDirectory) : undefined;
+  return CERTIFICATE_DIRECTORIES.map((path) => resolve(directory, path)).find(
+    (path) => path !== output && hasCertificateFiles(path),
+  );
+}
+
+function watchNamedFiles(
+  { directory, quiet, log }: WorkloadSecretsOptions,
+  name: string,
+  listener: (secret: Secret) => void,
+): () => void {
+  const files = parseSecretFiles(name);
+  if (!files) throw new AgentError("file", `unknown secret ${JSON.stringify(name)}`);
+  if (files.kind === "certificate") {
+    const { kind, chain, key } = files;
+    const paths = { kind, chain: resolve(directory, chain), key: resolve(directory, key) };
+    return watchSecret({ paths, quiet, log }, listener);
+  }
+  const path = files.kind === "roots" ? resolve(directory, files.path) : SYSTEM_ROOTS.find((file) => existsSync(file));
+  if (path === undefined)
+    throw new AgentError("file", `no system root certificates: none of ${SYSTEM_ROOTS.join(", ")} exists`);
+  return watchSecret({ paths: { kind: "roots", path }, quiet, log }, listener);
 }

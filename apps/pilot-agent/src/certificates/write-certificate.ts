@@ -5,8 +5,10 @@ import { AgentError } from "../errors.js";
 import type { IssuedCertificate } from "./workload-certificate.js";
 
 /**
- * Writes a certificate for programs that read files (OUTPUT_CERTS): `key.pem`, `cert-chain.pem` and `root-cert.pem`,
- * each replaced whole. @throws AgentError `file`
+ * Writes a certificate to `key.pem`, `cert-chain.pem` and `root-cert.pem` (OUTPUT_CERTS). Each file is replaced
+ * atomically.
+ *
+ * @throws AgentError `file`
  */
 export async function writeCertificate(directory: string, certificate: IssuedCertificate): Promise<void> {
   try {
@@ -20,7 +22,7 @@ export async function writeCertificate(directory: string, certificate: IssuedCer
 }
 
 async function replace(path: string, text: string): Promise<void> {
-  const draft = `${path}.${randomBytes(6).toString("hex")}`;
-  await writeFile(draft, text, { mode: 0o600 });
-  await rename(draft, path);
+  const temporary = `${path}.${randomBytes(6).toString("hex")}`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
 }

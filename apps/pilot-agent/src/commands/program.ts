@@ -7,7 +7,7 @@ import { nameOf, type Option } from "../options/option.js";
 import { readOptions } from "../options/read-options.js";
 import { allOptions, type Options, optionTable } from "../options/table.js";
 import { environmentWarningsOfProxy, flagWarnings, ineffectiveProxyFlags } from "../options/without-effect.js";
-import { proxyType } from "../proxy.js";
+import { parseProxyType } from "../proxy.js";
 import { ISTIO_VERSION } from "../version.js";
 import { displayDefault, environmentHelp } from "./help.js";
 import { iptablesCommand } from "./iptables.js";
@@ -109,7 +109,7 @@ async function runProxy(
     ...environmentWarningsOfProxy(env),
   ];
   for (const warning of warnings) log.warn(warning);
-  const agent = await startAgent({ type: proxyType(type), options, env, log });
+  const agent = await startAgent({ type: parseProxyType(type), options, env, log });
   const terminate = (signal: string): void => {
     log.info(`${signal}: ending`);
     agent.terminate().catch((error: unknown) => log.error(String(error)));

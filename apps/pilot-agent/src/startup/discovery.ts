@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { Closers, Environment } from "@istiod/settings";
-import { discoveryTls } from "../control-plane.js";
+import type { Closers } from "@istiod/settings";
+import { discoveryTls, headersFrom } from "../control-plane.js";
 import { DnsService } from "../dns/dns-service.js";
 import type { EnvoyReadiness } from "../envoy/readiness.js";
 import { HealthCheck } from "../probes/health-check.js";
@@ -76,14 +76,6 @@ export function startHealthCheck(
   });
   closers.defer(() => health.stop());
   health.start();
-}
-
-/** Returns request headers from variables with a prefix: `XDS_HEADER_FOO` sets the header `foo`. */
-export function headersFrom(env: Environment, prefix: string): Record<string, string> {
-  const entries = Object.entries(env).flatMap(([name, value]) =>
-    name.startsWith(prefix) && value !== undefined ? [[name.slice(prefix.length).toLowerCase(), value] as const] : [],
-  );
-  return Object.fromEntries(entries);
 }
 
 function countedEvents(metrics: AgentMetrics): XdsProxyEvents {

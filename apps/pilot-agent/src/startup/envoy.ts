@@ -30,7 +30,7 @@ export async function startProxy(
   await checkPorts(context);
   const bootstrapFile = resolvePath(join(config.configPath, "envoy-rev.json"));
   closers.defer(() => rm(bootstrapFile, { force: true }));
-  await writeBootstrap(bootstrapFile, proxy, options, env, identity, log);
+  await writeBootstrap(bootstrapFile, { proxy, options, env, identity, log });
   const envoy = await startEnvoy({
     binary: options.envoyPath || config.binaryPath,
     args: envoyArguments(bootstrapFile, config, options, proxy.addresses, await bootstrapOverride(context)),
