@@ -31,8 +31,15 @@ export {
   type Credentials,
 } from "./identity/authenticator.js";
 export { clientCertificate } from "./identity/client-certificate.js";
+export { credentialsOf, isLoopback, type Peer, peerOf } from "./identity/peer.js";
 export { readTokenKeys, signedTokens, type SignedTokensOptions } from "./identity/signed-tokens.js";
-export { identityOfSubject, parseSpiffeUri, type SpiffeIdentity, spiffeUri } from "./identity/spiffe-identity.js";
+export {
+  identityOfSubject,
+  parseSpiffeUri,
+  spiffeIdentities,
+  type SpiffeIdentity,
+  spiffeUri,
+} from "./identity/spiffe-identity.js";
 export { staticTokens } from "./identity/static-tokens.js";
 export { tokenDirectory, type TokenDirectory, type TokenDirectoryOptions } from "./identity/token-directory.js";
 export { type UnusableToken } from "./identity/token-files.js";
@@ -50,4 +57,4 @@ export {
   type CertificateServiceOptions,
   signErrorLabel,
 } from "./service/certificate-service.js";
-export { type Connection, connectionKey, connectionOf, connectionValues, credentialsOf } from "./service/connection.js";
+export { connectionKey, connectionValues } from "./service/connection.js";

@@ -54,6 +54,17 @@ export function parseSpiffeUri(uri: string): SpiffeIdentity {
   return identity;
 }
 
+/** Returns the workload identities among a caller's identities; names of other forms are left out. */
+export function spiffeIdentities(identities: readonly string[]): readonly SpiffeIdentity[] {
+  return identities.flatMap((identity) => {
+    try {
+      return [parseSpiffeUri(identity)];
+    } catch {
+      return [];
+    }
+  });
+}
+
 const SUBJECT_PREFIX = "system:serviceaccount:";
 
 /**

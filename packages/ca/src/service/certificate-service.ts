@@ -2,10 +2,11 @@ import { Code, ConnectError, type ConnectRouter, type HandlerContext, type Servi
 import { type IstioCertificateRequest, IstioCertificateService } from "@istiod/istio-api/security/v1alpha1/ca";
 import type { CertificateAuthority } from "../authority/certificate-authority.js";
 import { CaError, type CaErrorCode } from "../errors.js";
-import { authenticate, type Authenticator, type Caller, type Credentials } from "../identity/authenticator.js";
+import { authenticate, type Authenticator, type Caller } from "../identity/authenticator.js";
+import { credentialsOf, type Peer } from "../identity/peer.js";
 import { parseSpiffeUri } from "../identity/spiffe-identity.js";
 import { splitCertificates } from "../pem.js";
-import { credentialsOf } from "./connection.js";
+import { connectionKey } from "./connection.js";
 
 /**
  * What happens to requests. Each is Istio's metric of the name that its comment gives, with the prefix
@@ -37,11 +38,8 @@ export interface CertificateServiceOptions {
    */
   readonly mayImpersonate?: (caller: Caller, identity: string) => Promise<boolean>;
   readonly events?: CertificateEvents;
-  /**
-   * Where a call's credentials are found. Default: what `connectionValues` noted. For servers that note their
-   * connections otherwise.
-   */
-  readonly credentials?: (context: HandlerContext) => Credentials;
+  /** Returns the client of a call. Default: the peer that `connectionValues` has set. */
+  readonly peer?: (context: HandlerContext) => Peer;
 }
 
 /**
@@ -90,11 +88,11 @@ async function whoAsks(
     plaintext = false,
     mayImpersonate,
     events,
-    credentials: find = credentialsOf,
+    peer = ({ values }) => values.get(connectionKey),
   }: CertificateServiceOptions,
 ): Promise<{ caller: Caller; names: readonly string[] }> {
   try {
-    const credentials = find(context);
+    const credentials = credentialsOf(peer(context));
     if (!credentials.encrypted && !plaintext) {
       throw new CaError(
         "unauthenticated",

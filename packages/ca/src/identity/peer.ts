@@ -1,0 +1,47 @@
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import type { Credentials } from "./authenticator.js";
+
+/** The client of a request, as the server sees it. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+  /** Headers or gRPC metadata by their lower-case names. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Absent on plaintext connections. */
+  readonly tls?: {
+    /** Reports whether TLS has verified the client certificate against the server's roots. */
+    readonly verified: boolean;
+    /** DER, leaf first; empty if the client has sent none. */
+    readonly certificates: readonly Uint8Array[];
+  };
+}
+
+/** Returns the credentials that a peer presents. A client certificate that TLS has not verified is none. */
+export function credentialsOf({ address, port, headers, tls }: Peer): Credentials {
+  const certificate = tls?.verified ? tls.certificates[0] : undefined;
+  return {
+    encrypted: tls !== undefined,
+    header: (name) => [headers[name]].flat()[0],
+    ...(address !== "" && { peer: `${address}:${port}` }),
+    ...(certificate && { verifiedCertificate: certificate }),
+  };
+}
+
+/** Returns the client of a request to a server of Node. */
+export function peerOf(request: IncomingMessage | Http2ServerRequest): Peer {
+  const socket = "stream" in request ? (request.stream.session?.socket as Socket | undefined) : request.socket;
+  const peer = { address: socket?.remoteAddress ?? "", port: socket?.remotePort ?? 0, headers: request.headers };
+  // The socket of an HTTP/2 session is a proxy, which is no instance of TLSSocket.
+  if (!socket || !("encrypted" in socket) || !socket.encrypted) return peer;
+  const tls = socket as TLSSocket;
+  const certificate = tls.getPeerX509Certificate()?.raw;
+  return { ...peer, tls: { verified: tls.authorized, certificates: certificate ? [certificate] : [] } };
+}
+
+/** Reports whether an address is of this machine's loopback interface. */
+export function isLoopback(address: string | undefined): boolean {
+  return address !== undefined && (/^(::ffff:)?127\./.test(address) || address === "::1");
+}
