@@ -3,119 +3,116 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { messageRegistry } from "@istiod/explain";
 import type { Proxy } from "@istiod/push-context";
 import type { Answer, Connection, OnDemandHandler, XdsServer } from "@istiod/xds-server";
-import { readProxy } from "../mesh-source.js";
-import { variables } from "../variables.js";
-import { ofOwnProxies } from "./access.js";
+import {
+  type AuthorizeDebug,
+  debugAuthorization,
+  type DebugAuthorizationOptions,
+  type DebugCaller,
+  type DebugDecision,
+} from "./authorization.js";
 import { clientConfigs } from "./client-configs.js";
-import type { DebugAnswer, DebugCommand } from "./command.js";
+import type { DebugCommand } from "./command.js";
 import { configDump } from "./config-dump.js";
 import { controlPlaneIdentifier } from "./control-plane.js";
 import { connectionOf } from "./stream-commands.js";
 
 /**
- * The type by which clients ask debug endpoints over xDS; the one name of a resource is a command, such as
- * `config_dump?proxyID=web.shop`, and its bytes are what HTTP would answer.
+ * Type URL of debug commands over xDS. The one resource name of a request is the command, such as
+ * `config_dump?proxyID=web.shop`, and the bytes of the response are those of the HTTP response.
  */
 export const debugType = "istio.io/debug";
 
 const statusPrefix = `${debugType}/`;
 
-export interface DebugOverXdsOptions {
+export interface DebugOverXdsOptions extends DebugAuthorizationOptions {
   readonly commands: readonly DebugCommand[];
   readonly server: Pick<XdsServer, "connections">;
   /** Returns the proxy at the other end of a stream, with its verified identity. */
   readonly proxyOf: (connection: Pick<Connection, "node">) => Proxy;
-  readonly rootNamespace: () => string;
-  readonly env: NodeJS.ProcessEnv;
   readonly version: string;
 }
 
 /**
- * Answers debug requests of a client of the xDS server: one whose identity was proven, and that is of the root
- * namespace, or asks for what it may know of proxies of its own. Beside the commands there are `istio.io/debug/syncz`,
- * with a `ClientConfig` for each proxy, and `istio.io/debug/config_dump`, with the messages of Envoy's dump for the
- * proxy that is named: what `istioctl proxy-status` asks for. Source: pilot/pkg/xds/{debuggen,statusgen}.go.
+ * Returns the handler of debug requests over xDS: the commands as `istio.io/debug`, and what `istioctl proxy-status`
+ * requests: `istio.io/debug/syncz`, a `ClientConfig` for each proxy, and `istio.io/debug/config_dump`, the messages of
+ * Envoy's dump for the named proxy. Source: pilot/pkg/xds/{debuggen,statusgen}.go.
  *
- * Gives undefined for other types.
- *
- * @throws ConnectError `Unauthenticated`, `PermissionDenied` or `InvalidArgument`
+ * It throws ConnectError `Unauthenticated`, `PermissionDenied` or `InvalidArgument`.
  */
 export function debugOverXds(options: DebugOverXdsOptions): OnDemandHandler {
+  const authorize = debugAuthorization(options);
   return (node, typeUrl, names) => {
-    if (typeUrl === debugType) return command(options, options.proxyOf({ node }), [...names]);
-    return typeUrl.startsWith(statusPrefix)
-      ? status(options, options.proxyOf({ node }), typeUrl.slice(statusPrefix.length), [...names])
-      : undefined;
+    if (typeUrl === debugType) return command(options, authorize, callerOf(options.proxyOf({ node })), [...names]);
+    if (!typeUrl.startsWith(statusPrefix)) return undefined;
+    const name = typeUrl.slice(statusPrefix.length);
+    const decision = authorize("xds status", callerOf(options.proxyOf({ node })), name);
+    return status(options, permitted(decision), name, [...names]);
   };
+}
+
+function callerOf({ verifiedIdentity }: Proxy): DebugCaller {
+  return verifiedIdentity === undefined
+    ? { kind: "unauthenticated" }
+    : { kind: "authenticated", namespace: verifiedIdentity.namespace };
+}
+
+/** Returns the namespace that a caller is confined to. @throws ConnectError if the caller is not allowed */
+function permitted(decision: DebugDecision, namespace = ""): string | undefined {
+  if (decision.allowed) return decision.namespace;
+  if (decision.reason === "unauthenticated") throw new ConnectError("authentication required", Code.Unauthenticated);
+  throw new ConnectError(
+    `the debug info is not available for current identity: namespace ${namespace}`,
+    Code.PermissionDenied,
+  );
 }
 
 async function command(
-  { commands, rootNamespace }: DebugOverXdsOptions,
-  { verifiedIdentity }: Proxy,
+  { commands }: DebugOverXdsOptions,
+  authorize: AuthorizeDebug,
+  caller: DebugCaller,
   names: readonly string[],
 ): Promise<Answer> {
-  if (verifiedIdentity === undefined) throw unauthenticated();
-  const [resource] = names;
-  if (resource === undefined || names.length !== 1)
+  const [resource = ""] = names;
+  const url = new URL(`http://istiod/${resource.replace(/^\/*(debug\/)?/, "")}`);
+  const name = url.pathname.slice(1);
+  if (caller.kind === "authenticated" && names.length !== 1)
     throw new ConnectError("exactly one debug request is required", Code.InvalidArgument);
-  const url = new URL(resource, "http://istiod/");
-  const name = url.pathname.replace(/^\/+(debug\/)?/, "");
-  const confined = verifiedIdentity.namespace !== rootNamespace();
-  if (confined && !ofOwnProxies.has(name)) {
-    throw new ConnectError(
-      `the debug info is not available for current identity: namespace ${verifiedIdentity.namespace}`,
-      Code.PermissionDenied,
-    );
-  }
-  const found = commands.find((c) => c.name === name);
-  const given: DebugAnswer = (await found?.answer({
-    query: url.searchParams,
-    namespace: confined ? verifiedIdentity.namespace : undefined,
-  })) ?? { status: 404, text: `there is no debug command ${name}\n` };
-  return {
-    resources: [
-      {
-        name: resource,
-        typeUrl: debugType,
-        bytes: Buffer.from("json" in given ? JSON.stringify(given.json) : given.text),
-      },
-    ],
+  const namespace = permitted(
+    authorize("xds", caller, name),
+    caller.kind === "authenticated" ? caller.namespace : undefined,
+  );
+  const answer = (await commands
+    .find((each) => each.name === name)
+    ?.answer({ query: url.searchParams, namespace })) ?? {
+    text: `there is no debug command ${name}\n`,
   };
+  const bytes = Buffer.from("json" in answer ? JSON.stringify(answer.json) : answer.text);
+  return { resources: [{ name: resource, typeUrl: debugType, bytes }] };
 }
 
+/** @param namespace of the proxies that the caller may see; undefined: all */
 function status(
-  { server, rootNamespace, env, version }: DebugOverXdsOptions,
-  { verifiedIdentity }: Proxy,
+  { server, proxyOf, env, version }: DebugOverXdsOptions,
+  namespace: string | undefined,
   name: string,
   names: readonly string[],
 ): Answer {
-  const guarded = variables.debugAuthentication.read(env);
-  if (guarded && verifiedIdentity === undefined) throw unauthenticated();
-  const allowed = [rootNamespace(), ...variables.debugNamespaces.read(env)];
-  const own =
-    guarded && verifiedIdentity !== undefined && !allowed.includes(verifiedIdentity.namespace)
-      ? verifiedIdentity.namespace
-      : undefined;
   if (name === "syncz") {
     return {
-      resources: clientConfigs(server.connections(), ({ node }) => readProxy(node), own),
+      resources: clientConfigs(server.connections(), proxyOf, namespace),
       controlPlane: controlPlaneIdentifier(env, version),
     };
   }
   const connection = name === "config_dump" && names.length === 1 ? connectionOf(server, names[0] ?? "") : undefined;
-  if (connection === undefined || (own !== undefined && readProxy(connection.node).namespace !== own))
+  if (connection === undefined || (namespace !== undefined && proxyOf(connection).namespace !== namespace))
     return { resources: [] };
-  return { resources: configDump(connection, messageRegistry(), false).configs.map(message) };
+  return { resources: configDump(connection, messageRegistry(), false).configs.map(encodeMessage) };
 }
 
-/** A message in its JSON form, with its type. */
-function message({ "@type": typeUrl, ...fields }: { readonly "@type": string }): Answer["resources"][number] {
+/** Encodes a message in its JSON form with its type. */
+function encodeMessage({ "@type": typeUrl, ...fields }: { readonly "@type": string }): Answer["resources"][number] {
   const registry = messageRegistry();
   const schema = registry.getMessage(typeUrl.slice(typeUrl.lastIndexOf("/") + 1));
   if (schema === undefined) throw new ConnectError(`no message ${typeUrl}`, Code.Internal);
   return { name: "", typeUrl, bytes: toBinary(schema, fromJson(schema, fields as JsonObject, { registry })) };
-}
-
-function unauthenticated(): ConnectError {
-  return new ConnectError("authentication required", Code.Unauthenticated);
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { isLoopback } from "../debug/access.js";
+import { isLoopback } from "@istiod/ca";
 import { type Level, levels } from "./levels.js";
 import type { LogScopes, Scope } from "./log-scopes.js";
 

@@ -1,12 +1,10 @@
-import { certificateRoutes } from "@istiod/ca";
+import { certificateRoutes, isLoopback } from "@istiod/ca";
 import { type Listening, peerKey } from "@istiod/xds-server";
-import { isLoopback } from "../debug/access.js";
 import { debugRoutes } from "../debug/routes.js";
 import type { ListenAddress } from "../flags.js";
 import { HttpServer, type Route, type Site } from "../http-server.js";
 import { listening, listenOptions } from "../listening.js";
 import { statusRoute } from "../status/status-route.js";
-import { credentialsOfPeer } from "../stream-identity.js";
 import { variables } from "../variables.js";
 import { debugAccess, type Introspection, startingStatus } from "./introspection.js";
 import type { Mesh } from "./mesh.js";
@@ -100,7 +98,7 @@ async function listenTls(
     authority,
     authenticators,
     events,
-    credentials: (context) => credentialsOfPeer(context.values.get(peerKey)),
+    peer: (context) => context.values.get(peerKey),
   });
   const listener = await listening(
     "secureGRPCAddr",
