@@ -12,20 +12,30 @@ import {
   unbound,
   whyNoEnvoy,
 } from "@istiod/e2e";
-import { findScenarios, generate, type Scenario, type Type, typeUrls } from "@istiod/parity";
+import { proxyResources } from "@istiod/explain";
+import {
+  findScenarios,
+  generate,
+  goldenProxies,
+  loadSampleForGolden,
+  type Scenario,
+  type Type,
+  typeUrls,
+} from "@istiod/parity";
+import { proxyNamed } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+const reason = await whyNoEnvoy();
 const folders = ["scenarios", "cases"].map((name) =>
   fileURLToPath(new URL(`../../../../shared/${name}/`, import.meta.url)),
 );
 const present = folders.filter(existsSync);
-const reason =
-  (await whyNoEnvoy()) ??
-  (present.length === 0 ? "no ../shared/scenarios or ../shared/cases beside this repository" : undefined);
+const noScenarios =
+  present.length === 0 ? "no ../shared/scenarios or ../shared/cases beside this repository" : undefined;
 
-/** Each stands so in what the original gives, and Envoy refuses it there too. */
-const refusedOfOriginal: readonly { readonly from: string; readonly because: string }[] = [
+/** Resources that Istio generates in the same way, and that Envoy rejects in Istio's version as well. */
+const rejectedFromIstioToo: readonly { readonly from: string; readonly because: string }[] = [
   { from: "core/TestGatewayConflicts__duplicate_tls_gateway", because: "has the same matching rules" },
   {
     from: "core/TestGatewayExternalSDSProvider__external_SDS_provider_with_MUTUAL_TLS",
@@ -41,130 +51,141 @@ const refusedOfOriginal: readonly { readonly from: string; readonly because: str
   },
 ];
 
-/** A resource by a name that says where it is from. */
-interface Made {
+const offeredTypes = ["cds", "eds", "lds", "rds", "ecds"] as const satisfies readonly Type[];
+
+/** A generated resource, and a label that says where it comes from. */
+interface LabeledResource {
   readonly resource: Resource;
   readonly label: string;
 }
 
-describe("what is generated for a stock Envoy", () => {
-  beforeEach(({ skip }) => skip(reason !== undefined, reason));
-  const made = new Map<Type, Made[]>();
+/** Distinct resources by type. */
+class Collection {
+  readonly #byType = new Map<Type, LabeledResource[]>(offeredTypes.map((type) => [type, []]));
+  readonly #seen = new Set<string>();
+
+  of(type: Type): readonly LabeledResource[] {
+    return this.#byType.get(type) ?? [];
+  }
+
+  add(type: Type, name: string, bytes: Uint8Array, origin: string): void {
+    const content = `${type} ${createHash("sha256").update(bytes).digest("base64")}`;
+    if (this.#seen.has(content)) return;
+    this.#seen.add(content);
+    const label = `${this.#seen.size}~${name} of ${origin}`;
+    this.#byType.get(type)?.push({ resource: resource(name, bytes), label });
+  }
+}
+
+const extensionsOfIstiosBuild = [
+  "stats.PluginConfig",
+  "istio.envoy.config.filter.http.alpn",
+  "istio.envoy.config.filter.http.authn",
+  "envoy.tcp.metadataexchange",
+  "io.istio.http.peer_metadata",
+  "io.istio.network",
+];
+
+const sources = [
+  { source: "the samples", skipReason: reason, collect: collectSamples, atLeast: 15 },
+  { source: "the recorded meshes", skipReason: reason ?? noScenarios, collect: collectScenarios, atLeast: 100 },
+];
+
+describe.each(sources)("resources generated for a stock Envoy from $source", ({ skipReason, collect, atLeast }) => {
+  beforeEach(({ skip }) => skip(skipReason !== undefined, skipReason));
+  const collection = new Collection();
   let envoy: BareEnvoy;
   beforeAll(async () => {
-    if (reason) return;
+    if (skipReason) return;
     envoy = await startBareEnvoy((await findEnvoy())!);
-    const scenarios = present.flatMap((folder) => findScenarios(folder));
-    for (const type of ["cds", "eds", "lds", "rds", "ecds"] as const) made.set(type, []);
-    const seen = new Set<string>();
-    for (const scenario of scenarios) collect(scenario, envoy.extensions, seen, made);
+    collect(collection, envoy.extensions);
   }, 600_000);
   afterAll(() => envoy?.close());
 
-  /** What Envoy says to resources of a type, each by a name of its own, less what the original has wrong too. */
-  async function refusals(type: Type, offered: readonly Resource[]): Promise<string[]> {
+  /** Returns the rejections of resources of a type, except those that Istio's version has too. */
+  async function rejections(type: Type, offered: readonly Resource[]): Promise<string[]> {
     const messages = await envoy.offer(typeUrls[type], offered);
     const lines = messages
       .flatMap(({ message }) => message.split(/\n(?=\d+~)/))
       .map((line) => line.replaceAll(/\s+/g, " "));
     return lines.filter(
-      (line) => !refusedOfOriginal.some(({ from, because }) => line.includes(from) && line.includes(because)),
+      (line) => !rejectedFromIstioToo.some(({ from, because }) => line.includes(from) && line.includes(because)),
     );
   }
-  const all = (type: Type): readonly Made[] => made.get(type) ?? [];
-  const own = (type: Type): Resource[] => all(type).map((m) => renamed(m.resource, m.label));
+  const withUniqueNames = (type: Type): Resource[] =>
+    collection.of(type).map(({ resource: each, label }) => renamed(each, label));
+  const clusters = (): Resource[] => collection.of("cds").map(({ resource: each }) => each);
 
-  it("is what the recorded situations give: hundreds of distinct resources", () => {
-    for (const type of ["cds", "eds", "lds", "rds"] as const) expect(all(type).length).toBeGreaterThan(100);
+  it("are many distinct ones of each type", () => {
+    for (const type of ["cds", "eds", "lds", "rds"] as const)
+      expect(collection.of(type).length, type).toBeGreaterThan(atLeast);
   });
 
-  it("names no extension of Istio's own build", () => {
-    const istios = [
-      "stats.PluginConfig",
-      "istio.envoy.config.filter.http.alpn",
-      "istio.envoy.config.filter.http.authn",
-      "envoy.tcp.metadataexchange",
-      "io.istio.http.peer_metadata",
-      "io.istio.network",
-    ];
-    for (const {
-      resource: { bytes },
-      label,
-    } of [...all("lds"), ...all("cds"), ...all("ecds")]) {
-      const text = Buffer.from(bytes).toString("latin1");
-      for (const name of istios) expect(text.includes(`type.googleapis.com/${name}`), `${label}: ${name}`).toBe(false);
-    }
+  it("name no extension of Istio's own build", () => {
+    for (const type of ["lds", "cds", "ecds"] as const)
+      for (const { resource: each, label } of collection.of(type)) {
+        const text = Buffer.from(each.bytes).toString("latin1");
+        expect({
+          label,
+          names: extensionsOfIstiosBuild.filter((name) => text.includes(`googleapis.com/${name}`)),
+        }).toEqual({ label, names: [] });
+      }
   });
 
-  it("has every cluster accepted", async () => {
-    expect(await refusals("cds", own("cds"))).toEqual([]);
+  it("include only accepted clusters", async () => {
+    expect(await rejections("cds", withUniqueNames("cds"))).toEqual([]);
   }, 120_000);
 
-  it("has every assignment of endpoints accepted", async () => {
-    const offered = own("eds");
-    expect(
-      await refusals(
-        "cds",
-        offered.map((r) => endpointAsker(r.name)),
-      ),
-    ).toEqual([]);
-    expect(await refusals("eds", offered)).toEqual([]);
+  it("include only accepted endpoints", async () => {
+    const offered = withUniqueNames("eds");
+    const askers = offered.map(({ name }) => endpointAsker(name));
+    expect(await rejections("cds", askers)).toEqual([]);
+    expect(await rejections("eds", offered)).toEqual([]);
   }, 120_000);
 
-  it("has every listener accepted, beside the clusters that it names", async () => {
-    expect(
-      await refusals(
-        "cds",
-        all("cds").map((m) => m.resource),
-      ),
-    ).toEqual([]);
-    expect(
-      await refusals(
-        "lds",
-        all("lds").map((m, n) => unbound(m.resource, m.label, n + 1)),
-      ),
-    ).toEqual([]);
+  it("include only accepted listeners, with the clusters that these name", async () => {
+    expect(await rejections("cds", clusters())).toEqual([]);
+    const offered = collection.of("lds").map(({ resource: each, label }, n) => unbound(each, label, n + 1));
+    expect(await rejections("lds", offered)).toEqual([]);
   }, 120_000);
 
-  it("has every route configuration accepted", async () => {
-    const offered = own("rds");
-    expect(
-      await refusals(
-        "lds",
-        offered.map((r, n) => routeAsker(r.name, n + 1)),
-      ),
-    ).toEqual([]);
-    expect(await refusals("rds", offered)).toEqual([]);
+  it("include only accepted route configurations", async () => {
+    const offered = withUniqueNames("rds");
+    const askers = offered.map(({ name }, n) => routeAsker(name, n + 1));
+    expect(await rejections("lds", askers)).toEqual([]);
+    expect(await rejections("rds", offered)).toEqual([]);
   }, 120_000);
 
-  it("has every filter that is sent by itself accepted", async () => {
-    const offered = [...new Map(all("ecds").map((m) => [m.resource.name, m.resource])).values()];
+  it("include only accepted extension configurations", async () => {
+    const byName = new Map(collection.of("ecds").map(({ resource: each }) => [each.name, each]));
+    const offered = [...byName.values()];
     if (offered.length === 0) return;
-    expect(
-      await refusals(
-        "lds",
-        offered.map((r, n) => filterAsker(r, n + 1)),
-      ),
-    ).toEqual([]);
-    expect(await refusals("ecds", offered)).toEqual([]);
+    const askers = offered.map((each, n) => filterAsker(each, n + 1));
+    expect(await rejections("lds", askers)).toEqual([]);
+    expect(await rejections("ecds", offered)).toEqual([]);
   }, 120_000);
 });
 
-function collect(
-  scenario: Scenario,
-  extensions: readonly string[],
-  seen: Set<string>,
-  made: ReadonlyMap<Type, Made[]>,
-): void {
-  for (const [key, resources] of generate(scenario, [...made.keys()], extensions)) {
-    const type = key.split(" ").at(-1) as Type;
-    for (const [name, bytes] of resources) {
-      const content = `${type} ${createHash("sha256").update(bytes).digest("base64")}`;
-      if (seen.has(content)) continue;
-      seen.add(content);
-      made
-        .get(type)
-        ?.push({ resource: resource(name, bytes), label: `${seen.size}~${name} of ${scenario.name} ${key}` });
+function collectSamples(collection: Collection, extensions: readonly string[]): void {
+  for (const [sample, proxies] of Object.entries(goldenProxies)) {
+    const database = loadSampleForGolden(sample);
+    for (const name of proxies) {
+      const resources = proxyResources(database, { ...proxyNamed(database, name), extensions });
+      for (const type of offeredTypes)
+        for (const { name: resourceName, bytes } of resources.get(typeUrls[type]) ?? [])
+          collection.add(type, resourceName, bytes, `${sample} ${name}`);
     }
+  }
+}
+
+function collectScenarios(collection: Collection, extensions: readonly string[]): void {
+  for (const folder of present)
+    for (const scenario of findScenarios(folder)) collectScenario(collection, scenario, extensions);
+}
+
+function collectScenario(collection: Collection, scenario: Scenario, extensions: readonly string[]): void {
+  for (const [key, resources] of generate(scenario, offeredTypes, extensions)) {
+    const type = key.split(" ").at(-1) as Type;
+    for (const [name, bytes] of resources) collection.add(type, name, bytes, `${scenario.name} ${key}`);
   }
 }

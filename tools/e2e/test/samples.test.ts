@@ -1,4 +1,3 @@
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -6,7 +5,8 @@ import { type Sample, startSample, whyNoEnvoy } from "@istiod/e2e";
 
 const reason = await whyNoEnvoy();
 const folder = fileURLToPath(new URL("../../../samples/", import.meta.url));
-const names = (await readdir(folder, { withFileTypes: true })).filter((e) => e.isDirectory()).map((e) => e.name);
+/** The samples whose addresses exist on one machine. The others are in `accepted-by-envoy.test.ts`. */
+const names = ["bookinfo"];
 
 describe.each(names)("the sample %s", (name) => {
   beforeEach(({ skip }) => skip(reason !== undefined, reason));
@@ -16,7 +16,7 @@ describe.each(names)("the sample %s", (name) => {
   }, 120_000);
   afterAll(() => sample?.close());
 
-  it("is read without a complaint", () => {
+  it("is read without warnings", () => {
     expect(sample.lines().filter((l) => l.level !== "info" && l.level !== "debug")).toEqual([]);
   });
 

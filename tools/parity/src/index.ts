@@ -1,4 +1,5 @@
 export { generate, load, typeUrls } from "./generate.js";
+export { goldenProxies, loadSampleForGolden } from "./golden/golden-files.js";
 export { matchesGlob } from "./glob.js";
 export { laterWork } from "./judged.js";
 export { parityOf, type Parity } from "./parity.js";
