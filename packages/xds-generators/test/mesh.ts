@@ -73,8 +73,15 @@ export class TestProxy {
     return this.view.call(generator);
   }
 
-  resource(type: string, name: string): Resource | undefined {
-    return this.set(type).get(name);
+  /** Returns a resource; throws if it does not exist. */
+  resource(type: string, name: string): Resource {
+    const found = this.set(type).get(name);
+    if (found === undefined) throw new Error(`no ${name} among ${this.names(type).join(", ")}`);
+    return found;
+  }
+
+  has(type: string, name: string): boolean {
+    return this.set(type).get(name) !== undefined;
   }
 
   names(type: string): string[] {
@@ -83,9 +90,7 @@ export class TestProxy {
 
   /** Returns a resource as JSON with unpacked `Any` messages; throws if it does not exist. */
   json(type: string, name: string): Json {
-    const found = this.resource(type, name);
-    if (found === undefined) throw new Error(`no ${name} among ${this.names(type).join(", ")}`);
-    return decoded(type, found.bytes);
+    return decoded(type, this.resource(type, name).bytes);
   }
 
   cluster(name: string): Json {

@@ -53,7 +53,7 @@ describe("an edit", () => {
     const proxy = mesh.proxy();
     const other = of(proxy, "outbound|80||other.shop.svc.cluster.local");
     mesh.apply(serviceYaml("cart", { ports: ["http:80:8080", "grpc:90"] }));
-    expect(of(proxy, "outbound|90||cart.shop.svc.cluster.local")).toBeDefined();
+    expect(of(proxy, "outbound|90||cart.shop.svc.cluster.local").name).toBe("outbound|90||cart.shop.svc.cluster.local");
     expect(of(proxy, "outbound|80||other.shop.svc.cluster.local")).toBe(other);
   });
 

@@ -460,9 +460,9 @@ describe("subsets", () => {
     const proxy = mesh.proxy();
     const other = proxy.resource(clusterType, "outbound|80||other.shop.svc.cluster.local");
     mesh.apply(destinationRule(host, { subsets }));
-    expect(proxy.resource(clusterType, `outbound|80|v1|${host}`)).toBeDefined();
+    expect(proxy.has(clusterType, `outbound|80|v1|${host}`)).toBe(true);
     mesh.remove(destinationRule(host, { subsets }));
-    expect(proxy.resource(clusterType, `outbound|80|v1|${host}`)).toBeUndefined();
+    expect(proxy.has(clusterType, `outbound|80|v1|${host}`)).toBe(false);
     expect(proxy.resource(clusterType, "outbound|80||other.shop.svc.cluster.local")).toBe(other);
   });
 });

@@ -72,7 +72,7 @@ class ClusterSet {
   seen(from: string, host: string): readonly string[] | undefined {
     const client = this.client(from);
     const name = `outbound|80||${host}`;
-    if (client.resource(clusterType, name) === undefined) return undefined;
+    if (!client.has(clusterType, name)) return undefined;
     const groups: Json[] = client.json(endpointType, name).endpoints ?? [];
     const addresses = groups.flatMap((group) =>
       group.lbEndpoints.map((each: Json) => each.endpoint.address.socketAddress.address),

@@ -35,7 +35,7 @@ describe("listeners of proxies", () => {
     expect(at(ledger, db)).toBe(at(web, db));
     expect(at(ledger, "virtualOutbound")).toBe(at(web, "virtualOutbound"));
     // Traces name the namespace.
-    expect(at(ledger, "0.0.0.0_80")?.version).not.toBe(at(web, "0.0.0.0_80")?.version);
+    expect(at(ledger, "0.0.0.0_80").version).not.toBe(at(web, "0.0.0.0_80").version);
   });
 
   it("for outbound traffic are all shared without tracing", () => {

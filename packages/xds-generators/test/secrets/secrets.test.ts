@@ -121,6 +121,7 @@ describe("secrets of gateways", () => {
     const mesh = new TestMesh(secret("a", { cert: "C", key: "K" }) + secret("b", { cert: "C", key: "K" }));
     const proxy = gateway(mesh);
     const [a, b] = [proxy.resource("kubernetes://a"), proxy.resource("kubernetes://b")];
+    expect([a?.name, b?.name]).toEqual(["kubernetes://a", "kubernetes://b"]);
     mesh.apply(secret("b", { cert: "C2", key: "K" }));
     expect(proxy.resource("kubernetes://a")).toBe(a);
     expect(proxy.resource("kubernetes://b")?.version).not.toBe(b?.version);
