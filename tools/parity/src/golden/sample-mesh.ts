@@ -1,14 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "@bufbuild/protobuf";
-import {
-  applyMeshConfig,
-  formatProblem,
-  meshConfig,
-  meshConfigKey,
-  readText,
-  setObjects,
-} from "@istiod/config-ingestion";
+import { applyMeshConfig, formatProblem, meshConfig, meshConfigKey, readText, setObjects } from "@istiod/config-schema";
 import { Database } from "@istiod/incremental";
 import type { Proxy } from "@istiod/push-context";
 
