@@ -1,10 +1,140 @@
-export * from "./proxy/index.js";
-export * from "./pod-proxies/index.js";
-export * from "./mesh/index.js";
-export * from "./traffic-policy/index.js";
-export * from "./authentication/index.js";
-export * from "./gateways/index.js";
-export * from "./authorization/index.js";
-export * from "./telemetry/index.js";
-export * from "./routing/index.js";
-export * from "./visibility/index.js";
+export { clientAddress, clientAddresses } from "./proxy/client-addresses.js";
+export { dnsNamespaceServing, kubernetesDnsSuffix, namespaceOfHostname } from "./proxy/dns-names.js";
+export {
+  askMetadata,
+  cluster,
+  dnsDomain,
+  globalUnicastAddress,
+  hasDnsDomain,
+  hasExtension,
+  inCluster,
+  inNamespace,
+  inNetwork,
+  interceptionMode,
+  ipAddresses,
+  ipMode,
+  isLabelled,
+  isProxylessGrpc,
+  isUnprivileged,
+  label,
+  locality,
+  namespace,
+  network,
+  nodeCluster,
+  proxyId,
+  proxyType,
+  rawMetadata,
+  selects,
+  verifiedInNamespace,
+  verifiedNamespace,
+  versionAtLeast,
+} from "./proxy/facts.js";
+export { type Node, proxyFromNode } from "./proxy/from-node.js";
+export { type IpMode, ipModeOf, supportsIPv4, supportsIPv6 } from "./proxy/ip-mode.js";
+export { selectorMatches } from "./proxy/labels.js";
+export { proxyConfig } from "./proxy/proxy-config.js";
+export { ProxyNodeError } from "./proxy/proxy-node-error.js";
+export type { Locality, Proxy, VerifiedIdentity } from "./proxy/proxy.js";
+export { serviceTargets } from "./proxy/service-targets.js";
+
+export { podProxies, podProxy, proxyNamed } from "./pod-proxies/pod-proxies.js";
+
+export { features, featureVariables } from "./mesh/features.js";
+export { mesh, rootNamespace } from "./mesh/mesh-config.js";
+
+export { exportScope, isExportedTo } from "./visibility/export-to.js";
+export {
+  bySpecificity,
+  hostsForNamespace,
+  hostsOverlap,
+  intersectHosts,
+  isSubsetOfHost,
+} from "./visibility/host-names.js";
+export {
+  type EgressListener,
+  egressListeners,
+  ingressListeners,
+  listenerKey,
+  outboundTraffic,
+  type OutboundTraffic,
+  scopeKey,
+  type ScopeListener,
+  scopeOf,
+  type ScopeRef,
+  sidecarSpec,
+} from "./visibility/scope.js";
+export { scopedAliases, scopedService, type ScopedService } from "./visibility/scoped-service.js";
+export { listenerServices, scopeServices, serviceInScope } from "./visibility/scoped-services.js";
+export { listenerVirtualServices, mostSpecificVirtualService } from "./visibility/scoped-virtual-services.js";
+export { serviceHeader } from "./visibility/service-header.js";
+
+export { meshGateway, resolveHost } from "./routing/short-names.js";
+export {
+  routedHosts,
+  virtualServiceHeader,
+  type VirtualServiceHeader,
+  virtualServicesForGateway,
+} from "./routing/virtual-service-index.js";
+export { type ResolvedVirtualService, type RouteSemantics, virtualService } from "./routing/virtual-service.js";
+
+export type { ConsolidatedRule } from "./traffic-policy/consolidated-rule.js";
+export {
+  type Destination,
+  destinationRuleFor,
+  hostsWithDuplicateSubsets,
+  inboundDestinationRuleFor,
+  subsetsOf,
+} from "./traffic-policy/destination-rule.js";
+export {
+  findSubset,
+  overlayPolicy,
+  portPolicy,
+  subsetPolicy,
+  withMeshDefaults,
+} from "./traffic-policy/effective-policy.js";
+export { isWildcard } from "./traffic-policy/host-pattern.js";
+export { effectiveLocalitySetting, type LocalitySetting } from "./traffic-policy/locality-setting.js";
+
+export { clientServices } from "./gateways/client-services.js";
+export { refersToCredential } from "./gateways/credential-references.js";
+export type { BoundServer, MergedGateway, RejectedServer, ServerGroup } from "./gateways/gateway-server.js";
+export { mergeServers } from "./gateways/merge-servers.js";
+export { mergedGateway, serversOfRoute } from "./gateways/merged-gateway.js";
+export {
+  isHttpsServerWithTlsTermination,
+  isPassThroughServer,
+  isTcpServerWithTlsTermination,
+} from "./gateways/server-kind.js";
+
+export type { MutualTlsMode } from "./authentication/mutual-tls-mode.js";
+export {
+  clientPeerModes,
+  modeOfPort,
+  namespacePeerModes,
+  type PeerModes,
+  workloadPeerModes,
+} from "./authentication/peer.js";
+export { serviceMutualTlsMode } from "./authentication/service-mode.js";
+
+export {
+  applicableAuthorizationPolicies,
+  type ApplicablePolicies,
+  type ApplicablePolicy,
+} from "./authorization/authorization-policies.js";
+export {
+  fetchedJwks,
+  jwksToFetch,
+  jwksKey,
+  localJwks,
+  missingJwks,
+  remoteJwksServer,
+  unverifiableJwks,
+} from "./authorization/jwks.js";
+export { providerAddress } from "./authorization/provider-address.js";
+export { applicableJwtRules } from "./authorization/request-authentications.js";
+
+export { accessLogTargets } from "./telemetry/access-logs.js";
+export { applicableTelemetry, type ApplicableTelemetry } from "./telemetry/applicable-telemetry.js";
+export type { ListenerClass } from "./telemetry/listener-class.js";
+export { metricsSettings, type MetricsSettings } from "./telemetry/metrics.js";
+export { tracingSettings, type TracingSettings } from "./telemetry/tracing.js";

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { destinationRuleFor, inboundDestinationRuleFor, subsetsOf, trafficPolicyFor } from "../src/index.js";
+import {
+  destinationRuleFor,
+  inboundDestinationRuleFor,
+  subsetsOf,
+  trafficPolicyFor,
+} from "../src/traffic-policy/destination-rule.js";
 import { type ClientOptions, rule, TestMesh } from "./mesh.js";
 
 const host = "cart.shop.svc.cluster.local";

@@ -1,7 +1,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Server, ServerSchema } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { describe, expect, it } from "vitest";
-import { mergedGateway, mergeServers, type SelectedGateway, serversOfRoute } from "../src/index.js";
+import { mergedGateway, serversOfRoute } from "../src/index.js";
+import { mergeServers, type SelectedGateway } from "../src/gateways/merge-servers.js";
 import { networking } from "./objects.js";
 import { TestMesh } from "./mesh.js";
 
@@ -56,12 +57,12 @@ describe("Gateways of one proxy", () => {
       [80, "TCP"],
       [81, "HTTP"],
     ]);
-    expect(merged.refused).toEqual([
+    expect(merged.rejected).toEqual([
       {
         gateway: "ns/new",
         index: 0,
         reason: "HTTP on port 80 conflicts with TCP",
-        winner: { gateway: "ns/old", index: 0 },
+        conflictsWith: { gateway: "ns/old", index: 0 },
       },
     ]);
   });
@@ -91,16 +92,16 @@ describe("Gateways of one proxy", () => {
   });
 
   it("cannot both have a host with TLS at one port and bind", () => {
-    const { refused, groups } = mergeServers([
+    const { rejected, groups } = mergeServers([
       selected("a", [server(443, "TLS", ["x", "y"], { tls: { mode: 0 } } as never)]),
       selected("b", [server(443, "HTTPS", ["y", "z"], { tls } as never)]),
     ]);
-    expect(refused).toEqual([
+    expect(rejected).toEqual([
       {
         gateway: "ns/b",
         index: 0,
         reason: "duplicate host names on port 443: y",
-        winner: { gateway: "ns/a", index: 0 },
+        conflictsWith: { gateway: "ns/a", index: 0 },
       },
     ]);
     expect(groups).toHaveLength(1);
@@ -143,12 +144,12 @@ describe("Gateways of one proxy", () => {
   it("count as passing SNI on though the port is another server's, but not where the hosts are", () => {
     const auto = server(443, "TLS", ["*.local"], { tls: { mode: 3 } } as never);
     const portTaken = mergeServers([selected("old", [server(443, "HTTP", ["*"])]), selected("new", [auto])]);
-    expect([portTaken.refused.length, portTaken.autoPassthroughHosts]).toEqual([1, []]);
+    expect([portTaken.rejected.length, portTaken.autoPassthroughHosts]).toEqual([1, []]);
     const hostTaken = mergeServers([
       selected("old", [server(443, "TLS", ["*.local"], { tls: { mode: 0 } } as never)]),
       selected("new", [auto]),
     ]);
-    expect([hostTaken.refused.length, hostTaken.autoPassthroughHosts]).toEqual([1, undefined]);
+    expect([hostTaken.rejected.length, hostTaken.autoPassthroughHosts]).toEqual([1, undefined]);
   });
 });
 

@@ -4,8 +4,8 @@ import {
   inboundMutualTlsMode,
   modeOfPort,
   namespaceMutualTlsMode,
-  peerModesOf,
-} from "../src/index.js";
+  workloadPeerModes,
+} from "../src/authentication/peer.js";
 import { TestMesh } from "./mesh.js";
 
 interface PeerSpec {
@@ -29,12 +29,12 @@ const web = { namespace: "shop", labels: { app: "web", version: "v1" } };
 
 describe("the mutual TLS of a workload", () => {
   it("is permissive where nothing is said", () => {
-    expect(new TestMesh().client().ask(peerModesOf, web)).toEqual({ mode: "PERMISSIVE", ports: {} });
+    expect(new TestMesh().client().ask(workloadPeerModes, web)).toEqual({ mode: "PERMISSIVE", ports: {} });
   });
 
   it("is the mesh's, the namespace's or its own, the narrowest that says", () => {
     const mesh = new TestMesh(peer("default", "istio-system", { mtls: { mode: "STRICT" } }));
-    const mode = (): string => mesh.client().ask(peerModesOf, web).mode;
+    const mode = (): string => mesh.client().ask(workloadPeerModes, web).mode;
     expect(mode()).toBe("STRICT");
     mesh.apply(peer("ns", "shop", { mtls: { mode: "DISABLE" } }));
     expect(mode()).toBe("DISABLE");
@@ -52,8 +52,8 @@ describe("the mutual TLS of a workload", () => {
         peer("b", "shop", { selector, mtls: { mode: "STRICT" } }, 2) +
         peer("c", "shop", { mtls: { mode: "DISABLE" } }, 1),
     );
-    expect(mesh.client().ask(peerModesOf, web).mode).toBe("STRICT");
-    expect(mesh.client().ask(peerModesOf, { ...web, labels: {} }).mode).toBe("DISABLE");
+    expect(mesh.client().ask(workloadPeerModes, web).mode).toBe("STRICT");
+    expect(mesh.client().ask(workloadPeerModes, { ...web, labels: {} }).mode).toBe("DISABLE");
   });
 
   it("can differ by port, a port that says nothing taking the workload's", () => {
@@ -62,14 +62,14 @@ describe("the mutual TLS of a workload", () => {
       mtls: { mode: "STRICT" },
       portLevelMtls: { 8080: { mode: "DISABLE" }, 9090: { mode: "UNSET" } },
     };
-    const modes = new TestMesh(peer("own", "shop", spec)).client().ask(peerModesOf, web);
+    const modes = new TestMesh(peer("own", "shop", spec)).client().ask(workloadPeerModes, web);
     expect([8080, 9090, 7070].map((port) => modeOfPort(modes, port))).toEqual(["DISABLE", "STRICT", "STRICT"]);
   });
 
   it("is not set by policies of the root namespace that select workloads", () => {
     const mesh = new TestMesh(peer("some", "istio-system", { selector, mtls: { mode: "STRICT" } }));
-    expect(mesh.client().ask(peerModesOf, web).mode).toBe("PERMISSIVE");
-    expect(mesh.client().ask(peerModesOf, { ...web, namespace: "istio-system" }).mode).toBe("PERMISSIVE");
+    expect(mesh.client().ask(workloadPeerModes, web).mode).toBe("PERMISSIVE");
+    expect(mesh.client().ask(workloadPeerModes, { ...web, namespace: "istio-system" }).mode).toBe("PERMISSIVE");
   });
 
   it("is the client's own by its namespace and labels", () => {

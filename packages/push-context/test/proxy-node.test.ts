@@ -1,13 +1,8 @@
 import { describe, expect, it } from "vitest";
-import {
-  addressesForIpMode,
-  compareIstioVersions,
-  firstGlobalUnicast,
-  ipModeOf,
-  parseIstioVersion,
-  proxyFromNode,
-  ProxyNodeError,
-} from "../src/proxy/index.js";
+import { proxyFromNode } from "../src/proxy/from-node.js";
+import { addressesForIpMode, firstGlobalUnicast, ipModeOf } from "../src/proxy/ip-mode.js";
+import { compareIstioVersions, parseIstioVersion } from "../src/proxy/istio-version.js";
+import { ProxyNodeError } from "../src/proxy/proxy-node-error.js";
 
 const id = "sidecar~10.20.1.11~web-1.shop~shop.svc.cluster.local";
 

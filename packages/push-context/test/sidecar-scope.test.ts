@@ -1,8 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { query, type View } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
-import type { Proxy } from "../src/proxy/index.js";
-import { outboundTraffic, scopeServices, servicesOf, virtualServicesOf } from "../src/visibility/index.js";
+import type { Proxy } from "../src/proxy/proxy.js";
+import { listenerServices, listenerVirtualServices, outboundTraffic, scopeServices } from "../src/index.js";
 import { scopeOf } from "../src/visibility/scope.js";
 import { TestMesh as Mesh } from "./mesh.js";
 import { kubernetesService, networking } from "./objects.js";
@@ -22,7 +22,7 @@ const scope = query("test.scope", (q) => scopeOf(q));
 /** Ids of the services of a client's first egress listener, with the ports where not all are imported. */
 function imported(view: View<Proxy>, listener = 0): readonly string[] {
   return view
-    .call(servicesOf, { scope: view.call(scope), listener })
+    .call(listenerServices, { scope: view.call(scope), listener })
     .map(({ service, ports }) => (ports === undefined ? service : `${service}:${ports.join()}`));
 }
 
@@ -33,7 +33,7 @@ function inScope(view: View<Proxy>): readonly string[] {
 }
 
 function routed(view: View<Proxy>, listener = 0): readonly string[] {
-  return view.call(virtualServicesOf, { scope: view.call(scope), listener });
+  return view.call(listenerVirtualServices, { scope: view.call(scope), listener });
 }
 
 const cart = "shop/cart.shop.svc.cluster.local";

@@ -1,13 +1,9 @@
 import type { View } from "@istiod/incremental";
 import { describe, expect, it } from "vitest";
-import type { Proxy } from "../src/proxy/index.js";
-import {
-  resolveGateway,
-  resolveHost,
-  virtualService,
-  virtualServiceOrder,
-  virtualServicesForGateway,
-} from "../src/routing/index.js";
+import type { Proxy } from "../src/proxy/proxy.js";
+import { resolveGateway, resolveHost } from "../src/routing/short-names.js";
+import { virtualService } from "../src/routing/virtual-service.js";
+import { virtualServiceOrder, virtualServicesForGateway } from "../src/routing/virtual-service-index.js";
 import { TestMesh as Mesh } from "./mesh.js";
 import { networking } from "./objects.js";
 

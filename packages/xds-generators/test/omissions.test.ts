@@ -1,4 +1,4 @@
-import { hostsWithRepeatedSubsets } from "@istiod/push-context";
+import { hostsWithDuplicateSubsets } from "@istiod/push-context";
 import { expect, it } from "vitest";
 import { emptyAssignments, omissions } from "../src/index.js";
 import { TestMesh, type TestProxy } from "./mesh.js";
@@ -120,5 +120,5 @@ spec: {host: ${host}, subsets: [{name: ${subset}, labels: {v: ${subset}}}]}
       rule("c", "till", "v1") +
       rule("d", "till", "v2"),
   );
-  expect(mesh.proxy().view.call(hostsWithRepeatedSubsets)).toEqual(["cart.shop.svc.cluster.local"]);
+  expect(mesh.proxy().view.call(hostsWithDuplicateSubsets)).toEqual(["cart.shop.svc.cluster.local"]);
 });

@@ -10,10 +10,10 @@ import {
   scopedService,
   type ScopeRef,
   scopeOf,
-  servicesOf,
+  listenerServices,
   serviceTargets,
   sidecarSpec,
-  virtualServicesOf,
+  listenerVirtualServices,
 } from "@istiod/push-context";
 import { service, type Service } from "@istiod/service-discovery";
 import { ruleForm, serviceForm, targetForm } from "./istio-forms.js";
@@ -42,16 +42,17 @@ export const sidecarScope = query("debug.sidecarScope", (q) => {
     servicesByHostname: Object.fromEntries([...services].reverse().map((each) => [each.hostname, serviceForm(each)])),
     sidecar: sidecar === undefined ? null : plain(sidecar),
     destinationRules: Object.fromEntries(rules),
-    egress: q
-      .call(egressListeners, scope)
-      .map((listener, at) => ({ ...listener, virtualServices: q.call(virtualServicesOf, { scope, listener: at }) })),
+    egress: q.call(egressListeners, scope).map((listener, at) => ({
+      ...listener,
+      virtualServices: q.call(listenerVirtualServices, { scope, listener: at }),
+    })),
     ingress: q.call(ingressListeners, scope),
   };
 });
 
 function importedBy(q: QueryContext, scope: ScopeRef, listener: number): readonly Service[] {
   return q
-    .call(servicesOf, { scope, listener })
+    .call(listenerServices, { scope, listener })
     .flatMap((scoped: ScopedService) => q.call(scopedService, scoped) ?? []);
 }
 

@@ -1,6 +1,6 @@
 import { virtualServices } from "@istiod/config-schema";
 import { query } from "@istiod/incremental";
-import { hostsWithRepeatedSubsets } from "@istiod/push-context";
+import { hostsWithDuplicateSubsets } from "@istiod/push-context";
 import { allEndpoints, endpointsWithoutPods, keyOfId, serviceOrder } from "@istiod/service-discovery";
 
 /** What is counted of a mesh, whoever is connected. */
@@ -25,7 +25,7 @@ export const meshCounts = query("metrics.mesh", (q): MeshCounts => {
   return {
     services: order.length,
     virtualServices: q.keys(virtualServices).length,
-    repeatedSubsets: q.call(hostsWithRepeatedSubsets),
+    repeatedSubsets: q.call(hostsWithDuplicateSubsets),
     notReady: [...notReady].sort(),
     withoutPod: q.call(endpointsWithoutPods),
   };

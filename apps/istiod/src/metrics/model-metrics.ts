@@ -23,7 +23,7 @@ const syncStates = ["synced", "syncing", "timeout", "closed"];
 
 /** Of one client: whether it implements no service. */
 const withoutTargets = query("metrics.withoutTargets", (q): boolean => q.ask(serviceTargets).length === 0);
-const refusedServers = query("metrics.refusedServers", (q) => q.call(mergedGateway)?.refused ?? []);
+const rejectedServers = query("metrics.rejectedServers", (q) => q.call(mergedGateway)?.rejected ?? []);
 
 /**
  * What is wrong with something that proxies have, by the name of the thing, with a proxy that has it: as
@@ -125,7 +125,7 @@ export function modelMetrics(
       }
       if (notReadyAt.has(proxy.ipAddresses[0] ?? "")) faults.pilot_endpoint_not_ready.set(proxy.nodeId, of);
       if (proxy.type === "router") {
-        for (const { gateway, index, reason } of client.view.call(refusedServers)) {
+        for (const { gateway, index, reason } of client.view.call(rejectedServers)) {
           const refusal = `${gateway} ${index} ${reason}`;
           if (!seenRefusals.has(refusal)) rejected.inc({ type: "gateway", name: gateway });
           seenRefusals.add(refusal);

@@ -5,12 +5,16 @@ import { ignoredConfig, type IgnoredConfig, objectReference } from "./ignored-co
 /** Returns servers of Gateways that conflict with servers of others. */
 export function rejectedServers({ queries }: Producer): readonly IgnoredConfig[] {
   const merged = queries.find(({ definition, outcome }) => definition === mergedGateway && outcome === "value");
-  return ((merged?.result as MergedGateway | undefined)?.refused ?? []).map(({ gateway, index, reason, winner }) =>
-    ignoredConfig("Gateway", gateway, `servers[${index}] is rejected: ${reason}`, {
-      field: `spec.servers[${index}]`,
-      ...(winner && {
-        overriddenBy: { ...objectReference("Gateway", winner.gateway), field: `spec.servers[${winner.index}]` },
+  return ((merged?.result as MergedGateway | undefined)?.rejected ?? []).map(
+    ({ gateway, index, reason, conflictsWith }) =>
+      ignoredConfig("Gateway", gateway, `servers[${index}] is rejected: ${reason}`, {
+        field: `spec.servers[${index}]`,
+        ...(conflictsWith && {
+          overriddenBy: {
+            ...objectReference("Gateway", conflictsWith.gateway),
+            field: `spec.servers[${conflictsWith.index}]`,
+          },
+        }),
       }),
-    }),
   );
 }

@@ -40,12 +40,12 @@ export const namespaceMutualTlsMode = query("namespaceMutualTlsMode", (q, namesp
  * The modes of any workload: of the oldest policy that selects it, over the namespace's, over the mesh's, else
  * PERMISSIVE.
  */
-export const peerModesOf = query("peerModesOf", (q, { namespace, labels }: PeerWorkload): PeerModes =>
-  peerModesIn(q, namespace)(labels),
+export const workloadPeerModes = query("workloadPeerModes", (q, { namespace, labels }: PeerWorkload): PeerModes =>
+  namespacePeerModes(q, namespace)(labels),
 );
 
 /** The modes of the workloads of a namespace by their labels, for those who ask for many: nothing is kept for each. */
-export function peerModesIn(q: QueryContext, namespace: string): (labels: Labels) => PeerModes {
+export function namespacePeerModes(q: QueryContext, namespace: string): (labels: Labels) => PeerModes {
   const wider = q.call(widestMode, namespace);
   const policies = q.call(selectingPolicies, namespace);
   const unselected = modesUnder(wider, undefined);

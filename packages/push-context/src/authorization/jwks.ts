@@ -69,7 +69,7 @@ export interface JwksServer {
  * Returns the server from which proxies fetch a rule's keys by themselves: with PILOT_JWT_ENABLE_REMOTE_JWKS=hybrid a
  * service of the mesh, with envoy whichever the URI names. Undefined where istiod fetches them.
  */
-export function proxyFetchedJwks(q: QueryContext, { jwksUri }: JWTRule): JwksServer | undefined {
+export function remoteJwksServer(q: QueryContext, { jwksUri }: JWTRule): JwksServer | undefined {
   const mode = fetchModes[features.remoteJwks(q)] ?? "istiod";
   const uri = mode === "istiod" || jwksUri === "" ? undefined : parsedUri(jwksUri);
   if (uri === undefined) return undefined;
@@ -87,7 +87,7 @@ function parsedUri(text: string): JwksServer | undefined {
 }
 
 /** Where istiod must fetch keys from for the RequestAuthentications that there are. Sorted by issuer and URI. */
-export const wantedJwks = query("wantedJwks", (q): readonly JwksSource[] => {
+export const jwksToFetch = query("jwksToFetch", (q): readonly JwksSource[] => {
   const found = new Map<string, JwksSource>();
   for (const { spec } of q.all(requestAuthentications)) {
     for (const rule of spec.jwtRules)
@@ -97,7 +97,7 @@ export const wantedJwks = query("wantedJwks", (q): readonly JwksSource[] => {
 });
 
 /** A rule of a RequestAuthentication whose keys are not available, so that every token of its issuer is rejected. */
-export interface UnavailableKeys {
+export interface MissingJwks {
   /** Position among the rules. */
   readonly index: number;
   readonly rule: JWTRule;
@@ -106,7 +106,7 @@ export interface UnavailableKeys {
 /**
  * Returns the rules of a RequestAuthentication, by its key, whose keys istiod would have to fetch and does not have.
  */
-export const unavailableKeys = query("unavailableKeys", (q, key: string): readonly UnavailableKeys[] => {
+export const missingJwks = query("missingJwks", (q, key: string): readonly MissingJwks[] => {
   const rules = q.read(requestAuthentications, key)?.spec.jwtRules ?? [];
   return rules.flatMap((rule, index) =>
     needsFetching(q, rule) && usableJwks(q, rule) === undefined ? [{ index, rule }] : [],
@@ -114,5 +114,5 @@ export const unavailableKeys = query("unavailableKeys", (q, key: string): readon
 });
 
 function needsFetching(q: QueryContext, rule: JWTRule): boolean {
-  return rule.jwks === "" && proxyFetchedJwks(q, rule) === undefined;
+  return rule.jwks === "" && remoteJwksServer(q, rule) === undefined;
 }

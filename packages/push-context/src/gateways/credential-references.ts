@@ -1,6 +1,6 @@
 import { ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { query, type QueryContext } from "@istiod/incremental";
-import { verifiedAs, verifiedIn } from "../proxy/facts.js";
+import { verifiedAsServiceAccount, verifiedInNamespace } from "../proxy/facts.js";
 import { gatewayObject, mergedGateway } from "./merged-gateway.js";
 
 const gatewaySecretPrefix = "kubernetes-gateway://";
@@ -15,7 +15,7 @@ const parentNamespaceAnnotation = "internal.istio.io/parent-namespace";
  */
 export const refersToCredential = query("refersToCredential", (q, resourceName: string): boolean => {
   const [namespace = ""] = resourceName.slice(gatewaySecretPrefix.length).split("/");
-  if (!resourceName.startsWith(gatewaySecretPrefix) || !q.ask(verifiedIn, namespace)) return false;
+  if (!resourceName.startsWith(gatewaySecretPrefix) || !q.ask(verifiedInNamespace, namespace)) return false;
   const servers = q.call(mergedGateway)?.groups.flatMap((group) => group.servers) ?? [];
   return servers.some(({ gateway, tls }) => {
     if (tls === undefined || !gateway.startsWith(`${namespace}/`) || !isMeantFor(q, gateway)) return false;
@@ -32,5 +32,5 @@ function isMeantFor(q: QueryContext, key: string): boolean {
   const annotations = q.call(gatewayObject, key)?.annotations ?? {};
   const account = annotations[serviceAccountAnnotation] ?? "";
   const owner = annotations[parentNamespaceAnnotation];
-  return (account === "" || q.ask(verifiedAs, account)) && (!owner || q.ask(verifiedIn, owner));
+  return (account === "" || q.ask(verifiedAsServiceAccount, account)) && (!owner || q.ask(verifiedInNamespace, owner));
 }

@@ -49,12 +49,12 @@ export interface BoundServer extends GatewayServer {
 }
 
 /** A server that was left out, and why. */
-export interface RefusedServer {
+export interface RejectedServer {
   readonly gateway: string;
   readonly index: number;
   readonly reason: string;
   /** The server that it conflicts with; absent where it is wrong by itself. */
-  readonly winner?: Pick<GatewayServer, "gateway" | "index">;
+  readonly conflictsWith?: Pick<GatewayServer, "gateway" | "index">;
 }
 
 /** All Gateways that one gateway proxy serves, merged to one. */
@@ -67,10 +67,10 @@ export interface MergedGateway {
   readonly gatewayNames: readonly string[];
   /**
    * Hosts of AUTO_PASSTHROUGH servers, sorted, without repetition; undefined where no such server has SNI hosts of its
-   * own, even one that is refused for its port.
+   * own, even one that is rejected for its port.
    */
   readonly autoPassthroughHosts?: readonly string[];
   /** Listening port (0 for a route name that has a bind) to the ports by which servers named it, ascending. */
   readonly portMap: Readonly<Record<number, readonly number[]>>;
-  readonly refused: readonly RefusedServer[];
+  readonly rejected: readonly RejectedServer[];
 }

@@ -1,7 +1,7 @@
 import { type Server, ServerTLSSettings_TLSmode as TlsMode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
-import type { BoundServer, GatewayServer, MergedGateway, RefusedServer, ServerGroup } from "./gateway-server.js";
-import { passesTlsThrough, seesHttp, speaksTls, terminatesHttps } from "./server-kind.js";
+import type { BoundServer, GatewayServer, MergedGateway, RejectedServer, ServerGroup } from "./gateway-server.js";
+import { isPassThroughServer, isHttpServer, isTlsServer, isHttpsServerWithTlsTermination } from "./server-kind.js";
 
 /** A Gateway that a proxy serves. */
 export interface SelectedGateway {
@@ -28,7 +28,7 @@ interface Group {
 /**
  * One gateway of many, oldest first. On a port with one bind there is either plain HTTP (its servers share one route
  * configuration), or one plain TCP server, or any number of TLS servers told apart by SNI. What does not fit is
- * refused, alone. Source: `mergeGateways` of pilot/pkg/model/gateway.go.
+ * rejected, alone. Source: `mergeGateways` of pilot/pkg/model/gateway.go.
  */
 export function mergeServers(gateways: readonly SelectedGateway[]): MergedGateway {
   const groups = new Map<string, Group>();
@@ -36,14 +36,14 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
   const plainPorts = new Map<number, Group>();
   const byRoute = new Map<string, BoundServer[]>();
   const tlsHosts = new Map<number, SniHosts>();
-  const refused: RefusedServer[] = [];
+  const rejected: RejectedServer[] = [];
   const gatewayNames = new Set<string>();
   let autoPassthrough = false;
 
   for (const gateway of gateways) {
     for (const [index, spec] of gateway.servers.entries()) {
       if (spec.port === undefined) {
-        refused.push({ gateway: `${gateway.namespace}/${gateway.name}`, index, reason: "server without a port" });
+        rejected.push({ gateway: `${gateway.namespace}/${gateway.name}`, index, reason: "server without a port" });
         continue;
       }
       const declared = explicitServer(gateway, spec, index, spec.port);
@@ -55,12 +55,12 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
           sniHosts: sniHostsOf(declared),
           ...(takesHttp3(declared, gateway) && { http3: true }),
         };
-        const refuse = (reason: string, winner?: GatewayServer): void =>
-          void refused.push({
+        const refuse = (reason: string, conflictsWith?: GatewayServer): void =>
+          void rejected.push({
             gateway: server.gateway,
             index,
             reason,
-            ...(winner && { winner: { gateway: winner.gateway, index: winner.index } }),
+            ...(conflictsWith && { conflictsWith: { gateway: conflictsWith.gateway, index: conflictsWith.index } }),
           });
         const key = `${port} ${server.port.protocol} ${server.bind}`;
         const open = (): void => {
@@ -73,7 +73,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
             servers: [server],
           };
           groups.set(key, group);
-          if (!speaksTls(server)) plainPorts.set(port, group);
+          if (!isTlsServer(server)) plainPorts.set(port, group);
         };
 
         if (server.tls !== undefined) {
@@ -89,12 +89,12 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
 
         const same = groups.get(key);
         const plain = plainPorts.get(port);
-        if (!usedPorts.has(port) || (plain === undefined && !speaksTls(server))) {
+        if (!usedPorts.has(port) || (plain === undefined && !isTlsServer(server))) {
           usedPorts.add(port);
-          if (seesHttp(server)) byRoute.set(server.routeName, [server]);
+          if (isHttpServer(server)) byRoute.set(server.routeName, [server]);
           open();
         } else if (plain === undefined) {
-          if (seesHttp(server)) {
+          if (isHttpServer(server)) {
             if (byRoute.has(server.routeName)) {
               refuse(
                 `name of HTTPS port ${port} is not unique: ${server.port.name}`,
@@ -108,7 +108,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
           else same.servers.push(server);
         } else if (plain.bind !== server.bind) {
           if (same === undefined) {
-            if (seesHttp(server)) byRoute.set(server.routeName, [server]);
+            if (isHttpServer(server)) byRoute.set(server.routeName, [server]);
             open();
           } else {
             same.servers.push(server);
@@ -125,7 +125,7 @@ export function mergeServers(gateways: readonly SelectedGateway[]): MergedGatewa
       }
     }
   }
-  return { ...summary([...groups.values()], byRoute, gatewayNames, autoPassthrough), refused };
+  return { ...summary([...groups.values()], byRoute, gatewayNames, autoPassthrough), rejected };
 }
 
 /** Hosts that TLS servers of one port have, each with the bind of the last that took it. */
@@ -174,14 +174,14 @@ function routeNameOf(server: GatewayServer, port: number, gateway: SelectedGatew
   const bind = server.bind === "" ? "" : `.${server.bind}`;
   const protocol = parseProtocol(server.port.protocol);
   if (isHttp(protocol)) return `http.${port}${bind}`;
-  if (protocol === "HTTPS" && !passesTlsThrough(server)) {
+  if (protocol === "HTTPS" && !isPassThroughServer(server)) {
     return `https.${server.port.number}.${server.port.name}.${gateway.name}.${gateway.namespace}${bind}`;
   }
   return "";
 }
 
 function takesHttp3(server: GatewayServer, { takesUdp }: SelectedGateway): boolean {
-  return terminatesHttps(server) && takesUdp?.(server.port.number) === true;
+  return isHttpsServerWithTlsTermination(server) && takesUdp?.(server.port.number) === true;
 }
 
 function sniHostsOf(server: GatewayServer): readonly string[] {
@@ -206,7 +206,7 @@ function summary(
   byRoute: ReadonlyMap<string, readonly BoundServer[]>,
   names: ReadonlySet<string>,
   autoPassthrough: boolean,
-): Omit<MergedGateway, "refused"> {
+): Omit<MergedGateway, "rejected"> {
   const served: readonly ServerGroup[] = groups;
   const auto = served
     .flatMap((group) => group.servers)

@@ -2,7 +2,7 @@ import { type GatewayObject, gateways, gatewaysByNamespace } from "@istiod/confi
 import { query, type QueryContext } from "@istiod/incremental";
 import { keyOfId, service, type ServiceTarget } from "@istiod/service-discovery";
 import { oldestFirst } from "../authorization/oldest-first.js";
-import { ingressGateways } from "../ingress/index.js";
+import { ingressGateways } from "../ingress/ingress-gateways.js";
 import { features } from "../mesh/features.js";
 import { namespace as ownNamespace, proxyType, selects } from "../proxy/facts.js";
 import { serviceTargets } from "../proxy/service-targets.js";
@@ -18,7 +18,7 @@ export const mergedGateway = query("mergedGateway", (q): MergedGateway | undefin
       const gateway = q.call(gatewayObject, key);
       return gateway === undefined ? [] : (selection(q, gateway) ?? []);
     });
-  const kept = features.strictGatewayMerging(q) ? besideManaged(selected) : selected;
+  const kept = features.strictGatewayMerging(q) ? withoutUnmanaged(selected) : selected;
   return kept.length === 0 ? undefined : mergeServers(kept.map(({ selected: gateway }) => gateway));
 });
 
@@ -76,7 +76,7 @@ function udp(q: QueryContext, targets: readonly ServiceTarget[]): Pick<SelectedG
  * Beside Gateways whose proxies Istio deploys, those of other namespaces do not count: they could reach credentials
  * there. Source: `filterStrictGatewayMerging`.
  */
-function besideManaged(selections: readonly Selection[]): readonly Selection[] {
+function withoutUnmanaged(selections: readonly Selection[]): readonly Selection[] {
   const ofGatewayApi = ({ gateway }: Selection): boolean => gateway.annotations[semanticsAnnotation] === "gateway";
   const managed = new Set(
     selections

@@ -11,7 +11,7 @@ export interface ServerTraits {
 }
 
 /** Whether TLS is handed on undecrypted, by SNI. */
-export function passesTlsThrough(server: ServerTraits): boolean {
+export function isPassThroughServer(server: ServerTraits): boolean {
   return (
     server.tls !== undefined &&
     (server.tls.mode === TlsMode.PASSTHROUGH || server.tls.mode === TlsMode.AUTO_PASSTHROUGH)
@@ -19,23 +19,23 @@ export function passesTlsThrough(server: ServerTraits): boolean {
 }
 
 /** Whether requests are seen: plain HTTP, or HTTPS that is terminated here. */
-export function seesHttp(server: ServerTraits): boolean {
+export function isHttpServer(server: ServerTraits): boolean {
   const protocol = parseProtocol(server.port.protocol);
-  return isHttp(protocol) || (protocol === "HTTPS" && !passesTlsThrough(server));
+  return isHttp(protocol) || (protocol === "HTTPS" && !isPassThroughServer(server));
 }
 
 /** Whether it is HTTPS, terminated here. */
-export function terminatesHttps(server: ServerTraits): boolean {
-  return server.tls !== undefined && parseProtocol(server.port.protocol) === "HTTPS" && !passesTlsThrough(server);
+export function isHttpsServerWithTlsTermination(server: ServerTraits): boolean {
+  return server.tls !== undefined && parseProtocol(server.port.protocol) === "HTTPS" && !isPassThroughServer(server);
 }
 
 /** Whether it has TLS settings that mean TLS: on a plain HTTP port they only redirect. */
-export function speaksTls(server: ServerTraits): boolean {
+export function isTlsServer(server: ServerTraits): boolean {
   return server.tls !== undefined && !isHttp(parseProtocol(server.port.protocol));
 }
 
 /** Whether bytes, not requests, are what follows TLS here. */
-export function terminatesTcp(server: ServerTraits): boolean {
+export function isTcpServerWithTlsTermination(server: ServerTraits): boolean {
   const protocol = parseProtocol(server.port.protocol);
-  return !passesTlsThrough(server) && !isHttp(protocol) && protocol !== "HTTPS";
+  return !isPassThroughServer(server) && !isHttp(protocol) && protocol !== "HTTPS";
 }

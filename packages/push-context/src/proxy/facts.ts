@@ -94,14 +94,14 @@ export const inCluster = fact("inCluster", (proxy: Proxy, id: string) => {
 export const verifiedNamespace = fact("verifiedNamespace", (proxy: Proxy) => proxy.verifiedIdentity?.namespace);
 
 /** Whether the client is authenticated and its identity is of this namespace. */
-export const verifiedIn = fact(
-  "verifiedIn",
+export const verifiedInNamespace = fact(
+  "verifiedInNamespace",
   (proxy: Proxy, namespace: string) => proxy.verifiedIdentity?.namespace === namespace,
 );
 
 /** Whether the client is authenticated as this service account, of whatever namespace. */
-export const verifiedAs = fact(
-  "verifiedAs",
+export const verifiedAsServiceAccount = fact(
+  "verifiedAsServiceAccount",
   (proxy: Proxy, serviceAccount: string) => proxy.verifiedIdentity?.serviceAccount === serviceAccount,
 );
 
@@ -124,12 +124,12 @@ export const interceptionMode = fact("interceptionMode", (proxy: Proxy): "REDIRE
 });
 
 /** Whether the client cannot bind ports below 1024. */
-export const unprivileged = fact("unprivileged", (proxy: Proxy) =>
+export const isUnprivileged = fact("isUnprivileged", (proxy: Proxy) =>
   ["1", "t", "T", "TRUE", "true", "True"].includes(proxy.metadata.UNPRIVILEGED_POD ?? ""),
 );
 
 /** Whether the client is a gRPC application without a proxy. */
-export const proxylessGrpc = fact("proxylessGrpc", (proxy: Proxy) => proxy.metadata.GENERATOR === "grpc");
+export const isProxylessGrpc = fact("isProxylessGrpc", (proxy: Proxy) => proxy.metadata.GENERATOR === "grpc");
 
 /** One entry of the node's metadata, in its form. */
 export function askMetadata<K extends NodeMetadataKey>(q: QueryContext, key: K): NodeMetadata[K] {

@@ -1,6 +1,6 @@
 import { virtualServices } from "@istiod/config-schema";
 import { fact, type FactContext, query } from "@istiod/incremental";
-import { ingressVirtualServiceKeys } from "../ingress/index.js";
+import { ingressVirtualServiceKeys } from "../ingress/ingress-virtual-services.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { type ExportScope, isExportedTo } from "../visibility/export-to.js";
 import { destinationsOf } from "./resolve-names.js";
@@ -81,8 +81,8 @@ export const virtualServicesBoundTo = query(
  * the namespace alone (its own, then others'), then public ones. Without a namespace: the public ones. With owners:
  * only those of these namespaces, and others are not read.
  */
-export const virtualServicesVisibleAt = query(
-  "virtualServicesVisibleAt",
+export const visibleVirtualServices = query(
+  "visibleVirtualServices",
   (q, { gateway, namespace, owners }: Bound): readonly string[] => {
     const bound =
       owners === undefined
@@ -132,11 +132,15 @@ const namespaceAtGateway = fact(
 
 const namespacesAtGateway = query("namespacesAtGateway", (q, gateway: string): readonly string[] => {
   const headers = q.call(virtualServicesBoundTo, gateway).flatMap((key) => q.call(virtualServiceHeader, key) ?? []);
-  return [...new Set(headers.flatMap(namespacesThatMatterTo))].sort();
+  return [...new Set(headers.flatMap(distinguishingNamespacesOf))].sort();
 });
 
 /** Namespaces whose clients see a VirtualService otherwise than all others do. */
-export function namespacesThatMatterTo({ exportedTo, semantics, namespace }: VirtualServiceHeader): readonly string[] {
+export function distinguishingNamespacesOf({
+  exportedTo,
+  semantics,
+  namespace,
+}: VirtualServiceHeader): readonly string[] {
   return semantics === "gateway-api" ? [...exportedTo.namespaces, namespace] : exportedTo.namespaces;
 }
 
@@ -145,7 +149,7 @@ export function namespacesThatMatterTo({ exportedTo, semantics, namespace }: Vir
  * there as often as it names the Gateway.
  */
 export const virtualServicesForGateway = query("virtualServicesForGateway", (q, gateway: string): readonly string[] =>
-  q.call(virtualServicesVisibleAt, { gateway, namespace: q.ask(namespaceAtGateway, gateway) }),
+  q.call(visibleVirtualServices, { gateway, namespace: q.ask(namespaceAtGateway, gateway) }),
 );
 
 /**

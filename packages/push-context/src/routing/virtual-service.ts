@@ -7,7 +7,7 @@ import {
   VirtualServiceSchema,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { features } from "../mesh/features.js";
-import { ingressVirtualService } from "../ingress/index.js";
+import { ingressVirtualService } from "../ingress/ingress-virtual-services.js";
 import { mesh } from "../mesh/mesh-config.js";
 import { exportScope, type ExportScope, isExportedTo } from "../visibility/export-to.js";
 import { delegateRoutes } from "./delegates.js";

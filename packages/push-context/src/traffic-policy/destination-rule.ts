@@ -5,7 +5,7 @@ import { features } from "../mesh/features.js";
 import { mesh, rootNamespace } from "../mesh/mesh-config.js";
 import { inNamespace, matchesLabels } from "../proxy/facts.js";
 import { byPrecedence, consolidate, type ConsolidatedRule, exportTargets } from "./consolidated-rule.js";
-import { policyOfPort, policyOfSubset, subsetNamed, withMeshDefaults } from "./effective-policy.js";
+import { portPolicy, subsetPolicy, findSubset, withMeshDefaults } from "./effective-policy.js";
 import { bySpecificity } from "../visibility/host-names.js";
 import { coversHost, isPartialWildcard, patternsCovering } from "./host-pattern.js";
 
@@ -51,8 +51,8 @@ export const trafficPolicyFor = query(
   "trafficPolicyFor",
   (q, { host, serviceNamespace, port, subset = "" }: PolicyTarget): TrafficPolicy | undefined => {
     const rule = q.call(destinationRuleFor, { host, serviceNamespace })?.spec;
-    const own = withMeshDefaults(mesh(q).defaultTrafficPolicy, policyOfPort(rule?.trafficPolicy, port));
-    return subset === "" ? own : policyOfSubset(own, subsetNamed(rule, subset)?.trafficPolicy, port);
+    const own = withMeshDefaults(mesh(q).defaultTrafficPolicy, portPolicy(rule?.trafficPolicy, port));
+    return subset === "" ? own : subsetPolicy(own, findSubset(rule, subset)?.trafficPolicy, port);
   },
 );
 
@@ -70,7 +70,7 @@ const partialWildcards = index(destinationRules, "byPartialWildcard", ({ spec: {
 const byHost = index(destinationRules, "byHostBucket", (rule) => [hostBucket(rule.spec.host, rule.namespace)]);
 
 /** Hosts for which one namespace's rules declare a subset more than once, sorted. */
-export const hostsWithRepeatedSubsets = query("hostsWithRepeatedSubsets", (q): readonly string[] => {
+export const hostsWithDuplicateSubsets = query("hostsWithDuplicateSubsets", (q): readonly string[] => {
   const domain = features.domainSuffix(q);
   const groups = new Map<string, DestinationRuleObject[]>();
   for (const rule of q.all(destinationRules)) {

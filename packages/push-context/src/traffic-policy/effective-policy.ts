@@ -12,7 +12,7 @@ import type { MeshConfig_DefaultTrafficPolicy } from "@istiod/istio-api/mesh/v1a
  * The policy for one port: its own settings where it has some, which then stand alone (nothing is inherited), else the
  * policy itself. Source: DestinationRule, `TrafficPolicy.port_level_settings`.
  */
-export function policyOfPort(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
+export function portPolicy(policy: TrafficPolicy | undefined, port: number): TrafficPolicy | undefined {
   const own = portSettings(policy, port);
   return own === undefined ? policy : ofPortSettings(own);
 }
@@ -21,14 +21,14 @@ export function policyOfPort(policy: TrafficPolicy | undefined, port: number): T
  * The policy of a subset's port over that of the destination. A port's settings at the subset replace all four kinds
  * that a port can set.
  */
-export function policyOfSubset(
+export function subsetPolicy(
   destination: TrafficPolicy | undefined,
   subset: TrafficPolicy | undefined,
   port: number,
 ): TrafficPolicy | undefined {
-  const base = policyOfPort(destination, port);
+  const base = portPolicy(destination, port);
   if (subset === undefined) return base;
-  const own = policyOfPort(subset, port);
+  const own = portPolicy(subset, port);
   if (base === undefined || own === undefined) return own ?? base;
   return overlayPolicy(base, own, portSettings(subset, port) !== undefined);
 }
@@ -63,7 +63,7 @@ export function withMeshDefaults(
   return out;
 }
 
-export function subsetNamed(rule: DestinationRule | undefined, name: string): Subset | undefined {
+export function findSubset(rule: DestinationRule | undefined, name: string): Subset | undefined {
   return rule?.subsets.find((subset) => subset.name === name);
 }
 

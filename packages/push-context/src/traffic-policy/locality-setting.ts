@@ -13,7 +13,7 @@ export type LocalitySetting =
       readonly kind: "locality";
       readonly setting: LocalityLoadBalancerSetting;
       /** Whether it fails over even without outlier detection, going by the health that istiod reports. */
-      readonly forced: boolean;
+      readonly forceFailover: boolean;
     }
   | { readonly kind: "zoneAware"; readonly setting: ZoneAwareLoadBalancerSetting };
 
@@ -36,13 +36,13 @@ export function effectiveLocalitySetting(
   if (policy?.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: policy.zoneAwareLbSetting };
   if (policy?.localityLbSetting !== undefined) return whereEnabled(policy.localityLbSetting);
   const preferred = preferences[distribution];
-  if (preferred !== undefined) return { kind: "locality", setting: preferred, forced: true };
+  if (preferred !== undefined) return { kind: "locality", setting: preferred, forceFailover: true };
   if (mesh.zoneAwareLbSetting !== undefined) return { kind: "zoneAware", setting: mesh.zoneAwareLbSetting };
   return mesh.localityLbSetting === undefined ? undefined : whereEnabled(mesh.localityLbSetting);
 }
 
 function whereEnabled(setting: LocalityLoadBalancerSetting): LocalitySetting | undefined {
-  return setting.enabled === false ? undefined : { kind: "locality", setting, forced: false };
+  return setting.enabled === false ? undefined : { kind: "locality", setting, forceFailover: false };
 }
 
 const network = "topology.istio.io/network";

@@ -1,5 +1,5 @@
 import { isWildcard } from "../traffic-policy/host-pattern.js";
-import { hostsMeet, hostWithin } from "./host-names.js";
+import { hostsOverlap, isSubsetOfHost } from "./host-names.js";
 
 /** What an egress listener of a Sidecar imports: hosts by the namespace that declares them. */
 export interface EgressHosts {
@@ -54,12 +54,12 @@ export function egressHosts(hosts: readonly string[], namespace: string | undefi
  */
 export function groupsFor({ byNamespace }: EgressHosts, namespace: string, host: string): readonly NamespaceHosts[] {
   const groups = [byNamespace.get(namespace), byNamespace.get("*")].filter((group) => group !== undefined);
-  return groups.some((group) => group.excluded.some((pattern) => hostWithin(host, pattern))) ? [] : groups;
+  return groups.some((group) => group.excluded.some((pattern) => isSubsetOfHost(host, pattern))) ? [] : groups;
 }
 
 /** Whether a service's host is imported by a group. */
 export function importsService({ imported }: NamespaceHosts, host: string): boolean {
-  return imported.some((pattern) => hostWithin(host, pattern));
+  return imported.some((pattern) => isSubsetOfHost(host, pattern));
 }
 
 /**
@@ -72,7 +72,7 @@ export function importsVirtualService(
   hosts: readonly string[],
   narrowing: boolean,
 ): boolean {
-  const meets = narrowing ? hostWithin : hostsMeet;
+  const meets = narrowing ? isSubsetOfHost : hostsOverlap;
   return hosts.some((host) =>
     groupsFor(egress, namespace, host).some(({ imported }) => imported.some((pattern) => meets(host, pattern))),
   );

@@ -1,12 +1,12 @@
 import { isWildcard } from "../traffic-policy/host-pattern.js";
 
 /** Whether two hosts, either of which may be a wildcard, have a name in common (pkg/config/host). */
-export function hostsMeet(a: string, b: string): boolean {
-  return hostWithin(a, b) || hostWithin(b, a);
+export function hostsOverlap(a: string, b: string): boolean {
+  return isSubsetOfHost(a, b) || isSubsetOfHost(b, a);
 }
 
 /** Whether every name that `host` stands for is one of `pattern`'s. */
-export function hostWithin(host: string, pattern: string): boolean {
+export function isSubsetOfHost(host: string, pattern: string): boolean {
   if (!isWildcard(pattern)) {
     return host === pattern;
   }
@@ -38,13 +38,13 @@ export function mostSpecificMatch(host: string, patterns: Iterable<string>): str
  * What two lists of hosts have in common: of each pair that meets, the narrower host. In the order of `hosts`, without
  * repetition.
  */
-export function commonHosts(hosts: readonly string[], others: readonly string[]): readonly string[] {
+export function intersectHosts(hosts: readonly string[], others: readonly string[]): readonly string[] {
   const out = new Set<string>();
   for (const host of hosts) {
     for (const other of others) {
-      if (hostWithin(host, other)) {
+      if (isSubsetOfHost(host, other)) {
         out.add(host);
-      } else if (hostWithin(other, host)) {
+      } else if (isSubsetOfHost(other, host)) {
         out.add(other);
       }
     }

@@ -15,7 +15,7 @@ import { labelsOf, selectorMatches } from "../proxy/labels.js";
 import type { Proxy } from "../proxy/proxy.js";
 import { meshGateway } from "../routing/short-names.js";
 import {
-  namespacesThatMatterTo,
+  distinguishingNamespacesOf,
   sourceNamespaces,
   virtualServiceHeader,
   virtualServicesBoundTo,
@@ -79,7 +79,7 @@ export function scopeOf(q: QueryContext): ScopeRef {
 const clientScope = query("scope", (q): ScopeRef => {
   const type = q.ask(proxyType);
   if (type !== "sidecar") {
-    return { gateway: true, ...withNamespace(q.ask(namespaceThatMatters, undefined)) };
+    return { gateway: true, ...withNamespace(q.ask(distinguishingNamespace, undefined)) };
   }
   const own = q.ask(ownSidecar, undefined);
   if (own !== undefined) {
@@ -88,7 +88,7 @@ const clientScope = query("scope", (q): ScopeRef => {
   const root = q.call(rootSidecar);
   return {
     ...(root === undefined ? {} : { sidecar: root.key }),
-    ...withNamespace(q.ask(root?.ofClient === true ? clientNamespace : namespaceThatMatters, undefined)),
+    ...withNamespace(q.ask(root?.ofClient === true ? clientNamespace : distinguishingNamespace, undefined)),
   };
 });
 
@@ -196,10 +196,10 @@ const clientNamespace = fact("namespace", (proxy: Proxy): string | undefined => 
 /**
  * The client's namespace, if anything in the mesh is seen from there otherwise than from a namespace without objects.
  */
-const namespaceThatMatters = fact(
-  "namespaceThatMatters",
+const distinguishingNamespace = fact(
+  "distinguishingNamespace",
   (proxy: Proxy, _: void, q: FactContext): string | undefined =>
-    q.call(namespacesThatMatter)[proxy.namespace] === true ? proxy.namespace : undefined,
+    q.call(distinguishingNamespaces)[proxy.namespace] === true ? proxy.namespace : undefined,
 );
 
 /**
@@ -207,7 +207,7 @@ const namespaceThatMatters = fact(
  * those whose own object is preferred (one of several services of a host) or hidden from others, and those that a route
  * names as source. Services and routes are asked apart, so that a change of the ones does not go through the others.
  */
-const namespacesThatMatter = query("namespacesThatMatter", (q): Readonly<Record<string, true>> => ({
+const distinguishingNamespaces = query("distinguishingNamespaces", (q): Readonly<Record<string, true>> => ({
   ...q.call(namespacesOfServices),
   ...q.call(namespacesOfRoutes),
 }));
@@ -239,7 +239,7 @@ const namespacesOfRoutes = query("namespacesOfRoutes", (q): Readonly<Record<stri
   for (const key of q.call(virtualServicesBoundTo, meshGateway)) {
     const header = q.call(virtualServiceHeader, key);
     for (const namespace of [
-      ...(header === undefined ? [] : namespacesThatMatterTo(header)),
+      ...(header === undefined ? [] : distinguishingNamespacesOf(header)),
       ...q.call(sourceNamespaces, key),
     ]) {
       out[namespace] = true;

@@ -6,13 +6,13 @@ import { type EgressHosts, egressHosts, groupsFor, importsService } from "./egre
 import { isExportedTo } from "./export-to.js";
 import { egressListeners, listenerKey, scopeKey, type ScopeListener, type ScopeRef } from "./scope.js";
 import type { ScopedService } from "./scoped-service.js";
-import { virtualServicesOf } from "./scoped-virtual-services.js";
+import { listenerVirtualServices } from "./scoped-virtual-services.js";
 import { byAge, serviceHeader, type ServiceHeader, visibleServices, visibleServicesOf } from "./service-header.js";
 import { ServicesByHost } from "./services-by-host.js";
 
 /** The services that one egress listener imports, in the order in which the original considers them. */
-export const servicesOf = query(
-  "servicesOf",
+export const listenerServices = query(
+  "listenerServices",
   (q, { scope, listener }: ScopeListener): readonly ScopedService[] => {
     const declared = scope.gateway === true ? undefined : q.call(egressListeners, scope)[listener];
     if (declared === undefined) {
@@ -67,8 +67,8 @@ export const scopeServices = query(
       return added.list;
     }
     for (const [listener, { matchesPort, port }] of q.call(egressListeners, scope).entries()) {
-      q.call(servicesOf, { scope, listener }).forEach((scoped) => added.add(scoped));
-      for (const virtualService of q.call(virtualServicesOf, { scope, listener })) {
+      q.call(listenerServices, { scope, listener }).forEach((scoped) => added.add(scoped));
+      for (const virtualService of q.call(listenerVirtualServices, { scope, listener })) {
         for (const { host, ports } of q.call(routedHosts, { virtualService, namespace: scope.namespace })) {
           const id = ownerFor(q, host, scope.namespace);
           const kept = id && (matchesPort ? portNumbered(q, id, port?.number ?? 0) : portsAmong(q, id, ports));

@@ -1,6 +1,6 @@
 import { query } from "@istiod/incremental";
 import { meshGateway } from "../routing/short-names.js";
-import { virtualServiceHeader, virtualServicesVisibleAt } from "../routing/virtual-service-index.js";
+import { virtualServiceHeader, visibleVirtualServices } from "../routing/virtual-service-index.js";
 import { isWildcard } from "../traffic-policy/host-pattern.js";
 import { egressHosts, everything, importsVirtualService } from "./egress-hosts.js";
 import { mostSpecificMatch } from "./host-names.js";
@@ -11,16 +11,16 @@ import { egressListeners, listenerKey, type ScopeListener } from "./scope.js";
  * (pilot/pkg/model/virtualservice.go, SelectVirtualServices). A gateway's single listener has all that its namespace
  * may use.
  */
-export const virtualServicesOf = query(
-  "virtualServicesOf",
+export const listenerVirtualServices = query(
+  "listenerVirtualServices",
   (q, { scope, listener }: ScopeListener): readonly string[] => {
     const { namespace } = scope;
     const declared = q.call(egressListeners, scope)[listener];
     if (scope.gateway === true || (declared?.hosts.length === 1 && declared.hosts[0] === everything[0])) {
-      return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace });
+      return q.call(visibleVirtualServices, { gateway: meshGateway, namespace });
     }
     const hosts = egressHosts(declared?.hosts ?? [], namespace);
-    return q.call(virtualServicesVisibleAt, { gateway: meshGateway, namespace, owners: hosts.owners }).filter((key) => {
+    return q.call(visibleVirtualServices, { gateway: meshGateway, namespace, owners: hosts.owners }).filter((key) => {
       const header = q.call(virtualServiceHeader, key);
       return (
         header !== undefined &&
@@ -36,7 +36,7 @@ const virtualServiceHosts = query(
   "virtualServiceHosts",
   (q, at: ScopeListener): Readonly<Record<string, string>> => {
     const out: Record<string, string> = {};
-    for (const key of q.call(virtualServicesOf, at)) {
+    for (const key of q.call(listenerVirtualServices, at)) {
       for (const host of q.call(virtualServiceHeader, key)?.hosts ?? []) {
         out[host] ??= key;
       }

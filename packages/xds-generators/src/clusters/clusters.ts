@@ -4,7 +4,7 @@ import {
   destinationRuleFor,
   mergedGateway,
   outboundTraffic,
-  proxylessGrpc,
+  isProxylessGrpc,
   proxyType,
   rawMetadata,
   type ScopedService,
@@ -29,7 +29,7 @@ import { outboundCluster } from "./outbound/outbound-cluster.js";
  */
 export const clusters = query("clusters", (q): ResourceSet => {
   const type = q.ask(proxyType);
-  if (type === "ztunnel" || type === "agentgateway" || q.ask(proxylessGrpc)) return ResourceSet.empty;
+  if (type === "ztunnel" || type === "agentgateway" || q.ask(isProxylessGrpc)) return ResourceSet.empty;
   return ResourceSet.union([q.call(outboundClusters), q.call(proxyClusters)]);
 });
 

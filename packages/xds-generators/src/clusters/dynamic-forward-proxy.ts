@@ -16,7 +16,7 @@ import {
   ipMode,
   ipModeOf,
   mesh,
-  policyOfPort,
+  portPolicy,
   type Proxy,
   type ScopedService,
   scopedService,
@@ -64,7 +64,7 @@ export const dynamicDnsCluster = query(
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
     const policy = withMeshDefaults(
       q.call(clusterDefaults).trafficPolicy,
-      policyOfPort(rule?.spec.trafficPolicy, port.number),
+      portPolicy(rule?.spec.trafficPolicy, port.number),
     );
     applyOutboundPolicy(q, draft, policy, {
       protocol: port.protocol,

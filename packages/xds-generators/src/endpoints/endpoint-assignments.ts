@@ -6,8 +6,8 @@ import {
   clientServices,
   destinationRuleFor,
   mergedGateway,
-  policyOfPort,
-  policyOfSubset,
+  portPolicy,
+  subsetPolicy,
   proxyType,
   type ScopedService,
   scopedService,
@@ -53,12 +53,12 @@ const edsClusters = query(
     if (sniDnat ? service.meshExternal : hasNoEdsCluster(service)) return [];
     const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
     return service.ports.flatMap(({ number: port, protocol }) => {
-      const ofService = policyOfPort(rule?.trafficPolicy, port);
+      const ofService = portPolicy(rule?.trafficPolicy, port);
       const isEds = (type: Cluster_DiscoveryType, policy: TrafficPolicy | undefined): boolean =>
         discoveryTypeWithPolicy(q, type, policy, protocol) === EDS;
       if (protocol === "UDP" || !isEds(EDS, ofService)) return [];
       const subsets = (rule?.subsets ?? []).filter((subset) =>
-        isEds(discoveryTypeOfSubset(EDS, subset), policyOfSubset(ofService, subset.trafficPolicy, port)),
+        isEds(discoveryTypeOfSubset(EDS, subset), subsetPolicy(ofService, subset.trafficPolicy, port)),
       );
       return ["", ...subsets.map(({ name }) => name)].map((subset) => ({ service: scoped, port, subset, sniDnat }));
     });

@@ -3,12 +3,12 @@ import {
   destinationRuleFor,
   effectiveLocalitySetting,
   mesh,
-  policyOfSubset,
+  subsetPolicy,
   type ScopedService,
   scopedService,
   scopeOf,
   serviceInScope,
-  subsetNamed,
+  findSubset,
 } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
 import { type Endpoint, endpoints, portNumbered } from "@istiod/service-discovery";
@@ -70,7 +70,7 @@ const reachableEndpoints = query("reachableEndpoints", (q, cluster: EdsCluster):
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace })?.spec;
   const all = q.call(endpoints, { service: service.key, port: port.name }).filter(hasUsableAddress).sort(byAddress);
   const groups = reachableGroups(q, { service, port, subset, sniDnat }, rule, all, "resolved");
-  const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
+  const policy = subsetPolicy(rule?.trafficPolicy, findSubset(rule, subset)?.trafficPolicy, port.number);
   const setting = effectiveLocalitySetting(mesh(q), policy?.loadBalancer, service.trafficDistribution);
   return {
     preference: { setting, detectsOutliers: policy?.outlierDetection !== undefined, usesLabels: true },

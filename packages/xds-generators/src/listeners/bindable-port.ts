@@ -1,5 +1,5 @@
 import { fact, type QueryContext } from "@istiod/incremental";
-import { ipMode, mesh, type Proxy, unprivileged } from "@istiod/push-context";
+import { ipMode, mesh, type Proxy, isUnprivileged } from "@istiod/push-context";
 import { isHttp, type Protocol } from "@istiod/service-discovery";
 import { wildcards } from "./listener-address.js";
 
@@ -32,7 +32,7 @@ export function canBindToPort(
   q: QueryContext,
   { port, protocol, bind, bindToPort, excludesCapturePorts }: PortBinding,
 ): boolean {
-  if (bindToPort && port > 0 && port < 1024 && q.ask(unprivileged)) return false;
+  if (bindToPort && port > 0 && port < 1024 && q.ask(isUnprivileged)) return false;
   const onAll = bind === "" ? isHttp(protocol) : bind === wildcards[q.ask(ipMode)][0];
   if (!onAll) return true;
   if (excludesCapturePorts && [mesh(q).proxyListenPort, mesh(q).proxyInboundListenPort].includes(port)) return false;

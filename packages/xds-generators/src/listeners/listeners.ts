@@ -1,5 +1,5 @@
 import { query, type QueryContext } from "@istiod/incremental";
-import { features, mesh, proxylessGrpc, proxyType } from "@istiod/push-context";
+import { features, mesh, isProxylessGrpc, proxyType } from "@istiod/push-context";
 import { ResourceSet } from "@istiod/resources";
 import { terminatesTunnels } from "../hbone.js";
 import { gatewayListeners } from "./gateway/gateway-listeners.js";
@@ -13,7 +13,7 @@ import { httpProxyListener, virtualOutbound } from "./outbound/virtual-outbound.
 /** All listeners of the client (LDS). */
 export const listeners = query("listeners", (q): ResourceSet => {
   // Proxyless gRPC applications request listeners by name.
-  if (q.ask(proxylessGrpc)) return ResourceSet.empty;
+  if (q.ask(isProxylessGrpc)) return ResourceSet.empty;
   switch (q.ask(proxyType)) {
     case "sidecar":
       return withTunnels(q, mesh(q).proxyListenPort === 0 ? ResourceSet.empty : sidecarListeners(q));

@@ -12,7 +12,7 @@ import {
   type ScopedService,
   scopedService,
   scopeOf,
-  servicesOf,
+  listenerServices,
 } from "@istiod/push-context";
 import { resource, ResourceSet } from "@istiod/resources";
 import { UNSPECIFIED_ADDRESS } from "@istiod/service-discovery";
@@ -30,7 +30,7 @@ export const nameTable = query("nameTable", (q): ResourceSet => {
   const table: Record<string, NameTable_NameInfo> = {};
   const scope = scopeOf(q);
   for (const listener of q.call(egressListeners, scope).keys()) {
-    for (const scoped of q.call(servicesOf, { scope, listener })) {
+    for (const scoped of q.call(listenerServices, { scope, listener })) {
       for (const named of q.call(serviceNames, scoped)) addName(table, named, named.name === scoped.hostname);
     }
   }

@@ -5,7 +5,7 @@ import {
   features,
   proxyConfig,
   refersToCredential,
-  verifiedIn,
+  verifiedInNamespace,
   verifiedNamespace,
 } from "@istiod/push-context";
 import { type Resource, ResourceSet } from "@istiod/resources";
@@ -38,7 +38,7 @@ export const secretLookup = query("secretLookup", (q, resourceName: string): Sec
   if (reference === undefined) return { denied: "not a valid secret name" };
   const { source, name } = reference;
   const namespace = reference.namespace ?? own;
-  if (source === "kubernetes" && !q.ask(verifiedIn, namespace))
+  if (source === "kubernetes" && !q.ask(verifiedInNamespace, namespace))
     return { denied: `the proxy is not in namespace ${namespace}` };
   if (source === "kubernetes-gateway" && !q.call(refersToCredential, resourceName))
     return { denied: "no Gateway of the proxy is allowed to reference it" };

@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/filters/http/jwt_authn/v3/config";
 import { query, type QueryContext } from "@istiod/incremental";
 import type { JWTRule } from "@istiod/istio-api/security/v1beta1/request_authentication";
-import { applicableJwtRules, localJwks, proxyFetchedJwks, proxyType } from "@istiod/push-context";
+import { applicableJwtRules, localJwks, remoteJwksServer, proxyType } from "@istiod/push-context";
 import { duration } from "../envoy/duration.js";
 import { type HttpFilter, httpFilter } from "../envoy/filters.js";
 import { outboundClusterName } from "../resource-names.js";
@@ -72,7 +72,7 @@ function provider(q: QueryContext, rule: JWTRule, clearRouteCache: boolean): Jwt
 
 /** Returns the key set that the proxy fetches itself; undefined for a local one. */
 function remoteJwks(q: QueryContext, rule: JWTRule) {
-  const server = proxyFetchedJwks(q, rule);
+  const server = remoteJwksServer(q, rule);
   if (server === undefined) return undefined;
   return {
     case: "remoteJwks" as const,

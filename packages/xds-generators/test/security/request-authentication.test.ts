@@ -1,4 +1,4 @@
-import { fetchedJwks, jwksKey, unavailableKeys, unverifiableJwks, wantedJwks } from "@istiod/push-context";
+import { fetchedJwks, jwksKey, missingJwks, unverifiableJwks, jwksToFetch } from "@istiod/push-context";
 import { describe, expect, it } from "vitest";
 import { httpChain, httpFilterNames, httpFilterOf, listenerOf } from "../listeners/listener-parts.js";
 import { podYaml, serviceEntry, serviceYaml } from "../mesh-yaml.js";
@@ -72,13 +72,13 @@ describe("key sets by URI", () => {
   const unavailableIn = (mesh: TestMesh): readonly string[] =>
     mesh
       .proxy(self)
-      .view.call(unavailableKeys, "shop/jwt")
+      .view.call(missingJwks, "shop/jwt")
       .map(({ index, rule: { issuer } }) => `${index} ${issuer}`);
   const unavailable = "0 https://a";
 
   it("are requested from outside, and no token is valid until they are available", () => {
     const mesh = new TestMesh(web + rule);
-    expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([source]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([source]);
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([unverifiableJwks, [unavailable]]);
     mesh.db.commit((tx) => tx.set(fetchedJwks, jwksKey(source), keys));
     expect([inlineOf(mesh), unavailableIn(mesh)]).toEqual([keys, []]);
@@ -92,7 +92,7 @@ describe("key sets by URI", () => {
 
   it("verify nothing if only the issuer is configured", () => {
     const mesh = new TestMesh(web + authentication([{ issuer: "b", jwks: keys }, { issuer: "https://a" }]));
-    expect(mesh.proxy(self).view.call(wantedJwks)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
+    expect(mesh.proxy(self).view.call(jwksToFetch)).toEqual([{ issuer: "https://a", jwksUri: "" }]);
     expect(filterOf(mesh).providers["origins-1"]).toMatchObject({
       issuer: "https://a",
       localJwks: { inlineString: unverifiableJwks },
@@ -115,7 +115,7 @@ describe("key sets by URI", () => {
       httpUri: { uri: source.jwksUri, cluster: "outbound|443||keys.example.com", timeout: "5s" },
       cacheDuration: "300s",
     });
-    expect([mesh.proxy(self).view.call(wantedJwks), unavailableIn(mesh)]).toEqual([[], []]);
+    expect([mesh.proxy(self).view.call(jwksToFetch), unavailableIn(mesh)]).toEqual([[], []]);
   });
 
   it("are always fetched by the proxy in envoy mode", () => {

@@ -7,7 +7,7 @@ import {
   workloadEntries,
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
-import { features, hostWithin, isWildcard } from "@istiod/push-context";
+import { features, isSubsetOfHost, isWildcard } from "@istiod/push-context";
 import { hasLabels, kubernetesServicesByName } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { type DestinationHost, destinationHost, explainMissingHost } from "../../destination-hosts.js";
@@ -53,8 +53,8 @@ const isAnyServiceWithin = query("isAnyServiceWithin", (q, wildcard: string): bo
   const hostOf = (key: string): string =>
     `${key.slice(key.indexOf("/") + 1)}.${key.slice(0, key.indexOf("/"))}.svc.${domain}`;
   return (
-    q.keys(kubernetesServicesByName).some((key) => hostWithin(hostOf(key), wildcard)) ||
-    q.keys(serviceEntriesByHost).some((host) => hostWithin(host, wildcard))
+    q.keys(kubernetesServicesByName).some((key) => isSubsetOfHost(hostOf(key), wildcard)) ||
+    q.keys(serviceEntriesByHost).some((host) => isSubsetOfHost(host, wildcard))
   );
 });
 

@@ -11,7 +11,7 @@ import {
   ClientTLSSettings_TLSmode as TlsMode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { peerModesOf, resolveHost } from "@istiod/push-context";
+import { workloadPeerModes, resolveHost } from "@istiod/push-context";
 import { discoverySettings, service, servicesByHostname } from "@istiod/service-discovery";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { workloadsWith } from "../../workloads.js";
@@ -127,7 +127,7 @@ function checkTlsSettings(
     const found = q.call(service, key);
     if (found?.selector === undefined || found.registry !== "Kubernetes") continue;
     for (const workload of workloadsWith(q, found.namespace, { ...found.selector, ...subset })) {
-      const modes = q.call(peerModesOf, { namespace: workload.namespace, labels: workload.labels });
+      const modes = q.call(workloadPeerModes, { namespace: workload.namespace, labels: workload.labels });
       const mode = (port === undefined ? undefined : modes.ports[port]) ?? modes.mode;
       const rejected = mutual ? mode === "DISABLE" : mode === "STRICT";
       if (!rejected) continue;

@@ -10,7 +10,7 @@ import {
 } from "@istiod/config-schema";
 import { index, query, type QueryContext } from "@istiod/incremental";
 import type { HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { mergeServers, type RefusedServer } from "@istiod/push-context";
+import { mergeServers, type RejectedServer } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 
 export const gatewayAnalyzer: Analyzer = {
@@ -27,11 +27,11 @@ function selectorKey(selector: Readonly<Record<string, string>>): string {
 }
 
 /** The servers that are left out where the gateways of one selector are merged, oldest first. */
-const refusedServers = query("analysis.refusedServers", (q, selector: string): readonly RefusedServer[] => {
+const rejectedServers = query("analysis.rejectedServers", (q, selector: string): readonly RejectedServer[] => {
   const merged = [...q.read(gatewaysBySelector, selector)].sort(byAge);
   return mergeServers(
     merged.map(({ namespace, name, spec }) => ({ namespace, name, servers: spec.servers, listenOn: (port) => [port] })),
-  ).refused;
+  ).rejected;
 });
 
 function byAge(a: GatewayObject, b: GatewayObject): number {
@@ -41,10 +41,12 @@ function byAge(a: GatewayObject, b: GatewayObject): number {
 }
 
 function checkServers({ namespace, name, spec }: GatewayObject, { q, report }: AnalysisContext): void {
-  for (const { gateway, index: at, reason, winner } of q.call(refusedServers, selectorKey(spec.selector))) {
-    if (gateway !== `${namespace}/${name}` || winner === undefined) continue;
+  for (const { gateway, index: at, reason, conflictsWith } of q.call(rejectedServers, selectorKey(spec.selector))) {
+    if (gateway !== `${namespace}/${name}` || conflictsWith === undefined) continue;
     const by =
-      winner.gateway === gateway ? `servers[${winner.index}]` : `servers[${winner.index}] of Gateway ${winner.gateway}`;
+      conflictsWith.gateway === gateway
+        ? `servers[${conflictsWith.index}]`
+        : `servers[${conflictsWith.index}] of Gateway ${conflictsWith.gateway}`;
     report("MESH0012", ["spec", "servers", at], `the server is left out: ${reason}; it is overridden by ${by}`);
   }
 }

@@ -1,5 +1,5 @@
 import { requestAuthenticationKind, requestAuthentications } from "@istiod/config-schema";
-import { unavailableKeys } from "@istiod/push-context";
+import { missingJwks } from "@istiod/push-context";
 import { type Analyzer, rule } from "../../analyzer.js";
 
 export const keySetAnalyzer: Analyzer = {
@@ -11,7 +11,7 @@ export const keySetAnalyzer: Analyzer = {
       for (const {
         index,
         rule: { issuer, jwksUri },
-      } of q.call(unavailableKeys, key)) {
+      } of q.call(missingJwks, key)) {
         const cause =
           jwksUri === ""
             ? "the rule has neither jwks nor jwksUri, and keys are not discovered from the issuer yet"

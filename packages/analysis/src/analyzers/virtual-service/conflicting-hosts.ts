@@ -6,7 +6,7 @@ import {
   virtualServices,
 } from "@istiod/config-schema";
 import { index, type QueryContext } from "@istiod/incremental";
-import { features, hostsMeet, isWildcard, meshGateway, resolveHost } from "@istiod/push-context";
+import { features, hostsOverlap, isWildcard, meshGateway, resolveHost } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { listNames } from "../../messages.js";
 
@@ -76,7 +76,7 @@ function conflicts(
 
 function overlapping(q: QueryContext, reach: Reach, hostname: string, domain: string): readonly VirtualServiceObject[] {
   const meets = (bucket: string): boolean =>
-    bucket.startsWith(`${reach} `) && hostsMeet(hostOfBucket(bucket.slice(reach.length + 1), domain), hostname);
+    bucket.startsWith(`${reach} `) && hostsOverlap(hostOfBucket(bucket.slice(reach.length + 1), domain), hostname);
   if (isWildcard(hostname))
     return q
       .keys(byHost)

@@ -8,7 +8,7 @@ import {
 } from "@istiod/config-schema";
 import { nearestNames } from "@istiod/settings";
 import { query, type QueryContext } from "@istiod/incremental";
-import { hostsForNamespace, hostsMeet, meshGateway } from "@istiod/push-context";
+import { hostsForNamespace, hostsOverlap, meshGateway } from "@istiod/push-context";
 import { type AnalysisContext, type Analyzer, rule } from "../../analyzer.js";
 import { listNames, quotedNearest } from "../../messages.js";
 
@@ -43,7 +43,7 @@ function checkGateways({ namespace, spec }: VirtualServiceObject, { q, report }:
         `referenced gateway ${JSON.stringify(name)} not found: there is no Gateway ${key}${nearestGateways(q, name, namespace)}`,
       );
     const served = hostsForNamespace(hosts ?? [], namespace);
-    if (spec.hosts.some((host) => served.some((pattern) => hostsMeet(pattern, host)))) continue;
+    if (spec.hosts.some((host) => served.some((pattern) => hostsOverlap(pattern, host)))) continue;
     const offered =
       hosts === undefined ? "which does not exist" : `which has ${hosts.length === 0 ? "no hosts" : listNames(hosts)}`;
     report(

@@ -10,7 +10,7 @@ import {
   inboundDestinationRuleFor,
   mesh,
   overlayPolicy,
-  policyOfPort,
+  portPolicy,
   scopeOf,
   serviceInScope,
   sidecarSpec,
@@ -108,7 +108,7 @@ function inboundPolicy(
 ): TrafficPolicy | undefined {
   const policy = withMeshDefaults(
     q.call(clusterDefaults).trafficPolicy,
-    policyOfPort(rule?.spec.trafficPolicy, servicePort),
+    portPolicy(rule?.spec.trafficPolicy, servicePort),
   );
   const connectionPool = sidecarConnectionPool(q, port);
   if (connectionPool === undefined) return policy;

@@ -5,12 +5,12 @@ import { encodeMessageField, joinEncoded } from "@istiod/protobuf-wire";
 import {
   type ConsolidatedRule,
   destinationRuleFor,
-  policyOfPort,
-  policyOfSubset,
+  portPolicy,
+  subsetPolicy,
   type ScopedService,
   scopedService,
   serviceMutualTlsMode,
-  subsetNamed,
+  findSubset,
   withMeshDefaults,
 } from "@istiod/push-context";
 import { type Resource, resource } from "@istiod/resources";
@@ -54,7 +54,7 @@ export const outboundCluster = query("outboundCluster", (q, ref: OutboundCluster
   const port = service && portNumbered(service, ref.port);
   if (service === undefined || port === undefined) return undefined;
   const rule = q.call(destinationRuleFor, { host: service.hostname, serviceNamespace: service.namespace });
-  const subset = subsetNamed(rule?.spec, ref.subset);
+  const subset = findSubset(rule?.spec, ref.subset);
   if (ref.subset !== "" && subset === undefined) return undefined;
   const target: ClusterTarget = { ref, service, port, rule, subset };
   const ofService = discoveryTypeOf(q, service);
@@ -76,10 +76,10 @@ function buildCluster(q: QueryContext, target: ClusterTarget, ofService: Cluster
   const { ref, service, port, rule, subset } = target;
   const destinationPolicy = withMeshDefaults(
     q.call(clusterDefaults).trafficPolicy,
-    policyOfPort(rule?.spec.trafficPolicy, port.number),
+    portPolicy(rule?.spec.trafficPolicy, port.number),
   );
   const policy =
-    subset === undefined ? destinationPolicy : policyOfSubset(destinationPolicy, subset.trafficPolicy, port.number);
+    subset === undefined ? destinationPolicy : subsetPolicy(destinationPolicy, subset.trafficPolicy, port.number);
   const type =
     subset === undefined
       ? ofService

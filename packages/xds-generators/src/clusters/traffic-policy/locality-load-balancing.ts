@@ -32,7 +32,7 @@ export function applyLocalitySetting(
     return;
   }
   const setting = chosen?.kind === "locality" ? chosen.setting : undefined;
-  const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forced);
+  const failsOver = detectsOutliers || (chosen?.kind === "locality" && chosen.forceFailover);
   const explicit = failsOver && ((setting?.failover.length ?? 0) > 0 || (setting?.failoverPriority.length ?? 0) > 0);
   if (q.call(clusterDefaults).localityWeightedLb || explicit || (setting?.distribute.length ?? 0) > 0) {
     commonLb.localityConfigSpecifier = {

@@ -38,7 +38,7 @@ export function applyLocalityPreference<M extends Weighted>(
   }
   const { distribute, failoverPriority, failover } = chosen.setting;
   if (distribute.length > 0) return applyDistribution(q.ask(locality), groups, distribute);
-  if (!detectsOutliers && !chosen.forced) return groups;
+  if (!detectsOutliers && !chosen.forceFailover) return groups;
   const explicit = failoverPriority.length > 0 && failover.length === 0;
   return explicit
     ? prioritizeIfLabelled(failoverPriority)

@@ -1,6 +1,6 @@
 import { isIPv6 } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
-import { features, proxylessGrpc } from "@istiod/push-context";
+import { features, isProxylessGrpc } from "@istiod/push-context";
 import { acceptsTunnels, type Endpoint, ISTIO_MUTUAL_TLS_MODE } from "@istiod/service-discovery";
 import { opensTunnels } from "../../hbone.js";
 import { connectOriginate } from "../../resource-names.js";
@@ -16,7 +16,7 @@ const waypointController = "istio.io-mesh-controller";
 export function usesHbone(q: QueryContext, endpoint: Endpoint): boolean {
   const accepted = endpoint.labels[managedLabel] === waypointController || acceptsTunnels(q, endpoint);
   if (!accepted || (endpoint.tlsMode === ISTIO_MUTUAL_TLS_MODE && !features.preferHbone(q))) return false;
-  return opensTunnels(q) && !q.ask(proxylessGrpc);
+  return opensTunnels(q) && !q.ask(isProxylessGrpc);
 }
 
 /** Returns the address of an endpoint that is reached through HBONE: the internal listener that opens tunnels. */

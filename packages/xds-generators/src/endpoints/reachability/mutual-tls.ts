@@ -4,7 +4,7 @@ import {
   type DestinationRule,
   type TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { modeOfPort, type PeerModes, peerModesIn, subsetNamed } from "@istiod/push-context";
+import { modeOfPort, type PeerModes, namespacePeerModes, findSubset } from "@istiod/push-context";
 import { type Endpoint, ISTIO_MUTUAL_TLS_MODE, type Labels } from "@istiod/service-discovery";
 import type { EndpointTarget } from "../endpoint-target.js";
 
@@ -23,7 +23,7 @@ export function mutualTlsPredicate(
   const modesIn = new Map<string, (labels: Labels) => PeerModes>();
   return ({ tlsMode, namespace, labels, port }) => {
     if (tlsMode !== ISTIO_MUTUAL_TLS_MODE) return false;
-    const modesOf = modesIn.get(namespace) ?? peerModesIn(q, namespace);
+    const modesOf = modesIn.get(namespace) ?? namespacePeerModes(q, namespace);
     modesIn.set(namespace, modesOf);
     return modeOfPort(modesOf(labels), port) !== "DISABLE";
   };
@@ -38,7 +38,7 @@ function tlsModeOfRule(
   subset: string,
   port: number,
 ): ClientTLSSettings_TLSmode | undefined {
-  const own = subset === "" ? undefined : subsetNamed(rule, subset);
+  const own = subset === "" ? undefined : findSubset(rule, subset);
   if (subset !== "" && own === undefined) return undefined;
   return tlsModeOfPolicy(own?.trafficPolicy, port) ?? tlsModeOfPolicy(rule?.trafficPolicy, port);
 }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { askMetadata, cluster, features, inCluster, policyOfSubset, subsetNamed } from "@istiod/push-context";
+import { askMetadata, cluster, features, inCluster, subsetPolicy, findSubset } from "@istiod/push-context";
 import {
   type Endpoint,
   type GatewayForm,
@@ -74,7 +74,7 @@ function sendsUnhealthyEndpoints(
 ): boolean {
   if (forcesUnhealthyEndpoints(q, service)) return true;
   if (!supportsUnhealthyEndpoints(q, service)) return false;
-  const policy = policyOfSubset(rule?.trafficPolicy, subsetNamed(rule, subset)?.trafficPolicy, port.number);
+  const policy = subsetPolicy(rule?.trafficPolicy, findSubset(rule, subset)?.trafficPolicy, port.number);
   return (policy?.outlierDetection?.minHealthPercent ?? 0) <= 0;
 }
 
@@ -99,5 +99,5 @@ function visibilityFilter(
 }
 
 function subsetLabels(rule: DestinationRule | undefined, subset: string): Labels {
-  return subset === "" ? {} : (subsetNamed(rule, subset)?.labels ?? {});
+  return subset === "" ? {} : (findSubset(rule, subset)?.labels ?? {});
 }

@@ -1,5 +1,12 @@
 import type { QueryContext } from "@istiod/incremental";
-import { type BoundServer, hostWithin, scopedService, scopeOf, scopeServices, subsetsOf } from "@istiod/push-context";
+import {
+  type BoundServer,
+  isSubsetOfHost,
+  scopedService,
+  scopeOf,
+  scopeServices,
+  subsetsOf,
+} from "@istiod/push-context";
 import { sniDnatClusterName } from "../../resource-names.js";
 import { tcpStatsFilters } from "../../telemetry/stats-filters.js";
 import { outboundStatPrefix, type TcpProxyPlan } from "../tcp/tcp-proxy-plan.js";
@@ -17,7 +24,7 @@ export function autoPassthroughChains(q: QueryContext, server: BoundServer): rea
     if (
       service === undefined ||
       service.meshExternal ||
-      !server.sniHosts.some((host) => hostWithin(service.hostname, host))
+      !server.sniHosts.some((host) => isSubsetOfHost(service.hostname, host))
     )
       return [];
     const rule = { host: service.hostname, serviceNamespace: service.namespace };

@@ -1,6 +1,6 @@
 import type { DownstreamTlsContext } from "@istiod/envoy-api/envoy/extensions/transport_sockets/tls/v3/tls";
 import type { QueryContext } from "@istiod/incremental";
-import { type BoundServer, terminatesTcp } from "@istiod/push-context";
+import { type BoundServer, isTcpServerWithTlsTermination } from "@istiod/push-context";
 import type { Filter } from "../../envoy/filters.js";
 import { serverTlsContext } from "../../security/tls/server-tls.js";
 import type { ChainMatch } from "../filter-chain-match.js";
@@ -18,7 +18,7 @@ export interface GatewayChain {
 
 /** Returns the TLS context of a server; undefined if it does not terminate TLS. */
 export function tlsContextOf(q: QueryContext, server: BoundServer): DownstreamTlsContext | undefined {
-  return server.tls && serverTlsContext(q, server.tls, terminatesTcp(server) ? "tcp" : "http");
+  return server.tls && serverTlsContext(q, server.tls, isTcpServerWithTlsTermination(server) ? "tcp" : "http");
 }
 
 /** Returns the QUIC TLS context of a server; undefined if it does not terminate TLS. */

@@ -12,8 +12,8 @@ import {
   mergedGateway,
   proxyConfig,
   type ServerGroup,
-  terminatesHttps,
-  unprivileged,
+  isHttpsServerWithTlsTermination,
+  isUnprivileged,
 } from "@istiod/push-context";
 import { type Resource, resource, ResourceSet } from "@istiod/resources";
 import { isHttp, parseProtocol } from "@istiod/service-discovery";
@@ -43,7 +43,7 @@ export const gatewayListeners = query("gatewayListeners", (q): ResourceSet => {
     { readonly binds: readonly string[]; readonly port: number; readonly groups: ServerGroup[] }
   >();
   for (const group of q.call(mergedGateway)?.groups ?? []) {
-    if (group.port < 1024 && q.ask(unprivileged)) continue;
+    if (group.port < 1024 && q.ask(isUnprivileged)) continue;
     const binds = bindsOf(q, group);
     const name = listenerName(binds[0] ?? "", group.port);
     const listener = byName.get(name);
@@ -71,7 +71,7 @@ export const gatewayListenerConflicts = query(
       if (isHttp(parseProtocol(group.protocol))) return [];
       const recorder = new ConflictRecorder();
       for (const server of group.servers)
-        if (!terminatesHttps(server)) gatewayTcpChains(q, server, group.port, sni, recorder);
+        if (!isHttpsServerWithTlsTermination(server)) gatewayTcpChains(q, server, group.port, sni, recorder);
       return listenerName(bindsOf(q, group)[0] ?? "", group.port) === name ? recorder.conflicts : [];
     });
   },
@@ -155,7 +155,7 @@ function filterChain(q: QueryContext, { match, tls, http3, filters }: GatewayCha
 function chainsOf(q: QueryContext, group: ServerGroup, sni: Map<number, SniHostRegistry>): readonly GatewayChain[] {
   if (isHttp(parseProtocol(group.protocol))) return [httpChain(q, group.protocol, group.routeName)];
   return group.servers.flatMap((server) =>
-    terminatesHttps(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
+    isHttpsServerWithTlsTermination(server) ? [httpsChain(q, server)] : gatewayTcpChains(q, server, group.port, sni),
   );
 }
 

@@ -5,8 +5,8 @@ import {
   type BoundServer,
   features,
   hostsForNamespace,
-  hostsMeet,
-  passesTlsThrough,
+  hostsOverlap,
+  isPassThroughServer,
   scopeOf,
   virtualServicesForGateway,
 } from "@istiod/push-context";
@@ -32,7 +32,7 @@ export function gatewayTcpChains(
   sni: Map<number, SniHostRegistry>,
   recorder?: ConflictRecorder,
 ): readonly GatewayChain[] {
-  if (server.tls !== undefined && passesTlsThrough(server)) {
+  if (server.tls !== undefined && isPassThroughServer(server)) {
     if (server.tls.mode === Mode.AUTO_PASSTHROUGH) return autoPassthroughChains(q, server);
     return passthroughChains(q, server, registryOfPort(sni, port), recorder);
   }
@@ -108,7 +108,7 @@ function boundRoutes(q: QueryContext, server: BoundServer): readonly TcpAndTlsRo
   return [...new Set(q.call(virtualServicesForGateway, server.gateway))].flatMap((key) => {
     const routes = q.call(tcpAndTlsRoutes, key);
     const served = hostsForNamespace(server.hosts, splitKey(key)[0]);
-    return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsMeet(own, host)))
+    return routes !== undefined && routes.hosts.some((host) => served.some((own) => hostsOverlap(own, host)))
       ? [routes]
       : [];
   });

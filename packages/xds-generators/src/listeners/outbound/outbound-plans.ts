@@ -13,7 +13,7 @@ import {
   scopeKey,
   type ScopeListener,
   type ScopeRef,
-  servicesOf,
+  listenerServices,
 } from "@istiod/push-context";
 import { type Endpoint, inlineEndpoints, isTcp, isUndeclared, parseProtocol } from "@istiod/service-discovery";
 import { unixPrefix } from "../../envoy/address.js";
@@ -108,7 +108,7 @@ function addEgressPort(
   port: ListenerPort,
 ): void {
   if (!isBindable(q, binding, port)) return;
-  for (const scoped of q.call(servicesOf, at)) {
+  for (const scoped of q.call(listenerServices, at)) {
     const service = q.call(scopedService, scoped);
     if (service !== undefined && service.resolution !== "Alias")
       planner.add({ at, scoped, service, port, declared: true, ...binding });

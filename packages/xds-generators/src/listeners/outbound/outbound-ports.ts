@@ -8,7 +8,7 @@ import {
   scopeKey,
   type ScopeListener,
   type ScopeRef,
-  servicesOf,
+  listenerServices,
 } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 
@@ -53,7 +53,7 @@ const servicesByPort = query(
   "servicesByPort",
   (q, at: ScopeListener): Readonly<Record<number, readonly ServiceAtPort[]>> => {
     const out: Record<number, ServiceAtPort[]> = {};
-    for (const scoped of q.call(servicesOf, at)) {
+    for (const scoped of q.call(listenerServices, at)) {
       const service = q.call(scopedService, scoped);
       // Aliases have no listeners of their own.
       if (service === undefined || service.resolution === "Alias") continue;

@@ -1,6 +1,12 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import type { TCPRoute, TLSRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { hostsMeet, listenerKey, type ScopeListener, virtualService, virtualServicesOf } from "@istiod/push-context";
+import {
+  hostsOverlap,
+  listenerKey,
+  type ScopeListener,
+  virtualService,
+  listenerVirtualServices,
+} from "@istiod/push-context";
 
 /** The TCP and TLS routes of a VirtualService. */
 export interface TcpAndTlsRoutes {
@@ -20,13 +26,13 @@ export const tcpAndTlsRoutes = query("tcpAndTlsRoutes", (q, key: string): TcpAnd
 
 /** Returns the TCP and TLS routes for a host, in order of precedence. */
 export function tcpAndTlsRoutesFor(q: QueryContext, at: ScopeListener, hostname: string): readonly TcpAndTlsRoutes[] {
-  return q.call(tcpAndTlsVirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsMeet(host, hostname)));
+  return q.call(tcpAndTlsVirtualServices, at).filter(({ hosts }) => hosts.some((host) => hostsOverlap(host, hostname)));
 }
 
 /** The VirtualServices of an egress listener with TCP or TLS routes, in order of precedence. */
 const tcpAndTlsVirtualServices = query(
   "tcpAndTlsVirtualServices",
   (q, at: ScopeListener): readonly TcpAndTlsRoutes[] =>
-    q.call(virtualServicesOf, at).flatMap((key) => q.call(tcpAndTlsRoutes, key) ?? []),
+    q.call(listenerVirtualServices, at).flatMap((key) => q.call(tcpAndTlsRoutes, key) ?? []),
   { key: listenerKey },
 );

@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/extensions/filters/network/tcp_proxy/v3/tcp_proxy";
 import type { QueryContext } from "@istiod/incremental";
 import type { DestinationRule } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { destinationRuleFor, features, hasExtension, type ListenerClass, subsetNamed } from "@istiod/push-context";
+import { destinationRuleFor, features, hasExtension, type ListenerClass, findSubset } from "@istiod/push-context";
 import type { Protocol } from "@istiod/service-discovery";
 import { packAny } from "../../envoy/any.js";
 import { duration } from "../../envoy/duration.js";
@@ -62,8 +62,7 @@ export function tcpProxyFromPlan(q: QueryContext, listener: ListenerClass, plan:
   });
   if (rule === undefined) return proxy;
   if (hashesSourceIp(rule, plan.subset)) proxy.hashPolicy = [sourceIpHashPolicy];
-  const tunnel =
-    plan.subset === "" ? rule.trafficPolicy?.tunnel : subsetNamed(rule, plan.subset)?.trafficPolicy?.tunnel;
+  const tunnel = plan.subset === "" ? rule.trafficPolicy?.tunnel : findSubset(rule, plan.subset)?.trafficPolicy?.tunnel;
   if (plan.tunnels && tunnel !== undefined) {
     const host = tunnel.targetHost.includes(":") ? `[${tunnel.targetHost}]` : tunnel.targetHost;
     proxy.tunnelingConfig = create(TcpProxySchema, {
@@ -79,7 +78,7 @@ const [sourceIpHashPolicy] = create(TcpProxySchema, {
 
 /** Reports whether connections are balanced by source IP. A subset's own load balancer takes precedence. */
 function hashesSourceIp(rule: DestinationRule, subset: string): boolean {
-  const own = subsetNamed(rule, subset)?.trafficPolicy?.loadBalancer;
+  const own = findSubset(rule, subset)?.trafficPolicy?.loadBalancer;
   const { lbPolicy } = own ?? rule.trafficPolicy?.loadBalancer ?? {};
   return (
     lbPolicy?.case === "consistentHash" && lbPolicy.value.hashKey.case === "useSourceIp" && lbPolicy.value.hashKey.value

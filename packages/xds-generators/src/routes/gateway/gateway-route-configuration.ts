@@ -1,6 +1,6 @@
 import { VirtualHost_TlsRequirementType as TlsRequirement } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import { query } from "@istiod/incremental";
-import { proxylessGrpc, serversOfRoute } from "@istiod/push-context";
+import { isProxylessGrpc, serversOfRoute } from "@istiod/push-context";
 import type { Resource } from "@istiod/resources";
 import { maxDirectResponseBytes, newRouteConfiguration } from "../route-configuration.js";
 import { sessionConfig, statefulSessionFilter } from "../route/stateful-session.js";
@@ -23,7 +23,7 @@ export const gatewayRouteConfiguration = query("gatewayRouteConfiguration", (q, 
       ? [encodeVirtualHost({ name: `blackhole:${server.port.number}`, domains: ["*"] })]
       : hosts.map((host) => q.call(gatewayVirtualHost, host));
   return newRouteConfiguration(
-    { name, ignorePortInHostMatching: !q.ask(proxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
+    { name, ignorePortInHostMatching: !q.ask(isProxylessGrpc), maxDirectResponseBodySizeBytes: maxDirectResponseBytes },
     virtualHosts,
   );
 });

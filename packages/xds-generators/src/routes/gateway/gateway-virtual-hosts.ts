@@ -2,7 +2,7 @@ import { query } from "@istiod/incremental";
 import {
   type BoundServer,
   bySpecificity,
-  commonHosts,
+  intersectHosts,
   features,
   hostsForNamespace,
   isExportedTo,
@@ -53,7 +53,7 @@ export const gatewayVirtualHosts = query(
       for (const virtualService of q.call(virtualServicesForGateway, server.gateway)) {
         const header = q.call(virtualServiceHeader, virtualService);
         const hosts =
-          header === undefined ? [] : commonHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
+          header === undefined ? [] : intersectHosts(hostsForNamespace(server.hosts, header.namespace), header.hosts);
         const id = `${server.gateway} ${virtualService}`;
         const target = { virtualService, port: server.port.number, gateway: server.gateway };
         if (hosts.length === 0 || (!requests.has(id) && !q.call(hasRoutes, target))) {

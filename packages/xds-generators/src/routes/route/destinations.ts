@@ -4,7 +4,7 @@ import type {
   TrafficPolicy,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { destinationRuleFor, type RouteSemantics, subsetNamed } from "@istiod/push-context";
+import { destinationRuleFor, type RouteSemantics, findSubset } from "@istiod/push-context";
 import type { Service } from "@istiod/service-discovery";
 import { outboundClusterName } from "../../resource-names.js";
 import { type SessionKey, sessionKeyOf } from "./stateful-session.js";
@@ -71,7 +71,7 @@ export function destinationHash(
     return undefined;
   }
   const rule = q.call(destinationRuleFor, { host, serviceNamespace: traits.hashNamespace })?.spec;
-  const ofSubset = subsetNamed(rule, subset)?.trafficPolicy;
+  const ofSubset = findSubset(rule, subset)?.trafficPolicy;
   return (
     portHash(ofSubset, port?.number) ??
     policyHash(ofSubset) ??

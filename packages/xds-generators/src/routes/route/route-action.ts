@@ -10,7 +10,7 @@ import {
 } from "@istiod/envoy-api/envoy/config/route/v3/route_components";
 import type { QueryContext } from "@istiod/incremental";
 import type { HTTPRoute, HTTPRouteDestination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { mesh, proxyConfig, proxylessGrpc } from "@istiod/push-context";
+import { mesh, proxyConfig, isProxylessGrpc } from "@istiod/push-context";
 import { clusterNameOf, type DestinationContext, destinationHash } from "./destinations.js";
 import { hashPolicy } from "./hash-policy.js";
 import { headerOperations } from "./header-operations.js";
@@ -31,7 +31,7 @@ export function setForwardingAction(
   context: DestinationContext,
 ): void {
   const action = create(RouteActionSchema);
-  setTimeouts(action, route.timeout, q.ask(proxylessGrpc));
+  setTimeouts(action, route.timeout, q.ask(isProxylessGrpc));
   if (context.semantics === "gateway-api") {
     action.clusterNotFoundResponseCode = RouteAction_ClusterNotFoundResponseCode.INTERNAL_SERVER_ERROR;
   }

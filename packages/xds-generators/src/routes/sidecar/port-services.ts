@@ -1,5 +1,5 @@
 import { query } from "@istiod/incremental";
-import { listenerKey, scopedAliases, scopedService, type ScopeListener, servicesOf } from "@istiod/push-context";
+import { listenerKey, scopedAliases, scopedService, type ScopeListener, listenerServices } from "@istiod/push-context";
 import { isHttpOrDetected, portNumbered } from "@istiod/service-discovery";
 
 /** A port of an egress listener; 0: all ports. */
@@ -30,7 +30,7 @@ export const portServices = query(
   "portServices",
   (q, { port, ...at }: EgressPort): readonly PortService[] => {
     const out = new Map<string, PortService>();
-    for (const scoped of q.call(servicesOf, at)) {
+    for (const scoped of q.call(listenerServices, at)) {
       const found = q.call(scopedService, scoped);
       const only = found && port !== 0 ? portNumbered(found, port) : undefined;
       if (found === undefined || (port !== 0 && only === undefined)) {

@@ -1,5 +1,5 @@
 import { query, type QueryContext, structurallyEqual } from "@istiod/incremental";
-import { proxylessGrpc, type ScopeRef } from "@istiod/push-context";
+import { isProxylessGrpc, type ScopeRef } from "@istiod/push-context";
 import { bracketed, type Domains, hostPort, serviceDomains } from "../domains.js";
 import type { DestinationTraits } from "../route/destinations.js";
 import type { VirtualHostRequest } from "../virtual-host.js";
@@ -157,7 +157,7 @@ function domainsOf(
 ): Domains {
   if (host.service === undefined) {
     const named = bracketed(host.hostname);
-    return { all: q.ask(proxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], alternates: [] };
+    return { all: q.ask(isProxylessGrpc) ? [named, hostPort(host.hostname, host.port)] : [named], alternates: [] };
   }
   const { service, aliases } = host.service;
   return q.call(serviceDomains, {
@@ -174,7 +174,7 @@ function domainsOf(
  * proxy, which serves all ports.
  */
 function appendsPorts(q: QueryContext, listenerPort: number): boolean {
-  return listenerPort === 0 || q.ask(proxylessGrpc);
+  return listenerPort === 0 || q.ask(isProxylessGrpc);
 }
 
 function isLocal({ hostname, aliases }: PortService, namespace: string): boolean {

@@ -1,13 +1,13 @@
 import { query, type QueryContext } from "@istiod/incremental";
 import {
-  hostsMeet,
+  hostsOverlap,
   inNamespace,
   isWildcard,
   meshGateway,
   mostSpecificVirtualService,
   type VirtualServiceHeader,
   virtualServiceHeader,
-  virtualServicesOf,
+  listenerVirtualServices,
 } from "@istiod/push-context";
 import { hostPort } from "../domains.js";
 import { hasRoutes } from "../route/virtual-service-routes.js";
@@ -54,7 +54,7 @@ export const virtualHostPlan = query(
     const wildcards = [...remaining.keys()].filter(isWildcard);
     const plan = new PlanBuilder();
     const routed: PortService[] = [];
-    for (const key of q.call(virtualServicesOf, { scope: at.scope, listener: at.listener })) {
+    for (const key of q.call(listenerVirtualServices, { scope: at.scope, listener: at.listener })) {
       const header = q.call(virtualServiceHeader, key);
       if (
         header === undefined ||
@@ -132,7 +132,7 @@ function appliesToPort(
     const name = host.toLowerCase();
     return (
       services.has(name) ||
-      (isWildcard(name) ? [...services.keys()] : wildcards).some((other) => hostsMeet(name, other))
+      (isWildcard(name) ? [...services.keys()] : wildcards).some((other) => hostsOverlap(name, other))
     );
   });
 }
@@ -159,7 +159,7 @@ function matchHosts(
   }
   for (const host of hosts.filter(isWildcard).map((wildcard) => wildcard.toLowerCase())) {
     const covered =
-      semantics === "gateway-api" ? [] : [...services.values()].filter(({ hostname }) => hostsMeet(hostname, host));
+      semantics === "gateway-api" ? [] : [...services.values()].filter(({ hostname }) => hostsOverlap(hostname, host));
     if (covered.length === 0) {
       others.push(host);
     }

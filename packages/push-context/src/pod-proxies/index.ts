@@ -1,1 +1,0 @@
-export { podProxies, podProxy, proxyNamed } from "./pod-proxies.js";
