@@ -33,7 +33,7 @@ describe.each(suites)("verdicts of $name", ({ name, folder }) => {
         const errors = outcomes
           .flatMap((o) => (o.outcome === "ignored" ? [] : o.issues))
           .filter((i) => i.severity === "error");
-        const refused = outcomes.some((o) => o.outcome === "refused");
+        const refused = outcomes.some((o) => o.outcome === "rejected");
         if (outcomes.some((o) => o.outcome === "ignored"))
           wrong.push(`${relative(folder, file)}: ${JSON.stringify(object).slice(0, 200)}: ignored`);
         else if (refused !== (expected !== undefined))

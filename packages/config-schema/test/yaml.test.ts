@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { readPlainly } from "../src/yaml/plain-yaml.js";
+import { parsePlainYaml } from "../src/yaml/plain-yaml.js";
 import { parseWithPositions, parseYaml, splitDocuments } from "../src/yaml/yaml.js";
 import { filesBelow, sharedFolder } from "./shared.js";
 
@@ -145,7 +145,7 @@ describe("the two parsers", () => {
     for (const file of documents) {
       for (const document of splitDocuments(readFileSync(file, "utf8")).filter((d) => d.text.length < 10_000)) {
         if (all++ % 4 > 0) continue;
-        const quick = readPlainly(document.text);
+        const quick = parsePlainYaml(document.text);
         if (quick === undefined) continue;
         plain++;
         const slow = JSON.stringify((parseWithPositions(document) as { value: unknown }).value);
@@ -208,7 +208,7 @@ describe("the two parsers", () => {
       fc.property(json, fc.boolean(), (value, flow) => {
         const text = stringify(value, { version: "1.1", ...(flow && { collectionStyle: "flow" as const }) });
         const slow = parseWithPositions({ text, line: 1 });
-        const quick = readPlainly(text);
+        const quick = parsePlainYaml(text);
         if (quick !== undefined && "value" in slow) expect(quick.value).toEqual(slow.value);
       }),
       { numRuns: 500 },
@@ -266,7 +266,7 @@ describe("the two parsers", () => {
     ];
     const differing = words.filter((word) => {
       const slow = parseWithPositions({ text: `a: ${word}`, line: 1 });
-      const quick = readPlainly(`a: ${word}`);
+      const quick = parsePlainYaml(`a: ${word}`);
       return (
         quick !== undefined &&
         !Object.is(JSON.stringify(quick.value), JSON.stringify("value" in slow ? slow.value : slow))

@@ -74,7 +74,7 @@ export function load(s: Scenario): Database<Proxy> {
   for (const document of objectsOf(s)) {
     for (const d of decode(document)) {
       if (d.outcome === "accepted") accepted.push({ kind: d.kind, key: d.key, object: d.object } as LocatedObject);
-      if (d.outcome === "refused") {
+      if (d.outcome === "rejected") {
         const about = d.subject ? `${d.subject.kind} ${d.subject.namespace}/${d.subject.name}` : "an object";
         console.error(
           `${s.name}: ${about} refused: ${d.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ")}`,

@@ -4,8 +4,8 @@ import { record } from "./json.js";
 import type { FieldPath } from "./report.js";
 
 /**
- * Reads the conditions of some types that are false, or partially so, from a status or from those of each parent of a
- * route.
+ * Returns the negative or partially negative conditions of the given types, from a status and from the status of each
+ * parent of a route.
  */
 export function readNegativeConditions({ body }: Manifest, types: readonly string[]): readonly NegativeCondition[] {
   const status = record(body["status"]);

@@ -4,8 +4,8 @@ import { findJsonFaults } from "./json-faults.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
- * Decodes a message from its JSON form. Durations may be in Go's form. Each fault is reported as an error at its own
- * path. Undefined if there is a fault other than unknown fields; these are left out of the message.
+ * Decodes a message from its JSON form, with durations in protobuf's or Go's form. Reports every fault as an error at
+ * its own path. Unknown fields are skipped; returns undefined if there is any other fault.
  */
 export function decodeMessage<D extends DescMessage>(
   schema: D,
@@ -28,7 +28,7 @@ export function decodeMessage<D extends DescMessage>(
   return attempt(schema, rewritten, true).message;
 }
 
-/** Decoding is tried first and its faults looked for only afterwards, as nearly every document is well formed. */
+/** Decodes first and searches for faults only on failure, since nearly every document is well-formed. */
 function attempt<D extends DescMessage>(
   schema: D,
   json: unknown,

@@ -4,32 +4,32 @@ import type { Kind, Manifest } from "../kinds/kind.js";
 import { readNegativeConditions } from "./conditions.js";
 import { record } from "./json.js";
 import { readCreationTimestamp, readEnvelope, readKeys, readManifest, type Envelope } from "./manifest.js";
-import { faultOfUnknownKind } from "./unknown-kind.js";
+import { unknownKindFault } from "./unknown-kind.js";
 import type { FieldPath, Report, IssueCode } from "./report.js";
 
 export interface DecodeOptions {
-  /** ID of the cluster that the documents are from. Default `Kubernetes`, as istiod's own. */
+  /** ID of the cluster that the documents belong to. Default `Kubernetes`, istiod's own. */
   readonly cluster?: string;
-  /** The kinds that are read; others are ignored. Default: all. */
+  /** Kinds to read; others are ignored. Default: all. */
   readonly kinds?: readonly Kind[];
   /**
-   * Objects of Istio's that are labelled as another revision's (`istio.io/rev`) are ignored. Default: empty, all are
-   * read.
+   * Revision of this control plane: Istio's objects that are labelled with another (`istio.io/rev`) are ignored.
+   * Default: empty, all are read.
    */
   readonly revision?: string;
   /**
-   * Accept objects that can be decoded although validation rejects them, so that analysis finds everything at once.
+   * Accepts objects that can be decoded although validation rejects them, so that analysis finds everything at once.
    * Default false.
    */
   readonly acceptInvalid?: boolean;
-  /** Returns the unquoted word that the document's text has at a path, for messages: `y` for true. Default: unknown. */
+  /** Returns the unquoted word in the document's text at a path, for messages: `y` for true. Default: unknown. */
   readonly wordAt?: (path: FieldPath) => string | undefined;
 }
 
-/** The cluster ID of an istiod that is given none. */
+/** Cluster ID of an istiod that is configured with none. */
 const defaultCluster = "Kubernetes";
 
-/** Something that was found wrong, at a path from the root of its document. */
+/** A fault at a path from the root of its document. */
 export interface Issue {
   readonly severity: "error" | "warning";
   readonly path: FieldPath;
@@ -37,7 +37,7 @@ export interface Issue {
   readonly code?: IssueCode;
 }
 
-/** An object that is named, whether or not it could be read. */
+/** The identity of an object, whether or not it could be decoded. */
 export interface Subject {
   readonly group: string;
   readonly kind: string;
@@ -46,7 +46,7 @@ export interface Subject {
   readonly name: string;
 }
 
-/** What became of one object of a document. */
+/** Outcome of decoding one object of a document. */
 export type Decoded =
   | {
       readonly outcome: "accepted";
@@ -58,7 +58,7 @@ export type Decoded =
       readonly path: FieldPath;
     }
   | {
-      readonly outcome: "refused";
+      readonly outcome: "rejected";
       readonly subject?: Subject;
       readonly kind?: Kind;
       readonly key?: string;
@@ -69,14 +69,14 @@ export type Decoded =
       readonly outcome: "ignored";
       readonly kind: string;
       readonly subject?: Subject;
-      /** The reason why it is not read, where its author is likely to expect that it is. */
+      /** The reason why the object is ignored, where its author likely expects otherwise. */
       readonly issues: readonly Issue[];
       readonly path: FieldPath;
     };
 
 /**
- * Decodes and validates one document, as parsed from YAML or JSON. A `List` gives one outcome for each of its items, an
- * empty document none. Never throws for the sake of the document.
+ * Decodes and validates one document, as parsed from YAML or JSON. A `List` yields an outcome for each of its items, an
+ * empty document none. Never throws because of the document.
  */
 export function decode(document: unknown, options: DecodeOptions = {}): readonly Decoded[] {
   return document === null || document === undefined ? [] : decodeAt([], document, options);
@@ -86,7 +86,7 @@ function decodeAt(path: FieldPath, document: unknown, options: DecodeOptions): r
   const issues: Issue[] = [];
   const report = collectAt(path, issues, options);
   const envelope = readEnvelope(document, report);
-  if (envelope === undefined) return [{ outcome: "refused", issues, path }];
+  if (envelope === undefined) return [{ outcome: "rejected", issues, path }];
   const items = envelope.body["items"];
   if (envelope.kind.endsWith("List") && Array.isArray(items)) {
     return items.flatMap((item: unknown, i) => decodeAt([...path, "items", i], withListKind(item, envelope), options));
@@ -101,54 +101,51 @@ function decodeObject(
   report: Report,
   options: DecodeOptions,
 ): Decoded {
-  const named = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
-  if (named === undefined) return unread(path, envelope);
-  const manifest = readManifest(envelope, named.scope, report);
-  if (manifest === undefined) return { outcome: "refused", issues, path };
+  const kind = (options.kinds ?? allKinds).find((k) => k.kind === envelope.kind && k.group === envelope.group);
+  if (kind === undefined) return ignoredKind(path, envelope);
+  const manifest = readManifest(envelope, kind.scope, report);
+  if (manifest === undefined) return { outcome: "rejected", issues, path };
   const { namespace, name } = manifest;
   const subject: Subject = { group: envelope.group, kind: envelope.kind, namespace, name };
   const cluster = options.cluster ?? defaultCluster;
-  const key = named.key({ cluster, namespace, name });
-  const refused: Decoded = { outcome: "refused", subject, kind: named, key, issues, path };
-  if (!named.versions.includes(envelope.version)) {
+  const key = kind.key({ cluster, namespace, name });
+  const rejected: Decoded = { outcome: "rejected", subject, kind, key, issues, path };
+  if (!kind.versions.includes(envelope.version)) {
     report.error(
       ["apiVersion"],
-      `is ${envelope.apiVersion}, expected ${named.versions.map((v) => (named.group === "" ? v : `${named.group}/${v}`)).join(" or ")}`,
+      `is ${envelope.apiVersion}, expected ${kind.versions.map((v) => (kind.group === "" ? v : `${kind.group}/${v}`)).join(" or ")}`,
     );
-    return refused;
+    return rejected;
   }
-  const revision = revisionOf(named, manifest);
+  const revision = revisionOf(kind, manifest);
   if (options.revision && revision !== undefined && revision !== options.revision)
     return { outcome: "ignored", kind: `${envelope.kind} of revision ${revision}`, issues: [], path };
-  if (named.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
-  const content = named.decode(manifest, report);
-  const conditions = named.conditions === undefined ? [] : readNegativeConditions(manifest, named.conditions);
+  if (kind.skip?.(manifest) === true) return { outcome: "ignored", kind: envelope.kind, issues: [], path };
+  const content = kind.decode(manifest, report);
+  const conditions = kind.conditions === undefined ? [] : readNegativeConditions(manifest, kind.conditions);
   const object: ConfigObject<unknown, unknown> = {
     kind: envelope.kind,
     namespace,
     name,
-    labels: readKeys(manifest, "labels", named.labels, report),
-    annotations: readKeys(manifest, "annotations", named.annotations, report),
+    labels: readKeys(manifest, "labels", kind.labels, report),
+    annotations: readKeys(manifest, "annotations", kind.annotations, report),
     creationTimestamp: readCreationTimestamp(manifest, report),
     spec: content?.spec,
     ...(content?.status !== undefined && { status: content.status }),
     ...(conditions.length > 0 && { conditions }),
     cluster,
   };
-  if (content !== undefined && !issues.some((i) => i.severity === "error")) named.validate?.(object, report);
+  if (content !== undefined && !issues.some((i) => i.severity === "error")) kind.validate?.(object, report);
   if (content === undefined || (options.acceptInvalid !== true && issues.some((i) => i.severity === "error")))
-    return refused;
-  return { outcome: "accepted", subject, kind: named, key, object, issues, path };
+    return rejected;
+  return { outcome: "accepted", subject, kind, key, object, issues, path };
 }
 
-/**
- * The outcome for an object of a kind that is not read. It defines nothing, so it takes nothing else of its file with
- * it.
- */
-function unread(path: FieldPath, envelope: Envelope): Decoded {
+/** Returns the outcome for an object of a kind that is not read. It does not affect other objects of its file. */
+function ignoredKind(path: FieldPath, envelope: Envelope): Decoded {
   const fault = allKinds.some((known) => known.kind === envelope.kind && known.group === envelope.group)
     ? undefined
-    : faultOfUnknownKind(envelope);
+    : unknownKindFault(envelope);
   const metadata = record(envelope.body["metadata"]) ?? {};
   const text = (name: string): string => (typeof metadata[name] === "string" ? metadata[name] : "");
   const subject = { group: envelope.group, kind: envelope.kind, namespace: text("namespace"), name: text("name") };
@@ -156,7 +153,7 @@ function unread(path: FieldPath, envelope: Envelope): Decoded {
   return { outcome: "ignored", kind: envelope.kind, subject, issues, path };
 }
 
-/** The only revision that is to read an object; undefined: all are. */
+/** Returns the revision that an object belongs to; undefined if it belongs to all. */
 function revisionOf({ group }: Kind, { body }: Manifest): string | undefined {
   const revision = group.endsWith(".istio.io")
     ? record(record(body["metadata"])?.["labels"])?.["istio.io/rev"]
@@ -173,7 +170,7 @@ function collectAt(at: FieldPath, issues: Issue[], { wordAt }: DecodeOptions): R
   };
 }
 
-/** Items of a typed list, such as `PodList`, may leave out what the list's own kind says. */
+/** Adds kind and version to an item of a typed list, such as `PodList`, which may omit them. */
 function withListKind(item: unknown, list: Envelope): unknown {
   const fields = record(item);
   if (fields === undefined || list.kind === "List" || fields["kind"] !== undefined) return item;

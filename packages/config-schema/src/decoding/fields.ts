@@ -3,103 +3,113 @@ import { quoteHint } from "./quote-hint.js";
 import type { FieldPath, Report } from "./report.js";
 
 /**
- * Reads the fields of a Kubernetes object, whose schema is not generated: each read names a field and the type
- * that is expected there. A field of another type is reported with its path, and reads as absent; so does null.
+ * Typed access to the fields of a Kubernetes object without a generated schema. A field of an unexpected type is
+ * reported with its path and reads as absent. Null reads as absent.
  */
 export class Fields {
+  readonly #fields: Readonly<Record<string, unknown>> | undefined;
+  readonly #path: FieldPath;
+  readonly #report: Report;
+  readonly #describe: (value: unknown) => string;
+
   private constructor(
-    private readonly fields: Readonly<Record<string, unknown>> | undefined,
-    private readonly path: FieldPath,
-    private readonly report: Report,
-    private readonly described: (value: unknown) => string = describe,
-  ) {}
+    fields: Readonly<Record<string, unknown>> | undefined,
+    path: FieldPath,
+    report: Report,
+    describeValue: (value: unknown) => string = describe,
+  ) {
+    this.#fields = fields;
+    this.#path = path;
+    this.#report = report;
+    this.#describe = describeValue;
+  }
 
   static of(body: Readonly<Record<string, unknown>>, report: Report): Fields {
     return new Fields(body, [], report);
   }
 
-  /** Fields whose values are in no message, only what they are. */
+  /** Returns fields whose values never appear in messages, only their types. */
   static secret(body: Readonly<Record<string, unknown>>, report: Report): Fields {
     return new Fields(body, [], report, describeType);
   }
 
-  /** False if these are the fields of an object that is absent. */
+  /** Reports whether the object exists. */
   get present(): boolean {
-    return this.fields !== undefined;
+    return this.#fields !== undefined;
   }
 
   object(name: string): Fields {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     const fields = record(value);
-    if (value !== undefined && fields === undefined) this.wrong(name, value, "a mapping");
-    return new Fields(fields, [...this.path, name], this.report, this.described);
+    if (value !== undefined && fields === undefined) this.#reportType(name, value, "a mapping");
+    return new Fields(fields, [...this.#path, name], this.#report, this.#describe);
   }
 
   list(name: string): readonly Fields[] {
-    return this.array(name).flatMap((value, i) => {
+    return this.#array(name).flatMap((value, i) => {
       const fields = record(value);
       if (fields === undefined)
-        this.report.error([...this.path, name, i], `is ${this.described(value)}, expected a mapping`);
-      return fields === undefined ? [] : [new Fields(fields, [...this.path, name, i], this.report, this.described)];
+        this.#report.error([...this.#path, name, i], `is ${this.#describe(value)}, expected a mapping`);
+      return fields === undefined ? [] : [new Fields(fields, [...this.#path, name, i], this.#report, this.#describe)];
     });
   }
 
   string(name: string, absent = ""): string {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     if (value === undefined) return absent;
     if (typeof value === "string") return value === "" ? absent : value;
-    this.noString([...this.path, name], value);
+    this.#reportNoString([...this.#path, name], value);
     return absent;
   }
 
   strings(name: string): readonly string[] {
-    return this.array(name).flatMap((value, i) => {
+    return this.#array(name).flatMap((value, i) => {
       if (typeof value === "string") return [value];
-      this.noString([...this.path, name, i], value);
+      this.#reportNoString([...this.#path, name, i], value);
       return [];
     });
   }
 
   boolean(name: string, absent = false): boolean {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     if (value === undefined) return absent;
     if (typeof value === "boolean") return value;
-    this.wrong(name, value, "true or false");
+    this.#reportType(name, value, "true or false");
     return absent;
   }
 
   /** Reports whether a field is set to anything but null. */
   has(name: string): boolean {
-    return (this.fields?.[name] ?? undefined) !== undefined;
+    return (this.#fields?.[name] ?? undefined) !== undefined;
   }
 
-  /** A whole number; undefined where it is absent. */
+  /** Returns an integer; undefined if absent. */
   integer(name: string): number | undefined {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     if (value === undefined || (typeof value === "number" && Number.isInteger(value))) return value;
-    this.wrong(name, value, "a whole number");
+    this.#reportType(name, value, "a whole number");
     return undefined;
   }
 
-  /** A port number that must be there. */
+  /** Returns a required port number. */
   port(name: string): number {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     if (isPort(value)) return value;
-    this.wrong(name, value, "a port number from 1 to 65535");
+    this.#reportType(name, value, "a port number from 1 to 65535");
     return 0;
   }
 
   stringMap(name: string): Readonly<Record<string, string>> {
     const fields = this.object(name);
-    const entries = Object.entries(fields.fields ?? {}).flatMap(([key, value]): [string, string][] => {
+    const entries = Object.entries(fields.#fields ?? {}).flatMap(([key, value]): [string, string][] => {
       if (typeof value === "string") return [[key, value]];
-      if (value !== null) this.noString([...this.path, name, key], value);
+      if (value !== null) this.#reportNoString([...this.#path, name, key], value);
       return value === null ? [[key, ""]] : [];
     });
     return Object.fromEntries(entries);
   }
 
-  /** A mapping whose values are base64. */
+  /** Returns a mapping with base64 values decoded. */
   bytesMap(name: string): Readonly<Record<string, Uint8Array>> {
     const decoded: Record<string, Uint8Array> = {};
     for (const [key, value] of Object.entries(this.stringMap(name))) {
@@ -107,28 +117,28 @@ export class Fields {
       if (/^[A-Za-z0-9+/]*={0,2}$/.test(compact) && compact.length % 4 === 0)
         decoded[key] = Uint8Array.from(Buffer.from(compact, "base64"));
       else
-        this.report.error(
-          [...this.path, name, key],
+        this.#report.error(
+          [...this.#path, name, key],
           "is not base64, as values of data are (plain text goes under stringData)",
         );
     }
     return decoded;
   }
 
-  /** `{name: value}` or nothing, to be spread into an object with optional fields. */
+  /** Returns `{name: value}`, or an empty object if absent, to be spread into an object with optional fields. */
   optionalString<N extends string>(name: N): { readonly [K in N]?: string } {
     const value = this.string(name);
     return (value === "" ? {} : { [name]: value }) as { readonly [K in N]?: string };
   }
 
   optionalPort<N extends string>(name: N): { readonly [K in N]?: number } {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     return (value === undefined || value === 0 ? {} : { [name]: this.port(name) }) as { readonly [K in N]?: number };
   }
 
-  /** A port's number, or the name of one. */
+  /** Returns the number or the name of a port. */
   optionalPortOrName<N extends string>(name: N): { readonly [K in N]?: number | string } {
-    const value = this.fields?.[name] ?? undefined;
+    const value = this.#fields?.[name] ?? undefined;
     return typeof value === "string" ? this.optionalString(name) : this.optionalPort(name);
   }
 
@@ -139,21 +149,21 @@ export class Fields {
     };
   }
 
-  private array(name: string): readonly unknown[] {
-    const value = this.fields?.[name] ?? undefined;
+  #array(name: string): readonly unknown[] {
+    const value = this.#fields?.[name] ?? undefined;
     if (value === undefined) return [];
     if (Array.isArray(value)) return value;
-    this.wrong(name, value, "a list");
+    this.#reportType(name, value, "a list");
     return [];
   }
 
-  private noString(path: FieldPath, value: unknown): void {
-    const word = this.described === describe ? this.report.wordAt?.(path) : undefined;
-    this.report.error(path, `is ${this.described(value)}, expected a string${quoteHint(value, word)}`);
+  #reportNoString(path: FieldPath, value: unknown): void {
+    const word = this.#describe === describe ? this.#report.wordAt?.(path) : undefined;
+    this.#report.error(path, `is ${this.#describe(value)}, expected a string${quoteHint(value, word)}`);
   }
 
-  private wrong(name: string, value: unknown, expected: string): void {
-    this.report.error([...this.path, name], `is ${this.described(value)}, expected ${expected}`);
+  #reportType(name: string, value: unknown, expected: string): void {
+    this.#report.error([...this.#path, name], `is ${this.#describe(value)}, expected ${expected}`);
   }
 }
 
@@ -161,14 +171,14 @@ function isPort(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value > 0 && value < 65536;
 }
 
-/** What a value is, in words short enough for an error message. */
+/** Describes a value briefly, for error messages. */
 export function describe(value: unknown): string {
   if (typeof value === "object" || value === undefined) return describeType(value);
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** What a value is, without the value. */
+/** Describes the type of a value. */
 function describeType(value: unknown): string {
   if (value === undefined) return "missing";
   if (value === null) return "null";

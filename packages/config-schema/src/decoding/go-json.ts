@@ -2,7 +2,7 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import { parseGoDuration, protobufDuration } from "@istiod/settings";
 import { record } from "./json.js";
 
-/** A message's JSON with durations in Go's form rewritten to protobuf's. What is not well formed is left as it is. */
+/** Rewrites the Go durations of a message's JSON to protobuf's form. Malformed values are unchanged. */
 export function withProtobufDurations(schema: DescMessage, json: unknown): unknown {
   if (schema.typeName === "google.protobuf.Duration") {
     const nanoseconds = typeof json === "string" ? parseGoDuration(json) : undefined;

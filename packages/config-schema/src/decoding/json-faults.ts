@@ -14,15 +14,15 @@ import { quoteHint } from "./quote-hint.js";
 import type { FieldPath } from "./report.js";
 
 export interface JsonFaults {
-  /** A value of another type than its field's. */
+  /** Reports a value of a type that its field does not accept. */
   fault(path: FieldPath, message: string): void;
-  /** A field that the message does not have. */
+  /** Reports a field that the message does not have. */
   unknown(path: FieldPath, message: string): void;
-  /** Returns the unquoted word at a path of the document's text, as {@link Report.wordAt}. */
+  /** Returns the unquoted word at a path of the document's text. See {@link Report.wordAt}. */
   wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }
 
-/** Messages whose JSON form is not an object with a field each. */
+/** Messages whose JSON form is not an object. */
 const expectedForm: Readonly<Record<string, string>> = {
   "google.protobuf.Duration": "a duration such as 1.5s",
   "google.protobuf.Timestamp": "a time such as 2024-01-31T12:00:00Z",
@@ -42,7 +42,7 @@ const expectedForm: Readonly<Record<string, string>> = {
   "google.protobuf.UInt64Value": "an integer of 0 or more",
 };
 
-/** Walks a JSON value beside the message it should be and tells every place where they differ. */
+/** Reports every place where a JSON value does not conform to a message. */
 export function findJsonFaults(schema: DescMessage, json: unknown, found: JsonFaults, path: FieldPath = []): void {
   const form = expectedForm[schema.typeName];
   if (form !== undefined) {

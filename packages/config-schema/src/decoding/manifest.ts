@@ -1,4 +1,4 @@
-import type { KeysRead, Manifest } from "../kinds/kind.js";
+import type { KeySelector, Manifest } from "../kinds/kind.js";
 import { describe } from "./fields.js";
 import { record } from "./json.js";
 import { quoteHint } from "./quote-hint.js";
@@ -12,7 +12,7 @@ export interface Envelope {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a document says it is, or undefined if it was reported as no object at all. */
+/** Reads apiVersion and kind of a document. Returns undefined if it reported that the document is not an object. */
 export function readEnvelope(document: unknown, report: Report): Envelope | undefined {
   const body = record(document);
   if (body === undefined) {
@@ -44,7 +44,7 @@ export function readEnvelope(document: unknown, report: Report): Envelope | unde
   };
 }
 
-/** Namespace and name of an object, or undefined if they were reported as unusable. */
+/** Reads the namespace and name of an object. Returns undefined if it reported them as invalid. */
 export function readManifest(
   envelope: Envelope,
   scope: "namespaced" | "cluster",
@@ -76,11 +76,11 @@ export function readManifest(
   return { apiVersion, kind, body, name, namespace: String(namespace) };
 }
 
-/** The entries of `metadata.labels` or `metadata.annotations` that something reads. */
+/** Returns the entries of `metadata.labels` or `metadata.annotations` that the kind keeps. */
 export function readKeys(
   manifest: Manifest,
   field: "labels" | "annotations",
-  read: KeysRead,
+  read: KeySelector,
   report: Report,
 ): Readonly<Record<string, string>> {
   const value = record(manifest.body["metadata"])?.[field] ?? undefined;
@@ -99,7 +99,7 @@ export function readKeys(
   return kept.length === 0 ? none : Object.fromEntries(kept);
 }
 
-/** Milliseconds since the epoch, 0 where absent. */
+/** Returns the creation time in milliseconds since the Unix epoch; 0 if absent. */
 export function readCreationTimestamp(manifest: Manifest, report: Report): number {
   const value = record(manifest.body["metadata"])?.["creationTimestamp"] ?? undefined;
   if (value === undefined) return 0;

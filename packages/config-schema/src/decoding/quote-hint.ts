@@ -1,12 +1,11 @@
-/** Longest word that is repeated in a message. */
+/** Longest word that a message repeats. */
 const longestShown = 40;
 
 /**
- * Returns advice for a boolean or number where a string is expected, to be put behind the expectation; empty for other
+ * Returns the advice to quote a boolean or number where a string is expected, to append to a message. Empty for other
  * values.
  *
- * @param word The value as the file has it: `y` for true, `1.10` for 1.1. Undefined where it is unknown or must not be
- *   shown.
+ * @param word the value as written in the file: `y` for true, `1.10` for 1.1. Undefined if unknown or secret.
  */
 export function quoteHint(value: unknown, word: string | undefined): string {
   if (typeof value !== "boolean" && typeof value !== "number") return "";

@@ -1,26 +1,23 @@
-/** A place inside a document: field names and list indexes from its root. */
+/** A path in a document: field names and list indexes from its root. */
 export type FieldPath = readonly (string | number)[];
 
 /**
- * The kind of an issue that analysis reports under a code of its own: a route, or a match, that earlier routes leave
- * nothing to; a kind that does not exist, or that is not supported.
+ * Kind of an issue that analysis reports under a code of its own: a route or a match that is unreachable behind earlier
+ * ones; a kind that does not exist or is not supported.
  */
 export type IssueCode = "unreachable-rule" | "ineffective-match" | "unknown-kind" | "unsupported-kind";
 
-/** Takes what is found wrong in one document. */
+/** Receives the faults of one document. */
 export interface Report {
-  /** The object is refused. `message` says what is wrong and what is expected. */
+  /** Reports a fault that rejects the object. `message` says what is wrong and what is expected. */
   error(path: FieldPath, message: string): void;
-  /** The object is accepted, and the user told. */
+  /** Reports a fault that does not reject the object. */
   warning(path: FieldPath, message: string, code?: IssueCode): void;
-  /** Returns the unquoted word that the document's text has at a path, where there is a text: `y` for true. */
+  /** Returns the unquoted word in the document's text at a path: `y` for true. Undefined if there is no text. */
   readonly wordAt?: ((path: FieldPath) => string | undefined) | undefined;
 }
 
-/**
- * `http[2].route[0].weight`: a path as a person reads it. A leading `spec` is left out, as everything of interest is
- * there.
- */
+/** Formats a path as in `http[2].route[0].weight`. A leading `spec` is omitted. */
 export function formatPath(path: FieldPath): string {
   let text = "";
   for (const [i, part] of path.entries()) {

@@ -1,6 +1,6 @@
 import { ScalarType } from "@bufbuild/protobuf";
 
-/** What a value of a scalar type looks like in YAML, for error messages. */
+/** Describes the YAML form of a scalar type, for error messages. */
 export function scalarTypeName(type: ScalarType): string {
   switch (type) {
     case ScalarType.STRING:

@@ -4,7 +4,7 @@ import type { Kind } from "../kinds/kind.js";
 import type { Envelope } from "./manifest.js";
 import type { FieldPath, IssueCode } from "./report.js";
 
-/** The fault of a document whose kind is not read although its author expects it to be. */
+/** A fault of a document whose kind is ignored although its author likely expects otherwise. */
 export interface UnknownKind {
   readonly severity: "error" | "warning";
   readonly path: FieldPath;
@@ -14,7 +14,7 @@ export interface UnknownKind {
 
 const gatewayApi = "gateway.networking.k8s.io";
 
-/** Kinds that Istio reads and this version does not, by group. */
+/** Kinds that Istio reads and istiod does not support yet, by group. */
 const unsupportedKinds: Readonly<Record<string, readonly string[]>> = {
   [gatewayApi]: [
     "BackendTLSPolicy",
@@ -33,7 +33,7 @@ const unsupportedKinds: Readonly<Record<string, readonly string[]>> = {
   "install.istio.io": ["IstioOperator"],
 };
 
-/** Kinds of Kubernetes' core group that istiod has no use for. Any other is taken for a misspelling. */
+/** Kinds of Kubernetes' core group that istiod does not read. Any other is reported as a misspelling. */
 const unusedCoreKinds = new Set([
   "Binding",
   "ComponentStatus",
@@ -48,11 +48,10 @@ const unusedCoreKinds = new Set([
 ]);
 
 /**
- * Returns the fault of a document of a kind that is not among those that are read: a kind or group that is misspelled,
- * or one that Istio reads and this version does not. Undefined for the many kinds of a cluster that do not concern a
- * mesh.
+ * Returns the fault of a document whose kind or group is misspelled, or is read by Istio and not supported yet.
+ * Undefined for the many kinds of a cluster that do not concern a mesh.
  */
-export function faultOfUnknownKind({ kind, group, apiVersion }: Envelope): UnknownKind | undefined {
+export function unknownKindFault({ kind, group, apiVersion }: Envelope): UnknownKind | undefined {
   if (unsupportedKinds[group]?.includes(kind)) {
     const message = `is ${kind}, which is not supported yet: the object has no effect`;
     return { severity: "warning", path: ["kind"], message, code: "unsupported-kind" };
@@ -86,7 +85,7 @@ function unknown(path: FieldPath, message: string): UnknownKind {
   return { severity: "error", path, message, code: "unknown-kind" };
 }
 
-/** Reports whether a group was probably meant to be another: none, one of Istio's, or one that is spelled like it. */
+/** Reports whether a group is likely a misspelling of another: it is empty, one of Istio's, or similar. */
 function isLikelyMeant(group: string, meant: string): boolean {
   return group === "" || group === "istio.io" || group.endsWith(".istio.io") || nearestNames(group, [meant]).length > 0;
 }

@@ -34,7 +34,7 @@ import { wasmPluginKind } from "./istio/wasm-plugin.js";
 import { workloadEntryKind } from "./istio/workload-entry.js";
 import { workloadGroupKind } from "./istio/workload-group.js";
 
-/** The Kubernetes kinds, which every cluster of a mesh has of its own. */
+/** Kubernetes' kinds, which are read from every cluster of a mesh. */
 export const kubernetesKinds: readonly Kind[] = [
   namespaceKind,
   nodeKind,
@@ -47,10 +47,10 @@ export const kubernetesKinds: readonly Kind[] = [
   ...multiClusterKinds(),
 ];
 
-/** Kubernetes' kinds of routing, which are read from the config cluster only. */
+/** Kubernetes' routing kinds, which are read from the config cluster only. */
 export const ingressKinds: readonly Kind[] = [ingressKind, ingressClassKind];
 
-/** Istio's kinds, which are read from the config cluster only; but for WorkloadEntries, which any cluster has. */
+/** Istio's kinds, which are read from the config cluster only, except WorkloadEntries, which every cluster can have. */
 export const istioKinds: readonly Kind[] = [
   virtualServiceKind,
   destinationRuleKind,
@@ -69,15 +69,12 @@ export const istioKinds: readonly Kind[] = [
   trafficExtensionKind,
 ];
 
-/**
- * What is read of the clusters of a mesh that do not hold its configuration
- * (pilot/pkg/serviceregistry/kube/controller/multicluster.go).
- */
+/** Kinds that are read from remote clusters (pilot/pkg/serviceregistry/kube/controller/multicluster.go). */
 export const remoteKinds: readonly Kind[] = [...kubernetesKinds, workloadEntryKind];
 
 export const allKinds: readonly Kind[] = [...kubernetesKinds, ...ingressKinds, ...istioKinds];
 
-/** Kinds that only analysis reads. They configure no proxy. */
+/** Kinds that only analysis reads. They do not configure proxies. */
 export const analysisKinds: readonly Kind[] = [
   deploymentKind,
   mutatingWebhookConfigurationKind,

@@ -1,13 +1,13 @@
 /**
- * The bucket of a host in the indexes by host: a short name (no dot, no `*`) means a service of the object's own
- * namespace, and as the mesh's domain is not known here it is kept as `ns/host`; any other is kept as written.
+ * Returns the bucket of a host in indexes by host. A short name (without `.` and `*`) means a service of the object's
+ * namespace; since the mesh's domain is unknown here, its bucket is `ns/host`. Other hosts are their own bucket.
  */
 export function hostBucket(host: string, namespace: string): string {
   return host.includes(".") || host.includes("*") ? host : `${namespace}/${host}`;
 }
 
 /**
- * The buckets under which objects that name exactly this host can be: itself, and the short form of a service of the
+ * Returns the buckets of objects that name exactly this host: the host itself, and the short form of a service of the
  * mesh's domain.
  */
 export function hostBuckets(hostname: string, domain: string): readonly string[] {

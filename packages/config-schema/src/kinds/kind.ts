@@ -2,16 +2,16 @@ import type { Collection } from "@istiod/incremental";
 import type { ConfigObject } from "../config-object.js";
 import type { Report } from "../decoding/report.js";
 
-/** A key-value map of metadata: which of its keys something reads. */
-export type KeysRead = "all" | ((key: string) => boolean);
+/** Selects the keys of labels or annotations that are kept. */
+export type KeySelector = "all" | ((key: string) => boolean);
 
-/** A document as it was parsed, its envelope already checked. */
+/** A parsed document with a valid envelope. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** The whole document, as JSON values. */
+  /** The whole document as JSON values. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
@@ -20,7 +20,7 @@ interface Content<S, T> {
   readonly status?: T;
 }
 
-/** What a kind's module declares: how to recognise, decode, check and store its objects. */
+/** Declaration of a kind: how its objects are recognized, decoded, validated and stored. */
 export interface KindDeclaration<S, T> {
   readonly kind: string;
   /** API group; empty for Kubernetes' core group. */
@@ -28,20 +28,20 @@ export interface KindDeclaration<S, T> {
   readonly versions: readonly string[];
   readonly scope: "namespaced" | "cluster";
   readonly collection: Collection<ConfigObject<S, T>>;
-  readonly labels: KeysRead;
-  readonly annotations: KeysRead;
-  /** Types of conditions in the status that something reads where they are negative. Default: none. */
+  readonly labels: KeySelector;
+  readonly annotations: KeySelector;
+  /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
   key(object: { readonly cluster: string; readonly namespace: string; readonly name: string }): string;
-  /** The content of a document, or undefined if it was reported as undecodable. */
+  /** Decodes the content of a document. Returns undefined if it reported that it cannot be decoded. */
   decode(manifest: Manifest, report: Report): Content<S, T> | undefined;
-  /** Reports what is wrong with a decoded object: errors set it aside, warnings do not. */
+  /** Validates a decoded object. Errors reject it, warnings do not. */
   validate?(object: ConfigObject<S, T>, report: Report): void;
-  /** True for documents of this kind that nothing reads, such as Helm's release Secrets. */
+  /** Reports whether a document of this kind is never read, such as Helm's release Secrets. */
   skip?(manifest: Manifest): boolean;
 }
 
-/** A kind of any content. The type of the content is known inside its module only. */
+/** A kind with any content. Only the kind's own module knows the type of the content. */
 export type Kind = KindDeclaration<unknown, unknown>;
 
 /** Declares a kind. */

@@ -2,17 +2,17 @@ import type { Kind } from "../kinds/kind.js";
 import type { Issue, Subject } from "../decoding/decode.js";
 import { formatPath, type FieldPath, type IssueCode } from "../decoding/report.js";
 
-/** Something wrong in a file, for a person to mend. */
+/** A fault in a file, for a person to fix. */
 export interface Problem {
   readonly severity: "error" | "warning";
   readonly file: string;
-  /** From 1; 0 where the file as a whole is meant. */
+  /** Line, from 1. 0 if the fault concerns the whole file. */
   readonly line: number;
-  /** The object, where it is known. */
+  /** The object, if it is known. */
   readonly subject?: Subject;
   /** Path from the root of the document. */
   readonly path: FieldPath;
-  /** What is wrong and what is expected. */
+  /** The fault and what is expected instead. */
   readonly message: string;
   readonly code?: IssueCode;
 }
@@ -35,7 +35,7 @@ export function problemOf(
   };
 }
 
-/** `file:line: Kind ns/name: field.path[2].x: what and what is expected`. */
+/** Formats a problem as `file:line: Kind ns/name: field.path[2].x: message`. */
 export function formatProblem(problem: Problem): string {
   const { file, line, subject, path, message } = problem;
   const field = formatPath(path);
@@ -47,12 +47,15 @@ export function formatProblem(problem: Problem): string {
   ].join(": ");
 }
 
-/** `Kind ns/name`, or `Kind name` for cluster-scoped kinds. */
+/** Formats an object as `Kind ns/name`, or `Kind name` for cluster-scoped kinds. */
 export function formatSubject(subject: Subject): string {
   return `${subject.kind} ${subject.namespace === "" ? "" : `${subject.namespace}/`}${subject.name}`;
 }
 
-/** Names the object of a key that ends in `namespace/name`, or in `name` for cluster-scoped kinds. */
+/**
+ * Returns the identity of an object from its key, which ends in `namespace/name`, or in `name` for cluster-scoped
+ * kinds.
+ */
 export function subjectOf({ group, kind, scope }: Kind, key: string): Subject {
   const [name = "", namespace = ""] = key.split("/").reverse();
   return { group, kind, namespace: scope === "cluster" ? "" : namespace, name };

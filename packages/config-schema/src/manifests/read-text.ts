@@ -5,12 +5,12 @@ import { problemOf, type Problem } from "./problem.js";
 import type { FieldPath } from "../decoding/report.js";
 import { parseYaml, splitDocuments, type DocumentText } from "../yaml/yaml.js";
 
-/** An object that a document holds, and where it stands. */
+/** An object of a document, with its place. */
 export interface LocatedObject {
   readonly kind: Kind;
-  /** Its key in its kind's collection. */
+  /** Key in the kind's collection. */
   readonly key: string;
-  /** Undefined if it was refused: then its last good version stays in force. */
+  /** Undefined if the object was rejected. Its last good version stays active. */
   readonly object: ConfigObject<unknown, unknown> | undefined;
   readonly file: string;
   /** From 1. */
@@ -19,26 +19,24 @@ export interface LocatedObject {
   readonly path: FieldPath;
 }
 
-/** What one document of a file holds. */
+/** Content of one document of a file. */
 export interface Reading {
   readonly objects: readonly LocatedObject[];
   readonly problems: readonly Problem[];
-  /** How many objects of kinds that are not read there are, by kind. */
+  /** Number of objects of each kind that is not read. */
   readonly ignored: ReadonlyMap<string, number>;
-  /** It could not even be told which objects it holds. */
+  /** Reports whether it is unknown which objects the document defines. */
   readonly unreadable: boolean;
 }
 
 export interface ReadOptions extends DecodeOptions {
-  /**
-   * Where the strings of objects are kept, for those that live long. Default: strings are left as the parser made them.
-   */
+  /** Pool for the strings of objects that live long. Default: strings are slices of the parsed text. */
   readonly strings?: { intern(value: unknown): unknown };
 }
 
 const noneIgnored: ReadonlyMap<string, number> = new Map();
 
-/** Reads every document of a text. Never throws for the sake of the text. */
+/** Reads every document of a text. Never throws because of the text. */
 export function readText(text: string, file: string, options: ReadOptions = {}): readonly Reading[] {
   return splitDocuments(text).map((document) => readDocument(document, file, options));
 }
@@ -83,7 +81,7 @@ export function readDocument(document: DocumentText, file: string, options: Read
   return { objects, problems, ignored: ignored.size === 0 ? noneIgnored : ignored, unreadable };
 }
 
-/** The same reading of a document that stands some lines further down. */
+/** Returns a reading of the same document some lines further down. */
 export function moveReading(reading: Reading, lines: number): Reading {
   if (lines === 0) return reading;
   const moved = <T extends { readonly line: number }>(items: readonly T[]): T[] =>

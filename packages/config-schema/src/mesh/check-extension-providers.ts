@@ -5,7 +5,7 @@ import { isIpAddress } from "../validation/ip.js";
 import { fqdnFault } from "../validation/names.js";
 import { each, type Place } from "../validation/place.js";
 
-/** What is wrong with a provider is a warning: it matters only if something uses the provider. */
+/** Checks extension providers. Faults are warnings: a provider matters only if it is used. */
 export function checkExtensionProviders(providers: readonly ExtensionProvider[], place: Place): void {
   const names = new Set<string>();
   each(providers, place, ({ name, provider }, at) => {
@@ -46,7 +46,7 @@ export function checkExtensionProviders(providers: readonly ExtensionProvider[],
   });
 }
 
-/** `host` or `namespace/host`. */
+/** Checks the service of a provider: `host` or `namespace/host`. */
 function checkProviderService(service: string, place: Place): void {
   const slash = service.indexOf("/");
   const host = service.slice(slash + 1);

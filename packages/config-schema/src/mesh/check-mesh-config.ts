@@ -15,7 +15,7 @@ import { checkProxyConfig } from "./check-proxy-config.js";
 const hour = 3_600_000_000_000n;
 const curves = ["P-224", "P-256", "P-521", "P-384", "X25519", "X25519Kyber768Draft00", "X25519MLKEM768"];
 
-/** Checks mesh configuration after defaults were applied, as Istio does (`ValidateMeshConfig`). */
+/** Validates mesh configuration with defaults applied, as Istio's `ValidateMeshConfig` does. */
 export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
   checkPort(mesh.proxyListenPort, place.at("proxyListenPort"));
   checkDuration(mesh.connectTimeout, place.at("connectTimeout"));
@@ -54,8 +54,8 @@ export function checkMeshConfig(mesh: MeshConfig, place: Place): void {
 }
 
 /**
- * An inbound route leads to one cluster of one endpoint, so of retries only their number, condition and backoff mean
- * something.
+ * Checks inbound retries. An inbound route leads to one cluster with one endpoint, so only the number, the condition
+ * and the backoff of retries apply.
  */
 function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void {
   if (retries === undefined) return;
@@ -67,7 +67,7 @@ function checkInboundRetries(retries: HTTPRetry | undefined, place: Place): void
   }
 }
 
-/** Parts as of a domain name, of which the last may be empty or a number. */
+/** Checks a trust domain: DNS labels, of which the last may be empty or a number. */
 function checkTrustDomain(domain: string, place: Place): void {
   const parts = domain.split(".");
   const sound = domain !== "" && parts.every((p, i) => isDnsLabel(p) || (p === "" && i === parts.length - 1));

@@ -8,10 +8,7 @@ import { checkClientTls } from "../validation/client-tls.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
 import type { Place } from "../validation/place.js";
 
-/**
- * Checks the proxy configuration of a mesh after defaults were applied, as Istio does
- * (`ValidateMeshConfigProxyConfig`).
- */
+/** Validates the mesh's proxy configuration with defaults applied, as Istio's `ValidateMeshConfigProxyConfig` does. */
 export function checkProxyConfig(config: ProxyConfig, place: Place): void {
   for (const field of ["configPath", "binaryPath", "discoveryAddress"] as const) {
     if (config[field] === "") place.at(field).error("is empty, expected a value");

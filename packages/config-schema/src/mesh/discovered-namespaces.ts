@@ -5,7 +5,7 @@ import { clusterIdVariable, environment } from "./environment.js";
 import { matchesLabelSelector } from "./label-selector.js";
 import { meshConfig, meshConfigKey } from "./mesh-config.js";
 
-/** What a `QueryContext` and a `Database` have in common. */
+/** The part that a `QueryContext` and a `Database` have in common. */
 type Reader = Pick<QueryContext, "read">;
 
 /** A namespace of a cluster. */
@@ -14,33 +14,33 @@ export interface ClusterNamespace {
   readonly namespace: string;
 }
 
-/** The ID of the cluster that holds Istio's configuration. */
+/** Returns the ID of the config cluster. */
 export function configCluster(q: Reader): string {
   return q.read(environment, clusterIdVariable) || "Kubernetes";
 }
 
-/** Selectors of the namespaces that are discovered; empty: all are. */
+/** Discovery selectors of the mesh configuration. Empty: all namespaces are discovered. */
 const discoverySelectors = query("discoverySelectors", (q): readonly LabelSelector[] => selectorsOf(q));
 
 /**
- * Whether the objects of a cluster's namespace are seen at all (`MeshConfig.discoverySelectors`): no selectors are
- * there, or one matches the labels of the cluster's own Namespace. The root namespace is no exception, and a namespace
- * without a Namespace object is not selected. Source: `pkg/kube/namespace/filter.go`.
+ * Reports whether a namespace of a cluster is discovered (`MeshConfig.discoverySelectors`): there are no selectors, or
+ * one matches the labels of the cluster's own Namespace. The root namespace is no exception, and a namespace without a
+ * Namespace object is not selected. Source: `pkg/kube/namespace/filter.go`.
  */
 export const isDiscovered = query("isDiscovered", (q, at: ClusterNamespace): boolean =>
   isSelected(q, at, q.call(discoverySelectors)),
 );
 
 /**
- * The filter of every namespaced kind: hides objects of namespaces that are not discovered from queries. Cluster-scoped
- * kinds (Namespace, Node, IngressClass) have none.
+ * Filter of every namespaced kind: hides objects of undiscovered namespaces from queries. Cluster-scoped kinds
+ * (Namespace, Node, IngressClass) are not filtered.
  */
 export const discoveryNamespacesFilter: EntryFilter = (q) =>
   q.call(discoverySelectors).length === 0 ? undefined : (key) => q.call(isDiscovered, placeOfKey(q, key));
 
 /**
- * The namespace for whose sake queries do not see an entry of a collection; undefined: they see it. Not for queries,
- * which do not see it.
+ * Returns the namespace because of which an entry of a collection is hidden from queries; undefined if it is visible.
+ * Not for use in queries.
  */
 export function undiscoveredNamespace(
   database: Reader,
@@ -52,7 +52,7 @@ export function undiscoveredNamespace(
   return isSelected(database, place, selectorsOf(database)) ? undefined : place;
 }
 
-/** An entry of a collection as queries see it: undefined too where its namespace is not discovered. */
+/** Returns an entry of a collection as queries see it; undefined if its namespace is not discovered. */
 export function readDiscovered<V>(database: Reader, of: Collection<V>, key: string): V | undefined {
   return undiscoveredNamespace(database, of, key) === undefined ? database.read(of, key) : undefined;
 }
@@ -68,7 +68,8 @@ function isSelected(q: Reader, at: ClusterNamespace, selectors: readonly LabelSe
 }
 
 /**
- * Where an object of a namespaced kind is, by its key: what exists once in a mesh is of the configuration's cluster.
+ * Returns the namespace and cluster of an object by its key. Objects that are unique in the mesh belong to the config
+ * cluster.
  */
 function placeOfKey(q: Reader, key: string): ClusterNamespace {
   const first = key.indexOf("/");

@@ -1,7 +1,7 @@
 import { collection } from "@istiod/incremental";
 
-/** Environment variables of istiod that change what is generated, by name. */
+/** Environment variables of istiod that affect generation, by name. */
 export const environment = collection<string>("Environment");
 
-/** The variable that names the cluster of the configuration; set from istiod's flag `--clusterID`. */
+/** Variable with the ID of the config cluster, set from istiod's flag `--clusterID`. */
 export const clusterIdVariable = "CLUSTER_ID";

@@ -12,8 +12,8 @@ interface Selector {
 }
 
 /**
- * Reports whether a Kubernetes label selector matches. An empty one matches everything; one with an unknown operator,
- * or with values that do not suit the operator, nothing.
+ * Reports whether a Kubernetes label selector matches. An empty selector matches everything. A selector with an unknown
+ * operator, or with values that its operator does not allow, matches nothing.
  */
 export function matchesLabelSelector(selector: Selector, labels: Readonly<Record<string, string>>): boolean {
   for (const name in selector.matchLabels) {
@@ -39,7 +39,7 @@ export function matchesLabelSelector(selector: Selector, labels: Readonly<Record
 const withValues = ["In", "NotIn"];
 const withoutValues = ["Exists", "DoesNotExist"];
 
-/** Checks that a selector says what it means, as Kubernetes does (`LabelSelectorAsSelector`). */
+/** Validates a label selector as Kubernetes' `LabelSelectorAsSelector` does. */
 export function checkLabelSelector({ matchExpressions }: LabelSelector, place: Place): void {
   each(matchExpressions, place.at("matchExpressions"), ({ operator, values }, at) => {
     const known = [...withValues, ...withoutValues];

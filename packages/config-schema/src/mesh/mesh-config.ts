@@ -19,10 +19,10 @@ export const meshConfig = collection<MeshConfig>("MeshConfig");
 export const meshConfigKey = "mesh";
 
 /**
- * Mesh configuration with what a document sets. A field of the document takes the place of the base's, whole, except
- * that `defaultConfig` and `defaultProviders` are merged field by field, `proxyMetadata` and `proxyHeaders` entry by
- * entry, `extensionProviders` by name, and `trustDomainAliases` are united and sorted. Unknown fields are warnings.
- * Undefined if an error was reported. Default base: Istio's defaults. (`pkg/config/mesh`, `ApplyMeshConfig`.)
+ * Applies a document to a base mesh configuration. A field of the document replaces the base's field, except that
+ * `defaultConfig` and `defaultProviders` are merged by field, `proxyMetadata` and `proxyHeaders` by entry, and
+ * `extensionProviders` by name, and `trustDomainAliases` are united and sorted. Unknown fields are warnings. Returns
+ * undefined if it reported an error. Default base: Istio's defaults. (`pkg/config/mesh`, `ApplyMeshConfig`.)
  */
 export function applyMeshConfig(
   document: unknown,
@@ -70,14 +70,17 @@ export function applyMeshConfig(
 }
 
 /**
- * Proxy configuration as a proxy reports it. Unknown fields are warnings, durations may be in Go's form. Undefined if
- * an error was reported.
+ * Decodes the proxy configuration that a proxy reports. Unknown fields are warnings; durations may be in Go's form.
+ * Returns undefined if it reported an error.
  */
 export function readProxyConfig(json: unknown, report: Report): ProxyConfig | undefined {
   return decodeTolerantly(ProxyConfigSchema, json, report);
 }
 
-/** Proxy configuration with what `json`, whose message is `given`, sets. Neither argument is changed. */
+/**
+ * Returns a base proxy configuration with the fields of `json` set, whose message is `given`. The arguments are not
+ * changed.
+ */
 export function mergeProxyConfig(
   base: ProxyConfig | undefined,
   given: ProxyConfig,

@@ -8,7 +8,7 @@ import {
 } from "@istiod/istio-api/mesh/v1alpha1/config";
 import { AuthenticationPolicy, ProxyConfigSchema, type ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 
-/** The proxy configuration of a mesh that configures nothing, as Istio's documentation of ProxyConfig states it. */
+/** Returns the default proxy configuration, as Istio's documentation of ProxyConfig states it. */
 export function defaultProxyConfig(): ProxyConfig {
   return create(ProxyConfigSchema, {
     configPath: "./etc/istio/proxy",
@@ -24,7 +24,7 @@ export function defaultProxyConfig(): ProxyConfig {
   });
 }
 
-/** The mesh configuration of a mesh that configures nothing, as Istio's documentation of MeshConfig states it. */
+/** Returns the default mesh configuration, as Istio's documentation of MeshConfig states it. */
 export function defaultMeshConfig(): MeshConfig {
   return create(MeshConfigSchema, {
     enableTracing: true,

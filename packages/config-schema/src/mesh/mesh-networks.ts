@@ -14,8 +14,8 @@ export const meshNetworks = collection<MeshNetworks>("MeshNetworks");
 export const meshNetworksKey = "networks";
 
 /**
- * The networks that a document names; an empty one names none. Undefined if an error was reported. Unknown fields are
- * warnings.
+ * Decodes the mesh networks of a document; an empty document has none. Unknown fields are warnings. Returns undefined
+ * if it reported an error.
  */
 export function readMeshNetworks(document: unknown, report: Report): MeshNetworks | undefined {
   const networks = decodeTolerantly(MeshNetworksSchema, document ?? {}, report);

@@ -4,7 +4,7 @@ import { withProtobufDurations } from "../decoding/go-json.js";
 import { findJsonFaults } from "../decoding/json-faults.js";
 import type { Report } from "../decoding/report.js";
 
-/** A message from its JSON form; unknown fields are warnings and left out. Undefined if an error was reported. */
+/** Decodes a message from its JSON form, with unknown fields as warnings. Returns undefined if it reported an error. */
 export function decodeTolerantly<D extends DescMessage>(
   schema: D,
   json: unknown,
@@ -23,7 +23,7 @@ export function decodeTolerantly<D extends DescMessage>(
   return refused ? undefined : fromJson(schema, rewritten as JsonValue, { ignoreUnknownFields: true });
 }
 
-/** Sets those fields of `target` that `json`, the form that `given` was decoded from, names. */
+/** Sets the fields of `target` that are present in `json`, from which `given` was decoded. */
 export function override<D extends DescMessage>(
   schema: D,
   target: MessageShape<D>,

@@ -9,14 +9,14 @@ import { defaultProxyConfig } from "./mesh-defaults.js";
 import { decodeTolerantly } from "./override.js";
 
 /**
- * Reads the value of the annotation `proxy.istio.io/config`, which is YAML. Unknown fields are warnings.
- * Undefined if an error was reported.
+ * Decodes the annotation `proxy.istio.io/config`, which is YAML. Unknown fields are warnings. Returns undefined if it
+ * reported an error.
  */
 export function readProxyConfigAnnotation(value: string, report: Report): ProxyConfig | undefined {
   return decodeAnnotation(value, report)?.config;
 }
 
-/** Checks the value of the annotation `proxy.istio.io/config`, with Istio's defaults where it sets nothing. */
+/** Validates the annotation `proxy.istio.io/config` with Istio's defaults applied. */
 export function checkProxyConfigAnnotation(value: string, report: Report): void {
   const given = decodeAnnotation(value, report);
   if (given === undefined) return;

@@ -6,7 +6,7 @@ export function checkIpAddress(text: string, place: Place): void {
   if (!isIpAddress(text)) place.error(`is ${JSON.stringify(text)}, expected an IP address`);
 }
 
-/** An address or a CIDR range. */
+/** Checks an address or CIDR range. */
 export function checkSubnet(text: string, place: Place): void {
   if (text.includes("/") ? !isCidr(text) : !isIpAddress(text))
     place.error(`is ${JSON.stringify(text)}, expected an IP address or a range such as 10.0.0.0/8`);
@@ -20,7 +20,10 @@ export function checkPort(port: number, place: Place): void {
   if (!isPort(port)) place.error(`is ${port === 0 ? "0 or missing" : port}, expected a port from 1 to 65535`);
 }
 
-/** The path of a Unix domain socket, what follows `unix://`: absolute and no directory, or `@` and a name. */
+/**
+ * Checks the path of a Unix domain socket, the part after `unix://`: an absolute path that is not a directory, or `@`
+ * and a name.
+ */
 export function checkUnixSocket(path: string, place: Place): void {
   if (path.startsWith("@")) return;
   if (!path.startsWith("/") || path.endsWith("/"))
@@ -29,13 +32,13 @@ export function checkUnixSocket(path: string, place: Place): void {
     );
 }
 
-/** Host and port of `host:port` or `[IPv6]:port`; undefined if a text is not of that form. */
+/** Splits `host:port` or `[IPv6]:port`; returns undefined for other strings. */
 export function splitHostPort(text: string): { readonly host: string; readonly port: string } | undefined {
   const match = /^(?:\[([^\][]*)\]|([^:\][]*)):([^:\][]*)$/.exec(text);
   return match === null ? undefined : { host: match[1] ?? match[2] ?? "", port: match[3] ?? "" };
 }
 
-/** The address of a server: `host:port`, the host a domain name or an IP address. */
+/** Checks a server address: `host:port`, with a domain name or an IP address as host. */
 export function checkServerAddress(address: string, place: Place): void {
   const parts = splitHostPort(address);
   const sound =

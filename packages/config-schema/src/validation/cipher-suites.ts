@@ -1,7 +1,6 @@
 /**
- * Whether a cipher suite of TLS settings is passed on: one that Envoy knows, or an expression such as `ALL`, which is
- * left to Envoy. With any other Envoy would refuse the listener, so it is left out. Source: Istio's
- * `IsValidCipherSuite`.
+ * Reports whether a TLS cipher suite is known to Envoy, or is an expression such as `ALL`, which Envoy interprets.
+ * Others are skipped, since Envoy would reject the listener. Source: Istio's `IsValidCipherSuite`.
  */
 export function isCipherSuite(suite: string): boolean {
   return suite === "" || suite === "ALL" || !/^[\p{L}\p{N}]/u.test(suite) || known.has(suite);

@@ -6,7 +6,11 @@ import type { Place } from "./place.js";
 
 const configMapPrefix = "configmap://";
 
-/** `namespace`: of the object that the settings are in; empty in mesh configuration. */
+/**
+ * Checks client TLS settings.
+ *
+ * @param namespace namespace of the object that holds the settings; empty for mesh configuration
+ */
 export function checkClientTls(settings: ClientTLSSettings | undefined, namespace: string, place: Place): void {
   if (settings === undefined) return;
   const { mode, credentialName, caCertificates, clientCertificate, privateKey, caCrl, subjectAltNames } = settings;
@@ -35,7 +39,7 @@ export function checkClientTls(settings: ClientTLSSettings | undefined, namespac
   }
 }
 
-/** `configmap://namespace/name` must name the object's own namespace. */
+/** Checks that `configmap://namespace/name` names the object's own namespace. */
 function checkConfigMapName(credentialName: string, namespace: string, place: Place): void {
   if (!credentialName.startsWith(configMapPrefix)) return;
   const [owner = "", name = ""] = credentialName.slice(configMapPrefix.length).split("/");

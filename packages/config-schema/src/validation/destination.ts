@@ -3,7 +3,7 @@ import { checkPort } from "./addresses.js";
 import { checkWildcardDomain, isDnsLabel } from "./names.js";
 import type { Place } from "./place.js";
 
-/** Where a route leads. */
+/** Checks the destination of a route. */
 export function checkDestination(destination: Destination | undefined, place: Place): void {
   if (destination === undefined) return;
   if (destination.host === "*") place.at("host").error('is "*", expected the name of a service');

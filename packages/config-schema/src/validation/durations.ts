@@ -3,19 +3,19 @@ import type { Place } from "./place.js";
 
 const millisecond = 1_000_000n;
 
-/** In nanoseconds. An absent duration is 0. */
+/** Returns a duration in nanoseconds; 0 if absent. */
 export function nanoseconds(duration: Duration | undefined): bigint {
   return duration === undefined ? 0n : duration.seconds * 1_000_000_000n + BigInt(duration.nanos);
 }
 
-/** At least 1ms, in whole milliseconds. */
+/** Checks a duration: at least 1ms, in whole milliseconds. */
 export function checkDuration(duration: Duration | undefined, place: Place): void {
   const value = nanoseconds(duration);
   if (value < millisecond) place.error(`is ${formatDuration(duration)}, expected at least 1ms`);
   else if (value % millisecond !== 0n) place.error(`is ${formatDuration(duration)}, expected whole milliseconds`);
 }
 
-/** As `checkDuration`, where the field is set. */
+/** Checks a duration like `checkDuration`, if it is set. */
 export function checkOptionalDuration(duration: Duration | undefined, place: Place): void {
   if (duration !== undefined) checkDuration(duration, place);
 }

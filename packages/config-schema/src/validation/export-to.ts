@@ -2,13 +2,13 @@ import { isDnsLabel } from "./names.js";
 import type { Place } from "./place.js";
 
 export interface ExportToRules {
-  /** `~`, to nobody, may be said: of ServiceEntries. */
+  /** Allows `~`, which exports to no namespace; for ServiceEntries. */
   readonly nobodyAllowed?: boolean;
-  /** The object is for selected workloads of its own namespace. */
+  /** Reports whether the object selects workloads of its own namespace. */
   readonly ownNamespaceOnly?: boolean;
 }
 
-/** Namespaces that an object is exported to: `*` for all, `.` for its own. */
+/** Checks the namespaces that an object is exported to: `*` for all, `.` for its own. */
 export function checkExportTo(
   exportTo: readonly string[],
   namespace: string,

@@ -1,7 +1,7 @@
 import { parse } from "@bufbuild/cel";
 import type { Place } from "./place.js";
 
-/** An expression in CEL. Only its syntax is checked: what it may name is known to the proxy. */
+/** Checks the syntax of a CEL expression. Only the proxy knows which names it can refer to. */
 export function checkExpression(expression: string, place: Place): void {
   try {
     parse(expression);

@@ -1,4 +1,4 @@
-/** The names of gRPC's status codes, each at its number (grpc, doc/statuscodes.md). */
+/** Names of gRPC's status codes, indexed by number (grpc, doc/statuscodes.md). */
 export const grpcStatuses: readonly string[] = [
   "OK",
   "CANCELLED",

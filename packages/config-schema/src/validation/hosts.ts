@@ -1,11 +1,9 @@
-/**
- * Whether two hosts, each a name or a wildcard such as `*.example.com`, have a name in common by one holding the other.
- */
+/** Reports whether one of two hosts, each a name or a wildcard such as `*.example.com`, includes the other. */
 export function overlap(a: string, b: string): boolean {
   return isSubsetOf(a, b) || isSubsetOf(b, a);
 }
 
-/** Whether every name that `host` matches is matched by `other`. */
+/** Reports whether `other` matches every name that `host` matches. */
 export function isSubsetOf(host: string, other: string): boolean {
   if (!isWildcard(other)) return host === other;
   if (!isWildcard(host)) return host.endsWith(other.slice(1));

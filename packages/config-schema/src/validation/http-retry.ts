@@ -4,7 +4,7 @@ import { checkOptionalDuration } from "./durations.js";
 import { checkNotNegative } from "./numbers.js";
 import type { Place } from "./place.js";
 
-/** What Envoy takes in `x-envoy-retry-on` and `x-envoy-retry-grpc-on`. */
+/** Conditions of Envoy's `x-envoy-retry-on` and `x-envoy-retry-grpc-on`. */
 const conditions = new Set([
   "5xx",
   "gateway-error",

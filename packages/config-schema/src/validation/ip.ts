@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 
-/** An IPv4 or IPv6 address; an IPv6 one may have a zone. */
+/** Reports whether a string is an IPv4 or IPv6 address. An IPv6 address may have a zone. */
 export function isIpAddress(text: string): boolean {
   return isIP(text) !== 0;
 }
 
-/** `address/bits`, where the address may have bits set after the prefix. */
+/** Reports whether a string is a CIDR range. The address may have bits set after the prefix. */
 export function isCidr(text: string): boolean {
   const slash = text.indexOf("/");
   const family = slash < 0 ? 0 : isIP(text.slice(0, slash));

@@ -3,8 +3,8 @@ import { createPublicKey } from "node:crypto";
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * A key type: the members it needs (RFC 7518, section 6), the member that makes a key secret, and what else Envoy
- * demands.
+ * A key type: its required members (RFC 7518, section 6), the member that makes a key private, and Envoy's further
+ * requirements.
  */
 interface KeyType {
   readonly required: readonly string[];
@@ -20,7 +20,7 @@ const keyTypes: Readonly<Record<string, KeyType>> = {
 };
 
 /**
- * Returns why Envoy skips a key of a JSON Web Key Set, undefined if it uses it. Source: Envoy's
+ * Returns the reason why Envoy skips a key of a JSON Web Key Set; undefined if Envoy uses it. Source: Envoy's
  * source/common/jwt/jwks.cc.
  */
 export function keyFault(fields: Fields): string | undefined {
@@ -32,7 +32,7 @@ export function keyFault(fields: Fields): string | undefined {
   return type.fault(fields, string(fields, "alg"));
 }
 
-/** Reports whether a key contains its secret half. */
+/** Reports whether a key contains its private half. */
 export function isSecretKey(fields: Fields): boolean {
   const secret = keyTypes[String(fields["kty"])]?.secret;
   return secret !== undefined && secret in fields;
@@ -92,7 +92,7 @@ function octFault(fields: Fields, alg: string): string | undefined {
   return k === undefined || k.length === 0 ? "k must be base64url and not empty" : undefined;
 }
 
-/** A member of another type counts as absent, as it does for Envoy. */
+/** Returns a string member. A member of another type counts as absent, as in Envoy. */
 function string(fields: Fields, name: string): string {
   const value = fields[name];
   return typeof value === "string" ? value : "";
@@ -112,7 +112,7 @@ function unsigned(text: string): bigint | undefined {
   return bytes && BigInt(`0x0${bytes.toString("hex")}`);
 }
 
-/** The coordinate in as many bytes as its curve has. */
+/** Returns a coordinate padded to the size of its curve. */
 function coordinate(text: string, bytes: number): string | undefined {
   const value = unsigned(text);
   if (value === undefined) return undefined;

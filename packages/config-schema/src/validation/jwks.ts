@@ -1,12 +1,12 @@
 import { parseDocument } from "yaml";
 import { record } from "../decoding/json.js";
-import { isNestedAbsurdly, isTooDeep } from "../yaml/nesting.js";
+import { isNestedTooDeeply, isTooDeep } from "../yaml/nesting.js";
 import { isSecretKey, keyFault } from "./json-web-key.js";
 import type { Place } from "./place.js";
 
 /**
- * Checks a JSON Web Key Set given as text. A set that Envoy would reject is an error, since Envoy rejects every
- * listener that holds it; a key that Envoy would skip beside others is a warning.
+ * Checks a JSON Web Key Set. A set that Envoy rejects is an error, since Envoy then rejects every listener that
+ * contains it. A key that Envoy skips is a warning.
  */
 export function checkJwks(text: string, place: Place): void {
   const fault = jwksFault(text);
@@ -18,7 +18,7 @@ export function checkJwks(text: string, place: Place): void {
   }
 }
 
-/** Returns why Envoy would reject a JSON Web Key Set; undefined if it would accept it. */
+/** Returns the reason why Envoy would reject a JSON Web Key Set; undefined if it would accept it. */
 export function jwksFault(text: string): string | undefined {
   const value = parsed(text);
   if (value === undefined) return "is not JSON, expected a JSON Web Key Set";
@@ -36,12 +36,12 @@ export function jwksFault(text: string): string | undefined {
     : undefined;
 }
 
-/** Deepest nesting of a key set; Envoy's JSON parser ends at 100. */
+/** Maximum nesting of a key set. Envoy's JSON parser stops at 100. */
 const maxDepth = 32;
 
 /**
- * Returns what of a JSON text that JavaScript accepts is rejected by protobuf's JSON parser, which Envoy reads key sets
- * with.
+ * Returns the part of a JSON text that JavaScript accepts and protobuf's JSON parser, which Envoy uses for key sets,
+ * rejects.
  */
 function portabilityFault(text: string, value: unknown): string | undefined {
   if (isTooDeep(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
@@ -52,7 +52,7 @@ function portabilityFault(text: string, value: unknown): string | undefined {
   return hasUnportableScalar(value) ? "has a number or a character that JSON cannot exchange" : undefined;
 }
 
-/** Reports whether a value holds an infinite number, or a lone surrogate in a string. */
+/** Reports whether a value contains an infinite number, or a string with a lone surrogate. */
 function hasUnportableScalar(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value === "string") return /\p{Surrogate}/u.test(value);
@@ -71,7 +71,7 @@ function keysOf(text: string): readonly unknown[] {
 }
 
 function parsed(text: string): unknown {
-  if (isNestedAbsurdly(text)) return undefined;
+  if (isNestedTooDeeply(text)) return undefined;
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -6,7 +6,7 @@ import { checkDuration } from "./durations.js";
 import { checkLocalityLb, checkZoneAwareLb } from "./locality.js";
 import { each, type Place } from "./place.js";
 
-/** Maglev's table must be smaller than this, and prime (Envoy's `MaglevLbConfig.table_size`). */
+/** Exclusive limit of Maglev's table size, which must be prime (Envoy's `MaglevLbConfig.table_size`). */
 const maglevTableLimit = 5_000_011n;
 
 export function checkLoadBalancer(
@@ -54,7 +54,7 @@ function checkConsistentHash(hash: ConsistentHash, place: Place): void {
     place.at("maglev", "tableSize").error(`is ${tableSize}, expected a prime below ${maglevTableLimit}`);
 }
 
-/** Counts 1 as a prime, as Envoy does. */
+/** Reports whether a number is prime; 1 counts as a prime, as in Envoy. */
 function isPrime(value: number): boolean {
   if (value < 4) return value !== 0;
   if (value % 2 === 0) return false;

@@ -7,7 +7,11 @@ import { each, type Place } from "./place.js";
 
 const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
 
-/** `hasOutlierDetection`: failing over is by ejected endpoints, so without it failover does nothing. */
+/**
+ * Checks locality load balancing settings.
+ *
+ * @param hasOutlierDetection failover depends on ejected endpoints, so without outlier detection it has no effect
+ */
 export function checkLocalityLb(
   setting: LocalityLoadBalancerSetting | undefined,
   hasOutlierDetection: boolean,
@@ -75,8 +79,8 @@ function checkFailover(
 }
 
 /**
- * Localities (`region/zone/subzone`, each but the first optional, `*` at the end for any) of which none may be within
- * an earlier one. A wildcard may follow what it holds: the first that matches is taken.
+ * Checks that no locality (`region/zone/subzone`, all but the first optional, `*` at the end for any) is within an
+ * earlier one. A wildcard may follow a locality that it includes: the first match applies.
  */
 function checkDisjoint(localities: readonly string[], placeOf: (index: number) => Place): void {
   const seen: string[][] = [];

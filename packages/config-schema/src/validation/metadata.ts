@@ -8,7 +8,11 @@ const internal = [
 ];
 const dryRun = "istio.io/dry-run";
 
-/** Annotations of Istio's kinds. `dryRunAllowed`: undefined where the kind has no dry run. */
+/**
+ * Checks the annotations of Istio's kinds.
+ *
+ * @param dryRunAllowed undefined if the kind has no dry run
+ */
 export function checkAnnotations(
   annotations: Readonly<Record<string, string>>,
   dryRunAllowed: boolean | undefined,

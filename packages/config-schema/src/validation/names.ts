@@ -5,17 +5,20 @@ const label = /^[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/;
 const wildcardLabel = /^(?:\*|(?:\*|\*-)?[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?)$/;
 const qualifiedName = /^(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 
-/** RFC 1123: at most 63 letters, digits and inner hyphens. Upper case is allowed, as Istio does. */
+/**
+ * Reports whether a string is a DNS label (RFC 1123): at most 63 letters, digits and inner hyphens. Upper case is
+ * allowed, as in Istio.
+ */
 export function isDnsLabel(text: string): boolean {
   return text.length <= 63 && label.test(text);
 }
 
-/** What is wrong with a fully qualified domain name, or undefined if nothing is. A final dot is allowed. */
+/** Returns the fault of a fully qualified domain name; undefined if it is valid. A final dot is allowed. */
 export function fqdnFault(name: string): string | undefined {
   return lengthFault(name) ?? labelsFault(name, name);
 }
 
-/** As `fqdnFault`, but the first label may be `*`, or begin with `*` or `*-`. */
+/** Returns the fault of a domain name whose first label may be `*`, or begin with `*` or `*-`. */
 export function wildcardDomainFault(name: string): string | undefined {
   const tooLong = lengthFault(name);
   if (tooLong !== undefined) return tooLong;
@@ -35,12 +38,15 @@ export function checkWildcardDomain(name: string, place: Place): void {
   if (fault !== undefined) place.error(fault);
 }
 
-/** `*` is allowed alone or as the whole first label only. */
+/** Reports whether a host has a `*` that is neither alone nor the whole first label. */
 export function hasPartialWildcard(host: string): boolean {
   return host.includes("*") && host.length !== 1 && !host.startsWith("*.");
 }
 
-/** Hosts of a Gateway's server: `host` or `namespace/host`, the host a name with a dot, a wildcard or an IP address. */
+/**
+ * Checks a host of a Gateway's server: `host` or `namespace/host`, with a name that contains a dot, a wildcard or an IP
+ * address as host.
+ */
 export function checkGatewayHost(host: string, place: Place): void {
   const slash = host.indexOf("/");
   if (slash >= 0) {
@@ -54,7 +60,7 @@ export function checkGatewayHost(host: string, place: Place): void {
   if (!isIpAddress(name)) checkScopedHost(name, place);
 }
 
-/** Hosts of a Sidecar's egress: `namespace/host`; a `~` before the namespace excludes. */
+/** Checks a host of a Sidecar's egress: `namespace/host`; a `~` before the namespace excludes it. */
 export function checkSidecarHost(host: string, place: Place): void {
   const slash = host.indexOf("/");
   if (slash < 0) {
@@ -69,7 +75,7 @@ export function checkSidecarHost(host: string, place: Place): void {
   checkScopedHost(host.slice(slash + 1), place);
 }
 
-/** Name of a port: a DNS label. */
+/** Checks a port name: a DNS label. */
 export function checkPortName(name: string, place: Place): void {
   if (!isDnsLabel(name))
     place.error(
@@ -77,7 +83,7 @@ export function checkPortName(name: string, place: Place): void {
     );
 }
 
-/** Keys and values of labels, as Kubernetes allows them (the key's prefix may be of one label). */
+/** Checks labels as Kubernetes does, except that the key's prefix may be a single label. */
 export function checkLabels(labels: Readonly<Record<string, string>>, place: Place): void {
   for (const [key, value] of Object.entries(labels)) {
     const slash = key.lastIndexOf("/");

@@ -8,7 +8,7 @@ export function checkRange(value: number, least: number, most: number, place: Pl
   if (!(value >= least && value <= most)) place.error(`is ${value}, expected ${least} to ${most}`);
 }
 
-/** A percentage in whole numbers. */
+/** Checks a percentage: 0 to 100. */
 export function checkPercent(value: number, place: Place): void {
   checkRange(value, 0, 100, place);
 }

@@ -1,13 +1,17 @@
 import type { FieldPath, Report, IssueCode } from "../decoding/report.js";
 
-/** A field of a document that is being checked, and what is found wrong there. */
+/** A field of a document under validation, with the report of its faults. */
 export class Place {
-  private constructor(
-    private readonly report: Report,
-    readonly path: FieldPath,
-  ) {}
+  readonly #report: Report;
 
-  /** The `spec` of a document. */
+  private constructor(
+    report: Report,
+    readonly path: FieldPath,
+  ) {
+    this.#report = report;
+  }
+
+  /** Returns the `spec` of a document. */
   static spec(report: Report): Place {
     return new Place(report, ["spec"]);
   }
@@ -17,21 +21,21 @@ export class Place {
   }
 
   at(...path: FieldPath): Place {
-    return new Place(this.report, [...this.path, ...path]);
+    return new Place(this.#report, [...this.path, ...path]);
   }
 
-  /** The object is refused. `message` continues the field's name: "is 0, expected …". */
+  /** Reports a fault that rejects the object. `message` continues the field's name: "is 0, expected …". */
   error(message: string): void {
-    this.report.error(this.path, message);
+    this.#report.error(this.path, message);
   }
 
-  /** The object is accepted, and the user told. */
+  /** Reports a fault that does not reject the object. */
   warning(message: string, code?: IssueCode): void {
-    this.report.warning(this.path, message, code);
+    this.#report.warning(this.path, message, code);
   }
 }
 
-/** Checks each element of a list at its own place. */
+/** Checks each element of a list at its own path. */
 export function each<T>(
   values: readonly T[],
   place: Place,

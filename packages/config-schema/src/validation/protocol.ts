@@ -5,7 +5,7 @@ const tls = ["https", "tls"];
 const plainTcp = ["tcp", "mongo", "redis", "mysql"];
 const known = new Set([...http, ...tls, ...plainTcp, "udp"]);
 
-/** Names of protocols are compared without regard to case. */
+/** Reports whether a protocol is HTTP. Names are case-insensitive. */
 export function isHttp(protocol: string): boolean {
   return http.includes(protocol.toLowerCase());
 }
@@ -14,7 +14,7 @@ export function isTls(protocol: string): boolean {
   return tls.includes(protocol.toLowerCase());
 }
 
-/** Whether connections are told apart by address only, or by SNI: everything over TCP that is not plain HTTP. */
+/** Reports whether a protocol is TCP other than plain HTTP: connections are distinguished by address or SNI only. */
 export function isTcp(protocol: string): boolean {
   return plainTcp.includes(protocol.toLowerCase()) || isTls(protocol);
 }
@@ -23,7 +23,7 @@ export function isKnownProtocol(protocol: string): boolean {
   return known.has(protocol.toLowerCase());
 }
 
-/** An absent protocol is found out from the traffic. */
+/** Checks a protocol name. An absent protocol is detected from the traffic. */
 export function checkProtocol(protocol: string, place: Place): void {
   if (protocol !== "" && !isKnownProtocol(protocol))
     place.error(`is ${JSON.stringify(protocol)}, expected one of ${protocolNames}`);

@@ -7,7 +7,7 @@ import { isCipherSuite } from "./cipher-suites.js";
 import { each, type Place } from "./place.js";
 import { atMostOne, size, type Shape } from "./shape.js";
 
-/** Of TLS settings of servers, at a path such as `servers[].tls`. */
+/** Returns the shape of server TLS settings at a path such as `servers[].tls`. */
 export function serverTlsShape(at: string): Shape {
   return {
     [at]: [atMostOne("tlsCertificates", "credentialNames"), atMostOne("credentialName", "credentialNames")],

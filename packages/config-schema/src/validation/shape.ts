@@ -3,19 +3,16 @@ import { record } from "../decoding/json.js";
 import type { FieldPath } from "../decoding/report.js";
 import type { Place } from "./place.js";
 
-/**
- * A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores a value that is not of its own
- * type.
- */
+/** A rule on a JSON value that is present. Types are checked elsewhere: a rule ignores values of other types. */
 export type ShapeRule = (value: unknown, place: Place) => void;
 
 /**
- * What the schema of a custom resource demands beyond its messages' types, by path: `ports[].name` is a field of each
+ * Constraints of a custom resource's schema beyond its messages' types, by path: `ports[].name` is a field of each
  * element of a list, `labels.*` each value of a map, and the empty path the whole spec.
  */
 export type Shape = Readonly<Record<string, ShapeRule | readonly ShapeRule[]>>;
 
-/** A check of a spec in its JSON form. An absent field satisfies every rule on it. */
+/** Compiles a shape into a check of a spec in its JSON form. An absent field satisfies all of its rules. */
 export function shapeCheck(shape: Shape): (spec: unknown, place: Place) => void {
   const rulesByPath = Object.entries(shape).map(([path, rules]) => ({
     steps: path === "" ? [] : path.replaceAll("[]", ".[]").split("."),
@@ -50,7 +47,7 @@ function visit(
   }
 }
 
-/** Fields that must be there, and not null. */
+/** Requires fields that are present and not null. */
 export function required(...names: readonly string[]): ShapeRule {
   return (value, place) => {
     const fields = record(value) ?? {};
@@ -59,7 +56,7 @@ export function required(...names: readonly string[]): ShapeRule {
   };
 }
 
-/** Fields of which at most one may be there. */
+/** Allows at most one of several fields. */
 export function atMostOne(...names: readonly string[]): ShapeRule {
   return (value, place) => {
     const fields = record(value) ?? {};
@@ -70,7 +67,7 @@ export function atMostOne(...names: readonly string[]): ShapeRule {
   };
 }
 
-/** Characters of a string, elements of a list or entries of a map. */
+/** Bounds the characters of a string, the elements of a list or the entries of a map. */
 export function size(least: number, most: number): ShapeRule {
   return (value, place) => {
     const count =
@@ -105,7 +102,7 @@ export function matches(pattern: RegExp, expected: string): ShapeRule {
   };
 }
 
-/** A list of mappings that a field tells apart. */
+/** Requires the elements of a list to differ in a field. */
 export function uniqueBy(name: string): ShapeRule {
   return (value, place) => {
     const seen = new Set<unknown>();

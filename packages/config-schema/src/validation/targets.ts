@@ -2,7 +2,7 @@ import type { PolicyTargetReference, WorkloadSelector } from "@istiod/istio-api/
 import { each, type Place } from "./place.js";
 import { atMost, atMostOne, matches, required, size, type Shape } from "./shape.js";
 
-/** What can be a policy's target, as `group/kind`. */
+/** Kinds that a policy can target, as `group/kind`. */
 const targets = [
   "core/Service",
   "networking.istio.io/ServiceEntry",
@@ -23,19 +23,19 @@ const reference = (at: string): Shape => ({
   [`${at}.name`]: size(1, 253),
 });
 
-/** Of `spec.selector`, a `type.v1beta1` one. */
+/** Shape of `spec.selector`, a `type.v1beta1` selector. */
 export const selectorShape: Shape = { "selector.matchLabels": atMost(4096), "selector.matchLabels.*": atMost(63) };
 
-/** Of `spec.workloadSelector`, a `networking.v1alpha3` one. */
+/** Shape of `spec.workloadSelector`, a `networking.v1alpha3` selector. */
 export const workloadSelectorShape: Shape = {
   "workloadSelector.labels": atMost(256),
   "workloadSelector.labels.*": atMost(63),
 };
 
-/** Of `spec.targetRefs`. */
+/** Shape of `spec.targetRefs`. */
 export const targetRefsShape: Shape = { ...reference("targetRefs[]"), targetRefs: atMost(16) };
 
-/** Of policies that are attached by a selector or by references. */
+/** Shape of policies that are attached by a selector or by references. */
 export const attachmentShape: Shape = {
   "": atMostOne("selector", "targetRef", "targetRefs"),
   ...selectorShape,
@@ -49,19 +49,19 @@ export interface Attached {
   readonly targetRefs: readonly PolicyTargetReference[];
 }
 
-/** Checks what a policy is attached to. */
+/** Checks the selector and the target references of a policy. */
 export function checkAttachment(policy: Attached, place: Place): void {
   checkSelector(policy.selector, place.at("selector"));
   checkTarget(policy.targetRef, place.at("targetRef"));
   each(policy.targetRefs, place.at("targetRefs"), checkTarget);
 }
 
-/** A selector by equality. Without labels it selects everything, which is more likely a mistake. */
+/** Checks a selector. Without labels it selects everything, which is more likely a mistake. */
 export function checkSelector(selector: WorkloadSelector | undefined, place: Place): void {
   if (selector !== undefined) checkSelectorLabels(selector.matchLabels, place, "matchLabels");
 }
 
-/** As `checkSelector`, for the selectors of the networking API, whose field is `labels`. */
+/** Checks a selector of the networking API, whose field is `labels`. */
 export function checkWorkloadSelector(
   selector: { readonly labels: Readonly<Record<string, string>> } | undefined,
   place: Place,

@@ -7,7 +7,7 @@ import { atMost, type Shape } from "./shape.js";
 
 const unix = "unix://";
 
-/** Of a workload at a path; empty for the spec itself. */
+/** Returns the shape of a workload at a path; empty for the spec itself. */
 export function workloadShape(path: string): Shape {
   const at = (field: string): string => (path === "" ? field : `${path}.${field}`);
   return {
@@ -21,13 +21,13 @@ export function workloadShape(path: string): Shape {
 }
 
 export interface WorkloadRules {
-  /** The address may be a domain name. */
+  /** Allows a domain name as address. */
   readonly namesAllowed: boolean;
-  /** Names of the ports of the service that the workload is of, where it is known. */
+  /** Port names of the workload's service, if it is known. */
   readonly servicePorts?: ReadonlySet<string>;
 }
 
-/** Checks where a workload is reached: by address, socket, or through the gateway of its network. */
+/** Checks the address of a workload: an address, a socket, or a network with a gateway. */
 export function checkWorkload(
   workload: WorkloadEntry,
   { namesAllowed, servicePorts }: WorkloadRules,
@@ -55,7 +55,7 @@ export function checkWorkload(
   checkLabels(labels, place.at("labels"));
 }
 
-/** Ports of a workload by the names that its service has for them. */
+/** Checks the ports of a workload, keyed by the port names of its service. */
 export function checkWorkloadPorts(
   ports: Readonly<Record<string, number>>,
   servicePorts: ReadonlySet<string> | undefined,

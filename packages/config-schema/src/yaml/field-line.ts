@@ -1,9 +1,7 @@
 import type { FieldPath } from "../decoding/report.js";
 import { parseWithPositions, splitDocuments, type ParsedDocument } from "./yaml.js";
 
-/**
- * The fields of the objects in one file's text, by line. Documents are parsed when they are first asked for, and once.
- */
+/** Finds the lines of fields in one file's text. Each document is parsed once, when first needed. */
 export class FieldLines {
   readonly #documents: readonly { readonly line: number; readonly text: string }[];
   readonly #parsed = new Map<number, ParsedDocument | undefined>();
@@ -15,7 +13,7 @@ export class FieldLines {
   /**
    * Returns the line, from 1, where the deepest existing part of a field's path begins.
    *
-   * @param at the object: its line, and its path in its document
+   * @param at line of the object, and its path in its document
    * @param field path of the field from the root of the object; empty: the line of the object itself
    */
   lineOf(at: { readonly line: number; readonly path: FieldPath }, field: FieldPath): number {

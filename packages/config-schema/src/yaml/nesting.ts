@@ -1,9 +1,9 @@
-/** Deepest nesting that is taken: everything that walks values does so recursively. */
+/** Maximum nesting of values, since they are processed recursively. */
 export const maxDepth = 200;
 
 /**
- * Deepest nesting that parsers are given, and widest indentation. They recurse too, and one that runs out of stack can
- * take the process with it. Counted without regard to quotes, so with room for texts that hold brackets.
+ * Maximum nesting and indentation of a text before it is parsed: parsers recurse as well, and a stack overflow can end
+ * the process. Quotes are not considered, so the limit leaves room for strings with brackets.
  */
 const maxLexicalDepth = 400;
 
@@ -12,8 +12,8 @@ const deepBlocks = new RegExp(
   "m",
 );
 
-/** Whether a text may be nested deeper than a parser should be given. */
-export function isNestedAbsurdly(text: string): boolean {
+/** Reports whether a text may be nested too deeply for a parser. */
+export function isNestedTooDeeply(text: string): boolean {
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
@@ -24,7 +24,7 @@ export function isNestedAbsurdly(text: string): boolean {
   return text.length > maxLexicalDepth && deepBlocks.test(text);
 }
 
-/** Whether a value is nested deeper than is taken. */
+/** Reports whether a value exceeds the maximum nesting. */
 export function isTooDeep(value: unknown, depth = maxDepth): boolean {
   if (typeof value !== "object" || value === null) return false;
   return depth === 0 || Object.values(value).some((item) => isTooDeep(item, depth - 1));

@@ -1,6 +1,6 @@
 /*
- * What unquoted words mean in Kubernetes' YAML: sigs.k8s.io/yaml on go-yaml v2, which follows YAML 1.1 where that is older than 1.2. So a
- * document means here what it means to kubectl.
+ * Meaning of unquoted words in Kubernetes' YAML: sigs.k8s.io/yaml on go-yaml v2, which follows YAML 1.1 in part. A
+ * document means the same here as to kubectl.
  */
 
 const words: Readonly<Record<string, boolean>> = Object.fromEntries([
@@ -8,10 +8,10 @@ const words: Readonly<Record<string, boolean>> = Object.fromEntries([
   ...["n", "N", "no", "No", "NO", "off", "Off", "OFF", "false", "False", "FALSE"].map((word) => [word, false]),
 ]);
 
-/** Words that stand for a boolean. */
+/** Words that mean a boolean. */
 export const booleanWord = new RegExp(`^(?:${Object.keys(words).join("|")})$`);
 
-/** The boolean that a word stands for, if any. */
+/** Returns the boolean that a word means; undefined for other words. */
 export function plainBoolean(word: string): boolean | undefined {
   return word.length <= "false".length && Object.hasOwn(words, word) ? words[word] : undefined;
 }
@@ -21,8 +21,8 @@ const decimal = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 const fraction = /^\.[0-9]+(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * The number that a word stands for, if any. Digits may be parted by `_`; a leading 0 means octal, unless a digit is
- * above 7. A number too large for 64 bits, or for a float, is none: it is text (`7e431949`).
+ * Returns the number that a word means; undefined for other words. Digits may be separated by `_`. A leading 0 means
+ * octal, unless a digit is above 7. A number that exceeds 64 bits, or a float's range, is a string (`7e431949`).
  */
 export function plainNumber(word: string): number | undefined {
   const first = word.charCodeAt(0);

@@ -1,21 +1,21 @@
 import { isCollection, isMap, isPair, isScalar, isSeq, Scalar, type Document, type Node } from "yaml";
 
 /**
- * Kubernetes' YAML reader takes a colon before `,`, `]` or `}` as part of a plain scalar, so that `[2001:db8::]` holds
- * an address. YAML 1.2 takes it as a mapping with an empty value. Rewrites such mappings in flow collections as the
- * former does, and drops the errors that they caused.
+ * Rewrites mappings with an empty value in flow collections to plain scalars that end with a colon, and removes the
+ * errors that they caused. Kubernetes' YAML reader treats a colon before `,`, `]` or `}` as part of a plain scalar, so
+ * that `[2001:db8::]` holds an address; YAML 1.2 treats it as a mapping.
  */
-export function mendTrailingColons(document: Document, text: string): void {
-  if (/:[,\]}]/.test(text)) mend(document.contents, document, text);
+export function restoreTrailingColons(document: Document, text: string): void {
+  if (/:[,\]}]/.test(text)) restore(document.contents, document, text);
 }
 
-function mend(node: unknown, document: Document, text: string): void {
+function restore(node: unknown, document: Document, text: string): void {
   if (!isCollection(node)) return;
   for (const [i, item] of node.items.entries()) {
     const value = isPair(item) ? item.value : item;
     const scalar = node.flow === true ? scalarWithColon(value, text) : undefined;
     if (scalar === undefined) {
-      mend(value, document, text);
+      restore(value, document, text);
       continue;
     }
     if (isPair(item)) item.value = scalar;

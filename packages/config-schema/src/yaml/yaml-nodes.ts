@@ -16,17 +16,14 @@ export function offsetOf(document: Document, path: FieldPath): number {
   return offset;
 }
 
-/**
- * Returns the plain scalar at a path as it is written, such as `y` where its value is true; undefined for any other
- * node.
- */
+/** Returns the source of the plain scalar at a path, such as `y` for true; undefined for any other node. */
 export function wordAt(document: Document, path: FieldPath): string | undefined {
   let node: unknown = document.contents;
   for (const part of path) node = isCollection(node) ? child(node.items, part).next : undefined;
   return isScalar(node) && node.type === "PLAIN" ? node.source : undefined;
 }
 
-/** Returns the key that repeats another of its mapping, as written, and the offset of the first one. */
+/** Returns a duplicate key as written, with the offset of the first one. */
 export function duplicateOf(
   document: Document,
   offset: number,
@@ -39,7 +36,9 @@ export function duplicateOf(
       const first = repeated && keys.find(({ value }) => value === repeated.value);
       if (!repeated || !first || first === repeated) return undefined;
       found = {
-        key: shown(repeated) + (shown(first) === shown(repeated) ? "" : `, which means the same as ${shown(first)},`),
+        key:
+          display(repeated) +
+          (display(first) === display(repeated) ? "" : `, which means the same as ${display(first)},`),
         firstOffset: first.range?.[0] ?? 0,
       };
       return visit.BREAK;
@@ -48,7 +47,7 @@ export function duplicateOf(
   return found;
 }
 
-function shown(key: Scalar): string {
+function display(key: Scalar): string {
   return describe(key.source ?? String(key.value));
 }
 

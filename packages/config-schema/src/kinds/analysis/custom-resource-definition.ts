@@ -4,7 +4,7 @@ import { Fields } from "../../decoding/fields.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
-/** The kind that a CustomResourceDefinition defines. Annotations tell which release of the Gateway API it is of. */
+/** The kind that a CustomResourceDefinition defines. Its annotations name the release of the Gateway API. */
 export interface CustomResourceDefinitionSpec {
   readonly group: string;
   readonly definedKind: string;
@@ -12,7 +12,7 @@ export interface CustomResourceDefinitionSpec {
 
 export type CustomResourceDefinitionObject = ConfigObject<CustomResourceDefinitionSpec>;
 
-/** Keyed `cluster/name`. Only analysis reads them. */
+/** CustomResourceDefinitions by `cluster/name`, read by analysis only. */
 export const customResourceDefinitions = collection<CustomResourceDefinitionObject>("CustomResourceDefinition");
 
 export const customResourceDefinitionKind = declareKind<CustomResourceDefinitionSpec, undefined>({

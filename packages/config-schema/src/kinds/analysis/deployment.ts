@@ -9,18 +9,18 @@ import { declareKind } from "../kind.js";
 /** The pod template of a Deployment. */
 export interface DeploymentSpec {
   readonly templateLabels: Readonly<Record<string, string>>;
-  /** Only those of Istio's domains. */
+  /** Annotations of Istio's domains. */
   readonly templateAnnotations: Readonly<Record<string, string>>;
   /** Containers and init containers of the template, in order. */
   readonly containers: readonly Container[];
-  /** User ID of the template's security context; undefined: the image's. */
+  /** User ID of the template's security context. Undefined: the image's. */
   readonly runAsUser?: number;
   readonly hostNetwork: boolean;
 }
 
 export type DeploymentObject = ConfigObject<DeploymentSpec>;
 
-/** Keyed `cluster/ns/name`. Only analysis reads them. */
+/** Deployments by `cluster/ns/name`, read by analysis only. */
 export const deployments = collection<DeploymentObject>("Deployment", { filter: discoveryNamespacesFilter });
 
 export const deploymentKind = declareKind<DeploymentSpec, undefined>({

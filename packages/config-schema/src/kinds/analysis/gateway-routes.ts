@@ -4,13 +4,13 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 
-/** Of a route of the Gateway API only the conditions are read. */
+/** A route of the Gateway API, of which only the conditions are read. */
 export type GatewayRouteObject = ConfigObject<Readonly<Record<string, never>>>;
 
-/** Keyed `cluster/ns/name`. Only analysis reads them. */
+/** HTTPRoutes by `cluster/ns/name`, read by analysis only. */
 export const kubernetesHttpRoutes = collection<GatewayRouteObject>("HTTPRoute", { filter: discoveryNamespacesFilter });
 
-/** Keyed `cluster/ns/name`. Only analysis reads them. */
+/** GRPCRoutes by `cluster/ns/name`, read by analysis only. */
 export const kubernetesGrpcRoutes = collection<GatewayRouteObject>("GRPCRoute", { filter: discoveryNamespacesFilter });
 
 export const kubernetesHttpRouteKind = routeKind(kubernetesHttpRoutes, ["v1", "v1beta1", "v1alpha2"]);

@@ -7,10 +7,10 @@ import { declareKind } from "../kind.js";
 
 export interface KubernetesGatewayListener {
   readonly name: string;
-  /** Undefined: every host. */
+  /** Undefined: all hosts. */
   readonly hostname?: string;
   readonly port: number;
-  /** Such as `HTTP`, `HTTPS` or `TLS`. */
+  /** For example `HTTP`, `HTTPS` or `TLS`. */
   readonly protocol: string;
 }
 
@@ -22,7 +22,7 @@ export interface KubernetesGatewaySpec {
 /** A Gateway of the Gateway API. */
 export type KubernetesGatewayObject = ConfigObject<KubernetesGatewaySpec>;
 
-/** Keyed `cluster/ns/name`. Only analysis reads them. */
+/** The Gateway API's Gateways by `cluster/ns/name`, read by analysis only. */
 export const kubernetesGateways = collection<KubernetesGatewayObject>("KubernetesGateway", {
   filter: discoveryNamespacesFilter,
 });

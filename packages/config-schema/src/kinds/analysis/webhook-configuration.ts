@@ -20,13 +20,13 @@ export interface WebhookSelector {
 /** One webhook of a configuration. */
 export interface Webhook {
   readonly name: string;
-  /** Address outside the cluster; undefined where a Service is called. */
+  /** URL outside the cluster. Undefined if a Service is called. */
   readonly url?: string;
-  /** The Service that is called; undefined where a URL is. */
+  /** The Service that is called. Undefined if a URL is called. */
   readonly service?: { readonly namespace: string; readonly name: string };
-  /** Undefined: every namespace. */
+  /** Undefined: all namespaces. */
   readonly namespaceSelector?: WebhookSelector;
-  /** Undefined: every object. */
+  /** Undefined: all objects. */
   readonly objectSelector?: WebhookSelector;
 }
 
@@ -36,10 +36,10 @@ export interface WebhookConfigurationSpec {
 
 export type WebhookConfigurationObject = ConfigObject<WebhookConfigurationSpec>;
 
-/** Keyed `cluster/name`. Only analysis reads them. */
+/** MutatingWebhookConfigurations by `cluster/name`, read by analysis only. */
 export const mutatingWebhookConfigurations = collection<WebhookConfigurationObject>("MutatingWebhookConfiguration");
 
-/** Keyed `cluster/name`. Only analysis reads them. */
+/** ValidatingWebhookConfigurations by `cluster/name`, read by analysis only. */
 export const validatingWebhookConfigurations = collection<WebhookConfigurationObject>("ValidatingWebhookConfiguration");
 
 export const mutatingWebhookConfigurationKind = webhookConfigurationKind(mutatingWebhookConfigurations);

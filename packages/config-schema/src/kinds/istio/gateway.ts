@@ -39,7 +39,7 @@ export const gatewayKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateGateway`. */
+/** Validates a spec as Istio's `ValidateGateway` does. */
 function validate({ spec, name }: GatewayObject, place: Place): void {
   if (!isDnsLabel(name))
     place.error(

@@ -1,9 +1,8 @@
 const domains = ["gateway.networking.k8s.io", "resource.opentelemetry.io"];
 
 /**
- * Reports whether something reads a label or annotation: those in the domains of Istio, and a few more. Istio's
- * analysis counts every domain that ends with `istio.io` among them; Secrets of remote clusters have labels of the
- * domain `istio`.
+ * Reports whether a label or annotation is kept: those of Istio's domains and a few more. Istio's analysis includes
+ * every domain that ends with `istio.io`; Secrets of remote clusters have labels of the domain `istio`.
  */
 export function isIstioKey(key: string): boolean {
   const slash = key.indexOf("/");

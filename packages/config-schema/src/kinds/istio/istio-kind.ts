@@ -6,7 +6,7 @@ import { checkAnnotations } from "../../validation/metadata.js";
 import { Place } from "../../validation/place.js";
 import { shapeCheck, type Shape } from "../../validation/shape.js";
 import { isIstioKey } from "./istio-keys.js";
-import { declareKind, type Kind, type KeysRead } from "../kind.js";
+import { declareKind, type Kind, type KeySelector } from "../kind.js";
 
 export interface IstioKindOptions<D extends DescMessage, T> {
   readonly kind: string;
@@ -14,24 +14,28 @@ export interface IstioKindOptions<D extends DescMessage, T> {
   readonly versions: readonly string[];
   readonly schema: D;
   readonly collection: Collection<ConfigObject<MessageShape<D>, T>>;
-  /** Default: `ns/name`, for what exists once in a mesh. */
+  /** Default: `meshKey`. */
   readonly key?: Kind["key"];
-  /** Default: the keys in Istio's domains. */
-  readonly labels?: KeysRead;
-  /** What the kind's schema demands beyond the types of the message. */
+  /** Default: keys of Istio's domains. */
+  readonly labels?: KeySelector;
+  /** Constraints of the kind's schema beyond the message's types. */
   readonly shape?: Shape;
-  /** A document without a `spec` is refused. Default false: it is as an empty one. */
+  /** Rejects a document without a `spec`. Default false: it is treated as an empty one. */
   readonly specRequired?: boolean;
-  /** Types of conditions that something reads where they are negative. Default: none. */
+  /** Condition types that are kept where they are negative. Default: none. */
   readonly conditions?: readonly string[];
   status?(status: unknown): T | undefined;
-  /** Whether the object can be tried out without effect (`istio.io/dry-run`). Default: it can not. */
+  /** Reports whether the object supports dry run (`istio.io/dry-run`). Default: it does not. */
   dryRunAllowed?(spec: MessageShape<D>): boolean;
-  /** `place` is the object's spec. */
+  /**
+   * Validates an object.
+   *
+   * @param place the object's spec
+   */
   validate(object: ConfigObject<MessageShape<D>, T>, place: Place): void;
 }
 
-/** A kind of Istio's: its spec is a message of the API, in JSON form. */
+/** Declares a kind of Istio, whose spec is a message of its API in JSON form. */
 export function istioKind<D extends DescMessage, T = undefined>(options: IstioKindOptions<D, T>): Kind {
   const { kind, group, versions, schema, collection, labels = isIstioKey, shape = {}, specRequired = false } = options;
   const checkShape = shapeCheck(shape);

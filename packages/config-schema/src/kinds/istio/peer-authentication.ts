@@ -31,7 +31,7 @@ export const peerAuthenticationKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidatePeerAuthentication`. */
+/** Validates a spec as Istio's `ValidatePeerAuthentication` does. */
 function validate({ spec }: PeerAuthenticationObject, place: Place): void {
   const ports = Object.keys(spec.portLevelMtls);
   if (ports.length > 0 && Object.keys(spec.selector?.matchLabels ?? {}).length === 0)

@@ -25,7 +25,7 @@ export const proxyConfigKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateProxyConfig`. */
+/** Validates a spec as Istio's `ValidateProxyConfig` does. */
 function validate({ spec }: ProxyConfigObject, place: Place): void {
   checkSelector(spec.selector, place.at("selector"));
   if ((spec.concurrency ?? 0) < 0) place.at("concurrency").error(`is ${spec.concurrency}, expected 0 or more`);

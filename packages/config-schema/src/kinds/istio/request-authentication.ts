@@ -51,7 +51,7 @@ export const requestAuthenticationKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateRequestAuthentication`. */
+/** Validates a spec as Istio's `ValidateRequestAuthentication` does. */
 function validate({ spec }: RequestAuthenticationObject, place: Place): void {
   checkAttachment(spec, place);
   each(spec.jwtRules, place.at("jwtRules"), (rule, at) => {

@@ -45,7 +45,7 @@ export const telemetryKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateTelemetry`. */
+/** Validates a spec as Istio's `ValidateTelemetry` does. */
 function validate({ spec }: TelemetryObject, place: Place): void {
   checkAttachment(spec, place);
   each(spec.metrics, place.at("metrics"), (metrics, at) => {

@@ -34,7 +34,7 @@ export const trafficExtensionKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateTrafficExtension`. */
+/** Validates a spec as Istio's `ValidateTrafficExtension` does. */
 function validate({ spec }: TrafficExtensionObject, place: Place): void {
   checkAttachment(spec, place);
   if (spec.filterConfig.case === undefined) place.error("is empty, expected wasm or lua");

@@ -30,7 +30,7 @@ export const wasmPluginKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateWasmPlugin`. */
+/** Validates a spec as Istio's `ValidateWasmPlugin` does. */
 function validate({ spec }: WasmPluginObject, place: Place): void {
   checkAttachment(spec, place);
   checkWasm(spec, place);

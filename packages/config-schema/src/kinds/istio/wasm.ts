@@ -2,13 +2,13 @@ import { EnvValueSource, type VmConfig } from "@istiod/istio-api/extensions/v1al
 import { each, type Place } from "../../validation/place.js";
 import { atMost, matches, required, size, uniqueBy, type Shape } from "../../validation/shape.js";
 
-/** What a WasmPlugin and a TrafficExtension say alike of a module. */
+/** The fields that WasmPlugin and TrafficExtension have in common. */
 interface WasmModule {
   readonly url: string;
   readonly vmConfig?: VmConfig | undefined;
 }
 
-/** Of a module at a path; empty for the spec itself. */
+/** Returns the shape of a module at a path; empty for the spec itself. */
 export function wasmShape(path: string): Shape {
   const at = (field: string): string => (path === "" ? field : `${path}.${field}`);
   return {
@@ -34,7 +34,7 @@ export function checkWasm(module: WasmModule, place: Place): void {
   });
 }
 
-/** Without a scheme it is the name of an image. */
+/** Reports whether a module's URL is valid. Without a scheme it is an image name. */
 function isModuleUrl(url: string): boolean {
   const scheme = /^([a-zA-Z][a-zA-Z0-9+.-]*):\/\//.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) return !url.includes("://") && URL.canParse(`http://${url}`) && !/[\s#]/.test(url);

@@ -9,13 +9,13 @@ import { checkWorkload, workloadShape } from "../../validation/workload.js";
 import { istioKind } from "./istio-kind.js";
 
 export interface WorkloadEntryStatus {
-  /** The condition `Healthy`, as health checks of the workload set it. */
+  /** The condition `Healthy`, set by health checks of the workload. */
   readonly healthy: boolean;
 }
 
 export type WorkloadEntryObject = ConfigObject<WorkloadEntry, WorkloadEntryStatus>;
 
-/** Keyed `cluster/ns/name`: each cluster of a mesh has its own. */
+/** WorkloadEntries by `cluster/ns/name`: every cluster of a mesh has its own. */
 export const workloadEntries = collection<WorkloadEntryObject>("WorkloadEntry", { filter: discoveryNamespacesFilter });
 
 export const workloadEntriesByNamespace = index(workloadEntries, "byNamespace", (v) => [v.namespace]);
@@ -37,7 +37,7 @@ export const workloadEntryKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateWorkloadEntry`. */
+/** Validates a spec as Istio's `ValidateWorkloadEntry` does. */
 function validate({ spec }: WorkloadEntryObject, place: Place): void {
   checkWorkload(spec, { namesAllowed: true }, place);
 }

@@ -42,7 +42,7 @@ export const workloadGroupKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateWorkloadGroup`. */
+/** Validates a spec as Istio's `ValidateWorkloadGroup` does. */
 function validate({ spec }: WorkloadGroupObject, place: Place): void {
   checkLabels(spec.metadata?.labels ?? {}, place.at("metadata", "labels"));
   if (spec.probe !== undefined) checkProbe(spec.probe, place.at("probe"));

@@ -7,8 +7,8 @@ import { declareKind } from "../kind.js";
 
 export interface ConfigMapSpec {
   /**
-   * Only entries whose names have a meaning to Istio: certificates, mesh configuration, injection, and what gateways
-   * are made like.
+   * Entries that Istio reads: certificates, mesh configuration, injection configuration, and defaults of managed
+   * gateways.
    */
   readonly data: Readonly<Record<string, string>>;
 }
@@ -31,7 +31,7 @@ const entriesRead = new Set([
   "podDisruptionBudget",
 ]);
 
-/** Keyed `cluster/ns/name`. */
+/** ConfigMaps by `cluster/ns/name`. */
 export const configMaps = collection<ConfigMapObject>("ConfigMap", { filter: discoveryNamespacesFilter });
 
 export const configMapKind = declareKind<ConfigMapSpec, undefined>({

@@ -4,11 +4,11 @@ import type { Fields } from "../../decoding/fields.js";
 export interface Container {
   readonly name: string;
   readonly image: string;
-  /** An init container, whether or not it keeps running. */
+  /** Reports whether it is an init container, restartable or not. */
   readonly init: boolean;
-  /** User ID of the container's security context; undefined: the pod's. */
+  /** User ID of the container's security context. Undefined: the pod's. */
   readonly runAsUser?: number;
-  /** Only the variables of istiod that analysis reads, where they have a value. */
+  /** Environment variables of istiod that analysis reads, if they have a value. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -27,7 +27,7 @@ export function readContainers(spec: Fields): readonly Container[] {
   return [...read("containers", false), ...read("initContainers", true)];
 }
 
-/** Reads `securityContext.runAsUser` of a pod's spec or of a container, to be spread into an object. */
+/** Returns `securityContext.runAsUser` of a pod's spec or of a container, to be spread into an object. */
 export function readRunAsUser(fields: Fields): { readonly runAsUser?: number } {
   const user = fields.object("securityContext").integer("runAsUser");
   return user === undefined ? {} : { runAsUser: user };

@@ -7,7 +7,7 @@ import { declareKind } from "../kind.js";
 
 export interface SliceEndpoint {
   readonly addresses: readonly string[];
-  /** Absent conditions read as Istio reads them: ready, serving, and of what is not ready, terminating. */
+  /** Conditions, with Istio's defaults: ready, serving, and terminating if not ready. */
   readonly ready: boolean;
   readonly serving: boolean;
   readonly terminating: boolean;
@@ -19,7 +19,7 @@ export interface SliceEndpoint {
 
 export interface SlicePort {
   readonly name: string;
-  /** Undefined means every port. */
+  /** Undefined: all ports. */
   readonly port?: number;
   readonly protocol: string;
   readonly appProtocol?: string;
@@ -28,7 +28,7 @@ export interface SlicePort {
 export interface EndpointSliceSpec {
   /** `IPv4`, `IPv6` or `FQDN`. */
   readonly addressType: string;
-  /** Name of the Service, of the same namespace; empty if the slice belongs to none. */
+  /** Name of the Service in the same namespace; empty if the slice belongs to none. */
   readonly service: string;
   readonly endpoints: readonly SliceEndpoint[];
   readonly ports: readonly SlicePort[];
@@ -36,10 +36,10 @@ export interface EndpointSliceSpec {
 
 export type EndpointSliceObject = ConfigObject<EndpointSliceSpec>;
 
-/** Keyed `cluster/ns/name`. */
+/** EndpointSlices by `cluster/ns/name`. */
 export const endpointSlices = collection<EndpointSliceObject>("EndpointSlice", { filter: discoveryNamespacesFilter });
 
-/** By the service that they belong to, `cluster/ns/service`. */
+/** EndpointSlices by service, `cluster/ns/service`. */
 export const endpointSlicesByService = index(endpointSlices, "byService", (s) =>
   s.spec.service === "" ? [] : [`${s.cluster}/${s.namespace}/${s.spec.service}`],
 );

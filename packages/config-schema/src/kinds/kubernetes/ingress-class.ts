@@ -4,13 +4,13 @@ import { Fields } from "../../decoding/fields.js";
 import { declareKind } from "../kind.js";
 
 export interface IngressClassSpec {
-  /** Who serves Ingresses of this class, such as `istio.io/ingress-controller`. */
+  /** Controller of the class, such as `istio.io/ingress-controller`. */
   readonly controller: string;
 }
 
 export type IngressClassObject = ConfigObject<IngressClassSpec>;
 
-/** Of the cluster that holds the configuration. Keyed by name. */
+/** IngressClasses of the config cluster, by name. */
 export const ingressClasses = collection<IngressClassObject>("IngressClass");
 
 export const ingressClassKind = declareKind<IngressClassSpec, undefined>({

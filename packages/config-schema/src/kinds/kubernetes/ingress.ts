@@ -5,30 +5,30 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { declareKind } from "../kind.js";
 
 export interface IngressTls {
-  /** Empty: every host. */
+  /** Empty: all hosts. */
   readonly hosts: readonly string[];
-  /** Empty where none is named. */
+  /** Empty if not set. */
   readonly secretName: string;
 }
 
 export interface IngressPath {
   readonly path: string;
-  /** Absent, or any other: as Istio's older matching, by a final `*`. */
+  /** Absent for every other value, which has Istio's legacy matching by a final `*`. */
   readonly pathType?: "Exact" | "Prefix";
-  /** Absent where the backend is no Service. */
+  /** Absent if the backend is not a Service. */
   readonly service?: IngressService;
 }
 
-/** A port of a Service of the Ingress's namespace: by its number, else by its name. */
+/** A port of a Service in the Ingress's namespace, by number or by name. */
 export interface IngressService {
   readonly name: string;
   readonly port: number | string;
 }
 
 export interface IngressRule {
-  /** Empty: every host. */
+  /** Empty: all hosts. */
   readonly host: string;
-  /** Undefined where the rule is not for HTTP. */
+  /** Undefined if the rule is not for HTTP. */
   readonly paths: readonly IngressPath[] | undefined;
 }
 
@@ -41,10 +41,10 @@ export interface IngressSpec {
 
 export type IngressObject = ConfigObject<IngressSpec>;
 
-/** Kubernetes Ingresses, of the cluster that holds the configuration. Keyed `ns/name`. */
+/** Ingresses of the config cluster, by `ns/name`. */
 export const ingresses = collection<IngressObject>("Ingress", { filter: discoveryNamespacesFilter });
 
-/** By which an Ingress named its class before it had a field for it. */
+/** Annotation that named the class of an Ingress before the field `ingressClassName` existed. */
 export const ingressClassAnnotation = "kubernetes.io/ingress.class";
 
 export const ingressKind = declareKind<IngressSpec, undefined>({

@@ -6,35 +6,35 @@ import { isIpAddress } from "../../validation/ip.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 
-/** The API group of multi-cluster services where nothing else is said (`MCS_API_GROUP`). */
+/** Default API group of multi-cluster services (`MCS_API_GROUP`). */
 export const multiClusterGroup = "multicluster.x-k8s.io";
 
-/** All that is read of a ServiceExport is that it exists: its cluster offers the Service of its name to the others. */
+/**
+ * Content of a ServiceExport. Its existence is all that is read: its cluster offers the Service of its name to the
+ * others.
+ */
 export type ServiceExportSpec = Readonly<Record<string, never>>;
 export type ServiceExportObject = ConfigObject<ServiceExportSpec>;
 
-/** What a cluster knows of a service that some cluster exports. */
+/** Content of a ServiceImport: a service that some cluster exports. */
 export interface ServiceImportSpec {
-  /**
-   * The service's addresses in this cluster, under its name of the whole set of clusters; sorted. Those that are no IP
-   * addresses are left out.
-   */
+  /** IP addresses of the service's clusterset name in this cluster, sorted. */
   readonly ips: readonly string[];
 }
 export type ServiceImportObject = ConfigObject<ServiceImportSpec>;
 
-/** Keyed `cluster/ns/name`. */
+/** ServiceExports by `cluster/ns/name`. */
 export const serviceExports = collection<ServiceExportObject>("ServiceExport", { filter: discoveryNamespacesFilter });
 
-/** Keyed `cluster/ns/name`. */
+/** ServiceImports by `cluster/ns/name`. */
 export const serviceImports = collection<ServiceImportObject>("ServiceImport", { filter: discoveryNamespacesFilter });
 
-/** Those of all clusters by `ns/name`. */
+/** ServiceImports of all clusters by `ns/name`. */
 export const serviceImportsByName = index(serviceImports, "byName", ({ namespace, name }) => [`${namespace}/${name}`]);
 
 /**
- * The kinds of multi-cluster services as an API server has them that serves them under another group, or another
- * version. Their objects are in the same collections.
+ * Returns the kinds of multi-cluster services for an API server that serves them under another group or version. Their
+ * objects are in the same collections.
  */
 export function multiClusterKinds(group = multiClusterGroup, version = ""): readonly Kind[] {
   const common = {

@@ -3,11 +3,11 @@ import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
-/** All that is read of a namespace is its metadata. */
+/** Content of a Namespace, of which only the metadata is read. */
 export type NamespaceSpec = Readonly<Record<string, never>>;
 export type NamespaceObject = ConfigObject<NamespaceSpec>;
 
-/** Keyed `cluster/name`. */
+/** Namespaces by `cluster/name`. */
 export const namespaces = collection<NamespaceObject>("Namespace");
 
 export const namespaceKind = declareKind<NamespaceSpec, undefined>({

@@ -15,7 +15,7 @@ export interface NodeSpec {
 }
 export type NodeObject = ConfigObject<NodeSpec>;
 
-/** Keyed `cluster/name`. Labels are kept whole: they hold the locality, and Services select nodes by any of them. */
+/** Nodes by `cluster/name`, with all labels: they hold the locality, and Services select nodes by any of them. */
 export const nodes = collection<NodeObject>("Node");
 
 export const nodeKind = declareKind<NodeSpec, undefined>({

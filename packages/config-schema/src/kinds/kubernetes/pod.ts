@@ -25,23 +25,23 @@ export interface PodSpec {
   readonly hostNetwork: boolean;
   readonly hostname: string;
   readonly subdomain: string;
-  /** The ports of all containers, and of init containers that go on running, in order. */
+  /** Ports of all containers and of restartable init containers, in order. */
   readonly ports: readonly ContainerPort[];
-  /** Its containers and init containers, in order. */
+  /** Containers and init containers, in order. */
   readonly containers: readonly Container[];
-  /** User ID of the pod's security context; undefined: the image's. */
+  /** User ID of the pod's security context. Undefined: the image's. */
   readonly runAsUser?: number;
-  /** The owner that controls it, such as a ReplicaSet. */
+  /** The controlling owner, such as a ReplicaSet. */
   readonly controller?: OwnerReference;
   readonly generateName: string;
-  /** It has been asked to end. */
+  /** Reports whether deletion was requested. */
   readonly terminating: boolean;
 }
 
 export interface PodStatus {
   /** `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
   readonly phase: string;
-  /** All its addresses, the primary one first. */
+  /** All addresses, the primary one first. */
   readonly podIPs: readonly string[];
   /** The condition `Ready`. */
   readonly ready: boolean;
@@ -49,13 +49,13 @@ export interface PodStatus {
 
 export type PodObject = ConfigObject<PodSpec, PodStatus>;
 
-/** Keyed `cluster/ns/name`. */
+/** Pods by `cluster/ns/name`. */
 export const pods = collection<PodObject>("Pod", { filter: discoveryNamespacesFilter });
 
-/** By each of their addresses, of every cluster; pods on their host's network are in it too. */
+/** Pods of all clusters by each of their addresses, including pods on the host network. */
 export const podsByAddress = index(pods, "byAddress", (p) => p.status?.podIPs ?? []);
 
-/** By `cluster/ns`. */
+/** Pods by `cluster/ns`. */
 export const podsByNamespace = index(pods, "byNamespace", (p) => [`${p.cluster}/${p.namespace}`]);
 
 export const podKind = declareKind<PodSpec, PodStatus>({

@@ -6,16 +6,16 @@ import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
 export interface SecretSpec {
-  /** Such as `Opaque` or `kubernetes.io/tls`. */
+  /** For example `Opaque` or `kubernetes.io/tls`. */
   readonly type: string;
   readonly data: Readonly<Record<string, Uint8Array>>;
 }
 export type SecretObject = ConfigObject<SecretSpec>;
 
-/** Keyed `cluster/ns/name`. */
+/** Secrets by `cluster/ns/name`. */
 export const secrets = collection<SecretObject>("Secret", { filter: discoveryNamespacesFilter });
 
-/** Types of Secrets that nothing reads and that can be many and large. */
+/** Secret types that are never read and can be many and large. */
 const unread = new Set(["helm.sh/release.v1", "kubernetes.io/service-account-token"]);
 
 export const secretKind = declareKind<SecretSpec, undefined>({

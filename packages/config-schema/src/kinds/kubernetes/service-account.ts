@@ -4,11 +4,11 @@ import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind } from "../kind.js";
 
-/** All that is read of a service account is that it exists. */
+/** Content of a ServiceAccount. Its existence is all that is read. */
 export type ServiceAccountSpec = Readonly<Record<string, never>>;
 export type ServiceAccountObject = ConfigObject<ServiceAccountSpec>;
 
-/** Keyed `cluster/ns/name`. */
+/** ServiceAccounts by `cluster/ns/name`. */
 export const serviceAccounts = collection<ServiceAccountObject>("ServiceAccount", {
   filter: discoveryNamespacesFilter,
 });

@@ -11,7 +11,7 @@ export interface ServicePortSpec {
   /** `TCP`, `UDP` or `SCTP`. */
   readonly protocol: string;
   readonly appProtocol?: string;
-  /** Number, or name of a container's port. */
+  /** Number, or name of a container port. */
   readonly targetPort?: number | string;
   readonly nodePort?: number;
 }
@@ -19,13 +19,13 @@ export interface ServicePortSpec {
 export interface ServiceSpec {
   /** `ClusterIP`, `NodePort`, `LoadBalancer` or `ExternalName`. */
   readonly type: string;
-  /** Empty where there is none; `None` for a headless service. */
+  /** Empty if not allocated; `None` for a headless service. */
   readonly clusterIP: string;
   readonly clusterIPs: readonly string[];
   readonly externalIPs: readonly string[];
   readonly externalName: string;
   readonly ports: readonly ServicePortSpec[];
-  /** Undefined: no selector, endpoints are given by others. */
+  /** Undefined: no selector; endpoints are managed by others. */
   readonly selector?: Readonly<Record<string, string>>;
   readonly publishNotReadyAddresses: boolean;
   readonly internalTrafficPolicy?: string;
@@ -43,10 +43,10 @@ export interface ServiceStatus {
 
 export type ServiceObject = ConfigObject<ServiceSpec, ServiceStatus>;
 
-/** Keyed `cluster/ns/name`. */
+/** Services by `cluster/ns/name`. */
 export const services = collection<ServiceObject>("Service", { filter: discoveryNamespacesFilter });
 
-/** By namespace, of every cluster. */
+/** Services of all clusters by namespace. */
 export const servicesByNamespace = index(services, "byNamespace", (s) => [s.namespace]);
 
 export const serviceKind = declareKind<ServiceSpec, ServiceStatus>({

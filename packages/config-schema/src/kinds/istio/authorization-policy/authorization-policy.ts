@@ -41,7 +41,7 @@ export const authorizationPolicyKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateAuthorizationPolicy`. */
+/** Validates a spec as Istio's `ValidateAuthorizationPolicy` does. */
 function validate({ spec }: AuthorizationPolicyObject, place: Place): void {
   checkAttachment(spec, place);
   const { action, rules } = spec;

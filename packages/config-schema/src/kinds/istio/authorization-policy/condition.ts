@@ -4,7 +4,7 @@ import { checkIpBlocks, checkNotEmpty, checkPorts, checkServiceAccounts, checkWi
 
 type ValuesCheck = (values: readonly string[], place: Place) => void;
 
-/** Keys of conditions and how their values are checked. */
+/** Condition keys, each with the check of its values. */
 const keys: Readonly<Record<string, ValuesCheck>> = {
   "source.ip": checkIpBlocks,
   "remote.ip": checkIpBlocks,
@@ -20,7 +20,7 @@ const keys: Readonly<Record<string, ValuesCheck>> = {
   "connection.sni": checkNotEmpty,
 };
 
-/** Keys that name an entry: `request.headers[x-token]`. */
+/** Condition keys with an entry, as in `request.headers[x-token]`. */
 const entryKeys = ["request.headers", "request.auth.claims", "experimental.envoy.filters."];
 
 export function checkCondition({ key, values, notValues }: Condition, place: Place): void {

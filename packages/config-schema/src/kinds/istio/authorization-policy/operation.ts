@@ -4,7 +4,7 @@ import { checkNotEmpty, checkPorts } from "./values.js";
 
 const fields = ["hosts", "notHosts", "ports", "notPorts", "methods", "notMethods", "paths", "notPaths"] as const;
 
-/** Characters of a segment of a path (RFC 3986, pchar). */
+/** A path segment (RFC 3986, pchar). */
 const segment = /^[a-zA-Z0-9\-._~%!$&'()+,;:@=]+$/;
 
 export function checkOperation(operation: Operation, place: Place): void {
@@ -15,7 +15,7 @@ export function checkOperation(operation: Operation, place: Place): void {
   for (const field of ["paths", "notPaths"] as const) each(operation[field], place.at(field), checkPathTemplate);
 }
 
-/** Paths may have segments `{*}`, any one, and one last `{**}`, any number. */
+/** Checks a path template: `{*}` matches one segment, and a final `{**}` any number. */
 function checkPathTemplate(path: string, place: Place): void {
   const isTemplate = path.includes("{*}") || path.includes("{**}");
   let anySeen = false;

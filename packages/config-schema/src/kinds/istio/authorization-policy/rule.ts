@@ -7,7 +7,7 @@ import { checkCondition } from "./condition.js";
 import { checkOperation } from "./operation.js";
 import { checkSource } from "./source.js";
 
-/** What a CUSTOM rule can not match: it is decided elsewhere, before the identity is known to the proxy's own rules. */
+/** Fields that a CUSTOM rule cannot match: the provider decides before the proxy's own rules know the identity. */
 const notForCustom = [
   "namespaces",
   "notNamespaces",
@@ -23,7 +23,7 @@ const notForCustom = [
 
 const identityKeys = ["source.namespace", "source.serviceAccount", "source.trustDomain", "source.principal"];
 
-/** Fields that match a connection and not only an HTTP request. */
+/** Fields that match a connection rather than an HTTP request. */
 const ofConnections = [
   "principals",
   "notPrincipals",

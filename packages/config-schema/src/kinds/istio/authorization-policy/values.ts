@@ -14,14 +14,14 @@ export function checkIpBlocks(values: readonly string[], place: Place): void {
   });
 }
 
-/** Port numbers as text, from 0. */
+/** Checks port numbers given as strings. */
 export function checkPorts(values: readonly string[], place: Place): void {
   each(values, place, (value, at) => {
     if (!/^\d+$/.test(value) || Number(value) > 65535) at.error(`is ${JSON.stringify(value)}, expected a port number`);
   });
 }
 
-/** `*` at the start, at the end, or alone. */
+/** Checks values that may have a `*` at the start, at the end, or alone. */
 export function checkWildcards(values: readonly string[], place: Place): void {
   checkNotEmpty(values, place);
   each(values, place, (value, at) => {
@@ -31,7 +31,7 @@ export function checkWildcards(values: readonly string[], place: Place): void {
   });
 }
 
-/** `name` or `namespace/name`, at most 16 of them. */
+/** Checks service accounts: `name` or `namespace/name`, at most 16. */
 export function checkServiceAccounts(values: readonly string[], place: Place): void {
   if (values.length > 16) place.error(`has ${values.length} elements, expected at most 16`);
   each(values, place, (value, at) => {

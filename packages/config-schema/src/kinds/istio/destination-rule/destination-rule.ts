@@ -20,7 +20,7 @@ export const destinationRules = collection<DestinationRuleObject>("DestinationRu
   filter: discoveryNamespacesFilter,
 });
 
-/** By host: as written, or `ns/host` for a short name (see `hostBuckets`). */
+/** DestinationRules by host: as written, or `ns/host` for a short name. See `hostBuckets`. */
 export const destinationRulesByHost = index(destinationRules, "byHost", (v) => [hostBucket(v.spec.host, v.namespace)]);
 
 export const destinationRulesByNamespace = index(destinationRules, "byNamespace", (v) => [v.namespace]);
@@ -44,7 +44,7 @@ export const destinationRuleKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateDestinationRule`. */
+/** Validates a spec as Istio's `ValidateDestinationRule` does. */
 function validate({ spec, namespace }: DestinationRuleObject, place: Place): void {
   checkWildcardDomain(spec.host, place.at("host"));
   checkTrafficPolicy(spec.trafficPolicy, namespace, place.at("trafficPolicy"));

@@ -12,7 +12,7 @@ import { checkOutlierDetection } from "../../../validation/outlier-detection.js"
 import { each, type Place } from "../../../validation/place.js";
 import { atMost, range, required, type Shape } from "../../../validation/shape.js";
 
-/** Of a traffic policy at a path. */
+/** Returns the shape of a traffic policy at a path. */
 export function trafficPolicyShape(at: string): Shape {
   return {
     [`${at}.tunnel`]: required("targetHost", "targetPort"),
@@ -23,7 +23,11 @@ export function trafficPolicyShape(at: string): Shape {
   };
 }
 
-/** `namespace`: of the DestinationRule. */
+/**
+ * Validates a traffic policy.
+ *
+ * @param namespace namespace of the DestinationRule
+ */
 export function checkTrafficPolicy(policy: TrafficPolicy | undefined, namespace: string, place: Place): void {
   if (policy === undefined) return;
   const { outlierDetection, connectionPool, loadBalancer, tls, tunnel, proxyProtocol, retryBudget, portLevelSettings } =

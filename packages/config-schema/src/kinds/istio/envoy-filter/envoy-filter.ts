@@ -34,7 +34,9 @@ export const envoyFilterKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateEnvoyFilter`, without what needs Envoy's types: the value of a patch is not checked. */
+/**
+ * Validates a spec as Istio's `ValidateEnvoyFilter` does, except for the values of patches, which need Envoy's types.
+ */
 function validate({ spec }: EnvoyFilterObject, place: Place): void {
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
   checkAttachment({ targetRefs: spec.targetRefs }, place);

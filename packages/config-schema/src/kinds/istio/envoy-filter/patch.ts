@@ -10,7 +10,7 @@ import { checkRegex, maxRegexLength } from "../../../validation/regex.js";
 
 const connectionManagers = ["envoy.filters.network.http_connection_manager", "envoy.http_connection_manager"];
 
-/** What a match must be of, by what is patched. Others take any. */
+/** Kind of match that each `applyTo` requires. Others allow any. */
 const matchOf: Readonly<Partial<Record<ApplyTo, "listener" | "routeConfiguration" | "cluster">>> = {
   [ApplyTo.LISTENER]: "listener",
   [ApplyTo.FILTER_CHAIN]: "listener",

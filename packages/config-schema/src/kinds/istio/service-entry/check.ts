@@ -22,7 +22,7 @@ import { checkWorkload, checkWorkloadPorts } from "../../../validation/workload.
 
 type Entry = Pick<ConfigObject<ServiceEntry, unknown>, "spec" | "labels" | "namespace">;
 
-/** As Istio's `ValidateServiceEntry`. */
+/** Validates a spec as Istio's `ValidateServiceEntry` does. */
 export function checkServiceEntry(entry: Entry, place: Place): void {
   const { spec, namespace } = entry;
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));

@@ -9,10 +9,10 @@ import { workloadShape } from "../../../validation/workload.js";
 import { istioKind } from "../istio-kind.js";
 import { checkServiceEntry } from "./check.js";
 
-/** An address that was allocated for a host without one. */
+/** An address allocated for a host without one. */
 export interface AllocatedAddress {
   readonly value: string;
-  /** The host it was allocated for; empty in objects of older versions, where it is the only one. */
+  /** The host. Empty in objects of older versions, which have only one. */
   readonly host: string;
 }
 

@@ -6,7 +6,7 @@ import { checkProtocol } from "../../../validation/protocol.js";
 
 const unix = "unix://";
 
-/** The listeners for what goes out: one for each port or socket, and last one for everything else. */
+/** Checks egress listeners: one for each port or socket, and a last one for everything else. */
 export function checkEgress(listeners: readonly EgressListener[], namespace: string, place: Place): void {
   const taken = new Set<string>();
   each(listeners, place, (listener, at, i) => {

@@ -10,7 +10,7 @@ import { checkServerTls } from "../../../validation/server-tls.js";
 const unix = "unix://";
 const localHosts = ["", "127.0.0.1", "0.0.0.0", "::1", "::"];
 
-/** The listeners for what comes in: one for each port. */
+/** Checks ingress listeners: one for each port. */
 export function checkIngress(listeners: readonly IngressListener[], place: Place): void {
   const ports = new Set<number>();
   each(listeners, place, (listener, at) => {

@@ -41,7 +41,7 @@ export const sidecarKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateSidecar`. */
+/** Validates a spec as Istio's `ValidateSidecar` does. */
 function validate({ spec, namespace }: SidecarObject, place: Place): void {
   checkWorkloadSelector(spec.workloadSelector, place.at("workloadSelector"));
   const { egress, ingress, outboundTrafficPolicy: policy, inboundConnectionPool } = spec;

@@ -27,12 +27,12 @@ export function checkFault(fault: HTTPFaultInjection | undefined, place: Place):
   }
 }
 
-/** 200 to 600, as Istio takes them. */
+/** Checks a status code: 200 to 600, as Istio accepts. */
 export function checkHttpStatus(status: number, place: Place): void {
   if (status < 200 || status > 600) place.error(`is ${status}, expected 200 to 599`);
 }
 
-/** A percentage that is 0 or at least a ten-thousandth. */
+/** Checks a percentage: 0, or at least 0.0001. */
 function checkFraction(percentage: Percent | undefined, place: Place): void {
   const value = percentage?.value ?? 0;
   if (value < 0 || value > 100 || (value > 0 && value < 0.0001))

@@ -2,8 +2,8 @@ import { checkFqdn, isDnsLabel } from "../../../validation/names.js";
 import type { Place } from "../../../validation/place.js";
 
 /**
- * Names of gateways: `mesh`, `name`, or `namespace/name`. As in Istio, those after one without a namespace are not
- * looked at.
+ * Checks gateway names: `mesh`, `name` or `namespace/name`. As in Istio, names after one without a namespace are not
+ * checked.
  */
 export function checkGatewayNames(names: readonly string[], place: Place): void {
   for (const [i, name] of names.entries()) {

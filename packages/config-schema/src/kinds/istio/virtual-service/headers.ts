@@ -4,13 +4,13 @@ import type {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { each, type Place } from "../../../validation/place.js";
 
-/** Envoy's custom headers: text, `%%`, and `%NAME%` or `%NAME(argument)%` or `%NAME(["…", "…"])%`. */
+/** Envoy's custom header format: text, `%%`, and `%NAME%`, `%NAME(argument)%` or `%NAME(["…", "…"])%`. */
 const headerFormat =
   /^(?:[^%]|%%|%(?!%)[^%(]*(?:%|\( *(?:\[ *"|[^[ ])(?:\\.|[^\\)"])*(?:" *, *"(?:\\.|[^\\)"])*)*(?:\)|" *\] *\)) *%))*$/s;
 
 const controlCharacter = /[\u0000-\u0008\u000a-\u001f\u007f]/;
 
-/** What is done to headers: the authority of a request may be replaced, no other internal header may be touched. */
+/** Checks header operations. The authority of a request can be replaced; other pseudo-headers cannot be changed. */
 export function checkHeaders(headers: Headers | undefined, place: Place): void {
   checkOperations(headers?.request, place.at("request"), true);
   checkOperations(headers?.response, place.at("response"), false);

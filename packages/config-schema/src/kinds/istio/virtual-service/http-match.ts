@@ -8,7 +8,11 @@ import { checkRegexMatch, checkStringMatch } from "./string-match.js";
 const pseudoHeaders = [":method", ":scheme", ":authority", ":path", ":status"];
 const headerName = /^[!#$%&'*+\-.^_`|~A-Za-z0-9]+$/;
 
-/** `toGateway`: claims of a token can be matched at gateways only. */
+/**
+ * Checks an HTTP match.
+ *
+ * @param toGateway the VirtualService applies to gateways only, where JWT claims can be matched
+ */
 export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, place: Place): void {
   for (const field of ["headers", "withoutHeaders"] as const) {
     for (const [name, value] of Object.entries(match[field])) {
@@ -30,7 +34,7 @@ export function checkHttpMatch(match: HTTPMatchRequest, toGateway: boolean, plac
     place.at("sourceNamespace").error(`is ${JSON.stringify(match.sourceNamespace)}, expected the name of a namespace`);
 }
 
-/** `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. */
+/** Reports whether a header name is a JWT claim: `@request.auth.claims.a.b` or `@request.auth.claims[a][b]`. */
 function isClaim(name: string): boolean {
   return /^@request\.auth\.claims(?:\..|\[.+\]$)/is.test(name);
 }

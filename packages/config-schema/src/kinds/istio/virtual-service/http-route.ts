@@ -15,7 +15,7 @@ const megabyte = 1024 * 1024;
 const largeBody = 100 * 1024;
 
 export interface HttpRouteContext {
-  /** The VirtualService has no hosts: its routes are for others to delegate to. */
+  /** Reports whether the VirtualService has no hosts: other VirtualServices delegate to it. */
   readonly delegate: boolean;
   readonly toGateway: boolean;
 }
@@ -37,7 +37,7 @@ export function checkHttpRoute(route: HTTPRoute, { delegate, toGateway }: HttpRo
   checkOptionalDuration(route.timeout, place.at("timeout"));
 }
 
-/** A route does one thing: it leads somewhere, redirects, answers, or delegates. */
+/** Checks that a route has exactly one action: destinations, redirect, direct response or delegation. */
 function checkActions(route: HTTPRoute, delegate: boolean, place: Place): void {
   if (route.delegate !== undefined && !delegate) {
     if (route.redirect !== undefined) place.at("redirect").error("is set beside delegate, expected one of them");
@@ -130,7 +130,7 @@ function checkRewrite(rewrite: HTTPRewrite | undefined, place: Place): void {
   }
 }
 
-/** The authority can be replaced in one place only. */
+/** Checks that the authority is replaced in one place only. */
 function checkAuthority({ rewrite, headers }: HTTPRoute, place: Place): void {
   const places: Place[] = (rewrite?.authority ?? "") === "" ? [] : [place.at("rewrite", "authority")];
   for (const field of ["set", "add"] as const) {

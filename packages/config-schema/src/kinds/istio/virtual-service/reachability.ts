@@ -7,7 +7,7 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import type { Place } from "../../../validation/place.js";
 
-/** Warns of routes and matches that an earlier one leaves nothing to. */
+/** Warns of TLS and TCP routes and matches that earlier ones cover. */
 export function warnOfUnreachable<D extends DescMessage>(
   schema: D,
   routes: readonly { readonly match: readonly MessageShape<D>[] }[],
@@ -48,7 +48,7 @@ interface PrefixMatch {
   readonly match: HTTPMatchRequest;
 }
 
-/** Warns of HTTP matches, and of prefixes of paths that a shorter, earlier prefix takes. */
+/** Warns of HTTP routes and matches that earlier ones cover, including path prefixes behind a shorter prefix. */
 export function warnOfUnreachableHttp(routes: readonly HTTPRoute[], place: Place): void {
   warnOfUnreachable(HTTPMatchRequestSchema, routes, place);
   const prefixes = routes.flatMap(({ match }, route) =>

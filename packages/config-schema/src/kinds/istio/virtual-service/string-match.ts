@@ -8,7 +8,7 @@ export function checkStringMatch(match: StringMatch | undefined, place: Place): 
   checkRegexMatch(match, place);
 }
 
-/** As `checkStringMatch`, where an empty prefix means any value. */
+/** Checks a match like `checkStringMatch`, except that an empty prefix matches any value. */
 export function checkRegexMatch(match: StringMatch | undefined, place: Place): void {
   if (match?.matchType.case !== "regex") return;
   if (match.matchType.value === "") place.at("regex").error("is empty, expected a pattern");

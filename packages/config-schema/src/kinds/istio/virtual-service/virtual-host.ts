@@ -1,8 +1,10 @@
 import { wildcardDomainFault } from "../../../validation/names.js";
 
 /**
- * What is wrong with a host, or undefined if nothing is. `sniOfGateway`: SNI names that istiod makes for traffic that a
- * gateway passes through, `outbound_.port_.subset_.host`, are hosts too.
+ * Returns the fault of a host; undefined if it is valid.
+ *
+ * @param sniOfGateway also allow the SNI names that istiod generates for traffic passed through a gateway,
+ *   `outbound_.port_.subset_.host`
  */
 export function virtualHostFault(host: string, sniOfGateway: boolean): string | undefined {
   if (!sniOfGateway || !host.startsWith("outbound_") || host.length > 255) return wildcardDomainFault(host);

@@ -25,7 +25,10 @@ export const virtualServices = collection<VirtualServiceObject>("VirtualService"
   filter: discoveryNamespacesFilter,
 });
 
-/** By the gateway that it is attached to: `mesh`, or `ns/name`. Without any, `mesh`. A delegate is in no bucket. */
+/**
+ * VirtualServices by the gateway that they are bound to: `mesh`, or `ns/name`. Default `mesh`. Delegates are in no
+ * bucket.
+ */
 export const virtualServicesByGateway = index(virtualServices, "byGateway", (v) => {
   if (v.spec.hosts.length === 0) return [];
   return v.spec.gateways.length === 0 ? ["mesh"] : v.spec.gateways.map((name) => gatewayName(name, v.namespace));
@@ -34,7 +37,8 @@ export const virtualServicesByGateway = index(virtualServices, "byGateway", (v) 
 export const virtualServicesByNamespace = index(virtualServices, "byNamespace", (v) => [v.namespace]);
 
 /**
- * `ns/name` of a gateway that a route names: a bare name means the route's namespace, `./name` too; `mesh` is itself.
+ * Returns the `ns/name` of a gateway that a VirtualService names. A bare name and `./name` are of its own namespace;
+ * `mesh` is returned unchanged.
  */
 export function gatewayName(name: string, namespace: string): string {
   if (name === "mesh") return name;
@@ -63,7 +67,7 @@ export const virtualServiceKind = istioKind({
   validate,
 });
 
-/** As Istio's `ValidateVirtualService`. */
+/** Validates a spec as Istio's `ValidateVirtualService` does. */
 function validate({ spec, namespace }: VirtualServiceObject, place: Place): void {
   const { hosts, gateways, http, tls, tcp } = spec;
   const delegate = hosts.length === 0;

@@ -7,7 +7,7 @@ interface Weighted {
   readonly weight: number;
 }
 
-/** Destinations that share traffic by weight. One alone needs none. */
+/** Checks the weights of a route's destinations. A single destination needs none. */
 export function checkWeights(route: readonly Weighted[], place: Place): void {
   each(route, place, ({ destination, weight }, at) => {
     if (destination === undefined) at.at("destination").error("is missing, expected a destination");
