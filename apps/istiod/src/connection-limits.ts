@@ -1,5 +1,5 @@
 import type { ListenOptions } from "@istiod/xds-server";
-import { duration, type FlagValues } from "./flags.js";
+import type { FlagValues } from "./flags.js";
 import { variables } from "./variables.js";
 
 type LimitFlags = Pick<FlagValues, "keepaliveInterval" | "keepaliveTimeout" | "keepaliveMaxServerConnectionAge">;
@@ -12,21 +12,20 @@ const unsetTimeoutMs = 20_000;
 const minIntervalMs = 1000;
 
 /**
- * Reads the limits of gRPC connections from Istio's flags (`keepalive…`, pkg/keepalive/options.go) and variables
+ * Returns the limits of gRPC connections from Istio's flags (`keepalive…`, pkg/keepalive/options.go) and variables
  * ISTIO_GPRC_MAXRECVMSGSIZE and ISTIO_GPRC_MAXSTREAMS (pilot/pkg/features/tuning.go).
  *
- * @throws Error that names the flag or variable with an invalid value.
+ * @throws SettingError naming an invalid variable
  */
 export function connectionLimits(
   values: LimitFlags,
   env: NodeJS.ProcessEnv,
 ): Required<Pick<ListenOptions, "keepAlive" | "maxRequestBytes" | "maxStreams">> & Pick<ListenOptions, "maxAge"> {
-  const read = (flag: keyof LimitFlags): number => duration(flag, values[flag]);
-  const ms = read("keepaliveMaxServerConnectionAge");
+  const { keepaliveInterval, keepaliveTimeout, keepaliveMaxServerConnectionAge: ms } = values;
   return {
     keepAlive: {
-      intervalMs: Math.max(minIntervalMs, read("keepaliveInterval") || unsetIntervalMs),
-      timeoutMs: read("keepaliveTimeout") || unsetTimeoutMs,
+      intervalMs: Math.max(minIntervalMs, keepaliveInterval || unsetIntervalMs),
+      timeoutMs: keepaliveTimeout || unsetTimeoutMs,
     },
     maxRequestBytes: variables.maxReceivedMessageSize.read(env),
     maxStreams: variables.maxStreams.read(env),

@@ -9,33 +9,30 @@ import { proxyConfigCommand } from "./commands/proxy-config.js";
 import { proxyStatusCommand } from "./commands/proxy-status.js";
 import { statusCommand } from "./commands/status.js";
 import { startDiscovery } from "./discovery.js";
-import { type FlagValues, options } from "./flags.js";
+import { SettingsCommand } from "@istiod/settings/command";
+import { flags, type FlagValues } from "./flags.js";
 import { listening } from "./listening.js";
 import { serveControlZ } from "./logging/control-z.js";
 import { openLog } from "./logging/open-log.js";
 import { startupWarnings } from "./startup-warnings.js";
+import { variableGroups } from "./variables.js";
 
 /** Runs the command line. */
 export async function run(argv: readonly string[]): Promise<void> {
   const program = new Command("istiod").description("Istio's control plane.").version(version());
-  const discovery = program
-    .command("discovery")
+  const discovery = new SettingsCommand("discovery")
     .description("Serve configuration to proxies.")
-    .allowUnknownOption(false);
-  for (const option of options(process.env)) discovery.addOption(option);
+    .addSettings(flags, process.env)
+    .addVariablesHelp(variableGroups);
+  program.addCommand(discovery);
   discovery.action(async (values: FlagValues) => {
     try {
       const { log, scopes } = openLog(values);
-      for (const warning of startupWarnings(
-        values,
-        (flag) => discovery.getOptionValueSource(flag) === "cli",
-        process.env,
-      ))
-        log.warn(warning);
+      for (const warning of startupWarnings(discovery.givenFlags, process.env)) log.warn(warning);
       await listening(
         "ctrlz_port",
         `${values.ctrlz_address}:${values.ctrlz_port}`,
-        serveControlZ({ address: values.ctrlz_address, port: controlPort(values.ctrlz_port) }, scopes),
+        serveControlZ({ address: values.ctrlz_address, port: values.ctrlz_port }, scopes),
       ).then(
         (server) => log.info({ port: (server.address() as AddressInfo).port }, "ControlZ is served"),
         (error: Error) =>
@@ -82,11 +79,6 @@ export async function run(argv: readonly string[]): Promise<void> {
     process.stderr.write(`istiod: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;
   }
-}
-
-function controlPort(value: string): number {
-  if (!/^\d{1,5}$/.test(value) || Number(value) > 65535) throw new Error(`--ctrlz_port ${value}: expected a port`);
-  return Number(value);
 }
 
 function version(): string {

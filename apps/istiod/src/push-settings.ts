@@ -19,7 +19,7 @@ export interface PushSettings {
  * Reads the push settings. Defaults are Istio's (pilot/pkg/features/tuning.go): a throttle or rate of 0 or less means
  * 15 plus 5 per processor, at most 100.
  *
- * @throws Error that names the variable with an invalid value.
+ * @throws SettingError naming the invalid variable
  */
 export function pushSettings(env: NodeJS.ProcessEnv, processors = availableParallelism()): PushSettings {
   const byProcessors = Math.min(15 + 5 * processors, 100);
@@ -29,7 +29,7 @@ export function pushSettings(env: NodeJS.ProcessEnv, processors = availableParal
     quietMs,
     maxMs,
     debounceEndpoints: variables.edsDebounce.read(env),
-    concurrentPushes: variables.pushThrottle.read(env) || byProcessors,
-    streamsPerSecond: variables.maxRequestsPerSecond.read(env) || byProcessors,
+    concurrentPushes: Math.max(0, variables.pushThrottle.read(env)) || byProcessors,
+    streamsPerSecond: Math.max(0, variables.maxRequestsPerSecond.read(env)) || byProcessors,
   };
 }

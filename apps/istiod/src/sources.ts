@@ -8,22 +8,13 @@ import {
   multiClusterKinds,
   remoteKinds,
 } from "@istiod/config-schema";
+import type { SettingValues } from "@istiod/settings";
 import { environmentSource } from "./environment-source.js";
-import type { FlagValues } from "./flags.js";
+import type { meshFlags } from "./flags.js";
 import { variables } from "./variables.js";
 
-/** The flags that say what a mesh is made of. */
-export const meshFlagNames = [
-  "configDir",
-  "clusterDir",
-  "meshConfig",
-  "networksConfig",
-  "clusterID",
-  "domain",
-  "namespace",
-] as const;
-
-export type MeshFlags = Pick<FlagValues, (typeof meshFlagNames)[number]>;
+/** Values of the flags that define the objects of a mesh. */
+export type MeshFlags = SettingValues<typeof meshFlags>;
 
 /** Where the objects of a mesh come from, and what of it is told apart. */
 export interface MeshSources {

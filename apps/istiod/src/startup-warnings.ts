@@ -4,21 +4,15 @@ import {
   environmentReport,
   environmentWarnings,
   type Environment,
+  type GivenFlags,
+  ignoredFlagWarnings,
 } from "@istiod/settings";
-import { type FlagValues, ineffectiveFlags } from "./flags.js";
+import { flags } from "./flags.js";
 import { unservedProtectionNames } from "./unserved-protections.js";
 import { readVariables } from "./variables.js";
 
-/**
- * Returns what of the command line and the environment has no effect, a sentence each.
- *
- * @param given whether the command line has a flag
- */
-export function startupWarnings(
-  values: FlagValues,
-  given: (property: string) => boolean,
-  env: Environment,
-): readonly string[] {
+/** Returns a warning for each flag of the command line and each variable of the environment that is ignored. */
+export function startupWarnings(given: GivenFlags, env: Environment): readonly string[] {
   const report = environmentReport({
     env,
     read: [...readVariables, ...unservedProtectionNames],
@@ -26,5 +20,5 @@ export function startupWarnings(
     elsewhere: agentVariables,
     readPrefixes: ["ISTIO_META"],
   });
-  return [...ineffectiveFlags(values, given), ...environmentWarnings(report)];
+  return [...ignoredFlagWarnings(flags, given), ...environmentWarnings(report)];
 }

@@ -1,112 +1,224 @@
 import { multiClusterGroup } from "@istiod/config-schema";
-import {
-  parseGoDuration,
-  booleanVariable,
-  type Environment,
-  integerVariable,
-  listVariable,
-  textVariable,
-  type Variable,
-  variable,
-} from "@istiod/settings";
 import { featureVariables } from "@istiod/push-context";
 import { discoverySettingVariables } from "@istiod/service-discovery";
+import {
+  booleanSetting,
+  durationSetting,
+  enumSetting,
+  type Environment,
+  integerSetting,
+  listSetting,
+  numberSetting,
+  readSettings,
+  stringSetting,
+  variablesOf,
+} from "@istiod/settings";
+import { flags } from "./flags.js";
 
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
-/** A duration in any of Go's forms, in milliseconds. */
-function durationVariable(name: string, byDefaultMs: number): Variable<number> {
-  const parse = (text: string): number | undefined => {
-    const nanoseconds = parseGoDuration(text);
-    return nanoseconds === undefined ? undefined : Math.max(0, Number(nanoseconds) / 1e6);
-  };
-  return variable(name, byDefaultMs, parse, "a duration such as 100ms or 10s");
-}
+const identityVariables = {
+  podName: stringSetting({ variable: "POD_NAME", default: "", help: "name of the istiod Pod; empty for the hostname" }),
+  revision: stringSetting({ variable: "REVISION", default: "", help: "revision of this istiod; empty for default" }),
+} as const;
 
-/** A number of which 0 or less is the default. */
-function tuningVariable(name: string, kind: "a number" | "a whole number"): Variable<number> {
-  const parse = (text: string): number | undefined => {
-    const value = Number(text);
-    return Number.isFinite(value) && (kind === "a number" || Number.isInteger(value)) ? Math.max(0, value) : undefined;
-  };
-  return variable(name, 0, parse, `${kind}; 0 is the default`);
-}
+const sourceVariables = {
+  mcsApiGroup: stringSetting({
+    variable: "MCS_API_GROUP",
+    default: multiClusterGroup,
+    help: "API group of ServiceExport and ServiceImport",
+  }),
+  mcsApiVersion: stringSetting({
+    variable: "MCS_API_VERSION",
+    default: "",
+    help: "API version of ServiceExport and ServiceImport; empty for all known versions",
+  }),
+} as const;
 
-/** A count of bytes or streams, as gRPC's options hold it. */
-function countVariable(name: string, byDefault: number): Variable<number> {
-  const parse = (text: string): number | undefined => {
-    const value = Number(text);
-    return Number.isInteger(value) && value >= 1 && value <= 0xffff_ffff ? value : undefined;
-  };
-  return variable(name, byDefault, parse, "a whole number above 0");
-}
+const pushVariables = {
+  debounceAfter: durationSetting({
+    variable: "PILOT_DEBOUNCE_AFTER",
+    default: 100,
+    help: "quiet period after a change before it is pushed",
+  }),
+  debounceMax: durationSetting({
+    variable: "PILOT_DEBOUNCE_MAX",
+    default: 10_000,
+    help: "maximum delay of a push while changes keep arriving",
+  }),
+  edsDebounce: booleanSetting({
+    variable: "PILOT_ENABLE_EDS_DEBOUNCE",
+    default: true,
+    help: "debounce changes of endpoints as well",
+  }),
+  pushThrottle: integerSetting({
+    variable: "PILOT_PUSH_THROTTLE",
+    default: 0,
+    help: "maximum number of concurrent pushes; 0 for 15 plus 5 per CPU, at most 100",
+  }),
+  maxRequestsPerSecond: numberSetting({
+    variable: "PILOT_MAX_REQUESTS_PER_SECOND",
+    default: 0,
+    help: "maximum rate of new xDS streams; 0 for 15 plus 5 per CPU, at most 100",
+  }),
+  /** Istio writes findings to the status of objects and therefore disables this by default. */
+  analysis: booleanSetting({
+    variable: "PILOT_ENABLE_ANALYSIS",
+    default: true,
+    help: "analyze the configuration continuously",
+  }),
+} as const;
+
+/** Maximum of gRPC's unsigned options. */
+const maxUint32 = 0xffff_ffff;
+
+const connectionVariables = {
+  maxReceivedMessageSize: integerSetting(
+    {
+      variable: "ISTIO_GPRC_MAXRECVMSGSIZE",
+      default: 4 * 1024 * 1024,
+      help: "maximum size of a received gRPC message in bytes",
+    },
+    { min: 1, max: maxUint32 },
+  ),
+  maxStreams: integerSetting(
+    {
+      variable: "ISTIO_GPRC_MAXSTREAMS",
+      default: 100_000,
+      help: "maximum number of concurrent streams of a gRPC connection",
+    },
+    { min: 1, max: maxUint32 },
+  ),
+  compliancePolicy: enumSetting<"" | "fips-140-2" | "fips-140-3" | "pqc">(
+    {
+      variable: "COMPLIANCE_POLICY",
+      default: "",
+      help: "policy that limits the TLS versions, cipher suites and curves of istiod and the proxies: fips-140-2, fips-140-3 or pqc",
+    },
+    ["fips-140-2", "fips-140-3", "pqc"],
+  ),
+} as const;
+
+const certificateVariables = {
+  rootCaDirectory: stringSetting({
+    variable: "ROOT_CA_DIR",
+    default: "./etc/cacerts",
+    help: "directory of a plugged-in CA certificate and key",
+  }),
+  customHosts: listSetting({
+    variable: "ISTIOD_CUSTOM_HOST",
+    default: [],
+    help: "additional host names of istiod's serving certificate",
+  }),
+  caServer: booleanSetting({
+    variable: "ENABLE_CA_SERVER",
+    default: true,
+    help: "serve certificate signing requests",
+  }),
+  workloadCertificateLifetime: durationSetting({
+    variable: "DEFAULT_WORKLOAD_CERT_TTL",
+    default: dayMs,
+    help: "default lifetime of workload certificates",
+  }),
+  maxWorkloadCertificateLifetime: durationSetting({
+    variable: "MAX_WORKLOAD_CERT_TTL",
+    default: 90 * dayMs,
+    help: "maximum lifetime of workload certificates",
+  }),
+  rootLifetime: durationSetting({
+    variable: "CITADEL_SELF_SIGNED_CA_CERT_TTL",
+    default: 3650 * dayMs,
+    help: "lifetime of the self-signed root certificate",
+  }),
+  rootKeyBits: integerSetting(
+    {
+      variable: "CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE",
+      default: 2048,
+      help: "size of the self-signed root's RSA key in bits",
+    },
+    { min: 2048, max: 8192 },
+  ),
+  rootCheckInterval: durationSetting({
+    variable: "CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL",
+    default: hourMs,
+    help: "interval of the check whether the self-signed root must be rotated; 0s to disable rotation",
+  }),
+  rootGracePercentile: integerSetting(
+    {
+      variable: "CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE",
+      default: 20,
+      help: "grace period before the expiry of the self-signed root in which it is rotated, in percent of its lifetime",
+    },
+    { min: 1, max: 99 },
+  ),
+} as const;
+
+const debugVariables = {
+  debugOnHttp: booleanSetting({
+    variable: "ENABLE_DEBUG_ON_HTTP",
+    default: true,
+    help: "serve debug endpoints on --httpAddr",
+  }),
+  debugAuthentication: booleanSetting({
+    variable: "ENABLE_DEBUG_ENDPOINT_AUTH",
+    default: true,
+    help: "authenticate callers of debug endpoints",
+  }),
+  debugNamespaces: listSetting({
+    variable: "DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES",
+    default: [],
+    help: "namespaces, in addition to the root namespace, whose workloads may call all debug endpoints",
+  }),
+  adminEndpoints: booleanSetting({
+    variable: "UNSAFE_ENABLE_ADMIN_ENDPOINTS",
+    default: false,
+    help: "serve debug endpoints that change the state of istiod",
+  }),
+  profiling: booleanSetting({
+    variable: "ENABLE_PROFILING",
+    default: true,
+    help: "serve profiles at /debug/pprof/, like --profile",
+  }),
+  localMetricsOnly: booleanSetting({
+    variable: "METRICS_LOCALHOST_ACCESS_ONLY",
+    default: false,
+    help: "serve metrics to callers on this machine only",
+  }),
+} as const;
+
+/** The environment variables of istiod itself, by the groups of the reference. */
+export const variableGroups = {
+  Identity: identityVariables,
+  Sources: sourceVariables,
+  Pushes: pushVariables,
+  Connections: connectionVariables,
+  "Certificate authority": certificateVariables,
+  "Debugging and metrics": debugVariables,
+} as const;
 
 /**
- * The environment variables of istiod itself, each declared here only. Those that shape what proxies receive are
+ * The environment variables of istiod itself that have no flag. Those that shape the proxies' configuration are
  * features of push-context and settings of service-discovery.
  */
 export const variables = {
-  // Where this istiod is
-  clusterId: textVariable("CLUSTER_ID", "Kubernetes"),
-  namespace: textVariable("POD_NAMESPACE", "istio-system"),
-  podName: textVariable("POD_NAME"),
-  revision: textVariable("REVISION"),
-
-  // Sources
-  mcsApiGroup: textVariable("MCS_API_GROUP", multiClusterGroup),
-  mcsApiVersion: textVariable("MCS_API_VERSION"),
-
-  // The push path
-  debounceAfter: durationVariable("PILOT_DEBOUNCE_AFTER", 100),
-  debounceMax: durationVariable("PILOT_DEBOUNCE_MAX", 10_000),
-  edsDebounce: booleanVariable("PILOT_ENABLE_EDS_DEBOUNCE", true),
-  pushThrottle: tuningVariable("PILOT_PUSH_THROTTLE", "a whole number"),
-  maxRequestsPerSecond: tuningVariable("PILOT_MAX_REQUESTS_PER_SECOND", "a number"),
-
-  /**
-   * Istio writes its findings into the status of objects, and therefore analyzes only on demand; here it is the
-   * default.
-   */
-  analysis: booleanVariable("PILOT_ENABLE_ANALYSIS", true),
-
-  // Connections
-  keepaliveInterval: textVariable("GRPC_KEEPALIVE_INTERVAL", "30s"),
-  keepaliveTimeout: textVariable("GRPC_KEEPALIVE_TIMEOUT", "10s"),
-  maxReceivedMessageSize: countVariable("ISTIO_GPRC_MAXRECVMSGSIZE", 4 * 1024 * 1024),
-  maxStreams: countVariable("ISTIO_GPRC_MAXSTREAMS", 100_000),
-  compliancePolicy: textVariable("COMPLIANCE_POLICY"),
-
-  // Certificates
-  rootCaDirectory: textVariable("ROOT_CA_DIR", "./etc/cacerts"),
-  customHosts: listVariable("ISTIOD_CUSTOM_HOST"),
-  caServer: booleanVariable("ENABLE_CA_SERVER", true),
-  workloadCertificateLifetime: durationVariable("DEFAULT_WORKLOAD_CERT_TTL", 24 * hourMs),
-  maxWorkloadCertificateLifetime: durationVariable("MAX_WORKLOAD_CERT_TTL", 90 * 24 * hourMs),
-  rootLifetime: durationVariable("CITADEL_SELF_SIGNED_CA_CERT_TTL", 3650 * 24 * hourMs),
-  rootKeyBits: integerVariable("CITADEL_SELF_SIGNED_CA_RSA_KEY_SIZE", 2048, { least: 2048, most: 8192 }),
-  rootCheckInterval: durationVariable("CITADEL_SELF_SIGNED_ROOT_CERT_CHECK_INTERVAL", hourMs),
-  rootGracePercentile: integerVariable("CITADEL_SELF_SIGNED_ROOT_CERT_GRACE_PERIOD_PERCENTILE", 20, {
-    least: 1,
-    most: 99,
-  }),
-
-  // Debugging and metrics
-  debugOnHttp: booleanVariable("ENABLE_DEBUG_ON_HTTP", true),
-  debugAuthentication: booleanVariable("ENABLE_DEBUG_ENDPOINT_AUTH", true),
-  debugNamespaces: listVariable("DEBUG_ENDPOINT_AUTH_ALLOWED_NAMESPACES"),
-  adminEndpoints: booleanVariable("UNSAFE_ENABLE_ADMIN_ENDPOINTS", false),
-  profiling: booleanVariable("ENABLE_PROFILING", true),
-  localMetricsOnly: booleanVariable("METRICS_LOCALHOST_ACCESS_ONLY", false),
+  ...identityVariables,
+  ...sourceVariables,
+  ...pushVariables,
+  ...connectionVariables,
+  ...certificateVariables,
+  ...debugVariables,
 } as const;
 
-/** Names of all variables that istiod reads, as they are declared. */
+/** Names of all variables that istiod reads. */
 export const readVariables: ReadonlySet<string> = new Set([
-  ...Object.values(variables).map(({ name }) => name),
+  ...variablesOf(flags),
+  ...variablesOf(variables),
   ...featureVariables,
   ...discoverySettingVariables,
 ]);
 
-/** Reads every variable once, so that one that cannot be used ends istiod at startup. @throws SettingError */
+/** Reads every variable once, so that an invalid one fails the startup. @throws SettingError */
 export function checkVariables(env: Environment): void {
-  for (const each of Object.values(variables)) each.read(env);
+  readSettings(variables, env);
 }

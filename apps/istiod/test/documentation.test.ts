@@ -1,20 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { analyzers, messageTypes } from "@istiod/analysis";
-import { aboutFlag, flags } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
 const page = async (name: string): Promise<string> =>
   readFile(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
-
-it("docs/istiod.md has the table of flags", async () => {
-  const shown = (flag: (typeof flags)[number]): string => {
-    const byDefault = typeof flag.default === "function" ? flag.default({}) : [flag.default].flat().join(",");
-    return `| \`--${flag.name} ${flag.value}\` | ${aboutFlag(flag)} | ${byDefault === "" ? "" : `\`${byDefault}\``} |`;
-  };
-  const table = ["| flag | is | default |", "|---|---|---|", ...flags.map(shown)].join("\n");
-  const found = /^\| flag \| is \| default \|\n(?:\|.*\n)+/m.exec(await page("istiod.md"))?.[0].trimEnd();
-  expect(found).toBe(table);
-});
 
 it("docs/analysis.md has each code that Istio does not have, with name and level, and no analyzer that does not exist", async () => {
   const text = await page("analysis.md");

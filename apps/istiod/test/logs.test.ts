@@ -5,9 +5,8 @@ import { create } from "@bufbuild/protobuf";
 import { NodeSchema } from "@istiod/envoy-api/envoy/config/core/v3/base";
 import { flags, type LogFlags, openLog, serveControlZ, startDiscovery } from "@istiod/istiod";
 import { clusterType } from "@istiod/xds-server";
-import { Command } from "commander";
+import { SettingsCommand } from "@istiod/settings/command";
 import { afterEach, expect, it, vi } from "vitest";
-import { options } from "../src/flags.js";
 import { client, flagValues, folder } from "./serving.js";
 
 const ends: (() => unknown)[] = [];
@@ -101,12 +100,7 @@ it("writes into several targets, and says which it cannot", async () => {
 });
 
 it("reads the flags as Istio's chart gives them", () => {
-  const command = new Command().allowUnknownOption(true);
-  for (const option of options(
-    {},
-    flags.map(({ name }) => name).filter((name) => name.startsWith("log_")),
-  ))
-    command.addOption(option);
+  const command = new SettingsCommand().addSettings(flags, {}).tolerateUnknownFlags();
   expect(
     command
       .parse(["--log_output_level=default:info", "--log_as_json", "--log_target", "a", "--log_target", "b"], {
@@ -114,9 +108,8 @@ it("reads the flags as Istio's chart gives them", () => {
       })
       .opts(),
   ).toMatchObject({ log_output_level: "default:info", log_as_json: true, log_target: ["a", "b"] });
-  const again = new Command();
-  for (const option of options({}, ["log_as_json", "log_target"])) again.addOption(option);
-  expect(again.parse(["--log_as_json=false"], { from: "user" }).opts()).toEqual({
+  const again = new SettingsCommand().addSettings(flags, {});
+  expect(again.parse(["--log_as_json=false"], { from: "user" }).opts()).toMatchObject({
     log_as_json: false,
     log_target: ["stdout"],
   });

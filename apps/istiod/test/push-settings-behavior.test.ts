@@ -134,7 +134,7 @@ it(
   "has a connection end at its age (--keepaliveMaxServerConnectionAge), with a status that says so",
   { timeout: 20_000 },
   async () => {
-    const istiod = await serve({ configDir: await folder(files), keepaliveMaxServerConnectionAge: "100ms" });
+    const istiod = await serve({ configDir: await folder(files), keepaliveMaxServerConnectionAge: 100 });
     const proxy = await connected(istiod, "web");
     expect(await proxy.ended).toMatchObject({
       code: Code.Unavailable,
@@ -154,7 +154,7 @@ it("refuses a request that is longer than ISTIO_GPRC_MAXRECVMSGSIZE", async () =
 });
 
 it("ends the streams one after the other when it ends, for their proxies to go elsewhere, and takes no new ones", async () => {
-  const istiod = await serve({ configDir: await folder(files), shutdownDuration: "2s" });
+  const istiod = await serve({ configDir: await folder(files), shutdownDuration: 2000 });
   const proxies = await Promise.all(Array.from({ length: 6 }, (_, i) => connected(istiod, `web-${i}`)));
   let open = proxies.length;
   const ends = proxies.map(async ({ ended }) => {

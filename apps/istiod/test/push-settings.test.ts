@@ -1,4 +1,4 @@
-import { connectionLimits, pushSettings } from "@istiod/istiod";
+import { connectionLimits, flagDefaults, flags, pushSettings } from "@istiod/istiod";
 import { expect, it } from "vitest";
 
 it("has Istio's defaults, which grow with the processors", () => {
@@ -16,7 +16,7 @@ it("has Istio's defaults, which grow with the processors", () => {
   });
 });
 
-it("takes what the environment says", () => {
+it("reads the environment", () => {
   const env = {
     PILOT_DEBOUNCE_AFTER: "0",
     PILOT_DEBOUNCE_MAX: "1m",
@@ -47,7 +47,7 @@ it.each([
   expect(pushSettings({ PILOT_DEBOUNCE_AFTER: text }).quietMs).toBe(ms);
 });
 
-it("takes what Istio takes: a maximum below the quiet time is that, and what is negative is the default", () => {
+it("raises a maximum below the quiet period to it, and replaces negative numbers by the default, as Istio does", () => {
   expect(pushSettings({ PILOT_DEBOUNCE_AFTER: "1s", PILOT_DEBOUNCE_MAX: "50ms" })).toMatchObject({
     quietMs: 1000,
     maxMs: 1000,
@@ -59,19 +59,28 @@ it("takes what Istio takes: a maximum below the quiet time is that, and what is 
 });
 
 it.each([
-  [{ PILOT_DEBOUNCE_AFTER: "soon" }, 'PILOT_DEBOUNCE_AFTER is "soon", expected a duration such as 100ms or 10s'],
-  [{ PILOT_DEBOUNCE_MAX: "10" }, 'PILOT_DEBOUNCE_MAX is "10", expected a duration such as 100ms or 10s'],
-  [{ PILOT_PUSH_THROTTLE: "1.5" }, 'PILOT_PUSH_THROTTLE is "1.5", expected a whole number; 0 is the default'],
+  [
+    { PILOT_DEBOUNCE_AFTER: "soon" },
+    'invalid value "soon" for PILOT_DEBOUNCE_AFTER: expected a duration such as 100ms, 10s or 1h30m',
+  ],
+  [
+    { PILOT_DEBOUNCE_MAX: "10" },
+    'invalid value "10" for PILOT_DEBOUNCE_MAX: expected a duration such as 100ms, 10s or 1h30m',
+  ],
+  [{ PILOT_PUSH_THROTTLE: "1.5" }, 'invalid value "1.5" for PILOT_PUSH_THROTTLE: expected an integer'],
   [
     { PILOT_MAX_REQUESTS_PER_SECOND: "some" },
-    'PILOT_MAX_REQUESTS_PER_SECOND is "some", expected a number; 0 is the default',
+    'invalid value "some" for PILOT_MAX_REQUESTS_PER_SECOND: expected a number',
   ],
-  [{ PILOT_ENABLE_EDS_DEBOUNCE: "maybe" }, 'PILOT_ENABLE_EDS_DEBOUNCE is "maybe", expected true or false'],
-])("says in a sentence what is wrong with %o", (env, message) => {
+  [
+    { PILOT_ENABLE_EDS_DEBOUNCE: "maybe" },
+    'invalid value "maybe" for PILOT_ENABLE_EDS_DEBOUNCE: expected true or false',
+  ],
+])("rejects %o", (env, message) => {
   expect(() => pushSettings(env)).toThrow(message);
 });
 
-const limitFlags = { keepaliveInterval: "30s", keepaliveTimeout: "10s", keepaliveMaxServerConnectionAge: "0s" };
+const limitFlags = flagDefaults({});
 
 it("limits connections as Istio does", () => {
   expect(connectionLimits(limitFlags, {})).toEqual({
@@ -81,7 +90,7 @@ it("limits connections as Istio does", () => {
   });
   expect(
     connectionLimits(
-      { keepaliveInterval: "0s", keepaliveTimeout: "0", keepaliveMaxServerConnectionAge: "30m" },
+      { keepaliveInterval: 0, keepaliveTimeout: 0, keepaliveMaxServerConnectionAge: 1_800_000 },
       { ISTIO_GPRC_MAXRECVMSGSIZE: "100", ISTIO_GPRC_MAXSTREAMS: "7" },
     ),
   ).toEqual({
@@ -90,11 +99,11 @@ it("limits connections as Istio does", () => {
     maxRequestBytes: 100,
     maxStreams: 7,
   });
-  expect(connectionLimits({ ...limitFlags, keepaliveInterval: "1ms" }, {}).keepAlive.intervalMs).toBe(1000);
-  expect(() => connectionLimits({ ...limitFlags, keepaliveTimeout: "long" }, {})).toThrow(
-    "--keepaliveTimeout long: expected a duration such as 10s",
+  expect(connectionLimits({ ...limitFlags, keepaliveInterval: 1 }, {}).keepAlive.intervalMs).toBe(1000);
+  expect(() => flags.keepaliveTimeout.read({}, ["long"])).toThrow(
+    'invalid value "long" for --keepaliveTimeout: expected a duration such as 100ms, 10s or 1h30m',
   );
   expect(() => connectionLimits(limitFlags, { ISTIO_GPRC_MAXSTREAMS: "0" })).toThrow(
-    'ISTIO_GPRC_MAXSTREAMS is "0", expected a whole number above 0',
+    'invalid value "0" for ISTIO_GPRC_MAXSTREAMS: expected an integer between 1 and 4294967295',
   );
 });

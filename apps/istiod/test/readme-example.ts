@@ -7,7 +7,7 @@ const local = {
   httpAddr: "127.0.0.1:0",
   monitoringAddr: "",
   secureGRPCAddr: "",
-  shutdownDuration: "0s",
+  shutdownDuration: 0,
 };
 const flags = { ...flagDefaults({}), ...local, configDir: "samples/bookinfo" };
 const istiod = await startDiscovery(flags, {}, pino({ level: "warn" }), "0.1.0");

@@ -74,7 +74,7 @@ describe("TLS", () => {
   });
 
   it("has the suites of --tls-cipher-suites, and those of TLS 1.3", async () => {
-    const istiod = await serveTls({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384" });
+    const istiod = await serveTls({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"] });
     expect(await handshake(istiod, { maxVersion: "TLSv1.2" })).toBe("TLSv1.2 ECDHE-RSA-AES256-GCM-SHA384");
     expect(await handshake(istiod, { maxVersion: "TLSv1.2", ciphers: "ECDHE-RSA-AES128-GCM-SHA256" })).toBe(
       "ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE",

@@ -35,7 +35,7 @@ export function flagValues(set: Partial<FlagValues>): FlagValues {
     httpAddr: "127.0.0.1:0",
     httpsAddr: "",
     monitoringAddr: "",
-    shutdownDuration: "1s",
+    shutdownDuration: 1000,
   };
   return { ...flagDefaults({}), ...quiet, ...set };
 }

@@ -1,13 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { aboutFlag, flags, readVariables, startupWarnings } from "@istiod/istiod";
+import { flags, readVariables, startupWarnings } from "@istiod/istiod";
 import { features } from "@istiod/push-context";
-import { discoveryVariables } from "@istiod/settings";
+import { describeSetting, discoveryVariables } from "@istiod/settings";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { run } from "../src/main.js";
 import { tlsLimits } from "../src/tls-limits.js";
-import { flagValues, folder, serve } from "./serving.js";
+import { unservedProtectionNames } from "../src/unserved-protections.js";
+import { folder, serve } from "./serving.js";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
@@ -79,22 +80,20 @@ describe("flags", () => {
   }
 
   it("of Istio's are all known", () => {
-    const known = flags.map(({ name }) => name as string);
+    const known = Object.values(flags).map(({ flag }) => flag);
     expect(istioFlags.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it("without effect say why, where they are given", () => {
-    const values = flagValues({ httpsAddr: ":15017", kubernetesApiQPS: "200", registries: "Mock" });
-    expect(startupWarnings(values, (flag) => ["httpsAddr", "kubernetesApiQPS", "httpAddr"].includes(flag), {})).toEqual(
-      [
-        "--httpsAddr :15017 has no effect: admission webhooks are not served yet",
-        "--kubernetesApiQPS 200 has no effect: objects are read from directories, not from an API server",
-      ],
-    );
-    expect(startupWarnings(values, () => false, {})).toEqual([]);
-    expect(startupWarnings({ ...values, httpsAddr: "" }, (flag) => flag === "httpsAddr", {})).toEqual([]);
-    expect(aboutFlag({ about: "admission webhooks", noEffect: "not yet" })).toBe(
-      "admission webhooks; no effect: not yet",
+    const given = { httpsAddr: [":15017"], kubernetesApiQPS: ["200"], httpAddr: [":8080"] };
+    expect(startupWarnings(given, {})).toEqual([
+      "--httpsAddr=:15017 is ignored: admission webhooks are not implemented yet",
+      "--kubernetesApiQPS=200 is ignored: objects are read from directories, not from an API server",
+    ]);
+    expect(startupWarnings({}, {})).toEqual([]);
+    expect(startupWarnings({ httpsAddr: [""] }, {})).toEqual([]);
+    expect(describeSetting(flags.httpsAddr)).toBe(
+      "address of the admission webhooks (ignored: admission webhooks are not implemented yet; default: :15017)",
     );
   });
 
@@ -107,14 +106,16 @@ describe("flags", () => {
 
   it("limit TLS", () => {
     const limits = (set: Partial<Parameters<typeof tlsLimits>[0]>, env = {}) =>
-      tlsLimits({ tlsMinVersion: "1.2", tlsCipherSuites: "", ...set }, env);
+      tlsLimits({ tlsMinVersion: "1.2", tlsCipherSuites: [], ...set }, env);
     expect(limits({})).toEqual({ minVersion: "TLSv1.2" });
     expect(limits({ tlsMinVersion: "1.3" })).toEqual({ minVersion: "TLSv1.3" });
-    expect(limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256" }).ciphers).toBe(
+    expect(limits({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"] }).ciphers).toBe(
       "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE-RSA-AES128-GCM-SHA256",
     );
-    expect(() => limits({ tlsMinVersion: "1.1" })).toThrow("--tls-min-version 1.1: expected 1.2 or 1.3");
-    expect(() => limits({ tlsCipherSuites: "TLS_ECDHE_RSA_WITH_AES_128_GMC_SHA256" })).toThrow(
+    expect(() => flags.tlsMinVersion.read({}, ["1.1"])).toThrow(
+      'invalid value "1.1" for --tls-min-version: expected one of 1.2, 1.3',
+    );
+    expect(() => limits({ tlsCipherSuites: ["TLS_ECDHE_RSA_WITH_AES_128_GMC_SHA256"] })).toThrow(
       "is not supported; did you mean TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256?",
     );
     expect(limits({}, { COMPLIANCE_POLICY: "fips-140-2" })).toMatchObject({
@@ -123,7 +124,7 @@ describe("flags", () => {
       curves: "P-256",
     });
     expect(() => limits({}, { COMPLIANCE_POLICY: "fips" })).toThrow(
-      'COMPLIANCE_POLICY is "fips", expected one of fips-140-2, fips-140-3, pqc',
+      'invalid value "fips" for COMPLIANCE_POLICY: expected one of fips-140-2, fips-140-3, pqc',
     );
   });
 });
@@ -131,12 +132,14 @@ describe("flags", () => {
 describe("environment variables", () => {
   it("that are read anywhere are known to be read", () => {
     const read = /(?:\benv|\benvironment)(?:\?\.)?(?:\[|, )"([A-Z][A-Z0-9_]+)"/g;
-    const declared = /\w*(?:Variable|Feature|Flag|Number|setting|text|name|flag)\("([A-Z][A-Z0-9_]{2,})"/g;
+    const declared =
+      /(?:\bvariable: |\w*(?:Variable|Feature|Flag|Number|setting|text|name|flag)\()"([A-Z][A-Z0-9_]{2,})"/g;
     const found = new Set(
       sources.flatMap((text) => [...text.matchAll(read), ...text.matchAll(declared)].map(([, name = ""]) => name)),
     );
     for (const ofTheTerminal of ["NO_COLOR", "TERM"]) found.delete(ofTheTerminal);
     expect(found.size).toBeGreaterThan(90);
+    for (const protection of unservedProtectionNames) found.delete(protection);
     expect([...found].filter((name) => !readVariables.has(name)).sort()).toEqual([]);
   });
 
@@ -153,9 +156,9 @@ describe("environment variables", () => {
       SECRET_TTL: "1h",
       PILOT_DEBOUNCE_AFTR: "1s",
     };
-    expect(startupWarnings(flagValues({}), () => false, env)).toEqual([
-      "environment variables without effect, because what they configure is not implemented yet: INJECT_ENABLED, PLATFORM",
-      "environment variable PILOT_DEBOUNCE_AFTR is not known; did you mean PILOT_DEBOUNCE_AFTER?",
+    expect(startupWarnings({}, env)).toEqual([
+      "environment variables are ignored, not implemented yet: INJECT_ENABLED, PLATFORM",
+      "unknown environment variable PILOT_DEBOUNCE_AFTR; did you mean PILOT_DEBOUNCE_AFTER?",
     ]);
   });
 
@@ -184,9 +187,12 @@ describe("a protection that is not there", () => {
     ],
     [
       { MAX_WORKLOAD_CERT_TTL: "short" },
-      /^MAX_WORKLOAD_CERT_TTL is "short", expected a duration such as 100ms or 10s$/,
+      /^invalid value "short" for MAX_WORKLOAD_CERT_TTL: expected a duration such as 100ms, 10s or 1h30m$/,
     ],
-    [{ METRICS_LOCALHOST_ACCESS_ONLY: "yes" }, /^METRICS_LOCALHOST_ACCESS_ONLY is "yes", expected true or false$/],
+    [
+      { METRICS_LOCALHOST_ACCESS_ONLY: "yes" },
+      /^invalid value "yes" for METRICS_LOCALHOST_ACCESS_ONLY: expected true or false$/,
+    ],
   ])("ends istiod: %o", async (env, message) => {
     const configDir = await folder({ "empty.yaml": "" });
     await expect(serve({ configDir }, env)).rejects.toThrow(message);

@@ -112,8 +112,8 @@ describe("the command line", () => {
       "--templateFile x.json has no effect: Envoy's bootstrap is not made from a template; use ISTIO_BOOTSTRAP_OVERRIDE",
       "--controlPlaneBootstrap=false has no effect: the flag is not known",
       "--proxyLogLevell=debug has no effect: the flag is not known; did you mean --proxyLogLevel?",
-      "environment variables without effect, because what they configure is not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
-      "environment variable ISTIO_CPU_LIMITS is not known; did you mean ISTIO_CPU_LIMIT?",
+      "environment variables are ignored, not implemented yet: JWT_POLICY, WASM_PURGE_INTERVAL",
+      "unknown environment variable ISTIO_CPU_LIMITS; did you mean ISTIO_CPU_LIMIT?",
     ]);
     expect(
       (await run(["istio-iptables", "--dry-run", "--cni-mode", "--log_output_level=default:info", "--no-such-flag"]))

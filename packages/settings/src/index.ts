@@ -7,18 +7,44 @@ export {
   type EnvironmentReportOptions,
   environmentWarnings,
 } from "./environment-report.js";
-export { parseGoDuration, protobufDuration } from "./go-duration.js";
+export { type FlagArguments, type FlagSyntax, splitFlagArguments } from "./flag-arguments.js";
+export { parseGoBoolean } from "./go-boolean.js";
+export {
+  formatDurationMs,
+  formatGoDuration,
+  parseDurationMs,
+  parseGoDuration,
+  protobufDuration,
+} from "./go-duration.js";
 export { agentVariablePrefixes, agentVariables, discoveryVariables } from "./istio-variables.js";
 export { listenError, type ListenTarget } from "./listen-error.js";
 export { nearestNames } from "./nearest-names.js";
+export { describeSetting, helpOfVariables, settingsReference } from "./reference.js";
 export {
-  booleanVariable,
+  booleanSetting,
+  durationSetting,
+  enumSetting,
+  integerSetting,
+  listSetting,
+  mapSetting,
+  numberSetting,
+  type Range,
+  stringArraySetting,
+  stringSetting,
+} from "./setting-types.js";
+export {
+  defineSetting,
   type Environment,
-  integerVariable,
-  listVariable,
-  parseBoolean,
+  type GivenFlags,
+  ignoredFlagWarnings,
+  invalidSetting,
+  readSettings,
+  type Setting,
   SettingError,
-  textVariable,
-  type Variable,
-  variable,
-} from "./variable.js";
+  type SettingOptions,
+  type SettingSyntax,
+  type SettingTable,
+  type SettingType,
+  type SettingValues,
+  variablesOf,
+} from "./setting.js";

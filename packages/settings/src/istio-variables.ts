@@ -287,5 +287,5 @@ export const agentVariables: readonly string[] = [
   "XDS_ROOT_CA",
 ];
 
-/** Prefixes of variables that `pilot-agent` reads whatever follows. */
+/** Prefixes of further variables that `pilot-agent` reads. */
 export const agentVariablePrefixes: readonly string[] = ["ISTIO_META_", "ISTIO_METAJSON_", "XDS_HEADER_", "CA_HEADER_"];

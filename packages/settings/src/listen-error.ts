@@ -1,6 +1,6 @@
-import { SettingError } from "./variable.js";
+import { SettingError } from "./setting.js";
 
-/** What was to be listened on, and by which setting. */
+/** The address of a server, and the setting that names it. */
 export interface ListenTarget {
   /** The flag or variable that chooses the address, as a person writes it: `--httpAddr`. */
   readonly setting: string;

@@ -62,7 +62,6 @@ function values({ address, debugAddress = address, config, work }: IstiodPlaces)
     httpsAddr: "",
     caDir: join(work, "ca"),
     tokensDir: join(work, "tokens"),
-    shutdownDuration: "1s",
     log_output_level: "debug",
   };
 }
@@ -75,7 +74,7 @@ export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
     { write: (line: string) => void lines.push(JSON.parse(line) as LogLine) },
   );
   const discovery = await startDiscovery(
-    { ...flagDefaults({}), ...values(places) },
+    { ...flagDefaults({}), ...values(places), shutdownDuration: 1000 },
     { PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },
     log,
     "0.1.0",
@@ -85,7 +84,10 @@ export async function startIstiodInside(places: IstiodPlaces): Promise<Istiod> {
 
 /** Starts istiod as a process of its own; it is ready when this resolves. */
 export async function startIstiodProcess(places: IstiodPlaces): Promise<Istiod> {
-  const args = Object.entries(values(places)).flatMap(([name, value]) => [`--${name}`, value]);
+  const args = Object.entries({ ...values(places), shutdownDuration: "1s" }).flatMap(([name, value]) => [
+    `--${name}`,
+    value,
+  ]);
   const child = spawn(process.execPath, [program, "discovery", ...args], {
     cwd: places.work,
     env: { PATH: process.env["PATH"], PILOT_DEBOUNCE_AFTER: "20ms", ...places.env },

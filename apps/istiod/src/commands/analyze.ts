@@ -15,11 +15,12 @@ import {
   type Suppression,
 } from "@istiod/analysis";
 import { type NamedText, readObjectFiles, readOptionalFile } from "@istiod/config-ingestion";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { options } from "../flags.js";
+import { booleanArgument, SettingsCommand } from "@istiod/settings/command";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { meshFlags } from "../flags.js";
 import { clusterDirectory, type MeshFlags } from "../sources.js";
 
-interface AnalyzeValues extends Pick<MeshFlags, (typeof meshFlags)[number]> {
+interface AnalyzeValues extends Omit<MeshFlags, "namespace"> {
   readonly filename: readonly string[];
   readonly istiod?: string;
   readonly meshConfigFile?: string;
@@ -50,11 +51,11 @@ export interface AnalyzeOutput {
 export const analyzeExits = { passed: 0, notParsed: 65, found: 79 } as const;
 
 /** Flags of the mesh that `istiod analyze` shares with `istiod discovery`. */
-const meshFlags = ["configDir", "clusterDir", "meshConfig", "networksConfig", "clusterID", "domain"] as const;
+const { namespace: _, ...analyzeFlags } = meshFlags;
 
 /** `istiod analyze`: findings about configuration in files or of a running istiod. */
 export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): Command {
-  const command = new Command("analyze")
+  const command = new SettingsCommand("analyze")
     .description("Analyze configuration and print findings, with the codes of `istioctl analyze`.")
     .argument("[files...]", "files and directories of YAML or JSON; - reads standard input")
     .addOption(repeated("-f, --filename <file>", "file or directory to analyze; repeatable"))
@@ -74,7 +75,9 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
         .default("Info"),
     )
     .addOption(
-      new Option("--color [bool]", "color the output (default: in a terminal)").argParser(truth).preset("true"),
+      new Option("--color [bool]", "color the output (default: in a terminal)")
+        .argParser(booleanArgument)
+        .preset("true"),
     )
     .addOption(
       repeated(
@@ -97,7 +100,7 @@ export function analyzeCommand(env: NodeJS.ProcessEnv, output: AnalyzeOutput): C
         .argParser(noCluster)
         .preset("true"),
     );
-  for (const option of options(env, meshFlags)) command.addOption(option);
+  command.addSettings(analyzeFlags, env);
   return command.action(async (files: readonly string[], values: AnalyzeValues) => {
     if (values.listAnalyzers) return output.print(analyzerList());
     const suppressions = values.suppress.map((value) => suppression(value, output));
@@ -207,14 +210,9 @@ function level(value: string): Level {
   return found;
 }
 
-function truth(value: string): boolean {
-  if (/^(1|t|true)$/i.test(value)) return true;
-  if (/^(0|f|false)$/i.test(value)) return false;
-  throw new InvalidArgumentError("expected true or false");
-}
-
 function noCluster(value: string): boolean {
-  if (truth(value)) throw new InvalidArgumentError("clusters cannot be read yet: give files, --configDir, or --istiod");
+  if (booleanArgument(value))
+    throw new InvalidArgumentError("clusters cannot be read yet: give files, --configDir, or --istiod");
   return false;
 }
 

@@ -2,11 +2,12 @@ import { readFile } from "node:fs/promises";
 import { formatProblem } from "@istiod/config-schema";
 import { formatMeshDiff, diffMeshes, pairProxies } from "@istiod/explain";
 import { podProxies, type Proxy, proxyNamed } from "@istiod/push-context";
-import { Command, Option } from "commander";
+import { SettingsCommand } from "@istiod/settings/command";
+import { type Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { options } from "../flags.js";
+import { meshFlags } from "../flags.js";
 import { type OfflineMesh, readMesh } from "../offline-mesh.js";
-import { type MeshFlags, meshFlagNames } from "../sources.js";
+import type { MeshFlags } from "../sources.js";
 
 interface DiffValues extends Omit<MeshFlags, "configDir"> {
   readonly before: string;
@@ -25,9 +26,12 @@ export interface DiffOutput {
   exit(status: 0 | 1): void;
 }
 
+/** Flags of the mesh that both directories share. */
+const { configDir: _, ...sharedFlags } = meshFlags;
+
 /** `istiod diff`: which proxies' which resources would change if one directory took another's place. */
 export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command {
-  const command = new Command("diff")
+  const command = new SettingsCommand("diff")
     .description("Tell which proxies' which resources would change, and how. Status 0: none; 1: some; 2: an error.")
     .requiredOption("--before <dir>", "directory of objects as they are")
     .requiredOption("--after <dir>", "directory of objects as they would be")
@@ -42,11 +46,7 @@ export function diffCommand(env: NodeJS.ProcessEnv, output: DiffOutput): Command
     )
     .option("--proxies <file>", "file with one such id a line")
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
-  for (const option of options(
-    env,
-    meshFlagNames.filter((name) => name !== "configDir"),
-  ))
-    command.addOption(option);
+  command.addSettings(sharedFlags, env);
   return command.action(async (values: DiffValues) => {
     for (const sentence of await absentFiles(values)) output.warn(`${sentence}\n`);
     const before = await readMesh({ ...values, configDir: values.before }, env);

@@ -1,10 +1,11 @@
 import { proxyNamed } from "@istiod/push-context";
-import { Command, Option } from "commander";
+import { SettingsCommand } from "@istiod/settings/command";
+import { type Command, Option } from "commander";
 import { explainProxy, type ExplainRequest, formatProxyExplanation, type ProxyExplanation } from "../explain-proxy.js";
 import { absentFiles } from "../absent-files.js";
-import { options } from "../flags.js";
+import { meshFlags } from "../flags.js";
 import { readMesh } from "../offline-mesh.js";
-import { type MeshFlags, meshFlagNames } from "../sources.js";
+import type { MeshFlags } from "../sources.js";
 
 interface ExplainValues extends MeshFlags, ExplainRequest {
   readonly proxy: string;
@@ -18,7 +19,7 @@ export function explainCommand(
   print: (text: string) => void,
   warn: (text: string) => void = () => undefined,
 ): Command {
-  const command = new Command("explain")
+  const command = new SettingsCommand("explain")
     .description("Tell what a proxy's resources are made from, and which objects are without effect and why.")
     .requiredOption("--proxy <id>", "the proxy: name.namespace of its Pod, or its node id")
     .option("--resource <name>", "one resource only, such as 'outbound|80||cart.shop.svc.cluster.local'; absent: all")
@@ -32,7 +33,7 @@ export function explainCommand(
       "ask a running istiod at its --httpAddr, such as http://127.0.0.1:8080, instead of reading --configDir",
     )
     .addOption(new Option("-o, --output <format>", "text or json").choices(["text", "json"]).default("text"));
-  for (const option of options(env, meshFlagNames)) command.addOption(option);
+  command.addSettings(meshFlags, env);
   return command.action(async (values: ExplainValues) => {
     if (values.istiod === undefined) for (const sentence of await absentFiles(values)) warn(`${sentence}\n`);
     const found = values.istiod === undefined ? await fromFiles(values, env) : await fromIstiod(values.istiod, values);

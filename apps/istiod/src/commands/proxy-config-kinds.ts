@@ -20,6 +20,7 @@ import {
   secretsJson,
   secretTable,
 } from "@istiod/proxy-config";
+import { booleanArgument } from "@istiod/settings/command";
 import { InvalidArgumentError, Option } from "commander";
 import type { DumpSource } from "../proxy-dump.js";
 
@@ -62,11 +63,14 @@ const filters = {
   status: () => new Option("--status <status>", "endpoints with this health, such as healthy"),
   verbose: () =>
     new Option("--verbose [bool]", "a row for each filter chain and route")
-      .argParser(truth)
+      .argParser(booleanArgument)
       .preset("true")
       .default(true),
   withHeaders: () =>
-    new Option("--with-headers [bool]", "a title above each table").argParser(truth).preset("true").default(false),
+    new Option("--with-headers [bool]", "a title above each table")
+      .argParser(booleanArgument)
+      .preset("true")
+      .default(false),
 };
 
 /** The subcommands of `istiod proxy-config`. Source: istioctl/pkg/proxyconfig. */
@@ -207,9 +211,4 @@ function portNumber(value: string): number {
   const port = Number(value);
   if (!/^\d+$/.test(value) || port > 65535) throw new InvalidArgumentError("expected a port");
   return port;
-}
-
-function truth(value: string): boolean {
-  if (!/^(true|false)$/i.test(value)) throw new InvalidArgumentError("expected true or false");
-  return value.toLowerCase() === "true";
 }

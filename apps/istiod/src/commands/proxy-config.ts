@@ -1,8 +1,8 @@
+import { SettingsCommand } from "@istiod/settings/command";
 import { Command, Option } from "commander";
 import { absentFiles } from "../absent-files.js";
-import { options } from "../flags.js";
+import { meshFlags } from "../flags.js";
 import { type DumpFlags, dumpSource } from "../proxy-dump.js";
-import { meshFlagNames } from "../sources.js";
 import { type FilterValues, type ProxyConfigKind, proxyConfigKinds } from "./proxy-config-kinds.js";
 
 type OutputFormat = "short" | "table" | "json" | "yaml";
@@ -31,7 +31,7 @@ function kindCommand(
   env: NodeJS.ProcessEnv,
   { print, warn }: { print(text: string): void; warn(text: string): void },
 ): Command {
-  const command = new Command(kind.name)
+  const command = new SettingsCommand(kind.name)
     .aliases([...kind.aliases])
     .description(kind.about)
     .argument("[proxy]", "the proxy: name.namespace of its Pod, or its node ID")
@@ -48,7 +48,7 @@ function kindCommand(
         .default(kind.defaultOutput ?? "short"),
     );
   for (const filter of kind.filters) command.addOption(filter());
-  for (const option of options(env, meshFlagNames)) command.addOption(option);
+  command.addSettings(meshFlags, env);
   return command.action(async (argument: string | undefined, { output, ...values }: ProxyConfigValues) => {
     if (argument !== undefined && values.proxy !== undefined)
       throw new Error(`--proxy ${values.proxy} and ${argument}: expected one proxy`);

@@ -8,7 +8,8 @@ import {
   readConfigDump,
   readProxyStatuses,
 } from "@istiod/proxy-config";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { SettingsCommand } from "@istiod/settings/command";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { ask, defaultIstiod, istiodDump } from "../proxy-dump.js";
 
 interface ProxyStatusValues {
@@ -25,7 +26,7 @@ interface ProxyStatusValues {
  * sent.
  */
 export function proxyStatusCommand(print: (text: string) => void): Command {
-  return new Command("proxy-status")
+  return new SettingsCommand("proxy-status")
     .alias("ps")
     .description(
       "Print the synchronization status of each proxy; of one proxy, the differences between what istiod sent and what the Envoy has.",

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Command } from "commander";
+import { durationSetting, enumSetting, type SettingValues, booleanSetting, stringSetting } from "@istiod/settings";
+import { SettingsCommand } from "@istiod/settings/command";
+import type { Command } from "commander";
 import { formatMessages, isAtLeast, type Message } from "@istiod/analysis";
 import { kubernetesKinds } from "@istiod/config-schema";
 import {
@@ -12,7 +14,6 @@ import {
   parseName,
 } from "@istiod/push-report";
 import type { StatusAnswer } from "../debug/status-answer.js";
-import { duration } from "../flags.js";
 
 export interface StatusOutput {
   readonly print: (text: string) => void;
@@ -33,13 +34,30 @@ export const statusExits = {
   ineffective: 4,
 } as const;
 
-interface StatusFlags {
-  readonly wait: boolean;
-  readonly for: string;
-  readonly timeout: string;
-  readonly output: string;
-  readonly istiod: string;
-}
+const statusFlags = {
+  for: enumSetting<"live" | "gone">(
+    { flag: "for", placeholder: "state", default: "live", help: "required state of the objects: live or gone" },
+    ["live", "gone"],
+  ),
+  wait: booleanSetting({
+    flag: "wait",
+    default: false,
+    help: "wait until the objects are in the state on all proxies, or cannot get there",
+  }),
+  timeout: durationSetting({ flag: "timeout", default: 60_000, help: "timeout of --wait" }),
+  output: enumSetting<"text" | "json">(
+    { flag: "output", short: "o", placeholder: "format", default: "text", help: "output format: text or json" },
+    ["text", "json"],
+  ),
+  istiod: stringSetting({
+    flag: "istiod",
+    placeholder: "url",
+    default: "http://127.0.0.1:8080",
+    help: "--httpAddr of a running istiod",
+  }),
+} as const;
+
+type StatusFlags = SettingValues<typeof statusFlags>;
 
 const pollMs = 250;
 const missingShown = 10;
@@ -47,21 +65,14 @@ const findingsShown = 10;
 
 /** `istiod status`: on how many proxies objects are live. */
 export function statusCommand({ print, warn, exit }: StatusOutput): Command {
-  return new Command("status")
+  return new SettingsCommand("status")
     .description(
       "Tell on how many of the proxies that they reach objects are live, or from how many deleted ones are gone. Exits with 0 if everywhere, 1 if not yet, 2 if that cannot be told, 3 if refused, 4 if without effect or leading nowhere.",
     )
     .argument("[objects...]", "KIND/NAMESPACE/NAME; none: those that changed last")
-    .option("--for <state>", "live, or gone: what is asked of the objects", "live")
-    .option("--wait", "wait until they are that on all, or until waiting does not help", false)
-    .option("--timeout <duration>", "how long to wait", "60s")
-    .option("-o, --output <form>", "text or json", "text")
-    .option("--istiod <url>", "an HTTP port of istiod's", "http://127.0.0.1:8080")
+    .addSettings(statusFlags, {})
     .action(async (objects: readonly string[], flags: StatusFlags) => {
       try {
-        if (flags.output !== "text" && flags.output !== "json")
-          throw new Error(`--output ${flags.output}: expected text or json`);
-        if (flags.for !== "live" && flags.for !== "gone") throw new Error(`--for ${flags.for}: expected live or gone`);
         const names = objects.map((object) => formatName(parseName(object)));
         const answer = await ask(names, flags);
         if (flags.output === "json") print(`${JSON.stringify(answer, undefined, 2)}\n`);
@@ -75,7 +86,7 @@ export function statusCommand({ print, warn, exit }: StatusOutput): Command {
 }
 
 async function ask(names: readonly string[], { wait, for: goal, timeout, istiod }: StatusFlags): Promise<StatusAnswer> {
-  const until = Date.now() + duration("timeout", timeout);
+  const until = Date.now() + timeout;
   const url = new URL("/debug/status", istiod);
   for (const name of names) url.searchParams.append("object", name);
   for (;;) {

@@ -2,7 +2,7 @@ import type { Closers } from "@istiod/settings";
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { connectionLimits } from "../connection-limits.js";
-import { duration, type FlagValues, listenAddress } from "../flags.js";
+import { type FlagValues, listenAddress } from "../flags.js";
 import { pushSettings } from "../push-settings.js";
 import { refuseUnservedProtections } from "../unserved-protections.js";
 import { checkVariables } from "../variables.js";
@@ -43,7 +43,7 @@ export function readSettings(values: FlagValues, env: NodeJS.ProcessEnv) {
       httpAddr: listenAddress("httpAddr", values.httpAddr),
       monitoringAddr: listenAddress("monitoringAddr", values.monitoringAddr),
     },
-    shutdownMs: duration("shutdownDuration", values.shutdownDuration),
-    prepareLimitMs: duration("prepareLimit", values.prepareLimit),
+    shutdownMs: values.shutdownDuration,
+    prepareLimitMs: values.prepareLimit,
   };
 }

@@ -69,7 +69,7 @@ function flagValues(set: Partial<FlagValues>): FlagValues {
     httpAddr: "127.0.0.1:0",
     httpsAddr: "",
     monitoringAddr: "",
-    shutdownDuration: "0s",
+    shutdownDuration: 0,
   };
   return { ...flagDefaults({}), ...quiet, ...set };
 }

@@ -2,43 +2,11 @@ import { readFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import {
   agentVariables,
-  booleanVariable,
   discoveryVariables,
   environmentReport,
   environmentWarnings,
-  integerVariable,
   listenError,
-  listVariable,
-  textVariable,
 } from "@istiod/settings";
-
-describe("a variable", () => {
-  it("has its default where it is absent or empty", () => {
-    expect(textVariable("A", "x").read({})).toBe("x");
-    expect(booleanVariable("A", true).read({ A: "" })).toBe(true);
-    expect(listVariable("A").read({})).toEqual([]);
-  });
-
-  it.each([["1"], ["t"], ["T"], ["TRUE"], ["true"], ["True"]])("is true as %s", (text) =>
-    expect(booleanVariable("A", false).read({ A: text })).toBe(true),
-  );
-  it.each([["0"], ["f"], ["F"], ["FALSE"], ["false"], ["False"]])("is false as %s", (text) =>
-    expect(booleanVariable("A", true).read({ A: text })).toBe(false),
-  );
-
-  it("holds words", () => {
-    expect(listVariable("A").read({ A: " a, b,,c " })).toEqual(["a", "b", "c"]);
-  });
-
-  it.each([
-    [booleanVariable("A", true), "yes", 'A is "yes", expected true or false'],
-    [integerVariable("A", 1, { least: 1, most: 9 }), "10", 'A is "10", expected a whole number from 1 to 9'],
-    [integerVariable("A", 1), "-1", 'A is "-1", expected a whole number of 0 or more'],
-    [integerVariable("A", 1), "1.5", 'A is "1.5", expected a whole number of 0 or more'],
-  ])("that cannot be read is named", (variable, text, message) => {
-    expect(() => variable.read({ A: text })).toThrow(message);
-  });
-});
 
 describe("the environment's report", () => {
   const options = {
@@ -48,7 +16,7 @@ describe("the environment's report", () => {
     readPrefixes: ["ISTIO_META_"],
   };
 
-  it("is empty for what is read, empty, of others, or set by Kubernetes for Services", () => {
+  it("has no variables that are read, empty, of other programs, or set by Kubernetes for Services", () => {
     const env = {
       PILOT_HTTP10: "1",
       REVISION: "a",
@@ -64,16 +32,16 @@ describe("the environment's report", () => {
       ISTIOD_PORT_15010_TCP_PROTO: "tcp",
       ISTIO_INGRESSGATEWAY_PORT_80_TCP_ADDR: "10.0.0.2",
     };
-    expect(environmentReport({ env, ...options })).toEqual({ ineffective: [], unknown: [] });
+    expect(environmentReport({ env, ...options })).toEqual({ ignored: [], unknown: [] });
     expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([]);
   });
 
-  it("names what has no effect in one line, and each unknown variable in its own", () => {
+  it("names ignored variables in one line, and each unknown variable in its own", () => {
     const env = { PLATFORM: "openshift", PILOT_ENABLE_ANALYSIS: "true", PILOT_HTTP_10: "1", CITADEL_WHATEVER: "1" };
     expect(environmentWarnings(environmentReport({ env, ...options }))).toEqual([
-      "environment variables without effect, because what they configure is not implemented yet: PILOT_ENABLE_ANALYSIS, PLATFORM",
-      "environment variable CITADEL_WHATEVER is not known",
-      "environment variable PILOT_HTTP_10 is not known; did you mean PILOT_HTTP10?",
+      "environment variables are ignored, not implemented yet: PILOT_ENABLE_ANALYSIS, PLATFORM",
+      "unknown environment variable CITADEL_WHATEVER",
+      "unknown environment variable PILOT_HTTP_10; did you mean PILOT_HTTP10?",
     ]);
   });
 });
@@ -115,7 +83,7 @@ describe("an error of listening", () => {
     });
   });
 
-  it("is itself where it is another", () => {
+  it("is returned as it is if it is another error", () => {
     const error = new Error("other");
     expect(listenError({ setting: "--httpAddr", address: ":8080" }, error)).toBe(error);
   });
