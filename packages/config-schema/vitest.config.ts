@@ -1,1 +1,1 @@
-export { default } from "../../vitest.base.js";
+export { default } from "undefined";

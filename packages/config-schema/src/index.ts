@@ -168,7 +168,7 @@ export { defaultMeshConfig, defaultProxyConfig } from "./mesh/mesh-defaults.js";
 export { meshNetworks, meshNetworksKey, readMeshNetworks } from "./mesh/mesh-networks.js";
 export { checkProxyConfigAnnotation, readProxyConfigAnnotation } from "./mesh/proxy-config-annotation.js";
 
-export { isCipherSuite } from "./validation/cipher-suites.js";
-export { grpcStatuses } from "./validation/grpc-statuses.js";
-export { isCidr } from "./validation/ip.js";
-export { jwksFault } from "./validation/jwks.js";
+export { isCipherSuite } from "./validation/traffic/cipher-suites.js";
+export { grpcStatuses } from "./validation/traffic/grpc-statuses.js";
+export { isCidr } from "./validation/network/ip.js";
+export { jwksFault } from "./validation/jwt/jwks.js";

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import type { MeshConfig_ExtensionProvider as ExtensionProvider } from "@istiod/istio-api/mesh/v1alpha1/config";
-import { isPort } from "../validation/addresses.js";
-import { isIpAddress } from "../validation/ip.js";
-import { fqdnFault } from "../validation/names.js";
+import { isPort } from "../validation/network/addresses.js";
+import { isIpAddress } from "../validation/network/ip.js";
+import { fqdnFault } from "../validation/network/names.js";
 import { each, type Place } from "../validation/place.js";
 
 /** Checks extension providers. Faults are warnings: a provider matters only if it is used. */

@@ -1,12 +1,12 @@
 import type { MeshConfig } from "@istiod/istio-api/mesh/v1alpha1/config";
 import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { checkPort } from "../validation/addresses.js";
-import { checkConnectionPool } from "../validation/connection-pool.js";
+import { checkPort } from "../validation/network/addresses.js";
+import { checkConnectionPool } from "../validation/traffic/connection-pool.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
-import { checkHttpRetry } from "../validation/http-retry.js";
-import { checkLocalityLb, checkZoneAwareLb } from "../validation/locality.js";
-import { checkWildcardDomain, isDnsLabel } from "../validation/names.js";
-import { checkOutlierDetection } from "../validation/outlier-detection.js";
+import { checkHttpRetry } from "../validation/traffic/http-retry.js";
+import { checkLocalityLb, checkZoneAwareLb } from "../validation/traffic/locality.js";
+import { checkWildcardDomain, isDnsLabel } from "../validation/network/names.js";
+import { checkOutlierDetection } from "../validation/traffic/outlier-detection.js";
 import { each, type Place } from "../validation/place.js";
 import { checkLabelSelector } from "./label-selector.js";
 import { checkExtensionProviders } from "./check-extension-providers.js";

@@ -3,8 +3,8 @@ import type {
   ProxyConfig,
   ProxyConfig_ConnectionSettings as ConnectionSettings,
 } from "@istiod/istio-api/mesh/v1alpha1/proxy";
-import { checkPort, checkServerAddress } from "../validation/addresses.js";
-import { checkClientTls } from "../validation/client-tls.js";
+import { checkPort, checkServerAddress } from "../validation/network/addresses.js";
+import { checkClientTls } from "../validation/traffic/client-tls.js";
 import { checkDuration, formatDuration, nanoseconds } from "../validation/durations.js";
 import type { Place } from "../validation/place.js";
 

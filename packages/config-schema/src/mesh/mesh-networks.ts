@@ -1,10 +1,10 @@
 import { collection } from "@istiod/incremental";
 import { MeshNetworksSchema, type MeshNetworks } from "@istiod/istio-api/mesh/v1alpha1/network";
 import type { Report } from "../decoding/report.js";
-import { checkPort } from "../validation/addresses.js";
-import { checkSubnet } from "../validation/addresses.js";
-import { isIpAddress } from "../validation/ip.js";
-import { checkFqdn, fqdnFault, isDnsLabel } from "../validation/names.js";
+import { checkPort } from "../validation/network/addresses.js";
+import { checkSubnet } from "../validation/network/addresses.js";
+import { isIpAddress } from "../validation/network/ip.js";
+import { checkFqdn, fqdnFault, isDnsLabel } from "../validation/network/names.js";
 import { each, Place } from "../validation/place.js";
 import { decodeTolerantly } from "./override.js";
 

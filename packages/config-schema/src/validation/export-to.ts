@@ -1,4 +1,4 @@
-import { isDnsLabel } from "./names.js";
+import { isDnsLabel } from "./network/names.js";
 import type { Place } from "./place.js";
 
 export interface ExportToRules {

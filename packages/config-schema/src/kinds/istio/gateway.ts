@@ -7,11 +7,11 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { checkIpAddress, checkPort, checkUnixSocket } from "../../validation/addresses.js";
-import { checkGatewayHost, isDnsLabel } from "../../validation/names.js";
+import { checkIpAddress, checkPort, checkUnixSocket } from "../../validation/network/addresses.js";
+import { checkGatewayHost, isDnsLabel } from "../../validation/network/names.js";
 import { each, type Place } from "../../validation/place.js";
-import { isHttp, isKnownProtocol, isTls, protocolNames } from "../../validation/protocol.js";
-import { checkServerTls, serverTlsShape } from "../../validation/server-tls.js";
+import { isHttp, isKnownProtocol, isTls, protocolNames } from "../../validation/network/protocol.js";
+import { checkServerTls, serverTlsShape } from "../../validation/traffic/server-tls.js";
 import { required, type Shape } from "../../validation/shape.js";
 import { istioKind } from "./istio-kind.js";
 

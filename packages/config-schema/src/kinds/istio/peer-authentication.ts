@@ -5,7 +5,7 @@ import {
 } from "@istiod/istio-api/security/v1beta1/peer_authentication";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { isPort } from "../../validation/addresses.js";
+import { isPort } from "../../validation/network/addresses.js";
 import type { Place } from "../../validation/place.js";
 import { notEmpty, type Shape } from "../../validation/shape.js";
 import { checkSelector, selectorShape } from "../../validation/targets.js";

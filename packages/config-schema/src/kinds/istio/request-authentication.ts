@@ -6,7 +6,7 @@ import {
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import { checkOptionalDuration } from "../../validation/durations.js";
-import { checkJwks } from "../../validation/jwks.js";
+import { checkJwks } from "../../validation/jwt/jwks.js";
 import { each, type Place } from "../../validation/place.js";
 import { atMost, atMostOne, matches, notEmpty, required, size, type Shape } from "../../validation/shape.js";
 import { attachmentShape, checkAttachment } from "../../validation/targets.js";

@@ -5,7 +5,7 @@ import { record, records } from "../../decoding/json.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
 import type { Place } from "../../validation/place.js";
 import type { Shape } from "../../validation/shape.js";
-import { checkWorkload, workloadShape } from "../../validation/workload.js";
+import { checkWorkload, workloadShape } from "../../validation/network/workload.js";
 import { istioKind } from "./istio-kind.js";
 
 export interface WorkloadEntryStatus {

@@ -6,11 +6,11 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/workload_group";
 import type { ConfigObject } from "../../config-object.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { checkPort } from "../../validation/addresses.js";
-import { checkLabels } from "../../validation/names.js";
+import { checkPort } from "../../validation/network/addresses.js";
+import { checkLabels } from "../../validation/network/names.js";
 import { each, type Place } from "../../validation/place.js";
 import { atMost, matches, notEmpty, port, range, required, type Shape } from "../../validation/shape.js";
-import { workloadShape } from "../../validation/workload.js";
+import { workloadShape } from "../../validation/network/workload.js";
 import { istioKind } from "./istio-kind.js";
 
 export type WorkloadGroupObject = ConfigObject<WorkloadGroup>;

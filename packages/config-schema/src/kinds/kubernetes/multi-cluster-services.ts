@@ -2,7 +2,7 @@ import { collection, index } from "@istiod/incremental";
 import { clusterKey, type ConfigObject } from "../../config-object.js";
 import { Fields } from "../../decoding/fields.js";
 import { discoveryNamespacesFilter } from "../../mesh/discovered-namespaces.js";
-import { isIpAddress } from "../../validation/ip.js";
+import { isIpAddress } from "../../validation/network/ip.js";
 import { isIstioKey } from "../istio/istio-keys.js";
 import { declareKind, type Kind } from "../kind.js";
 

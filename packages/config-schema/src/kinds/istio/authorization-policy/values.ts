@@ -1,4 +1,4 @@
-import { isCidr, isIpAddress } from "../../../validation/ip.js";
+import { isCidr, isIpAddress } from "../../../validation/network/ip.js";
 import { each, type Place } from "../../../validation/place.js";
 
 export function checkNotEmpty(values: readonly string[], place: Place): void {

@@ -2,13 +2,13 @@ import type {
   TrafficPolicy,
   TrafficPolicy_TunnelSettings as TunnelSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkPort } from "../../../validation/addresses.js";
-import { checkClientTls } from "../../../validation/client-tls.js";
-import { checkConnectionPool } from "../../../validation/connection-pool.js";
-import { isIpAddress } from "../../../validation/ip.js";
-import { checkLoadBalancer } from "../../../validation/load-balancer.js";
-import { fqdnFault } from "../../../validation/names.js";
-import { checkOutlierDetection } from "../../../validation/outlier-detection.js";
+import { checkPort } from "../../../validation/network/addresses.js";
+import { checkClientTls } from "../../../validation/traffic/client-tls.js";
+import { checkConnectionPool } from "../../../validation/traffic/connection-pool.js";
+import { isIpAddress } from "../../../validation/network/ip.js";
+import { checkLoadBalancer } from "../../../validation/traffic/load-balancer.js";
+import { fqdnFault } from "../../../validation/network/names.js";
+import { checkOutlierDetection } from "../../../validation/traffic/outlier-detection.js";
 import { each, type Place } from "../../../validation/place.js";
 import { atMost, range, required, type Shape } from "../../../validation/shape.js";
 

@@ -4,21 +4,21 @@ import {
   type ServiceEntry,
 } from "@istiod/istio-api/networking/v1alpha3/service_entry";
 import type { ConfigObject } from "../../../config-object.js";
-import { checkPort, checkSubnet } from "../../../validation/addresses.js";
+import { checkPort, checkSubnet } from "../../../validation/network/addresses.js";
 import { checkExportTo } from "../../../validation/export-to.js";
-import { isWildcard } from "../../../validation/hosts.js";
-import { isIpAddress } from "../../../validation/ip.js";
+import { isWildcard } from "../../../validation/network/hosts.js";
+import { isIpAddress } from "../../../validation/network/ip.js";
 import {
   checkLabels,
   checkPortName,
   checkWildcardDomain,
   fqdnFault,
   hasPartialWildcard,
-} from "../../../validation/names.js";
+} from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/protocol.js";
+import { checkProtocol, isHttp, isTcp, isTls } from "../../../validation/network/protocol.js";
 import { checkWorkloadSelector } from "../../../validation/targets.js";
-import { checkWorkload, checkWorkloadPorts } from "../../../validation/workload.js";
+import { checkWorkload, checkWorkloadPorts } from "../../../validation/network/workload.js";
 
 type Entry = Pick<ConfigObject<ServiceEntry, unknown>, "spec" | "labels" | "namespace">;
 

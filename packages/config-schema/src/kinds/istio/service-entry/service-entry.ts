@@ -5,7 +5,7 @@ import { record, records, text } from "../../../decoding/json.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import { atMost, port, required, size, uniqueBy, type Shape } from "../../../validation/shape.js";
 import { workloadSelectorShape } from "../../../validation/targets.js";
-import { workloadShape } from "../../../validation/workload.js";
+import { workloadShape } from "../../../validation/network/workload.js";
 import { istioKind } from "../istio-kind.js";
 import { checkServiceEntry } from "./check.js";
 

@@ -1,8 +1,8 @@
 import { CaptureMode, type IstioEgressListener as EgressListener } from "@istiod/istio-api/networking/v1alpha3/sidecar";
-import { checkIpAddress, checkPort, checkUnixSocket } from "../../../validation/addresses.js";
-import { checkPortName, checkSidecarHost } from "../../../validation/names.js";
+import { checkIpAddress, checkPort, checkUnixSocket } from "../../../validation/network/addresses.js";
+import { checkPortName, checkSidecarHost } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkProtocol } from "../../../validation/protocol.js";
+import { checkProtocol } from "../../../validation/network/protocol.js";
 
 const unix = "unix://";
 

@@ -1,11 +1,17 @@
 import { ServerTLSSettings_TLSmode as Mode } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import type { IstioIngressListener as IngressListener } from "@istiod/istio-api/networking/v1alpha3/sidecar";
-import { checkIpAddress, checkPort, checkUnixSocket, isPort, splitHostPort } from "../../../validation/addresses.js";
-import { checkConnectionPool } from "../../../validation/connection-pool.js";
-import { checkPortName } from "../../../validation/names.js";
+import {
+  checkIpAddress,
+  checkPort,
+  checkUnixSocket,
+  isPort,
+  splitHostPort,
+} from "../../../validation/network/addresses.js";
+import { checkConnectionPool } from "../../../validation/traffic/connection-pool.js";
+import { checkPortName } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
-import { checkProtocol, isHttp, isTls } from "../../../validation/protocol.js";
-import { checkServerTls } from "../../../validation/server-tls.js";
+import { checkProtocol, isHttp, isTls } from "../../../validation/network/protocol.js";
+import { checkServerTls } from "../../../validation/traffic/server-tls.js";
 
 const unix = "unix://";
 const localHosts = ["", "127.0.0.1", "0.0.0.0", "::1", "::"];

@@ -6,11 +6,11 @@ import {
 } from "@istiod/istio-api/networking/v1alpha3/sidecar";
 import type { ConfigObject } from "../../../config-object.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
-import { checkConnectionPool } from "../../../validation/connection-pool.js";
-import { checkDestination } from "../../../validation/destination.js";
-import { checkFqdn } from "../../../validation/names.js";
+import { checkConnectionPool } from "../../../validation/traffic/connection-pool.js";
+import { checkDestination } from "../../../validation/network/destination.js";
+import { checkFqdn } from "../../../validation/network/names.js";
 import type { Place } from "../../../validation/place.js";
-import { serverTlsShape } from "../../../validation/server-tls.js";
+import { serverTlsShape } from "../../../validation/traffic/server-tls.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { checkWorkloadSelector, workloadSelectorShape } from "../../../validation/targets.js";
 import { istioKind } from "../istio-kind.js";

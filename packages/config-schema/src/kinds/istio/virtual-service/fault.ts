@@ -1,6 +1,6 @@
 import type { HTTPFaultInjection, Percent } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkDuration } from "../../../validation/durations.js";
-import { grpcStatuses } from "../../../validation/grpc-statuses.js";
+import { grpcStatuses } from "../../../validation/traffic/grpc-statuses.js";
 import type { Place } from "../../../validation/place.js";
 
 export function checkFault(fault: HTTPFaultInjection | undefined, place: Place): void {

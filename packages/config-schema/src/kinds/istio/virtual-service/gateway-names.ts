@@ -1,4 +1,4 @@
-import { checkFqdn, isDnsLabel } from "../../../validation/names.js";
+import { checkFqdn, isDnsLabel } from "../../../validation/network/names.js";
 import type { Place } from "../../../validation/place.js";
 
 /**

@@ -1,6 +1,6 @@
 import type { HTTPMatchRequest } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { checkPort } from "../../../validation/addresses.js";
-import { checkLabels, isDnsLabel } from "../../../validation/names.js";
+import { checkPort } from "../../../validation/network/addresses.js";
+import { checkLabels, isDnsLabel } from "../../../validation/network/names.js";
 import type { Place } from "../../../validation/place.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { checkRegexMatch, checkStringMatch } from "./string-match.js";

@@ -1,8 +1,8 @@
 import type { HTTPRedirect, HTTPRewrite, HTTPRoute } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { isPort } from "../../../validation/addresses.js";
-import { checkDestination } from "../../../validation/destination.js";
+import { isPort } from "../../../validation/network/addresses.js";
+import { checkDestination } from "../../../validation/network/destination.js";
 import { checkOptionalDuration } from "../../../validation/durations.js";
-import { checkHttpRetry } from "../../../validation/http-retry.js";
+import { checkHttpRetry } from "../../../validation/traffic/http-retry.js";
 import { each, type Place } from "../../../validation/place.js";
 import { checkRegex } from "../../../validation/regex.js";
 import { checkCorsPolicy } from "./cors.js";

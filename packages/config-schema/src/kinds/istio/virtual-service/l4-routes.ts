@@ -4,10 +4,10 @@ import type {
   TLSRoute,
   VirtualService,
 } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { checkPort, checkSubnet } from "../../../validation/addresses.js";
-import { isSubsetOf } from "../../../validation/hosts.js";
-import { isIpAddress } from "../../../validation/ip.js";
-import { checkLabels } from "../../../validation/names.js";
+import { checkPort, checkSubnet } from "../../../validation/network/addresses.js";
+import { isSubsetOf } from "../../../validation/network/hosts.js";
+import { isIpAddress } from "../../../validation/network/ip.js";
+import { checkLabels } from "../../../validation/network/names.js";
 import { each, type Place } from "../../../validation/place.js";
 import { checkGatewayNames } from "./gateway-names.js";
 import { virtualHostFault } from "./virtual-host.js";

@@ -1,4 +1,4 @@
-import { wildcardDomainFault } from "../../../validation/names.js";
+import { wildcardDomainFault } from "../../../validation/network/names.js";
 
 /**
  * Returns the fault of a host; undefined if it is valid.

@@ -8,8 +8,8 @@ import {
 import type { ConfigObject } from "../../../config-object.js";
 import { discoveryNamespacesFilter } from "../../../mesh/discovered-namespaces.js";
 import { checkExportTo } from "../../../validation/export-to.js";
-import { overlap } from "../../../validation/hosts.js";
-import { isIpAddress } from "../../../validation/ip.js";
+import { overlap } from "../../../validation/network/hosts.js";
+import { isIpAddress } from "../../../validation/network/ip.js";
 import { each, type Place } from "../../../validation/place.js";
 import { required, type Shape } from "../../../validation/shape.js";
 import { istioKind } from "../istio-kind.js";

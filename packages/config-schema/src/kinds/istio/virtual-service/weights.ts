@@ -1,5 +1,5 @@
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { checkDestination } from "../../../validation/destination.js";
+import { checkDestination } from "../../../validation/network/destination.js";
 import { each, type Place } from "../../../validation/place.js";
 
 interface Weighted {

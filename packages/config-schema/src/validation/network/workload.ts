@@ -2,8 +2,8 @@ import type { WorkloadEntry } from "@istiod/istio-api/networking/v1alpha3/worklo
 import { checkPort, checkUnixSocket } from "./addresses.js";
 import { isIpAddress } from "./ip.js";
 import { checkLabels, checkPortName, fqdnFault } from "./names.js";
-import type { Place } from "./place.js";
-import { atMost, type Shape } from "./shape.js";
+import type { Place } from "../place.js";
+import { atMost, type Shape } from "../shape.js";
 
 const unix = "unix://";
 

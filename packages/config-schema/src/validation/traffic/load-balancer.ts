@@ -2,9 +2,9 @@ import type {
   LoadBalancerSettings,
   LoadBalancerSettings_ConsistentHashLB as ConsistentHash,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkDuration } from "./durations.js";
+import { checkDuration } from "../durations.js";
 import { checkLocalityLb, checkZoneAwareLb } from "./locality.js";
-import { each, type Place } from "./place.js";
+import { each, type Place } from "../place.js";
 
 /** Exclusive limit of Maglev's table size, which must be prime (Envoy's `MaglevLbConfig.table_size`). */
 const maglevTableLimit = 5_000_011n;

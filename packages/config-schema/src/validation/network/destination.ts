@@ -1,7 +1,7 @@
 import type { Destination } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
 import { checkPort } from "./addresses.js";
 import { checkWildcardDomain, isDnsLabel } from "./names.js";
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 /** Checks the destination of a route. */
 export function checkDestination(destination: Destination | undefined, place: Place): void {

@@ -2,8 +2,8 @@ import type {
   LocalityLoadBalancerSetting,
   ZoneAwareLoadBalancerSetting,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkRange } from "./numbers.js";
-import { each, type Place } from "./place.js";
+import { checkRange } from "../numbers.js";
+import { each, type Place } from "../place.js";
 
 const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone", "topology.istio.io/subzone"];
 

@@ -2,9 +2,9 @@ import {
   ConnectionPoolSettings_HTTPSettings_H2UpgradePolicy as H2UpgradePolicy,
   type ConnectionPoolSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkDuration, checkOptionalDuration, nanoseconds } from "./durations.js";
-import { checkNotNegative } from "./numbers.js";
-import type { Place } from "./place.js";
+import { checkDuration, checkOptionalDuration, nanoseconds } from "../durations.js";
+import { checkNotNegative } from "../numbers.js";
+import type { Place } from "../place.js";
 
 export function checkConnectionPool(settings: ConnectionPoolSettings | undefined, place: Place): void {
   if (settings === undefined) return;

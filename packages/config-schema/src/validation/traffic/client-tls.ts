@@ -2,7 +2,7 @@ import {
   ClientTLSSettings_TLSmode as Mode,
   type ClientTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 const configMapPrefix = "configmap://";
 

@@ -1,6 +1,6 @@
 import { isCidr, isIpAddress } from "./ip.js";
 import { fqdnFault } from "./names.js";
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 export function checkIpAddress(text: string, place: Place): void {
   if (!isIpAddress(text)) place.error(`is ${JSON.stringify(text)}, expected an IP address`);

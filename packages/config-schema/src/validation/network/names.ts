@@ -1,5 +1,5 @@
 import { isIpAddress } from "./ip.js";
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 const label = /^[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?$/;
 const wildcardLabel = /^(?:\*|(?:\*|\*-)?[a-zA-Z0-9](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?)$/;

@@ -1,4 +1,4 @@
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 const http = ["http", "http2", "http_proxy", "grpc", "grpc-web"];
 const tls = ["https", "tls"];

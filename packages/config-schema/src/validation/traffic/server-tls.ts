@@ -4,8 +4,8 @@ import {
   type ServerTLSSettings,
 } from "@istiod/istio-api/networking/v1alpha3/gateway";
 import { isCipherSuite } from "./cipher-suites.js";
-import { each, type Place } from "./place.js";
-import { atMostOne, size, type Shape } from "./shape.js";
+import { each, type Place } from "../place.js";
+import { atMostOne, size, type Shape } from "../shape.js";
 
 /** Returns the shape of server TLS settings at a path such as `servers[].tls`. */
 export function serverTlsShape(at: string): Shape {

@@ -1,7 +1,7 @@
 import type { OutlierDetection } from "@istiod/istio-api/networking/v1alpha3/destination_rule";
-import { checkOptionalDuration } from "./durations.js";
-import { checkPercent } from "./numbers.js";
-import type { Place } from "./place.js";
+import { checkOptionalDuration } from "../durations.js";
+import { checkPercent } from "../numbers.js";
+import type { Place } from "../place.js";
 
 export function checkOutlierDetection(outlier: OutlierDetection | undefined, place: Place): void {
   if (outlier === undefined) return;

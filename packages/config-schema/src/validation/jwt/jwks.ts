@@ -1,8 +1,8 @@
 import { parseDocument } from "yaml";
-import { record } from "../decoding/json.js";
-import { isNestedTooDeeply, isTooDeep } from "../yaml/nesting.js";
+import { record } from "../../decoding/json.js";
+import { isNestedTooDeeply, isTooDeep } from "../../yaml/nesting.js";
 import { isSecretKey, keyFault } from "./json-web-key.js";
-import type { Place } from "./place.js";
+import type { Place } from "../place.js";
 
 /**
  * Checks a JSON Web Key Set. A set that Envoy rejects is an error, since Envoy then rejects every listener that

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import type { HTTPRetry } from "@istiod/istio-api/networking/v1alpha3/virtual_service";
-import { checkOptionalDuration } from "./durations.js";
-import { checkNotNegative } from "./numbers.js";
-import type { Place } from "./place.js";
+import { checkOptionalDuration } from "../durations.js";
+import { checkNotNegative } from "../numbers.js";
+import type { Place } from "../place.js";
 
 /** Conditions of Envoy's `x-envoy-retry-on` and `x-envoy-retry-grpc-on`. */
 const conditions = new Set([
