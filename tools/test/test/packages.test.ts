@@ -62,7 +62,9 @@ const pages = (): readonly string[] => {
   const documents = [
     "README.md",
     "CHANGELOG.md",
-    ...["docs", "docs/design"].flatMap((folder) =>
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    ...["docs", "docs/design", "docs/maintainers"].flatMap((folder) =>
       readdirSync(join(root, folder))
         .filter((name) => name.endsWith(".md"))
         .map((name) => `${folder}/${name}`),

@@ -14,7 +14,7 @@ const docs = readdirSync(join(root, "docs"))
 const readmes = ["packages", "apps", "tools"]
   .flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}/README.md`))
   .filter((path) => existsSync(join(root, path)));
-const pages = ["README.md", ...docs, ...readmes]
+const pages = ["README.md", "CONTRIBUTING.md", ...docs, ...readmes]
   .map((page) => ({ page, blocks: commandBlocks(page, readFileSync(join(root, page), "utf8")) }))
   .filter(({ blocks }) => blocks.length > 0);
 
