@@ -148,7 +148,7 @@ describe("the certificate authority", () => {
     const { address, tls, tokenFile, clusterId } = await authorityClient(istiod);
     const failed = openUpstream({ address, tls: { ...tls!, serverName: "istiod.shop.svc" }, tokenFile, clusterId });
     await expect(failed).rejects.toThrow(
-      `istiod ${address} cannot be reached: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; set ISTIOD_SAN`,
+      `failed to connect to upstream ${address}: the server's certificate is for istiod.istio-system.svc, 127.0.0.1, expected istiod.shop.svc; set ISTIOD_SAN`,
     );
   });
 

@@ -6,7 +6,7 @@ import { decode, encode, type Packet, streamDecode, streamEncode } from "dns-pac
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DnsServer, type DnsServerOptions } from "../src/dns/dns-server.js";
-import { readQuery } from "../src/dns/message.js";
+import { decodeQuery } from "../src/dns/message.js";
 import { NameLookup } from "../src/dns/name-table.js";
 import { parseResolvConf } from "../src/dns/resolv-conf.js";
 import { queryTcp, queryUdp, type UpstreamServer } from "../src/dns/forwarding.js";
@@ -77,7 +77,7 @@ async function serve(
     forwarding: { servers: [], timeout: 200, parallel: false, ...more },
   });
   await server.start();
-  if (names) server.use(names);
+  if (names) server.update(names);
   afterAll(() => server.close());
   const at = { address: "127.0.0.1", port: server.ports[0]! };
   const packet = (name: string, type: "A" | "AAAA" | "MX", udpSize?: number): Packet => ({
@@ -213,7 +213,7 @@ describe("the agent's DNS", () => {
 
   it("answers nothing before istiod has sent the names", async () => {
     const early = await serve({}, undefined);
-    early.server.use(new NameLookup(table, scope));
+    early.server.update(new NameLookup(table, scope));
     const server = new DnsServer({
       addresses: ["127.0.0.1"],
       port: 0,
@@ -249,7 +249,7 @@ describe("the agent's DNS", () => {
   it("survives any bytes", async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 80 }), async (bytes) => {
-        expect(() => readQuery(Buffer.from(bytes))).not.toThrow();
+        expect(() => decodeQuery(Buffer.from(bytes))).not.toThrow();
         const socket = createSocket("udp4");
         await new Promise<void>((resolve) => socket.send(bytes, mesh.at.port, mesh.at.address, () => resolve()));
         socket.close();

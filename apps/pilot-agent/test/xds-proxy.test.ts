@@ -206,7 +206,7 @@ describe("the xDS proxy", () => {
     second.ask({ typeUrl: CLUSTER_TYPE });
     await expect.poll(() => second.trailers?.["grpc-status"]).toBe("14");
     expect(decodeURIComponent(String(second.trailers?.["grpc-message"]))).toContain(
-      `istiod 127.0.0.1:${istiod.port} cannot be reached`,
+      `failed to connect to upstream 127.0.0.1:${istiod.port}`,
     );
     expect(failures).toBe(1);
 

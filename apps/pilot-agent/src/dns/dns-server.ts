@@ -2,7 +2,7 @@ import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server, type Socket } from "node:net";
 import { type Log, silentLog } from "../log.js";
 import { listenOnPort, portError } from "../socket.js";
-import { addressAnswer, emptyAnswer, NOT_IMPLEMENTED, type Query, readQuery, SERVER_FAILURE } from "./message.js";
+import { addressResponse, emptyResponse, NOT_IMPLEMENTED, type Query, decodeQuery, SERVER_FAILURE } from "./message.js";
 import type { NameLookup } from "./name-table.js";
 import { forward, type Forwarding, shuffled, withLengthPrefix } from "./forwarding.js";
 
@@ -10,16 +10,16 @@ export interface DnsServerOptions {
   readonly addresses: readonly string[];
   readonly port: number;
   readonly forwarding: Forwarding;
-  /** What happens, for counting. */
+  /** Events, for metrics. */
   readonly events?: { query?(): void; forwarded?(): void; failed?(): void };
   readonly log?: Log;
 }
 
-/** A connection over TCP that is silent for so many milliseconds is closed. */
-const IDLE = 10_000;
-const LONGEST_MESSAGE = 65_535;
+/** Idle timeout of TCP connections in milliseconds. */
+const IDLE_TIMEOUT = 10_000;
+const MAX_TCP_MESSAGE = 65_535;
 
-/** Answers an application's DNS queries over UDP and TCP: names that istiod tells of, and all others by asking on. */
+/** Resolves an application's DNS queries over UDP and TCP from the name table, and forwards all others. */
 export class DnsServer {
   readonly #options: DnsServerOptions;
   readonly #log: Log;
@@ -34,10 +34,10 @@ export class DnsServer {
   }
 
   /**
-   * Answers by these names from now on. Before the first, every answer is a failure, so that nobody resolves past the
-   * mesh.
+   * Replaces the name table. Until the first one, every query fails with SERVFAIL, so that no name of the mesh is resolved
+   * elsewhere.
    */
-  use(names: NameLookup): void {
+  update(names: NameLookup): void {
     this.#names = names;
   }
 
@@ -49,7 +49,7 @@ export class DnsServer {
     }
   }
 
-  /** The port of each address. */
+  /** The bound port of each address. */
   get ports(): number[] {
     return this.#udp.map((socket) => socket.address().port);
   }
@@ -80,7 +80,7 @@ export class DnsServer {
     });
     socket.removeAllListeners("error").on("error", (error) => this.#log.warn(`DNS over UDP: ${error.message}`));
     socket.on("message", (message, from) => {
-      void this.#answer(message, "udp").then(
+      void this.#resolve(message, "udp").then(
         (answer) => answer && this.#udp.includes(socket) && socket.send(answer, from.port, from.address),
       );
     });
@@ -90,7 +90,7 @@ export class DnsServer {
   #serveConnection(connection: Socket): void {
     let received = Buffer.alloc(0);
     this.#connections.add(connection);
-    connection.setTimeout(IDLE, () => connection.destroy());
+    connection.setTimeout(IDLE_TIMEOUT, () => connection.destroy());
     connection.on("error", () => connection.destroy());
     connection.on("close", () => this.#connections.delete(connection));
     connection.on("data", (bytes: Buffer) => {
@@ -99,47 +99,43 @@ export class DnsServer {
         const size = received.readUInt16BE(0);
         const message = received.subarray(2, 2 + size);
         received = received.subarray(2 + size);
-        void this.#answer(message, "tcp").then(
+        void this.#resolve(message, "tcp").then(
           (answer) => answer && connection.writable && connection.write(withLengthPrefix(answer)),
         );
       }
     });
   }
 
-  async #answer(message: Buffer, protocol: "udp" | "tcp"): Promise<Buffer | undefined> {
+  async #resolve(message: Buffer, protocol: "udp" | "tcp"): Promise<Buffer | undefined> {
     const { events = {} } = this.#options;
     events.query?.();
-    const query = readQuery(message);
-    if (!query) return refusal(message);
-    if (!this.#names) return emptyAnswer(query, SERVER_FAILURE);
+    const query = decodeQuery(message);
+    if (!query) return notImplemented(message);
+    if (!this.#names) return emptyResponse(query, SERVER_FAILURE);
     const known = query.type === "A" || query.type === "AAAA" ? this.#names.lookup(query.name) : undefined;
     if (!known) return this.#forward(message, query, protocol);
-    // Nothing of that type is not "no such name": a client that asks for both would take the latter for the whole
-    // answer.
+    // A name without addresses of this family gets an empty response: NXDOMAIN would apply to the other family too.
     const addresses = query.type === "A" ? known.addresses.v4 : known.addresses.v6;
-    return addressAnswer(
+    return addressResponse(
       query,
       known.canonical,
       shuffled(addresses),
-      protocol === "tcp" ? LONGEST_MESSAGE : query.udpSize,
+      protocol === "tcp" ? MAX_TCP_MESSAGE : query.udpSize,
     );
   }
 
   async #forward(message: Buffer, query: Query, protocol: "udp" | "tcp"): Promise<Buffer> {
     const { forwarding, events = {} } = this.#options;
     events.forwarded?.();
-    const answer = await forward(message, protocol, forwarding);
-    if (answer) return answer;
+    const response = await forward(message, protocol, forwarding);
+    if (response) return response;
     events.failed?.();
-    return emptyAnswer(query, SERVER_FAILURE);
+    return emptyResponse(query, SERVER_FAILURE);
   }
 }
 
-/**
- * The answer to what is no query that can be answered: nothing at all where it is not even a message, or is itself an
- * answer.
- */
-function refusal(message: Buffer): Buffer | undefined {
+/** Returns NOTIMP for an unsupported query; `undefined` for a response or malformed message. */
+function notImplemented(message: Buffer): Buffer | undefined {
   if (message.length < 12 || (message.readUInt16BE(2) & 0x8000) !== 0) return undefined;
   const head = Buffer.alloc(12);
   head.writeUInt16BE(message.readUInt16BE(0), 0);

@@ -15,7 +15,7 @@ import { DnsServer } from "./dns-server.js";
 import { NameLookup } from "./name-table.js";
 import { readResolvConf } from "./resolv-conf.js";
 
-export interface DnsServiceOptions {
+export interface DnsServiceInputs {
   readonly options: Options;
   readonly proxy: Proxy;
   readonly metrics: AgentMetrics;
@@ -23,49 +23,47 @@ export interface DnsServiceOptions {
   readonly clock: Clock;
 }
 
-/** The agent's DNS: a server, and the table of names that istiod sends for it. */
+/** The agent's DNS server and the name table that istiod sends for it. */
 export class DnsService {
-  /** For the xDS proxy: takes istiod's table of names. */
+  /** Handler of the name table, for the xDS proxy. */
   readonly handlers: Readonly<Record<string, ResourceHandler>>;
-  readonly #setup: DnsServiceOptions;
+  readonly #inputs: DnsServiceInputs;
   #server: DnsServer | undefined;
   #search: readonly string[] = [];
   #table: NameTable | undefined;
 
-  constructor(setup: DnsServiceOptions) {
-    this.#setup = setup;
+  constructor(inputs: DnsServiceInputs) {
+    this.#inputs = inputs;
     this.handlers = {
       [nameTableType]: (resource) => {
         const table = anyUnpack(resource, NameTableSchema);
-        if (!table) throw new AgentError("discovery", `${resource.typeUrl} is not a table of names`);
-        this.#use(table);
+        if (!table) throw new AgentError("discovery", `${resource.typeUrl} is not a name table`);
+        this.#update(table);
       },
     };
   }
 
   /** @throws AgentError `address`, `file` or `option` */
   async start(): Promise<void> {
-    const { options, metrics, log } = this.#setup;
+    const { options, metrics, log } = this.#inputs;
     const { servers, search } = await readResolvConf(options.resolvConf);
     this.#search = search;
-    const at = splitAddress(options.dnsAddress);
-    if (!at)
-      throw new AgentError(
-        "option",
-        `DNS_PROXY_ADDR: ${JSON.stringify(options.dnsAddress)} is not of the form host:port`,
-      );
+    const listen = splitAddress(options.dnsAddress);
+    if (!listen)
+      throw new AgentError("option", `DNS_PROXY_ADDR: ${JSON.stringify(options.dnsAddress)} must be host:port`);
     const addresses = this.#addresses(
-      at.host,
+      listen.host,
       servers.some(({ address }) => address.includes(":")),
     );
     this.#server = new DnsServer({
       addresses,
-      port: at.port,
+      port: listen.port,
       forwarding: {
-        // Asking itself would never end.
+        // Forwarding to itself would loop.
         servers: servers.filter(
           ({ address, port }) =>
-            port !== at.port || !(addresses.includes(address) || (addresses.includes("0.0.0.0") && isOwn(address))),
+            port !== listen.port ||
+            !(addresses.includes(address) || (addresses.includes("0.0.0.0") && isLocalAddress(address))),
         ),
         timeout: options.dnsForwardTimeout,
         parallel: options.dnsForwardParallel,
@@ -78,15 +76,15 @@ export class DnsService {
       log,
     });
     await this.#server.start();
-    log.info(`DNS server listens on ${addresses.map((address) => `${address}:${at.port}`).join(", ")}`);
+    log.info(`Starting local DNS server on ${addresses.map((address) => `${address}:${listen.port}`).join(", ")}`);
   }
 
-  /** @throws AgentError `discovery` while istiod has sent no table yet */
+  /** @throws AgentError `discovery` until istiod has sent a name table */
   checkReady(): void {
-    if (!this.#table) throw new AgentError("discovery", "no table of names from istiod yet");
+    if (!this.#table) throw new AgentError("discovery", "no name table received from istiod yet");
   }
 
-  /** The table in use, in JSON. */
+  /** Returns the current name table in JSON. */
   table(): unknown {
     return this.#table ? toJson(NameTableSchema, this.#table) : {};
   }
@@ -95,22 +93,22 @@ export class DnsService {
     await this.#server?.close();
   }
 
-  #use(table: NameTable): void {
-    const { options, proxy } = this.#setup;
+  #update(table: NameTable): void {
+    const { options, proxy } = this.#inputs;
     this.#table = table;
-    this.#server?.use(
+    this.#server?.update(
       new NameLookup(table, { namespace: options.podNamespace, domain: proxy.domain, search: this.#search }),
     );
   }
 
-  #addresses(host: string, alsoV6: boolean): string[] {
-    const { bindAddress } = this.#setup.options;
+  #addresses(host: string, hasV6Server: boolean): string[] {
+    const { bindAddress } = this.#inputs.options;
     if (host !== "localhost") return [host === "" ? "0.0.0.0" : host];
     if (bindAddress !== "") return [bindAddress];
-    return alsoV6 ? ["127.0.0.1", "::1"] : ["127.0.0.1"];
+    return hasV6Server ? ["127.0.0.1", "::1"] : ["127.0.0.1"];
   }
 }
 
-function isOwn(address: string): boolean {
+function isLocalAddress(address: string): boolean {
   return Object.values(networkInterfaces()).some((addresses) => addresses?.some((own) => own.address === address));
 }

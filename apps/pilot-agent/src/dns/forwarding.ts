@@ -1,12 +1,13 @@
 import { createSocket } from "node:dgram";
 import { connect } from "node:net";
 
+/** An upstream name server. */
 export interface UpstreamServer {
   readonly address: string;
   readonly port: number;
 }
 
-/** Asks a name server over UDP and gives its answer as it came. @param timeout milliseconds */
+/** Sends a query over UDP and returns the response message. @param timeout milliseconds */
 export function queryUdp(
   server: UpstreamServer,
   query: Buffer,
@@ -22,14 +23,14 @@ export function queryUdp(
       if (outcome instanceof Error) reject(outcome);
       else resolve(outcome);
     };
-    const abort = (): void => done(new Error("not needed any more"));
+    const abort = (): void => done(new Error("aborted"));
     const timer = setTimeout(
-      () => done(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)),
+      () => done(new Error(`no response from name server ${server.address} within ${timeout / 1000}s`)),
       timeout,
     );
     signal?.addEventListener("abort", abort, { once: true });
     socket.on("error", done);
-    // A connected socket takes datagrams of that server only; the identifier must fit too.
+    // A connected socket receives datagrams of that server only. The ID must match too.
     socket.on("message", (message) => {
       if (message.length >= 12 && message.readUInt16BE(0) === query.readUInt16BE(0)) done(message);
     });
@@ -37,7 +38,7 @@ export function queryUdp(
   });
 }
 
-/** The same over TCP. */
+/** Sends a query over TCP and returns the response message. @param timeout milliseconds */
 export function queryTcp(
   server: UpstreamServer,
   query: Buffer,
@@ -51,10 +52,10 @@ export function queryTcp(
       socket.destroy();
       reject(error);
     };
-    signal?.addEventListener("abort", () => fail(new Error("not needed any more")), { once: true });
+    signal?.addEventListener("abort", () => fail(new Error("aborted")), { once: true });
     socket.on("connect", () => socket.write(withLengthPrefix(query)));
     socket.on("timeout", () =>
-      fail(new Error(`name server ${server.address} gives no answer within ${timeout / 1000} s`)),
+      fail(new Error(`no response from name server ${server.address} within ${timeout / 1000}s`)),
     );
     socket.on("error", fail);
     socket.on("close", () => reject(new Error(`name server ${server.address} closed the connection`)));
@@ -64,49 +65,50 @@ export function queryTcp(
       const message = received.subarray(2, 2 + received.readUInt16BE(0));
       socket.destroy();
       if (message.length >= 12 && message.readUInt16BE(0) === query.readUInt16BE(0)) resolve(message);
-      else reject(new Error(`name server ${server.address} answers another query`));
+      else reject(new Error(`name server ${server.address} responded to another query`));
     });
   });
 }
 
-/** A message as it goes over TCP (RFC 1035 §4.2.2). */
+/** Prepends the length, as TCP requires (RFC 1035 §4.2.2). */
 export function withLengthPrefix(message: Buffer): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(message.length);
   return Buffer.concat([length, message]);
 }
 
+/** How queries are forwarded. */
 export interface Forwarding {
   readonly servers: readonly UpstreamServer[];
-  /** Milliseconds for each server. */
+  /** Timeout of each server in milliseconds. */
   readonly timeout: number;
-  /** Ask all at once and take the first answer. */
+  /** Queries all servers at once and uses the first response. */
   readonly parallel: boolean;
 }
 
-/** Asks the name servers, in an order of chance that spreads load, until one answers; `undefined` where none does. */
+/** Queries the name servers in random order until one responds; `undefined` if none does. */
 export async function forward(
   query: Buffer,
   protocol: "udp" | "tcp",
   { servers, timeout, parallel }: Forwarding,
 ): Promise<Buffer | undefined> {
-  const ask = protocol === "udp" ? queryUdp : queryTcp;
+  const send = protocol === "udp" ? queryUdp : queryTcp;
   if (parallel) {
-    const enough = new AbortController();
-    const first = await Promise.any(servers.map((server) => ask(server, query, timeout, enough.signal))).catch(
+    const abort = new AbortController();
+    const first = await Promise.any(servers.map((server) => send(server, query, timeout, abort.signal))).catch(
       () => undefined,
     );
-    enough.abort();
+    abort.abort();
     return first;
   }
   for (const server of shuffled(servers)) {
-    const answer = await ask(server, query, timeout).catch(() => undefined);
+    const answer = await send(server, query, timeout).catch(() => undefined);
     if (answer) return answer;
   }
   return undefined;
 }
 
-/** The items in an order of chance (Fisher and Yates). */
+/** Returns the items in random order (Fisher–Yates). */
 export function shuffled<T>(items: readonly T[]): T[] {
   const order = [...items];
   for (let at = order.length - 1; at > 0; at--) {

@@ -1,14 +1,14 @@
 import { isIPv4 } from "node:net";
 import { type DecodedPacket, decode } from "dns-packet";
 
-/** A question as it came. */
+/** A decoded query. */
 export interface Query {
   readonly id: number;
   readonly name: string;
   readonly type: string;
-  /** The longest answer that the asker takes over UDP, in bytes. */
+  /** Maximum size of a UDP response that the client accepts, in bytes (EDNS0). Default: 512. */
   readonly udpSize: number;
-  /** The message up to the end of its first question, to be repeated in the answer. */
+  /** The message up to the end of its first question, which the response repeats. */
   readonly head: Buffer;
 }
 
@@ -16,18 +16,18 @@ const NO_ERROR = 0;
 export const SERVER_FAILURE = 2;
 export const NOT_IMPLEMENTED = 4;
 
-const HEADER = 12;
+const HEADER_BYTES = 12;
 /** Zero in a standard query. */
 const OPCODE = 0x7800;
-/** A name that is the question's (RFC 1035 §4.1.4). */
-const QUESTION_NAME = 0xc000 | HEADER;
+/** Compression pointer to the question's name (RFC 1035 §4.1.4). */
+const QUESTION_NAME = 0xc000 | HEADER_BYTES;
 const TYPES: Readonly<Record<string, number>> = { A: 1, CNAME: 5, AAAA: 28 };
 const CLASS_IN = 1;
-/** Low, so that an asker that keeps answers soon sees changes. */
+/** Short, so that clients with a cache observe changes soon. */
 const TTL_SECONDS = 30;
 
-/** Reads a query; `undefined` for what is none or cannot be read. */
-export function readQuery(message: Buffer): Query | undefined {
+/** Decodes a query; `undefined` for a response, an unsupported opcode or class, or a malformed message. */
+export function decodeQuery(message: Buffer): Query | undefined {
   let packet: DecodedPacket;
   try {
     packet = decode(message);
@@ -49,16 +49,16 @@ export function readQuery(message: Buffer): Query | undefined {
   return { id: packet.id, name: question.name, type: question.type, udpSize: Math.max(size, 512), head };
 }
 
-/** The answer that only says how it went. */
-export function emptyAnswer(query: Query, code: number, authoritative = false): Buffer {
-  return answerOf(query, [], code, authoritative);
+/** Encodes a response without records. @param code the response code (RFC 1035 §4.1.1) */
+export function emptyResponse(query: Query, code: number, authoritative = false): Buffer {
+  return encodeResponse(query, [], code, authoritative);
 }
 
 /**
- * The answer that an application expects: an alias where there is one, then addresses. Longer than `limit`: cut, and
- * marked so.
+ * Encodes a response with a CNAME record, if `canonical` is given, and address records. A response longer than `limit`
+ * bytes is truncated and has the TC bit.
  */
-export function addressAnswer(
+export function addressResponse(
   query: Query,
   canonical: string | undefined,
   addresses: readonly string[],
@@ -68,22 +68,24 @@ export function addressAnswer(
   let owner = QUESTION_NAME;
   if (canonical !== undefined && addresses.length > 0) {
     const target = encodeName(canonical);
-    records.push(record(owner, TYPES["CNAME"] ?? 5, target));
+    records.push(encodeRecord(owner, TYPES["CNAME"] ?? 5, target));
     owner = 0xc000 | (query.head.length + 12);
   }
   for (const address of addresses)
-    records.push(record(owner, isIPv4(address) ? (TYPES["A"] ?? 1) : (TYPES["AAAA"] ?? 28), addressBytes(address)));
+    records.push(
+      encodeRecord(owner, isIPv4(address) ? (TYPES["A"] ?? 1) : (TYPES["AAAA"] ?? 28), addressBytes(address)),
+    );
   const kept: Buffer[] = [];
   let size = query.head.length;
-  for (const one of records) {
-    size += one.length;
+  for (const record of records) {
+    size += record.length;
     if (size > limit) break;
-    kept.push(one);
+    kept.push(record);
   }
-  return answerOf(query, kept, NO_ERROR, true, kept.length < records.length);
+  return encodeResponse(query, kept, NO_ERROR, true, kept.length < records.length);
 }
 
-function answerOf(
+function encodeResponse(
   query: Query,
   records: readonly Buffer[],
   code: number,
@@ -102,7 +104,7 @@ function answerOf(
   return Buffer.concat([head, ...records]);
 }
 
-function record(owner: number, type: number, data: Buffer): Buffer {
+function encodeRecord(owner: number, type: number, data: Buffer): Buffer {
   const fixed = Buffer.alloc(12);
   fixed.writeUInt16BE(owner, 0);
   fixed.writeUInt16BE(type, 2);
@@ -112,11 +114,12 @@ function record(owner: number, type: number, data: Buffer): Buffer {
   return Buffer.concat([fixed, data]);
 }
 
-/** Where the first question's name ends. Being the first name, it has nothing to point back to. */
+/** Returns the offset after the first question's name, which cannot be compressed. */
 function endOfName(message: Buffer): number {
-  let at = HEADER;
-  for (let length = message[at] ?? 0; length > 0 && length < 64; length = message[at] ?? 0) at += 1 + length;
-  return at + 1;
+  let offset = HEADER_BYTES;
+  for (let length = message[offset] ?? 0; length > 0 && length < 64; length = message[offset] ?? 0)
+    offset += 1 + length;
+  return offset + 1;
 }
 
 function encodeName(name: string): Buffer {

@@ -1,19 +1,19 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { NameTable } from "@istiod/istio-api/networking/nds/v1/nds";
 
-/** Addresses of a name, by version of IP. */
+/** Addresses of a name by IP family. */
 export interface Addresses {
   readonly v4: readonly string[];
   readonly v6: readonly string[];
 }
 
-/** What is known of a name: its addresses, and the name that it stands for where it was found by a search domain. */
+/** Result of a lookup: the addresses, and the canonical name if the name was found through a search domain. */
 export interface Answer {
   readonly canonical?: string;
   readonly addresses: Addresses;
 }
 
-/** Where the proxy is, which decides the short names that it may use. */
+/** The proxy's namespace and domains, which determine its short names. */
 export interface NameScope {
   readonly namespace: string;
   /** The proxy's domain, such as `shop.svc.cluster.local`. */
@@ -24,7 +24,7 @@ export interface NameScope {
 
 const KUBERNETES = "Kubernetes";
 
-/** The names that istiod tells of, in lower case and without dots at their ends. */
+/** The names of a name table, in lower case and without trailing dots. */
 export class NameLookup {
   readonly #names = new Map<string, Addresses>();
   readonly #suffix: string | undefined;
@@ -36,43 +36,43 @@ export class NameLookup {
       const addresses = { v4: info.ips.filter((ip) => isIPv4(ip)), v6: info.ips.filter((ip) => isIPv6(ip)) };
       if (addresses.v4.length + addresses.v6.length === 0) continue;
       for (const name of info.registry === KUBERNETES ? kubernetesNames(hostname, info, scope) : [hostname])
-        this.#names.set(plain(name), addresses);
+        this.#names.set(normalize(name), addresses);
     }
   }
 
-  /** How many names there are. */
+  /** The number of names. */
   get size(): number {
     return this.#names.size;
   }
 
   /**
-   * What is known of a name. A resolver tries a name with each of its search domains first; with the first of them the
-   * answer is an alias of the name itself, which ends the search. Then wildcards, the most specific first.
+   * Looks a name up: the exact name, then the name without the first search domain, then wildcards, the most specific
+   * first. Resolvers try search domains first; a CNAME to the name itself ends their search.
    */
-  lookup(asked: string): Answer | undefined {
-    const name = plain(asked);
+  lookup(query: string): Answer | undefined {
+    const name = normalize(query);
     const exact = this.#names.get(name);
     if (exact) return { addresses: exact };
-    const searched = this.#withoutSearch(name);
-    const alias = searched === undefined ? undefined : this.#names.get(searched);
-    if (searched !== undefined && alias) return { canonical: searched, addresses: alias };
-    return this.#wildcard(name, searched);
+    const stripped = this.#withoutSearch(name);
+    const alias = stripped === undefined ? undefined : this.#names.get(stripped);
+    if (stripped !== undefined && alias) return { canonical: stripped, addresses: alias };
+    return this.#wildcard(name, stripped);
   }
 
-  #wildcard(name: string, searched: string | undefined): Answer | undefined {
+  #wildcard(name: string, stripped: string | undefined): Answer | undefined {
     for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) {
       const parent = name.slice(at + 1);
       const direct = this.#names.get(`*.${parent}`);
       if (direct) return { addresses: direct };
-      const searchedParent = this.#withoutSearch(parent);
+      const strippedParent = this.#withoutSearch(parent);
       const alias =
-        searched === undefined || searchedParent === undefined ? undefined : this.#names.get(`*.${searchedParent}`);
-      if (searched !== undefined && alias) return { canonical: searched, addresses: alias };
+        stripped === undefined || strippedParent === undefined ? undefined : this.#names.get(`*.${strippedParent}`);
+      if (stripped !== undefined && alias) return { canonical: stripped, addresses: alias };
     }
     return undefined;
   }
 
-  /** The name before the first search domain; a name that ends so twice is no alias of one that ends so once. */
+  /** Returns the name without the first search domain; `undefined` if it lacks that suffix, or has it twice. */
   #withoutSearch(name: string): string | undefined {
     const suffix = this.#suffix;
     if (suffix === undefined || !name.endsWith(suffix)) return undefined;
@@ -81,7 +81,7 @@ export class NameLookup {
   }
 }
 
-/** A Kubernetes service's full name and the shorter ones by which pods of the same cluster call it. */
+/** Returns a Kubernetes Service's hostname and the short names that pods of the cluster use. */
 function kubernetesNames(
   hostname: string,
   info: { readonly shortname: string; readonly namespace: string; readonly altHosts: readonly string[] },
@@ -102,6 +102,6 @@ function kubernetesNames(
   ];
 }
 
-function plain(name: string): string {
+function normalize(name: string): string {
   return name.toLowerCase().replace(/\.$/, "");
 }

@@ -3,14 +3,14 @@ import { isIP } from "node:net";
 import { AgentError } from "../errors.js";
 import { splitAddress } from "../proxy-config/load.js";
 
-/** What a machine's resolver is told (resolv.conf(5)). */
+/** Configuration of the system's resolver (resolv.conf(5)). */
 export interface ResolverConfig {
   readonly servers: readonly { readonly address: string; readonly port: number }[];
-  /** Search domains without dots at their ends. */
+  /** Search domains without trailing dots. */
   readonly search: readonly string[];
 }
 
-/** @throws AgentError `file` */
+/** Reads a resolv.conf. @throws AgentError `file` */
 export async function readResolvConf(path: string): Promise<ResolverConfig> {
   try {
     return parseResolvConf(await readFile(path, "utf8"));
@@ -19,7 +19,7 @@ export async function readResolvConf(path: string): Promise<ResolverConfig> {
   }
 }
 
-/** Reads the lines that matter here; a server may be followed by a port, `address:port` or `[address]:port`. */
+/** Parses name servers and search domains. A server may have a port: `address:port` or `[address]:port`. */
 export function parseResolvConf(text: string): ResolverConfig {
   const servers: { address: string; port: number }[] = [];
   let search: string[] = [];

@@ -1,7 +1,4 @@
-/**
- * Values by key on their way to one reader: a newer value takes the place of one that is not read yet, so a slow reader
- * costs no memory.
- */
+/** A queue for one reader that keeps only the latest value of each key, so that a slow reader bounds its memory. */
 export class CoalescingQueue<K, V> implements AsyncIterable<[K, V]> {
   readonly #values = new Map<K, V>();
   #wake: (() => void) | undefined;
@@ -13,13 +10,13 @@ export class CoalescingQueue<K, V> implements AsyncIterable<[K, V]> {
     this.#wake?.();
   }
 
-  /** Ends the reader's loop after what is already there. */
+  /** Ends the iteration after the queued values. */
   close(): void {
     if (this.#state === "open") this.#state = "closed";
     this.#wake?.();
   }
 
-  /** Ends the reader's loop with an error. */
+  /** Ends the iteration with an error after the queued values. */
   fail(error: unknown): void {
     if (this.#state === "open") this.#state = { error };
     this.#wake?.();

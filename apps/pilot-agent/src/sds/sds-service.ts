@@ -18,30 +18,30 @@ import { reasonOf } from "../errors.js";
 import { type Log, silentLog } from "../log.js";
 import { CoalescingQueue } from "./coalescing-queue.js";
 
-/** Serves secrets to Envoy (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
+/** Returns the routes of SDS (`envoy.service.secret.v3.SecretDiscoveryService`, state of the world). */
 export function sdsRoutes(secrets: SecretSource, log: Log = silentLog): (router: ConnectRouter) => void {
   return (router) => router.service(SecretDiscoveryService, sdsService(secrets, log));
 }
 
 /**
- * A stream is sent a secret when there is one, not an error while there is none: Envoy would only ask again later, and
- * its listeners wait for the secret either way. Each new content is sent at once.
+ * Sends a secret once it is available and after each change. A secret that is not available yet is not an error: Envoy's
+ * listeners wait for it either way.
  */
 function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof SecretDiscoveryService>> {
   return {
     async *streamSecrets(requests, { signal }) {
-      const outbox = new CoalescingQueue<string, Any>();
+      const queue = new CoalescingQueue<string, Any>();
       const watches = new Map<string, () => void>();
       const close = (): void => {
-        for (const end of watches.values()) end();
-        outbox.close();
+        for (const stop of watches.values()) stop();
+        queue.close();
       };
       signal.addEventListener("abort", close, { once: true });
-      void read(requests, { outbox, watches, secrets, log })
-        .catch((error: unknown) => outbox.fail(error))
-        .then(() => outbox.close());
+      void followRequests(requests, { queue, watches, secrets, log })
+        .catch((error: unknown) => queue.fail(error))
+        .then(() => queue.close());
       try {
-        for await (const [name, resource] of outbox) yield response(name, resource);
+        for await (const [name, resource] of queue) yield response(name, resource);
       } finally {
         close();
       }
@@ -50,22 +50,22 @@ function sdsService(secrets: SecretSource, log: Log): Partial<ServiceImpl<typeof
 }
 
 interface Stream {
-  readonly outbox: CoalescingQueue<string, Any>;
+  readonly queue: CoalescingQueue<string, Any>;
   readonly watches: Map<string, () => void>;
   readonly secrets: SecretSource;
   readonly log: Log;
 }
 
-async function read(
+async function followRequests(
   requests: AsyncIterable<DiscoveryRequest>,
-  { outbox, watches, secrets, log }: Stream,
+  { queue, watches, secrets, log }: Stream,
 ): Promise<void> {
   for await (const request of requests) {
     if (request.errorDetail)
-      log.warn({ secrets: request.resourceNames }, `Envoy refuses a secret: ${request.errorDetail.message}`);
-    for (const [name, end] of watches) {
+      log.warn({ secrets: request.resourceNames }, `Envoy rejected a secret: ${request.errorDetail.message}`);
+    for (const [name, stop] of watches) {
       if (request.resourceNames.includes(name)) continue;
-      end();
+      stop();
       watches.delete(name);
     }
     for (const name of request.resourceNames) {
@@ -73,7 +73,7 @@ async function read(
       try {
         watches.set(
           name,
-          secrets.watch(name, (secret) => outbox.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
+          secrets.watch(name, (secret) => queue.put(name, anyPack(SecretSchema, envoySecret(name, secret)))),
         );
       } catch (error) {
         throw new ConnectError(reasonOf(error), Code.NotFound, undefined, undefined, error);

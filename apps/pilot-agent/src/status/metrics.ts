@@ -2,7 +2,7 @@ import { Counter, Gauge, Registry } from "prom-client";
 
 const PREFIX = "istio_agent_";
 
-/** The agent's metrics, with the names that Istio's have. */
+/** The agent's metrics, named as in Istio. */
 export interface AgentMetrics {
   readonly registry: Registry;
   readonly istiodConnectionFailures: Counter;
@@ -27,22 +27,22 @@ export function agentMetrics(): AgentMetrics {
     new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [registry] });
   return {
     registry,
-    istiodConnectionFailures: counter("istiod_connection_failures", "Connections to istiod that could not be made."),
-    istiodConnectionTerminations: counter("istiod_connection_terminations", "Streams that ended on istiod's side.", [
+    istiodConnectionFailures: counter("istiod_connection_failures", "Failed connections to istiod."),
+    istiodConnectionTerminations: counter("istiod_connection_terminations", "Discovery streams terminated by istiod.", [
       "type",
     ]),
-    envoyConnectionTerminations: counter("envoy_connection_terminations", "Streams that ended on Envoy's side.", [
+    envoyConnectionTerminations: counter("envoy_connection_terminations", "Discovery streams terminated by Envoy.", [
       "type",
     ]),
-    xdsProxyRequests: counter("xds_proxy_requests", "Discovery requests passed to istiod."),
+    xdsProxyRequests: counter("xds_proxy_requests", "Discovery requests forwarded to istiod."),
     xdsProxyResponses: counter("xds_proxy_responses", "Discovery responses received from istiod."),
     startupDuration: new Gauge({
       name: `${PREFIX}startup_duration_seconds`,
-      help: "Time from the start to the first readiness.",
+      help: "Time from startup until the proxy was ready.",
       registers: [registry],
     }),
     scrapes: counter("scrapes_total", "Scrapes of the merged metrics."),
-    scrapeFailures: counter("scrape_failures_total", "Parts of a scrape that failed.", ["type"]),
+    scrapeFailures: counter("scrape_failures_total", "Failed scrapes of Envoy or the application.", ["type"]),
     outgoingRequests: counter("num_outgoing_requests", "Requests to the certificate authority.", ["request_type"]),
     failedOutgoingRequests: counter(
       "num_failed_outgoing_requests",
@@ -50,8 +50,11 @@ export function agentMetrics(): AgentMetrics {
       ["request_type"],
     ),
     dnsRequests: counter("dns_requests_total", "DNS queries received."),
-    dnsUpstreamRequests: counter("dns_upstream_requests_total", "DNS queries passed to upstream name servers."),
-    dnsUpstreamFailures: counter("dns_upstream_failures_total", "DNS queries that no upstream name server answered."),
+    dnsUpstreamRequests: counter("dns_upstream_requests_total", "DNS queries forwarded to upstream name servers."),
+    dnsUpstreamFailures: counter(
+      "dns_upstream_failures_total",
+      "DNS queries without a response from any upstream name server.",
+    ),
   };
 }
 
@@ -66,7 +69,7 @@ export function exportCertificateExpiry(
 ): void {
   new Gauge({
     name: `${PREFIX}cert_expiry_seconds`,
-    help: "Time until the workload certificate expires; negative when it has.",
+    help: "Time until the workload certificate expires; negative after expiry.",
     labelNames: ["resource_name"],
     registers: [registry],
     collect() {

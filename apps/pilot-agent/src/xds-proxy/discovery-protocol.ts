@@ -9,17 +9,17 @@ import {
 import { encodeFrame } from "@istiod/protobuf-wire";
 import { workloadType } from "@istiod/resources";
 
-/** What the xDS proxy needs to know of one of the two forms of the protocol. */
+/** A variant of the xDS protocol: delta or state of the world. */
 export interface DiscoveryProtocol {
   /** HTTP/2 path of the method. */
   readonly path: string;
-  /** Number of the field `type_url` in requests and in responses. */
+  /** Field numbers of `type_url` in requests and responses. */
   readonly requestTypeField: number;
   readonly responseTypeField: number;
-  /** A request of the agent's own; `error`: what is wrong, for a refusal or a health report. */
-  request(typeUrl: string, answer?: { readonly nonce: string; readonly version: string }, error?: string): Buffer;
-  /** Reads a response that is for the agent. */
-  readResponse(message: Buffer): {
+  /** Encodes a request of the agent's own. @param error reason of a NACK, or of an unhealthy application */
+  request(typeUrl: string, response?: { readonly nonce: string; readonly version: string }, error?: string): Buffer;
+  /** Decodes a response that is addressed to the agent. */
+  decodeResponse(message: Buffer): {
     readonly resources: readonly Any[];
     readonly nonce: string;
     readonly version: string;
@@ -36,18 +36,18 @@ export const stateOfTheWorld: DiscoveryProtocol = {
   path: `${SERVICE}/StreamAggregatedResources`,
   requestTypeField: 4,
   responseTypeField: 4,
-  request: (typeUrl, answer, error) =>
+  request: (typeUrl, response, error) =>
     encodeFrame(
       toBinary(
         DiscoveryRequestSchema,
         create(DiscoveryRequestSchema, {
           typeUrl,
-          ...(answer ? { responseNonce: answer.nonce, versionInfo: answer.version } : {}),
+          ...(response ? { responseNonce: response.nonce, versionInfo: response.version } : {}),
           ...errorDetail(error),
         }),
       ),
     ),
-  readResponse(message) {
+  decodeResponse(message) {
     const { resources, nonce, versionInfo } = fromBinary(DiscoveryResponseSchema, message);
     return { resources, nonce, version: versionInfo };
   },
@@ -57,18 +57,18 @@ export const delta: DiscoveryProtocol = {
   path: `${SERVICE}/DeltaAggregatedResources`,
   requestTypeField: 2,
   responseTypeField: 4,
-  request: (typeUrl, answer, error) =>
+  request: (typeUrl, response, error) =>
     encodeFrame(
       toBinary(
         DeltaDiscoveryRequestSchema,
         create(DeltaDiscoveryRequestSchema, {
           typeUrl,
-          ...(answer ? { responseNonce: answer.nonce } : {}),
+          ...(response ? { responseNonce: response.nonce } : {}),
           ...errorDetail(error),
         }),
       ),
     ),
-  readResponse(message) {
+  decodeResponse(message) {
     const { resources, nonce, systemVersionInfo } = fromBinary(DeltaDiscoveryResponseSchema, message);
     return {
       resources: resources.flatMap(({ resource }) => (resource ? [resource] : [])),
@@ -80,7 +80,7 @@ export const delta: DiscoveryProtocol = {
 
 export const HEALTH_TYPE = "type.googleapis.com/istio.v1.HealthInformation";
 
-/** Whether Envoy is to see a response of this type; what is Istio's own is for the agent. */
-export function isForEnvoy(typeUrl: string): boolean {
+/** Reports whether Envoy understands a type. Istio's other types are addressed to the agent. */
+export function isEnvoyType(typeUrl: string): boolean {
   return typeUrl.startsWith("type.googleapis.com/envoy.") || typeUrl === workloadType;
 }

@@ -4,7 +4,7 @@ import { listenerType } from "@istiod/resources";
 import { AgentError, reasonOf } from "../errors.js";
 import type { Log } from "../log.js";
 import type { Health, XdsProxyEvents, ResourceHandler } from "./agent-resources.js";
-import { type DiscoveryProtocol, HEALTH_TYPE, isForEnvoy } from "./discovery-protocol.js";
+import { type DiscoveryProtocol, HEALTH_TYPE, isEnvoyType } from "./discovery-protocol.js";
 import { typeUrlIn } from "./type-url.js";
 
 export interface ProxiedStreamOptions {
@@ -24,18 +24,18 @@ const UNAVAILABLE = "14";
 /** NGHTTP2_CANCEL (RFC 9113 §7). */
 const RESET_CANCEL = 8;
 
-/** One stream of Envoy's and the one to istiod that it is carried by. */
+/** One of Envoy's streams and the stream to istiod that it is forwarded on. */
 export class ProxiedStream {
   readonly #options: ProxiedStreamOptions;
   readonly #fromEnvoy = new FrameReader();
   readonly #fromIstiod = new FrameReader();
-  /** Requests that came before there was a connection to istiod. */
-  #waiting: Buffer[] = [];
+  /** Requests received before the connection to istiod was established. */
+  #pending: Buffer[] = [];
   #session: ClientHttp2Session | undefined;
   #upstream: ClientHttp2Stream | undefined;
-  #asked = false;
-  /** The headers with istiod's status, once they came. */
-  #final: IncomingHttpHeaders | undefined;
+  #hasSubscribed = false;
+  /** Headers or trailers with istiod's gRPC status. */
+  #trailers: IncomingHttpHeaders | undefined;
   #status: { readonly code: string; readonly message: string } | undefined;
 
   constructor(options: ProxiedStreamOptions) {
@@ -63,14 +63,14 @@ export class ProxiedStream {
     });
   }
 
-  /** Connects the two sides. */
+  /** Attaches the upstream connection and sends the pending requests. */
   attach(session: ClientHttp2Session, headers: Readonly<Record<string, string>>): void {
     if (this.#status) {
       session.destroy();
       return;
     }
     const { downstream, protocol, log } = this.#options;
-    log.info(`discovery stream connected to istiod ${session.socket.remoteAddress}:${session.socket.remotePort}`);
+    log.info(`connected to upstream XDS server: ${session.socket.remoteAddress}:${session.socket.remotePort}`);
     const upstream = session.request({
       ":method": "POST",
       ":path": protocol.path,
@@ -82,32 +82,32 @@ export class ProxiedStream {
     this.#upstream = upstream;
     upstream.on("response", (response) => {
       if (response[":status"] !== 200)
-        this.end(UNAVAILABLE, `istiod answers with HTTP status ${response[":status"]}`, "istiod");
-      else if (response["grpc-status"] !== undefined) this.#final = response;
+        this.end(UNAVAILABLE, `istiod responded with HTTP status ${response[":status"]}`, "istiod");
+      else if (response["grpc-status"] !== undefined) this.#trailers = response;
     });
     upstream.on("data", (bytes: Buffer) =>
       this.#guard(() => this.#fromIstiod.push(bytes).forEach((frame) => this.#response(frame))),
     );
     upstream.on("trailers", (trailers) => {
-      this.#final = trailers;
+      this.#trailers = trailers;
     });
-    // Trailers may come while messages before them are still waiting for Envoy to read.
+    // Trailers may arrive while earlier messages still wait for Envoy to read.
     upstream.on("end", () => this.#finish());
-    upstream.on("error", (error) => this.end(UNAVAILABLE, `discovery stream to istiod: ${reasonOf(error)}`, "istiod"));
-    upstream.on("close", () => this.end(UNAVAILABLE, "discovery stream to istiod was closed", "istiod"));
+    upstream.on("error", (error) => this.end(UNAVAILABLE, `upstream stream: ${reasonOf(error)}`, "istiod"));
+    upstream.on("close", () => this.end(UNAVAILABLE, "upstream stream closed", "istiod"));
     upstream.on("drain", () => downstream.resume());
     downstream.on("drain", () => upstream.resume());
-    for (const bytes of this.#waiting) this.#send(bytes);
-    this.#waiting = [];
+    for (const bytes of this.#pending) this.#send(bytes);
+    this.#pending = [];
     if (downstream.readableEnded) upstream.end();
   }
 
   reportHealth(health: Health): void {
-    if (this.#asked)
+    if (this.#hasSubscribed)
       this.#send(this.#options.protocol.request(HEALTH_TYPE, undefined, health.healthy ? undefined : health.reason));
   }
 
-  /** Ends both sides with a gRPC status. @param side who is the cause, for counting */
+  /** Ends both streams with a gRPC status. @param side the side that caused it, for metrics */
   end(code: string, message: string, side?: "istiod" | "envoy"): void {
     if (this.#status) return;
     this.#status = { code, message };
@@ -122,9 +122,9 @@ export class ProxiedStream {
     const typeUrl = typeUrlIn(message, protocol.requestTypeField);
     events.request?.(typeUrl);
     this.#send(bytes);
-    if (this.#asked || typeUrl !== listenerType) return;
-    this.#asked = true;
-    for (const own of Object.keys(handlers)) this.#send(protocol.request(own));
+    if (this.#hasSubscribed || typeUrl !== listenerType) return;
+    this.#hasSubscribed = true;
+    for (const handled of Object.keys(handlers)) this.#send(protocol.request(handled));
     const report = health();
     if (report) this.reportHealth(report);
   }
@@ -134,37 +134,38 @@ export class ProxiedStream {
     const typeUrl = typeUrlIn(message, protocol.responseTypeField);
     events.response?.(typeUrl);
     const handler = handlers[typeUrl];
-    if (handler) this.#take(message, typeUrl, handler);
-    else if (!isForEnvoy(typeUrl)) log.warn(`istiod sent ${typeUrl}, which is not for Envoy; it is left out`);
+    if (handler) this.#handle(message, typeUrl, handler);
+    else if (!isEnvoyType(typeUrl))
+      log.warn(`Skipping forwarding type url ${typeUrl} to Envoy as is not a valid Envoy type`);
     else if (!downstream.destroyed && !downstream.write(bytes)) this.#upstream?.pause();
   }
 
-  /** Hands a response to the agent and answers it in Envoy's place. */
-  #take(message: Buffer, typeUrl: string, handler: ResourceHandler): void {
+  /** Passes a response to its handler and sends the ACK or NACK. */
+  #handle(message: Buffer, typeUrl: string, handler: ResourceHandler): void {
     const { protocol, log } = this.#options;
-    const { resources, nonce, version } = protocol.readResponse(message);
-    let refusal: string | undefined;
+    const { resources, nonce, version } = protocol.decodeResponse(message);
+    let rejection: string | undefined;
     try {
       for (const resource of resources) handler(resource);
     } catch (error) {
-      refusal = reasonOf(error);
-      log.warn(`${typeUrl} from istiod is refused: ${refusal}`);
+      rejection = reasonOf(error);
+      log.warn(`sending NACK for ${typeUrl}: ${rejection}`);
     }
-    this.#send(protocol.request(typeUrl, { nonce, version }, refusal));
+    this.#send(protocol.request(typeUrl, { nonce, version }, rejection));
   }
 
   #send(bytes: Buffer): void {
-    if (!this.#upstream) this.#waiting.push(bytes);
+    if (!this.#upstream) this.#pending.push(bytes);
     else if (this.#upstream.writable && !this.#upstream.write(bytes)) this.#options.downstream.pause();
   }
 
   #finish(): void {
     if (this.#status) return;
-    const headers = this.#final ?? {};
+    const headers = this.#trailers ?? {};
     const code = String(headers["grpc-status"] ?? UNAVAILABLE);
-    const message = typeof headers["grpc-message"] === "string" ? decode(headers["grpc-message"]) : "";
+    const message = typeof headers["grpc-message"] === "string" ? decodeMessage(headers["grpc-message"]) : "";
     this.#options.log.info(
-      `discovery stream ended by istiod with gRPC status ${code}${message === "" ? "" : `: ${message}`}`,
+      `upstream stream terminated with gRPC status ${code}${message === "" ? "" : `: ${message}`}`,
     );
     this.end(code, message, "istiod");
   }
@@ -187,7 +188,7 @@ export class ProxiedStream {
   }
 }
 
-function decode(text: string): string {
+function decodeMessage(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -7,28 +7,28 @@ import { AgentError, reasonOf } from "../errors.js";
 export interface UpstreamOptions {
   /** `host:port` of istiod. */
   readonly address: string;
-  /** Absent: no TLS. */
+  /** Default: plaintext. */
   readonly tls?: ControlPlaneTls;
   readonly tokenFile: string;
   readonly clusterId: string;
-  /** More request headers (XDS_HEADER_…). */
+  /** Additional request headers (XDS_HEADER_…). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Milliseconds to wait for a connection. Default: 5000. */
+  /** Timeout of a connection attempt in milliseconds. Default: 5000. */
   readonly dialTimeout?: number;
-  /**
-   * Milliseconds between pings, and to wait for their answers. Defaults: 30000 and 10000 (Istio's GRPC_KEEPALIVE_…).
-   */
+  /** Interval and timeout of pings in milliseconds. Defaults: 30000 and 10000 (Istio's GRPC_KEEPALIVE_…). */
   readonly keepaliveInterval?: number;
   readonly keepaliveTimeout?: number;
   readonly clock?: Clock;
 }
 
-/** A first push may be tens of megabytes; small windows would make it a thousand round trips. */
+/** Flow-control windows in bytes. The first push may be tens of megabytes, which would take many round trips otherwise. */
 const STREAM_WINDOW = 4 * 1024 * 1024;
 const CONNECTION_WINDOW = 16 * 1024 * 1024;
 
 /**
- * Opens a connection of its own to istiod, with the files' present content. It is closed when it stops answering pings.
+ * Opens a connection to istiod with the current content of the token and certificate files. The connection is closed when
+ * a ping times out.
+ *
  * @throws AgentError `discovery` or `file`
  */
 export async function openUpstream(
@@ -46,7 +46,9 @@ export async function openUpstream(
     const fail = (error: Error): void => {
       cancel();
       session.destroy();
-      reject(new AgentError("discovery", `istiod ${address} cannot be reached: ${reasonOf(error)}`, { cause: error }));
+      reject(
+        new AgentError("discovery", `failed to connect to upstream ${address}: ${reasonOf(error)}`, { cause: error }),
+      );
     };
     session.once("error", fail);
     session.once("connect", () => {
@@ -76,7 +78,7 @@ function keepAlive(
   const next = (): void => {
     cancel = clock.after(keepaliveInterval, () => {
       if (session.destroyed) return;
-      cancel = clock.after(keepaliveTimeout, () => session.destroy(new Error("istiod does not answer pings")));
+      cancel = clock.after(keepaliveTimeout, () => session.destroy(new Error("ping timeout")));
       session.ping((error) => {
         cancel();
         if (!error) next();

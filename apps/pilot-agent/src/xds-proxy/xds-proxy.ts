@@ -8,24 +8,26 @@ import { ProxiedStream } from "./proxied-stream.js";
 import { openUpstream, type UpstreamOptions } from "./upstream.js";
 
 export interface XdsProxyOptions {
-  /** Path of the Unix socket on which Envoy asks. */
+  /** Path of the Unix socket that Envoy connects to. */
   readonly socket: string;
   readonly upstream: UpstreamOptions;
-  /** By type URL: what the agent asks for itself, once Envoy has asked for listeners. */
+  /** Handlers by type URL. The agent subscribes to these types once Envoy has subscribed to listeners. */
   readonly handlers?: Readonly<Record<string, ResourceHandler>>;
   readonly events?: XdsProxyEvents;
   readonly log?: Log;
 }
 
-/** Headers that a gRPC stream is answered with. */
-const GRPC = { ":status": 200, "content-type": "application/grpc" } as const;
+/** Response headers of a gRPC stream. */
+const GRPC_HEADERS = { ":status": 200, "content-type": "application/grpc" } as const;
+/** gRPC status codes. */
+const CANCELLED = "1";
 const UNIMPLEMENTED = "12";
+const UNAVAILABLE = "14";
 
 /**
- * Carries Envoy's aggregated discovery streams to istiod. Each stream of Envoy's has a connection of its own; when that
- * breaks, Envoy's stream ends too, and Envoy, which knows what it has, comes back after a wait of its own and says so
- * in `initial_resource_versions`. Meanwhile it serves by what it has. Messages pass as bytes; only their type is looked
- * at.
+ * Forwards Envoy's aggregated discovery streams to istiod. Each of Envoy's streams has its own upstream connection. If the
+ * connection fails, Envoy's stream ends too; Envoy keeps its configuration, reconnects with backoff, and states the
+ * versions that it has in `initial_resource_versions`. Messages are forwarded as bytes; only their type URL is decoded.
  */
 export class XdsProxy {
   readonly #options: XdsProxyOptions;
@@ -45,34 +47,34 @@ export class XdsProxy {
       session.on("error", () => session.destroy());
     });
     this.#server.on("stream", (stream, headers) => {
-      stream.on("error", (error) => this.#log.debug(`stream of Envoy: ${reasonOf(error)}`));
+      stream.on("error", (error) => this.#log.debug(`downstream stream: ${reasonOf(error)}`));
       const protocol = [delta, stateOfTheWorld].find(({ path }) => path === headers[":path"]);
-      if (protocol) void this.#carry(stream, protocol);
-      else stream.respond({ ...GRPC, "grpc-status": UNIMPLEMENTED }, { endStream: true });
+      if (protocol) void this.#forward(stream, protocol);
+      else stream.respond({ ...GRPC_HEADERS, "grpc-status": UNIMPLEMENTED }, { endStream: true });
     });
   }
 
-  /** Begins to listen. @throws AgentError `address` */
+  /** Starts listening. @throws AgentError `address` */
   async start(): Promise<void> {
     await listenOnSocket(this.#server, this.#options.socket);
   }
 
-  /** Ends every stream and stops listening. */
+  /** Closes every stream and stops listening. */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const session of this.#sessions) session.destroy();
     await closed;
   }
 
-  /** Tells istiod how the application is, now and after each reconnection. */
+  /** Reports the application's health to istiod, now and after each reconnection. */
   reportHealth(health: Health): void {
     this.#health = health;
     this.#active?.reportHealth(health);
   }
 
-  async #carry(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
+  async #forward(downstream: ServerHttp2Stream, protocol: DiscoveryProtocol): Promise<void> {
     const { upstream, handlers = {}, events = {} } = this.#options;
-    downstream.respond(GRPC, { waitForTrailers: true });
+    downstream.respond(GRPC_HEADERS, { waitForTrailers: true });
     const proxied = new ProxiedStream({
       downstream,
       protocol,
@@ -84,7 +86,8 @@ export class XdsProxy {
         if (this.#active === proxied) this.#active = undefined;
       },
     });
-    this.#active?.end("1", "Envoy opened another stream");
+    if (this.#active) this.#log.warn("registered overlapping stream; closing previous");
+    this.#active?.end(CANCELLED, "Envoy opened another stream");
     this.#active = proxied;
     try {
       const { session, headers } = await openUpstream(upstream);
@@ -92,7 +95,7 @@ export class XdsProxy {
     } catch (error) {
       events.connectionFailed?.();
       this.#log.warn(reasonOf(error));
-      proxied.end("14", reasonOf(error));
+      proxied.end(UNAVAILABLE, reasonOf(error));
     }
   }
 }
