@@ -340,7 +340,7 @@ describe("an agent with a real Envoy", () => {
     const other = { ...env(), ENVOY_PATH: "/nope/envoy" };
     await expect(
       startAgent({ type: "sidecar", options: readOptions({}, other), env: other, log: silentLog }),
-    ).rejects.toThrow("Envoy is not at /nope/envoy");
+    ).rejects.toThrow("Envoy not found at /nope/envoy");
   });
 
   it("is run by the command, and ends with it on SIGTERM", async ({ skip }) => {

@@ -130,11 +130,11 @@ describe("the proxy configuration", () => {
   });
 
   it.each([
-    ["a: [", /PROXY_CONFIG: not YAML/],
-    ["- 1", /PROXY_CONFIG: a map of fields is expected/],
-    ["statusPort: many", /PROXY_CONFIG: not a proxy configuration: .*status/i],
-    ["discoveryAddress: istiod", /discoveryAddress: "istiod" is not of the form host:port/],
-    ["statusPort: 70000", /statusPort: 70000 is not a port/],
+    ["a: [", /PROXY_CONFIG: invalid YAML/],
+    ["- 1", /PROXY_CONFIG: must be a map/],
+    ["statusPort: many", /PROXY_CONFIG: invalid proxy configuration: .*status/i],
+    ["discoveryAddress: istiod", /discoveryAddress: "istiod" must be host:port/],
+    ["statusPort: 70000", /statusPort: 70000 must be a port/],
   ])("%j is refused in a sentence", async (yaml, words) => {
     await expect(loadProxyConfig(readOptions({}, { PROXY_CONFIG: yaml }), "/none", {})).rejects.toThrow(words);
   });
@@ -203,7 +203,7 @@ describe("the node", () => {
       note: 'a "b" \\ é\nAA',
     });
     expect(() => parseDownwardApi('a="x"\napp=cart', "labels")).toThrow(
-      "labels:2: the value of app is not a quoted string",
+      "labels:2: the value of app must be a quoted string",
     );
     expect(await readDownwardApi("/none")).toBeUndefined();
     fc.assert(

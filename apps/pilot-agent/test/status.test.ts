@@ -123,19 +123,19 @@ describe("readiness", () => {
         () => "ready",
         (error: Error) => error.message,
       );
-    expect(await check()).toContain("no configuration from istiod yet; is it running?");
+    expect(await check()).toContain("config not received from XDS server (is Istiod running?)");
     stats = { "cluster_manager.cds.update_success": 1 };
     expect(await check()).toContain(
-      "only a part of the configuration from istiod yet (clusters: 1 accepted, 0 refused; listeners: 0 accepted, 0 refused)",
+      "config received from XDS server, but not all of it: cds updates: 1 successful, 0 rejected; lds updates: 0 successful, 0 rejected",
     );
     stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_rejected": 2 };
-    expect(await check()).toContain("Envoy refuses the configuration from istiod");
+    expect(await check()).toContain("config rejected by Envoy");
     stats = { "cluster_manager.cds.update_success": 1, "listener_manager.lds.update_success": 1 };
-    expect(await check()).toContain("its state is not known yet");
+    expect(await check()).toContain("current state is: unknown");
     stats = { ...stats, "server.state": 2, "listener_manager.workers_started": 0 };
-    expect(await check()).toContain("its state is PRE_INITIALIZING");
+    expect(await check()).toContain("current state is: PRE_INITIALIZING");
     stats = { ...stats, "server.state": 0 };
-    expect(await check()).toContain("workers have not started");
+    expect(await check()).toContain("workers have not yet started");
     stats = { ...stats, "listener_manager.workers_started": 1 };
     expect(await check()).toBe("ready");
     const asked = admin.asked.length;

@@ -1,19 +1,19 @@
 import { request } from "node:http";
 import { AgentError } from "../errors.js";
 
-/** Envoy's administration interface. */
+/** Address of Envoy's admin interface. */
 export interface Admin {
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * Asks Envoy's administration interface.
+ * Sends a request to Envoy's admin interface.
  *
- * @param path with query
+ * @param path path with query
  * @param timeout milliseconds
- * @returns the answer's body
- * @throws AgentError `envoy` where there is no answer, or one that is not 200
+ * @returns the response body
+ * @throws AgentError `envoy` if there is no response, or its status is not 200
  */
 export function fetchAdmin(
   { address, port }: Admin,
@@ -23,26 +23,28 @@ export function fetchAdmin(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = (reason: string, cause?: unknown): void =>
-      reject(new AgentError("envoy", `Envoy's administration ${address}:${port}${path}: ${reason}`, { cause }));
+      reject(new AgentError("envoy", `Envoy admin ${address}:${port}${path}: ${reason}`, { cause }));
     const call = request({ host: address, port, method, path, timeout, agent: false }, (response) => {
-      const pieces: Buffer[] = [];
-      response.on("data", (piece: Buffer) => pieces.push(piece));
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", (error) => fail(error.message, error));
       response.on("end", () => {
-        const body = Buffer.concat(pieces).toString("utf8");
+        const body = Buffer.concat(chunks).toString("utf8");
         if (response.statusCode === 200) resolve(body);
         else fail(`HTTP status ${response.statusCode}`);
       });
     });
-    call.on("timeout", () => call.destroy(new Error(`no answer within ${timeout / 1000} s`)));
+    call.on("timeout", () => call.destroy(new Error(`no response within ${timeout / 1000}s`)));
     call.on("error", (error) => fail(error.message, error));
     call.end();
   });
 }
 
 /**
- * The counters and gauges whose names match, by name. @param filter regular expression as Envoy reads it @throws
- * AgentError `envoy`
+ * Reads counters and gauges.
+ *
+ * @param filter regular expression (RE2) on their names
+ * @throws AgentError `envoy`
  */
 export async function readStats(admin: Admin, filter: string): Promise<Map<string, number>> {
   const text = await fetchAdmin(admin, "GET", `/stats?usedonly&filter=${encodeURIComponent(filter)}`);

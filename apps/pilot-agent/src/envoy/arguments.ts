@@ -3,10 +3,7 @@ import type { ProxyConfig } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 import { ipFamilies } from "../node/addresses.js";
 import type { Options } from "../options/table.js";
 
-/**
- * The command line that Envoy is started with, as Istio's agent gives it. @param override JSON that Envoy merges over
- * the bootstrap
- */
+/** Builds Envoy's command line, as Istio's agent does. @param override JSON that Envoy merges over the bootstrap */
 export function envoyArguments(
   bootstrapFile: string,
   config: ProxyConfig,
@@ -21,7 +18,7 @@ export function envoyArguments(
     bootstrapFile,
     "--drain-time-s",
     String(Math.floor(config.drainDuration ? durationMs(config.drainDuration) / 1000 : 0)),
-    // Clients hear of the drain at once and not at some time within it.
+    // Clients are asked to disconnect when the drain starts, instead of gradually.
     "--drain-strategy",
     "immediate",
     "--local-address-ip-version",
@@ -40,7 +37,7 @@ export function envoyArguments(
   ];
 }
 
-/** Splits `warning,upstream:debug` into the level and the levels of components. */
+/** Splits `warning,upstream:debug` into the default level and component levels. */
 export function splitLogLevel(text: string): { level: string; components: string } {
   const parts = text.split(",").filter((part) => part !== "");
   return {

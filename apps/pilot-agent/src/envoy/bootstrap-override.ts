@@ -2,10 +2,7 @@ import { readFile } from "node:fs/promises";
 import { parse } from "yaml";
 import { AgentError } from "../errors.js";
 
-/**
- * Reads ISTIO_BOOTSTRAP_OVERRIDE as JSON; `$(HOST_IP)` in it stands for the machine's address. @throws AgentError
- * `file`
- */
+/** Reads ISTIO_BOOTSTRAP_OVERRIDE as JSON. `$(HOST_IP)` is replaced by the node's address. @throws AgentError `file` */
 export async function readBootstrapOverride(path: string, hostIp: string): Promise<string> {
   const bracketed = hostIp.includes(":") ? `[${hostIp}]` : hostIp;
   try {

@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 
-/** Istio's extension by which Envoy looks the metadata of peers up by xDS, as an entry of `bootstrap_extensions`. */
+/** Istio's bootstrap extension, with which Envoy discovers the metadata of peers over xDS. */
 export const metadataDiscoveryExtension = {
   name: "metadata_discovery",
   typed_config: {
@@ -11,10 +11,10 @@ export const metadataDiscoveryExtension = {
 };
 
 /**
- * Reports whether an Envoy binary was built with {@link metadataDiscoveryExtension}: Istio's build has it, and a stock
- * build would not start with it. Any other failure of the binary is left for its start to report.
+ * Reports whether an Envoy binary has {@link metadataDiscoveryExtension}. Istio's build has it; a stock build rejects a
+ * bootstrap with it. Other failures of the binary count as support, and are reported when Envoy is started.
  *
- * @param directory the working directory, which a relative path of the binary is relative to
+ * @param directory the working directory, which a relative path of the binary is resolved against
  */
 export function supportsMetadataDiscovery(binary: string, directory: string): Promise<boolean> {
   const bootstrap = JSON.stringify({ bootstrap_extensions: [metadataDiscoveryExtension] });

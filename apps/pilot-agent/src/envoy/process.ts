@@ -10,15 +10,15 @@ import { reopenableOutput } from "../processes/reopenable-output.js";
 export interface EnvoyProcessOptions {
   readonly binary: string;
   readonly args: readonly string[];
-  /** Working directory: what relative paths in configuration are relative to. */
+  /** Working directory, which relative paths in Envoy's configuration are resolved against. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Directory for what is needed while Envoy's output is set up. */
+  /** Directory for temporary files of the output pipes. */
   readonly outputDirectory: string;
   readonly log: Log;
 }
 
-/** How Envoy ended. */
+/** Envoy's exit status. */
 export interface EnvoyExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -27,20 +27,20 @@ export interface EnvoyExit {
 /** A running Envoy. */
 export interface EnvoyProcess {
   readonly pid: number;
-  /** Settles when Envoy has ended and its output is written. */
+  /** Resolves when Envoy has exited and its output is written. */
   readonly exited: Promise<EnvoyExit>;
   kill(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
-/** Time for the last lines of Envoy's output to be copied, where nobody may be reading them. */
-const COPY_WITHIN = 1000;
-/** Seconds that Envoy has to end by itself where the agent was killed. */
+/** Milliseconds to copy Envoy's last output, as its reader may have stopped reading. */
+const COPY_TIMEOUT = 1000;
+/** Seconds between SIGTERM and SIGKILL if the agent is killed. */
 const GRACE_SECONDS = 2;
 
 /**
- * Starts Envoy, which ends with the agent however that ends. Its output goes to the agent's.
+ * Starts Envoy. It shares the agent's output, and is terminated with the agent even if the agent is killed.
  *
- * @throws AgentError `envoy` where it cannot be started
+ * @throws AgentError `envoy` if it cannot be started
  */
 export async function startEnvoy({
   binary,
@@ -61,7 +61,7 @@ export async function startEnvoy({
   try {
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
-      child.once("error", (error) => reject(cannotStart(error, binary)));
+      child.once("error", (error) => reject(startError(error, binary)));
     });
   } finally {
     stdout.closeWriter();
@@ -69,15 +69,15 @@ export async function startEnvoy({
   }
   const killWithAgent = (): void => void child.kill("SIGKILL");
   process.once("exit", killWithAgent);
-  const exited = exit.then(async (how) => {
+  const exited = exit.then(async (status) => {
     process.off("exit", killWithAgent);
-    await within(COPY_WITHIN, Promise.all([stdout.copied, stderr.copied]));
-    return how;
+    await settleWithin(COPY_TIMEOUT, Promise.all([stdout.copied, stderr.copied]));
+    return status;
   });
   return { pid: child.pid ?? 0, exited, kill: (signal) => void child.kill(signal) };
 }
 
-/** The first process of a container takes all others with it and needs no guard. */
+/** Spawns Envoy with a guard, unless the agent is a container's first process, whose exit ends the container. */
 function spawnEnvoy(options: GuardedProcessOptions, log: Log): ChildProcess {
   const { command, args, directory, env, stdout, stderr } = options;
   if (process.pid === 1) {
@@ -89,30 +89,30 @@ function spawnEnvoy(options: GuardedProcessOptions, log: Log): ChildProcess {
     });
   }
   const { child, guarded } = spawnGuarded(options);
-  if (!guarded) log.warn("there is no /bin/sh: Envoy goes on running if this agent is killed by SIGKILL");
+  if (!guarded) log.warn("no /bin/sh found: Envoy keeps running if the agent is killed with SIGKILL");
   return child;
 }
 
-async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+async function settleWithin(milliseconds: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)))]);
   clearTimeout(timer);
 }
 
-/** @throws AgentError `envoy` */
+/** Checks that the binary exists and is executable. @throws AgentError `envoy` */
 async function checkExecutable(binary: string, directory: string, path = ""): Promise<void> {
-  const places = binary.includes("/")
+  const candidates = binary.includes("/")
     ? [resolve(directory, binary)]
     : path.split(delimiter).map((entry) => join(entry, binary));
   const errors: unknown[] = [];
-  for (const place of places) {
+  for (const candidate of candidates) {
     try {
-      return await access(place, constants.X_OK);
+      return await access(candidate, constants.X_OK);
     } catch (error) {
       errors.push(error);
     }
   }
-  throw cannotStart(
+  throw startError(
     errors.find((error) => (error as NodeJS.ErrnoException).code === "EACCES") ??
       errors[0] ??
       new Error("PATH is empty"),
@@ -120,15 +120,16 @@ async function checkExecutable(binary: string, directory: string, path = ""): Pr
   );
 }
 
-function cannotStart(error: unknown, binary: string): AgentError {
+function startError(error: unknown, binary: string): AgentError {
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") {
     return new AgentError(
       "envoy",
-      `Envoy is not at ${binary}: name it by ENVOY_PATH, or by binaryPath in the proxy configuration`,
+      `Envoy not found at ${binary}; set ENVOY_PATH, or binaryPath in the proxy configuration`,
       { cause: error },
     );
   }
-  if (code === "EACCES") return new AgentError("envoy", `${binary} may not be executed by this user`, { cause: error });
+  if (code === "EACCES")
+    return new AgentError("envoy", `Envoy ${binary} is not executable by this user`, { cause: error });
   return AgentError.from(error, "envoy", `Envoy ${binary} cannot be started`);
 }

@@ -4,8 +4,8 @@ import { type Admin, readStats } from "./admin.js";
 const STATES = ["LIVE", "DRAINING", "PRE_INITIALIZING", "INITIALIZING"];
 
 /**
- * Whether Envoy serves: it has had clusters and listeners from istiod, is live, and its workers run. What was once true
- * is not asked again, since Envoy does not go back; that it still answers is seen by the probe passing through it.
+ * Envoy's readiness: it has received clusters and listeners from istiod, is live, and its workers have started. A
+ * condition that was met is not checked again.
  */
 export class EnvoyReadiness {
   readonly #admin: Admin;
@@ -16,7 +16,7 @@ export class EnvoyReadiness {
     this.#admin = admin;
   }
 
-  /** @throws AgentError `envoy` saying what is missing */
+  /** @throws AgentError `envoy` that names the unmet condition */
   async check(): Promise<void> {
     if (!this.#configured) await this.#checkConfigured();
     if (!this.#live) await this.#checkLive();
@@ -30,16 +30,15 @@ export class EnvoyReadiness {
     const count = (name: string): number => stats.get(name) ?? 0;
     const clusters = count("cluster_manager.cds.update_success");
     const listeners = count("listener_manager.lds.update_success");
-    const refusedClusters = count("cluster_manager.cds.update_rejected");
-    const refusedListeners = count("listener_manager.lds.update_rejected");
+    const rejectedClusters = count("cluster_manager.cds.update_rejected");
+    const rejectedListeners = count("listener_manager.lds.update_rejected");
     this.#configured = clusters > 0 && listeners > 0;
     if (this.#configured) return;
-    const counts = `clusters: ${clusters} accepted, ${refusedClusters} refused; listeners: ${listeners} accepted, ${refusedListeners} refused`;
-    if (refusedClusters + refusedListeners > 0)
-      throw new AgentError("envoy", `Envoy refuses the configuration from istiod (${counts})`);
+    const counts = `cds updates: ${clusters} successful, ${rejectedClusters} rejected; lds updates: ${listeners} successful, ${rejectedListeners} rejected`;
+    if (rejectedClusters + rejectedListeners > 0) throw new AgentError("envoy", `config rejected by Envoy (${counts})`);
     if (clusters + listeners === 0)
-      throw new AgentError("envoy", `no configuration from istiod yet; is it running? (${counts})`);
-    throw new AgentError("envoy", `only a part of the configuration from istiod yet (${counts})`);
+      throw new AgentError("envoy", `config not received from XDS server (is Istiod running?): ${counts}`);
+    throw new AgentError("envoy", `config received from XDS server, but not all of it: ${counts}`);
   }
 
   async #checkLive(): Promise<void> {
@@ -48,10 +47,10 @@ export class EnvoyReadiness {
     if (state !== 0)
       throw new AgentError(
         "envoy",
-        `Envoy is not live: its state is ${state === undefined ? "not known yet" : (STATES[state] ?? state)}`,
+        `server is not live, current state is: ${state === undefined ? "unknown" : (STATES[state] ?? state)}`,
       );
     if (stats.get("listener_manager.workers_started") !== 1)
-      throw new AgentError("envoy", "Envoy's workers have not started yet");
+      throw new AgentError("envoy", "workers have not yet started");
     this.#live = true;
   }
 }

@@ -7,13 +7,13 @@ import type { EnvoyProcess } from "./process.js";
 export interface TerminationOptions {
   readonly envoy: EnvoyProcess;
   readonly admin: Admin;
-  /** A sidecar keeps its outbound side open while it drains, as the application still needs it. */
+  /** Drains inbound listeners only. A sidecar's application still needs the outbound ones. */
   readonly inboundOnly: boolean;
-  /** How long connections may go on, in milliseconds (terminationDrainDuration). */
+  /** Drain period in milliseconds (terminationDrainDuration). */
   readonly drain: number;
-  /** End when the last connection has closed, at the earliest after `minimum` milliseconds. */
+  /** Waits for the last connection to close, at least `minimum` milliseconds, instead of the drain period. */
   readonly onZeroConnections?: { readonly minimum: number };
-  /** Ports of Envoy's own listeners, whose connections are not the application's. */
+  /** Ports of Envoy's static listeners, whose connections are not counted. */
   readonly ownPorts: readonly number[];
   readonly clock?: Clock;
   readonly log: Log;

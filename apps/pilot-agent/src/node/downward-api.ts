@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import { AgentError } from "../errors.js";
 
 /**
- * Reads labels or annotations as Kubernetes' downward API writes them: lines `key="value"`, the value quoted as in Go.
+ * Reads labels or annotations in the format of the downward API: lines `key="value"`, the value a Go string literal.
  *
- * @returns `undefined` where the file is absent
+ * @returns `undefined` if the file is absent
  * @throws AgentError `file`
  */
 export async function readDownwardApi(path: string): Promise<Record<string, string> | undefined> {
@@ -18,16 +18,19 @@ export async function readDownwardApi(path: string): Promise<Record<string, stri
   return parseDownwardApi(text, path);
 }
 
-/** The same from text. @throws AgentError `file` naming the line */
-export function parseDownwardApi(text: string, what: string): Record<string, string> {
+/** Parses the format of the downward API. @throws AgentError `file` that names the line */
+export function parseDownwardApi(text: string, path: string): Record<string, string> {
   const entries: Record<string, string> = {};
   for (const [index, line] of text.split("\n").entries()) {
-    const at = line.indexOf("=");
-    if (at < 0) continue;
-    const value = unquote(line.slice(at + 1));
+    const equals = line.indexOf("=");
+    if (equals < 0) continue;
+    const value = unquote(line.slice(equals + 1));
     if (value === undefined)
-      throw new AgentError("file", `${what}:${index + 1}: the value of ${line.slice(0, at)} is not a quoted string`);
-    entries[line.slice(0, at)] = value;
+      throw new AgentError(
+        "file",
+        `${path}:${index + 1}: the value of ${line.slice(0, equals)} must be a quoted string`,
+      );
+    entries[line.slice(0, equals)] = value;
   }
   return entries;
 }
@@ -45,9 +48,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "'",
 };
 
-/**
- * A double-quoted Go string (Go specification, interpreted string literals). Bytes given as \xHH and \ooo are UTF-8.
- */
+/** Parses an interpreted string literal (Go specification). The escapes \xHH and \ooo are bytes of UTF-8. */
 function unquote(text: string): string | undefined {
   const inner = /^"((?:[^"\\\n]|\\.)*)"$/u.exec(text)?.[1];
   if (inner === undefined) return undefined;

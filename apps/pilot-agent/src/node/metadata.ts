@@ -3,12 +3,12 @@ import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1al
 import type { Log } from "../log.js";
 import { type Locality, localityLabel, parseLocality } from "./locality.js";
 
-/** A variable with this prefix becomes the metadata entry of the rest of its name; also in proxyMetadata. */
+/** Prefix of variables, and of keys of proxyMetadata, that become metadata entries. */
 const META_PREFIX = "ISTIO_META_";
-/** The JSON object in such a variable is merged into the metadata. */
+/** Prefix of variables whose JSON objects are merged into the metadata. */
 const META_JSON_PREFIX = "ISTIO_METAJSON_";
 
-/** Entries that istiod reads as booleans: `1` and `t` are written as `true`. */
+/** Entries that istiod parses as booleans. `1` and `t` are normalized to `true`. */
 const BOOLEANS = [
   "DNS_CAPTURE",
   "DNS_AUTO_ALLOCATE",
@@ -23,10 +23,10 @@ export interface NodeInputs {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly proxyConfig: ProxyConfig;
   readonly addresses: readonly string[];
-  /** The pod's own, from the downward API; they win over those of ISTIO_METAJSON_LABELS. */
+  /** Labels of the pod, from the downward API. They override those of ISTIO_METAJSON_LABELS. */
   readonly podLabels?: Readonly<Record<string, string>>;
   readonly podAnnotations?: Readonly<Record<string, string>>;
-  /** Version that the agent claims where ISTIO_META_ISTIO_VERSION does not say. */
+  /** Version of the proxy, unless ISTIO_META_ISTIO_VERSION is set. */
   readonly version: string;
   readonly pilotSubjectAltNames?: readonly string[];
   readonly outlierLogPath?: string;
@@ -38,14 +38,14 @@ export interface NodeInputs {
   readonly skipDeprecatedLogs?: boolean;
   readonly metadataDiscovery?: boolean;
   readonly workloadIdentitySocket?: string;
-  /** An SDS socket for credential names that somebody else serves. */
+  /** Reports whether another process serves credentials by name over SDS. */
   readonly credentialSocket?: boolean;
-  /** Workload certificates come from somebody else's socket, files from the agent's second one. */
+  /** Reports whether another process serves the workload's certificate, and the agent only certificate files. */
   readonly filesSocket?: boolean;
   readonly log?: Log;
 }
 
-/** What istiod is told of a proxy. */
+/** The node that a proxy sends to istiod. */
 export interface NodeMetadata {
   readonly metadata: JsonObject;
   readonly labels: Readonly<Record<string, string>>;
@@ -53,12 +53,12 @@ export interface NodeMetadata {
   readonly locality: Locality;
 }
 
-/** Builds the node's metadata from the environment, with the names that istiod reads (Istio's `NodeMetadata`). */
+/** Builds the node's metadata from the environment, with the keys of Istio's `NodeMetadata`. */
 export function buildNodeMetadata(inputs: NodeInputs): NodeMetadata {
   const { env, proxyConfig } = inputs;
   const raw = fromEnvironment(inputs);
   const staticLabels = readMap(env["ISTIO_METAJSON_LABELS"]);
-  const labels = labelsOf(staticLabels, inputs.podLabels);
+  const labels = mergeLabels(staticLabels, inputs.podLabels);
   const annotations = { ...readMap(raw["ANNOTATIONS"]), ...inputs.podAnnotations };
   const locality = localityLabel(labels);
   if (locality !== "") labels["istio-locality"] = locality;
@@ -103,21 +103,18 @@ function fromEnvironment({ env, proxyConfig, log }: NodeInputs): JsonObject {
     if (!name.startsWith(META_JSON_PREFIX) || value === undefined) continue;
     const object = readObject(value);
     if (object) Object.assign(raw, object);
-    else log?.warn(`${name}: a JSON object is expected; it is left out`);
+    else log?.warn(`${name}: must be a JSON object; ignoring it`);
   }
   return raw;
 }
 
-/**
- * Where the pod's own labels are known they complete the static ones; a hash that changes with each rollout says
- * nothing of the workload.
- */
-function labelsOf(
-  fixed: Readonly<Record<string, string>>,
+/** Merges the pod's labels over the static ones, without the hash that changes with each rollout. */
+function mergeLabels(
+  staticLabels: Readonly<Record<string, string>>,
   pod: Readonly<Record<string, string>> | undefined,
 ): Record<string, string> {
   const { "pod-template-hash": _, ...own } = pod ?? {};
-  return { ...fixed, ...own };
+  return { ...staticLabels, ...own };
 }
 
 function readObject(value: unknown): JsonObject | undefined {
@@ -150,7 +147,7 @@ function text(value: JsonValue | undefined): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** True as Go's ParseBool reads it. */
+/** Reports whether Go's strconv.ParseBool returns true for a value. */
 export function isTrue(value: unknown): boolean {
   return value === true || (typeof value === "string" && /^(1|t|true)$/i.test(value));
 }

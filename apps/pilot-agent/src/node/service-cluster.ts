@@ -1,18 +1,18 @@
 import { type ProxyConfig, ProxyConfig_TracingServiceName } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 
 const APP_LABELS = ["service.istio.io/canonical-name", "app.kubernetes.io/name", "app"];
-/** The order that this name has always had; it differs from the canonical one. */
+/** Order of precedence for the service cluster, which differs from that of the canonical name. */
 const APP_LABELS_FOR_CLUSTER = ["app", "app.kubernetes.io/name", "service.istio.io/canonical-name"];
 
-/** The Envoy cluster that a workload counts itself to; traces and statistics carry it. */
-export function serviceCluster(
-  config: ProxyConfig,
-  workload: {
-    readonly labels: Readonly<Record<string, string>>;
-    readonly namespace: string;
-    readonly workloadName: string;
-  },
-): string {
+export interface Workload {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly namespace: string;
+  /** Empty if unknown. */
+  readonly workloadName: string;
+}
+
+/** Returns the node's `cluster`, which identifies the workload in traces and statistics. */
+export function serviceCluster(config: ProxyConfig, workload: Workload): string {
   const { labels, namespace, workloadName } = workload;
   const canonical = first(labels, APP_LABELS) ?? (workloadName || "istio-proxy");
   const { clusterName } = config;
@@ -28,14 +28,7 @@ export function serviceCluster(
   }
 }
 
-function orDefault(
-  name: string,
-  {
-    labels,
-    namespace,
-    workloadName,
-  }: { readonly labels: Readonly<Record<string, string>>; readonly namespace: string; readonly workloadName: string },
-): string {
+function orDefault(name: string, { labels, namespace, workloadName }: Workload): string {
   if (name !== "" && name !== "istio-proxy") return name;
   const app = first(labels, APP_LABELS_FOR_CLUSTER);
   if (app !== undefined) return `${app}.${namespace}`;

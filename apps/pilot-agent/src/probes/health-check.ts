@@ -7,25 +7,25 @@ import { probeExec, probeGrpc, probeHttp, probeTcp } from "./probe.js";
 
 export interface HealthCheckOptions {
   readonly probe: ReadinessProbe;
-  /** Host of the application where the probe names none. */
+  /** Host of the application, unless the probe sets one. */
   readonly host: string;
   readonly localAddress?: string;
-  /** Throws while the proxy is not ready: an application behind it cannot be reached then. */
+  /** Throws while the proxy is not ready. Then the application cannot be reached and is unhealthy. */
   readonly proxyReady?: () => Promise<void>;
-  /** Told of the first state and of each change. */
+  /** Called with the first state and after each change. */
   readonly report: (health: Health) => void;
   readonly clock?: Clock;
   readonly log?: Log;
 }
 
-/** Looks after the health of an application that no kubelet looks after, on a machine outside Kubernetes. */
+/** Health checks of an application outside Kubernetes, where no kubelet runs probes. */
 export class HealthCheck {
   readonly #options: HealthCheckOptions;
   readonly #clock: Clock;
   #cancel: (() => void) | undefined;
   #stopped = false;
   #state: boolean | undefined;
-  #inARow = { healthy: 0, unhealthy: 0 };
+  #consecutive = { healthy: 0, unhealthy: 0 };
 
   constructor(options: HealthCheckOptions) {
     this.#options = options;
@@ -33,7 +33,7 @@ export class HealthCheck {
   }
 
   start(): void {
-    this.#next(this.#options.probe.initialDelaySeconds * 1000);
+    this.#schedule(this.#options.probe.initialDelaySeconds * 1000);
   }
 
   stop(): void {
@@ -41,11 +41,11 @@ export class HealthCheck {
     this.#cancel?.();
   }
 
-  #next(delay: number): void {
+  #schedule(delay: number): void {
     if (this.#stopped) return;
     this.#cancel = this.#clock.after(
       delay,
-      () => void this.#check().then(() => this.#next((this.#options.probe.periodSeconds || 10) * 1000)),
+      () => void this.#check().then(() => this.#schedule((this.#options.probe.periodSeconds || 10) * 1000)),
     );
   }
 
@@ -59,22 +59,26 @@ export class HealthCheck {
     } catch (error) {
       health = { healthy: false, reason: reasonOf(error) };
     }
-    this.#inARow = health.healthy
-      ? { healthy: this.#inARow.healthy + 1, unhealthy: 0 }
-      : { healthy: 0, unhealthy: this.#inARow.unhealthy + 1 };
-    const enough = health.healthy
-      ? this.#inARow.healthy >= (probe.successThreshold || 1)
-      : this.#inARow.unhealthy >= (probe.failureThreshold || 1);
-    if (!enough || this.#state === health.healthy || this.#stopped) return;
+    this.#consecutive = health.healthy
+      ? { healthy: this.#consecutive.healthy + 1, unhealthy: 0 }
+      : { healthy: 0, unhealthy: this.#consecutive.unhealthy + 1 };
+    const reachesThreshold = health.healthy
+      ? this.#consecutive.healthy >= (probe.successThreshold || 1)
+      : this.#consecutive.unhealthy >= (probe.failureThreshold || 1);
+    if (!reachesThreshold || this.#state === health.healthy || this.#stopped) return;
     this.#state = health.healthy;
-    log.info(health.healthy ? "application is healthy" : `application is not healthy: ${health.reason}`);
+    log.info(
+      health.healthy
+        ? "success threshold hit, marking as healthy"
+        : `failure threshold hit, marking as unhealthy: ${health.reason}`,
+    );
     report(health);
   }
 
   async #probe(): Promise<void> {
     const { probe, host, localAddress } = this.#options;
     const timeout = (probe.timeoutSeconds || 1) * 1000;
-    const from = localAddress === undefined ? {} : { localAddress };
+    const source = localAddress === undefined ? {} : { localAddress };
     const { case: kind, value } = probe.healthCheckMethod;
     switch (kind) {
       case "httpGet": {
@@ -89,19 +93,19 @@ export class HealthCheck {
           https: value.scheme.toLowerCase() === "https",
           headers,
           timeout,
-          ...from,
+          ...source,
         });
         if (status < 200 || status >= 400) throw new Error(`HTTP status ${status}`);
         return;
       }
       case "tcpSocket":
-        return probeTcp({ host: value.host || host, port: value.port, timeout, ...from });
+        return probeTcp({ host: value.host || host, port: value.port, timeout, ...source });
       case "grpc":
-        return probeGrpc({ host, port: value.port, service: value.service, timeout, ...from });
+        return probeGrpc({ host, port: value.port, service: value.service, timeout, ...source });
       case "exec":
         return probeExec(value.command, timeout);
       default:
-        throw new Error("the probe says neither httpGet, tcpSocket, grpc nor exec");
+        throw new Error("probe has none of httpGet, tcpSocket, grpc and exec");
     }
   }
 }

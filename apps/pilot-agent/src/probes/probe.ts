@@ -5,13 +5,13 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { encodeFrame, FrameReader } from "@istiod/protobuf-wire";
 
-/** A place of the application to be looked at. */
+/** Target of a probe. */
 export interface ProbeTarget {
   readonly host: string;
   readonly port: number;
-  /** Milliseconds. */
+  /** Timeout in milliseconds. */
   readonly timeout: number;
-  /** The address that the probe comes from, by which traffic capture tells it from other traffic. */
+  /** Source address, which the redirection rules exempt. */
   readonly localAddress?: string;
 }
 
@@ -21,25 +21,25 @@ export interface HttpProbe extends ProbeTarget {
   readonly headers: OutgoingHttpHeaders;
 }
 
-/** What an application answered; not more of its body than a probe is interested in. */
-export interface HttpAnswer {
+/** An application's response, with at most 10 KiB of its body. */
+export interface HttpResponse {
   readonly status: number;
   readonly body: string;
 }
 
-const LONGEST_BODY = 10 * 1024;
-const MOST_REDIRECTS = 10;
+const MAX_BODY_BYTES = 10 * 1024;
+const MAX_REDIRECTS = 10;
 
 /**
- * Asks as a kubelet does: certificates are not verified, redirects are followed on the same host, and one to elsewhere
- * is an answer. Rejects where there is none.
+ * Sends an HTTP request as the kubelet does: certificates are not verified, and redirects on the same host are followed.
+ * A redirect to another host is a success.
  */
-export async function probeHttp(probe: HttpProbe): Promise<HttpAnswer> {
+export async function probeHttp(probe: HttpProbe): Promise<HttpResponse> {
   let path = probe.path.startsWith("/") ? probe.path : `/${probe.path}`;
   let secure = probe.https;
   let { port } = probe;
-  for (let count = 0; count <= MOST_REDIRECTS; count++) {
-    const { status, body, location } = await ask({ ...probe, path, https: secure, port });
+  for (let count = 0; count <= MAX_REDIRECTS; count++) {
+    const { status, body, location } = await sendRequest({ ...probe, path, https: secure, port });
     if (status < 300 || status >= 400 || location === undefined) return { status, body };
     const base = `${secure ? "https" : "http"}://${probe.host.includes(":") ? `[${probe.host}]` : probe.host}:${port}${path}`;
     const next = URL.canParse(location, base) ? new URL(location, base) : undefined;
@@ -48,10 +48,10 @@ export async function probeHttp(probe: HttpProbe): Promise<HttpAnswer> {
     secure = next.protocol === "https:";
     port = Number(next.port) || (secure ? 443 : 80);
   }
-  throw new Error(`more than ${MOST_REDIRECTS} redirects`);
+  throw new Error(`more than ${MAX_REDIRECTS} redirects`);
 }
 
-function ask({
+function sendRequest({
   host,
   port,
   path,
@@ -59,7 +59,7 @@ function ask({
   headers,
   timeout,
   localAddress,
-}: HttpProbe): Promise<HttpAnswer & { location?: string }> {
+}: HttpProbe): Promise<HttpResponse & { location?: string }> {
   return new Promise((resolve, reject) => {
     const options = {
       host,
@@ -75,18 +75,18 @@ function ask({
       reject,
     );
     call.on("response", (response) => {
-      const pieces: Buffer[] = [];
+      const chunks: Buffer[] = [];
       let size = 0;
       response.on("error", reject);
-      response.on("data", (piece: Buffer) => {
-        if (size < LONGEST_BODY) pieces.push(piece);
-        size += piece.length;
+      response.on("data", (chunk: Buffer) => {
+        if (size < MAX_BODY_BYTES) chunks.push(chunk);
+        size += chunk.length;
       });
       response.on("end", () => {
         const { location } = response.headers;
         resolve({
           status: response.statusCode ?? 0,
-          body: Buffer.concat(pieces).subarray(0, LONGEST_BODY).toString("utf8"),
+          body: Buffer.concat(chunks).subarray(0, MAX_BODY_BYTES).toString("utf8"),
           ...(location === undefined ? {} : { location }),
         });
       });
@@ -95,7 +95,7 @@ function ask({
   });
 }
 
-/** Opens a connection and closes it. Rejects where that is not possible. */
+/** Opens a TCP connection and closes it. */
 export function probeTcp({ host, port, timeout, localAddress }: ProbeTarget): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port, timeout, ...(localAddress ? { localAddress } : {}) });
@@ -107,14 +107,14 @@ export function probeTcp({ host, port, timeout, localAddress }: ProbeTarget): Pr
       socket.destroy();
       resolve();
     });
-    socket.once("timeout", () => fail(new Error(`no connection within ${timeout / 1000} s`)));
+    socket.once("timeout", () => fail(new Error(`no connection within ${timeout / 1000}s`)));
     socket.once("error", fail);
   });
 }
 
 const SERVING = 1;
 
-/** Asks `grpc.health.v1.Health/Check`. Rejects where the service does not serve. */
+/** Calls `grpc.health.v1.Health/Check`. Rejects unless the status is SERVING. */
 export function probeGrpc({
   host,
   port,
@@ -133,7 +133,7 @@ export function probeGrpc({
       if (error) reject(error);
       else resolve();
     };
-    const timer = setTimeout(() => done(new Error(`no answer within ${timeout / 1000} s`)), timeout);
+    const timer = setTimeout(() => done(new Error(`no response within ${timeout / 1000}s`)), timeout);
     session.on("error", done);
     const stream = session.request({
       ":method": "POST",
@@ -148,7 +148,9 @@ export function probeGrpc({
       else
         done(
           new Error(
-            code === "0" ? `health status ${status ?? 0}; ${SERVING} is expected` : `gRPC status ${String(code)}`,
+            code === "0"
+              ? `health status ${status ?? 0}, expected ${SERVING} (SERVING)`
+              : `gRPC status ${String(code)}`,
           ),
         );
     };
@@ -167,7 +169,7 @@ export function probeGrpc({
   });
 }
 
-/** Runs a command. Rejects where its exit code is not 0. */
+/** Runs a command. Rejects if its exit code is not 0. */
 export function probeExec(command: readonly string[], timeout: number): Promise<void> {
   const [file = "", ...args] = command;
   return new Promise((resolve, reject) => {

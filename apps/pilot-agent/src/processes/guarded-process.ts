@@ -8,14 +8,14 @@ export interface GuardedProcessOptions {
   /** Working directory. */
   readonly directory: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Standard output and standard error: a descriptor, or as in `child_process.spawn`. Standard input is /dev/null. */
+  /** Standard output and standard error, as in `child_process.spawn`. Standard input is /dev/null. */
   readonly stdout: number | "inherit" | "pipe";
   readonly stderr: number | "inherit" | "pipe";
-  /** Whole seconds between SIGTERM and SIGKILL when the parent is gone. */
+  /** Whole seconds between SIGTERM and SIGKILL after the parent's death. */
   readonly graceSeconds: number;
 }
 
-/** A process that does not outlive its parent, in a session and process group of its own. */
+/** A child process that does not outlive its parent, in its own session and process group. */
 export interface GuardedProcess {
   readonly child: ChildProcess;
   /** Reports whether the process is guarded; false where there is no /bin/sh. */
@@ -25,9 +25,9 @@ export interface GuardedProcess {
 const SHELL = "/bin/sh";
 
 /**
- * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the process group of the command: it
- * reads a line when the command has ended, and end-of-file when the parent has, however it was killed. As a member of
- * the group it keeps the group's ID from being reused.
+ * Descriptor 3 is a pipe whose other end only the parent holds. The guard runs in the command's process group. It reads a
+ * line when the command has exited, and end-of-file when the parent has exited, even by SIGKILL. While it is a member of
+ * the group, the group's ID is not reused.
  */
 const SCRIPT = `
 (
@@ -43,10 +43,10 @@ exec "$@" 3<&-
 `;
 
 /**
- * Starts a process that ends when this one does, also when this one is killed by SIGKILL. Needs no privileges.
+ * Starts a process that is terminated when this process exits, even by SIGKILL. Needs no privileges.
  *
  * The shell that starts the guard is replaced by the command, so the child's process ID and exit status are the
- * command's. A command that cannot be executed ends with status 126 or 127.
+ * command's. A command that cannot be executed exits with status 126 or 127.
  */
 export function spawnGuarded(options: GuardedProcessOptions): GuardedProcess {
   const { command, args, directory, env, stdout, stderr, graceSeconds } = options;
@@ -66,7 +66,7 @@ export function spawnGuarded(options: GuardedProcessOptions): GuardedProcess {
   return { child, guarded: true };
 }
 
-/** Shells drop environment variables whose names are not identifiers, so env(1) sets these again. */
+/** Returns env(1) arguments for variables whose names are not identifiers, which shells drop. */
 function assignments(env: Readonly<Record<string, string | undefined>>): string[] {
   const lost = Object.entries(env).flatMap(([name, value]) =>
     value === undefined || /^[A-Za-z_]\w*$/.test(name) ? [] : [`${name}=${value}`],

@@ -3,33 +3,33 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 
 /** A process that listens on a TCP port of this machine. */
 export interface PortOwner {
-  /** Absent where this user may not see whose socket it is. */
+  /** Absent if this user may not inspect the process. */
   readonly pid?: number;
-  /** The command line, shortened. */
+  /** The command line, truncated. */
   readonly command?: string;
   /** User ID of the socket's owner. */
   readonly uid: number;
 }
 
 const LISTEN = "0A";
-const LONGEST_COMMAND = 100;
+const MAX_COMMAND_LENGTH = 100;
 
 /**
  * Finds the process that listens on a port, from /proc.
  *
- * @param address the address that cannot be bound; absent or a wildcard: any
- * @returns `undefined` where nothing listens there, or where the system has no /proc
+ * @param address the address that cannot be bound. Default: any
+ * @returns `undefined` if nothing listens there, or the system has no /proc
  */
 export async function findPortOwner(port: number, address?: string): Promise<PortOwner | undefined> {
   const sockets = await listeningSockets(port, address);
   const socket = sockets[0];
   if (socket === undefined) return undefined;
-  const pid = await holderOf(new Set(sockets.map(({ inode }) => inode)));
+  const pid = await findHolder(new Set(sockets.map(({ inode }) => inode)));
   if (pid === undefined) return { uid: socket.uid };
-  return { pid, command: await commandOf(pid), uid: socket.uid };
+  return { pid, command: await readCommand(pid), uid: socket.uid };
 }
 
-/** `pid 12 (node server.js)`, or what else is known. */
+/** Formats the owner as `pid 12 (node server.js)`, or with the user ID if the process is unknown. */
 export function formatPortOwner({ pid, command, uid }: PortOwner): string {
   if (pid === undefined) return `a process of user ID ${uid}`;
   return `pid ${pid}${command ? ` (${command})` : ""}`;
@@ -54,18 +54,18 @@ async function listeningSockets(port: number, address: string | undefined): Prom
   return found;
 }
 
-/** Addresses in /proc/net/tcp are 32-bit words in the byte order of the machine. */
+/** Decodes an address of /proc/net/tcp: 32-bit words in the byte order of the machine. */
 function decodeAddress(hex: string): string {
   const bytes = Buffer.from(hex, "hex");
-  if (littleEndian) bytes.swap32();
+  if (isLittleEndian) bytes.swap32();
   if (bytes.length === 4) return bytes.join(".");
   const groups = Array.from({ length: 8 }, (_, n) => bytes.readUInt16BE(2 * n).toString(16));
   return groups.join(":");
 }
 
-const littleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+const isLittleEndian = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
 
-/** Reports whether a socket on one address keeps another from being bound. */
+/** Reports whether a bound address prevents binding another. */
 function conflicts(bound: string, wanted: string | undefined): boolean {
   const any = new BlockList();
   any.addAddress("0.0.0.0");
@@ -86,7 +86,7 @@ function family(address: string): "ipv4" | "ipv6" {
   return isIPv6(address) ? "ipv6" : "ipv4";
 }
 
-async function holderOf(inodes: ReadonlySet<string>): Promise<number | undefined> {
+async function findHolder(inodes: ReadonlySet<string>): Promise<number | undefined> {
   for (const pid of (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name))) {
     for (const fd of await readdir(`/proc/${pid}/fd`).catch(() => [])) {
       const target = await readlink(`/proc/${pid}/fd/${fd}`).catch(() => "");
@@ -97,9 +97,9 @@ async function holderOf(inodes: ReadonlySet<string>): Promise<number | undefined
   return undefined;
 }
 
-async function commandOf(pid: number): Promise<string> {
+async function readCommand(pid: number): Promise<string> {
   const text = (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).replaceAll("\0", " ").trim();
-  // Command lines are anybody's text, and this one is for a terminal.
+  // Other users' command lines may contain terminal escapes.
   const printable = text.replaceAll(/[^\x20-\x7e]/g, "?");
-  return printable.length > LONGEST_COMMAND ? `${printable.slice(0, LONGEST_COMMAND)}…` : printable;
+  return printable.length > MAX_COMMAND_LENGTH ? `${printable.slice(0, MAX_COMMAND_LENGTH)}…` : printable;
 }

@@ -2,7 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AuthenticationPolicy, type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1alpha1/proxy";
 
-/** The proxy configuration of a mesh that configures nothing (Istio's `DefaultProxyConfig`). */
+/** Returns Istio's default proxy configuration (`DefaultProxyConfig`). */
 export function defaultProxyConfig(): ProxyConfig {
   return create(ProxyConfigSchema, {
     configPath: "./etc/istio/proxy",

@@ -8,16 +8,16 @@ import type { Options } from "../options/table.js";
 import { defaultProxyConfig } from "./defaults.js";
 import { overlay, overlayMesh } from "./overlay.js";
 
-/** Annotations of the pod that change the proxy configuration. */
+/** Annotations of the pod that override the proxy configuration. */
 const PROXY_CONFIG_ANNOTATION = "proxy.istio.io/config";
 const DISCOVERY_ADDRESS_ANNOTATION = "sidecar.istio.io/discoveryAddress";
 const STATUS_PORT_ANNOTATION = "status.sidecar.istio.io/port";
 
 /**
- * The proxy configuration in force: defaults, then the mesh file, PROXY_CONFIG and the pod's annotation, each over the
- * former.
+ * Loads the proxy configuration: defaults, overridden by the mesh configuration, PROXY_CONFIG and the pod's annotation, in
+ * this order.
  *
- * @param meshFile absolute path; a file that is absent counts as empty
+ * @param meshFile absolute path; an absent file counts as empty
  * @throws AgentError `configuration` or `file`
  */
 export async function loadProxyConfig(
@@ -41,35 +41,35 @@ export async function loadProxyConfig(
   const statusPort = annotations[STATUS_PORT_ANNOTATION];
   if (statusPort !== undefined) config.statusPort = Number(statusPort);
   if (config.statsdUdpAddress !== "") config.statsdUdpAddress = await resolveAddress(config.statsdUdpAddress);
-  check(config);
+  validate(config);
   return config;
 }
 
-/** Host and port of `host:port` or `[v6]:port`. */
+/** Splits `host:port` or `[v6]:port`; `undefined` if malformed. */
 export function splitAddress(address: string): { host: string; port: number } | undefined {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) ?? [];
   const number = Number(port);
   return port === undefined || number > 65535 ? undefined : { host: bracketed ?? plain ?? "", port: number };
 }
 
-function check(config: ProxyConfig): void {
-  const refuse = (field: string, expected: string): never => {
+function validate(config: ProxyConfig): void {
+  const reject = (field: string, expected: string): never => {
     throw new AgentError("configuration", `proxy configuration: ${field}: ${expected}`);
   };
-  if (config.configPath === "") refuse("configPath", "a directory is expected");
+  if (config.configPath === "") reject("configPath", "must be a directory");
   if (!splitAddress(config.discoveryAddress))
-    refuse("discoveryAddress", `${JSON.stringify(config.discoveryAddress)} is not of the form host:port`);
+    reject("discoveryAddress", `${JSON.stringify(config.discoveryAddress)} must be host:port`);
   for (const field of ["proxyAdminPort", "statusPort"] as const) {
     if (!Number.isInteger(config[field]) || config[field] < 0 || config[field] > 65535)
-      refuse(field, `${config[field]} is not a port`);
+      reject(field, `${config[field]} must be a port`);
   }
   for (const field of ["drainDuration", "terminationDrainDuration"] as const) {
     const value = config[field];
-    if (value && durationMs(value) < 0) refuse(field, "a negative duration is not possible");
+    if (value && durationMs(value) < 0) reject(field, "must not be negative");
   }
 }
 
-/** Envoy's statsd sink takes addresses only, so a name is resolved once; one that cannot be is left out. */
+/** Resolves the address of the statsd sink, which must be an IP address. Returns `""` if that fails. */
 async function resolveAddress(address: string): Promise<string> {
   const parts = splitAddress(address);
   if (!parts) return "";

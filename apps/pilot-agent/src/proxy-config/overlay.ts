@@ -3,20 +3,20 @@ import { type ProxyConfig, ProxyConfigSchema } from "@istiod/istio-api/mesh/v1al
 import { parse } from "yaml";
 import { AgentError, reasonOf } from "../errors.js";
 
-/** Maps whose entries are merged; every other field that an overlay names is replaced whole. */
+/** Maps whose entries are merged. All other fields of an overlay replace the base's. */
 const MERGED: readonly string[] = ["proxyMetadata"];
 
-/** Header settings that an overlay keeps where it sets others. */
+/** Fields of `proxyHeaders` that an overlay inherits if it does not set them. */
 const KEPT_HEADERS = ["forwardedClientCert", "requestId", "attemptCount", "server", "envoyDebugHeaders"];
 
 /**
- * Lays YAML over a proxy configuration as Istio does: fields that the text names replace, `proxyMetadata` merges.
+ * Overrides a proxy configuration with YAML, as Istio does: fields are replaced, `proxyMetadata` is merged.
  *
- * @param what names the text in messages
+ * @param source name of the YAML's source, for errors
  * @throws AgentError `configuration`
  */
-export function overlay(base: ProxyConfig, yaml: string, what: string): ProxyConfig {
-  const given = readYaml(yaml, what);
+export function overlay(base: ProxyConfig, yaml: string, source: string): ProxyConfig {
+  const given = readYaml(yaml, source);
   if (given === undefined) return base;
   try {
     const before = toJson(ProxyConfigSchema, base) as JsonObject;
@@ -24,40 +24,38 @@ export function overlay(base: ProxyConfig, yaml: string, what: string): ProxyCon
       ProxyConfigSchema,
       fromJson(ProxyConfigSchema, given, { ignoreUnknownFields: true }),
     ) as JsonObject;
-    return fromJson(ProxyConfigSchema, merge(before, { ...zeroes(given), ...over }));
+    return fromJson(ProxyConfigSchema, merge(before, { ...zeroValues(given), ...over }));
   } catch (error) {
-    throw new AgentError("configuration", `${what}: not a proxy configuration: ${reasonOf(error)}`, { cause: error });
+    throw new AgentError("configuration", `${source}: invalid proxy configuration: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
-/**
- * The proxy configuration inside a mesh configuration, `defaultConfig`, laid over the base. @throws AgentError
- * `configuration`
- */
-export function overlayMesh(base: ProxyConfig, yaml: string, what: string): ProxyConfig {
-  const mesh = readYaml(yaml, what);
+/** Overrides a proxy configuration with `defaultConfig` of a mesh configuration. @throws AgentError `configuration` */
+export function overlayMesh(base: ProxyConfig, yaml: string, source: string): ProxyConfig {
+  const mesh = readYaml(yaml, source);
   const inner = mesh?.["defaultConfig"] ?? mesh?.["default_config"];
-  return inner === undefined || inner === null ? base : overlay(base, JSON.stringify(inner), `${what}: defaultConfig`);
+  return inner === undefined || inner === null
+    ? base
+    : overlay(base, JSON.stringify(inner), `${source}: defaultConfig`);
 }
 
-function readYaml(yaml: string, what: string): JsonObject | undefined {
+function readYaml(yaml: string, source: string): JsonObject | undefined {
   let value: unknown;
   try {
     value = parse(yaml, { maxAliasCount: 100 });
   } catch (error) {
-    throw new AgentError("configuration", `${what}: not YAML: ${reasonOf(error)}`, { cause: error });
+    throw new AgentError("configuration", `${source}: invalid YAML: ${reasonOf(error)}`, { cause: error });
   }
   if (value === null || value === undefined) return undefined;
   if (typeof value !== "object" || Array.isArray(value))
-    throw new AgentError("configuration", `${what}: a map of fields is expected`);
+    throw new AgentError("configuration", `${source}: must be a map`);
   return value as JsonObject;
 }
 
-/**
- * Scalars that are given as zero vanish in protobuf's JSON, yet they override: `statusPort: 0`, `concurrency: 0`,
- * `NONE`.
- */
-function zeroes(given: JsonObject): JsonObject {
+/** Returns scalars set to their zero value, such as `statusPort: 0` or `NONE`. protobuf's JSON omits them. */
+function zeroValues(given: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(given)
       .filter(([, value]) => value === 0 || value === "" || value === false || value === "NONE")

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-/** A process as /proc shows it. The start time tells it from a later one with the same ID. */
+/** A process in /proc. The start time distinguishes it from a later process with the same ID. */
 export interface ProcessInfo {
   readonly pid: number;
   readonly parent: number;
@@ -10,25 +10,25 @@ export interface ProcessInfo {
   readonly command: string;
 }
 
-/** Lists a process and everything below it. */
+/** Lists a process and its descendants. */
 export function listTree(root: number): ProcessInfo[] {
   const all = listProcesses();
   const tree = all.filter(({ pid }) => pid === root);
-  for (const above of tree) tree.push(...all.filter(({ parent }) => parent === above.pid));
+  for (const process of tree) tree.push(...all.filter(({ parent }) => parent === process.pid));
   return tree;
 }
 
-/** Returns the command lines of those that still run. */
-export function stillRunning(seen: readonly ProcessInfo[]): string[] {
+/** Returns the IDs and command lines of the processes that are still running. */
+export function stillRunning(processes: readonly ProcessInfo[]): string[] {
   const now = new Map(listProcesses().map((process) => [process.pid, process]));
-  return seen
+  return processes
     .filter(({ pid, startTime }) => now.get(pid)?.startTime === startTime && now.get(pid)?.state !== "Z")
     .map(({ pid, command }) => `${pid} ${command}`);
 }
 
-/** Kills those that still run, by their IDs. */
-export function killAll(seen: readonly ProcessInfo[]): void {
-  for (const left of new Set(stillRunning(seen))) {
+/** Kills the processes that are still running, by their IDs. */
+export function killAll(processes: readonly ProcessInfo[]): void {
+  for (const left of new Set(stillRunning(processes))) {
     try {
       process.kill(Number.parseInt(left, 10), "SIGKILL");
     } catch (error) {
@@ -51,7 +51,7 @@ os.close(master)
 os.waitpid(pid, 0)
 `;
 
-/** A process in a terminal of its own. Writing a line to the standard input of `terminal` closes the terminal. */
+/** A process in its own terminal. Writing a line to the standard input of `terminal` closes the terminal. */
 export interface TerminalProcess {
   readonly terminal: ChildProcess;
   readonly pid: number;
@@ -69,7 +69,7 @@ export async function startInTerminal(
   const pid = await new Promise<number>((resolve, reject) => {
     terminal.stdout.setEncoding("utf8").once("data", (text: string) => resolve(Number(text)));
     terminal.once("error", reject);
-    terminal.once("exit", () => reject(new Error("the terminal ended")));
+    terminal.once("exit", () => reject(new Error("the terminal process exited")));
   });
   return { terminal, pid };
 }
